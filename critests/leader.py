@@ -20,14 +20,14 @@ from critests.node.throwaway import RuntimeStartFailed
 from critests.record.codec import from_plain
 from critests.record.errors import RecordError
 from critests.record.files import write
-from critests.record.judgement import Circumstances, judge_alone
+from critests.record.judgement import Circumstances, judge, judge_alone
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.terminal.unread import drop_what_nobody_reads
 from critests.report.wording.endings import worded
 from critests.report.wording.reasons import worded_result
 from critests.report.wording.texts import one_line
-from critests.run import conclusion, results, suspects
+from critests.run import conclusion, results, suspects, tries
 from critests.run.beginning import begin_run
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
@@ -127,9 +127,9 @@ class Leader:
         finally:
             connection.close()
 
-    def collected(self, kept: list[KnownTest]) -> None:
-        """Note what will run."""
-        self.total, self.chosen = sum(test.ours for test in kept), True
+    def collected(self, kept: list[KnownTest], times: int) -> None:
+        """Note what will run, and how often."""
+        self.total, self.chosen = sum(test.ours for test in kept) * times, True
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Print what was chosen, a test a line, where the user wants the list; after an option that makes no
@@ -296,6 +296,7 @@ class Leader:
             self.deaths.values(),
             suspects.repeat_alone if can_repeat else lambda _: None,
         )
+        self._try_again(self.context)
         problems = self._end_context()
         self.gathered.problems += problems
         unworded, judgement = conclusion.conclude(
@@ -338,6 +339,21 @@ class Leader:
             )
         if self.progress is not None:
             _print_summary(record, self.context)
+
+    def _try_again(self, context: RunContext) -> None:
+        """Find out of new failures how often they come, while the runtime is there."""
+        gathered, measures = self.gathered, self.config.stash[SESSION].benchmark is not None
+        stopped = self.ended_early or gathered.harness_error or (gathered.gone and not context.throwaway)
+        if self.progress is None or self.rules is None or self.settings.times or measures or stopped:
+            return
+        gathered.results = tries.tried_again(
+            gathered.results,
+            judge(gathered.results, self.rules).tests,
+            same=context.endpoint.text,
+            fresh=bool(self.settings.node),
+            say=self.progress.say,
+            try_it=tries.in_a_run_of_its_own,
+        )
 
     def pytest_terminal_summary(self) -> None:
         """Print the suite's summary below pytest's."""

@@ -31,7 +31,7 @@ from critests.run.context import RunContext
 from critests.run.daemon_watch import Death, End, found_nobody
 from critests.run.handover import HandoverFile
 from critests.run.index import Collection
-from critests.run.items import is_ours, known, narrowed_by_pytest, scenario_of, test_id
+from critests.run.items import is_ours, known, narrowed_by_pytest, once_more, scenario_of, test_id
 from critests.run.known_tests import KnownTest
 from critests.run.outcomes import Blocked
 from critests.run.results import Phase, TestProgress
@@ -171,6 +171,7 @@ def pytest_collection_modifyitems(
                 limit = 180 if test.slow else 60
                 item.add_marker(pytest.mark.timeout(limit * settings.deadline_scale, func_only=False))
     items[:] = [item for test in kept for item in collected[test.id]]
+    items += [once_more(item) for _ in range(settings.times - 1) for item in list(items)]
     if dropped:
         config.hook.pytest_deselected(items=[item for test in dropped for item in collected.get(test.id, [])])
     config.stash[SESSION].deselected = [
@@ -178,7 +179,7 @@ def pytest_collection_modifyitems(
     ]
     leader = config.stash.get(LEADER, None)
     if leader is not None:
-        leader.collected(kept)
+        leader.collected(kept, max(1, settings.times))
     elif handed := (_worker_input(config) or {}).get("critests"):
         HandoverFile.answer(handed, [test for test in kept if test.shares])
 

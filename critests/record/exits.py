@@ -44,6 +44,8 @@ class Ending:
         broken: Number of failed tests, by the level of what they test. That of a SHOULD is a warning wherever
             its level is heeded; what fails all the same must not end as kept.
         findings: Number of faults that these come down to.
+        now_and_then: Number of failed tests that failed in some of their tries only.
+        by_chance: Number of warnings of tests that failed once and in none of the tries after.
         surprises: Number of known failures that passed although runs have shown them.
         missing: Number of declared capabilities that were not found.
         known: Number of known failures.
@@ -61,6 +63,8 @@ class Ending:
     ran: int = 0
     broken: Mapping[Level, int] = field(default_factory=dict)
     findings: int = 0
+    now_and_then: int = 0
+    by_chance: int = 0
     surprises: int = 0
     missing: int = 0
     known: int = 0
@@ -104,6 +108,8 @@ def ending(  # noqa: PLR0911 - one for each way to end
         ran=sum(outcomes[outcome] for outcome in VERDICTS),
         broken=Counter(test.level for test in failed),
         findings=sum(not test.cause for test in failed),
+        now_and_then=sum(test.now_and_then for test in failed),
+        by_chance=sum(test.by_chance for test in tests if test.outcome is Outcome.WARNED),
         surprises=of_code[ReasonCode.UNEXPECTED_PASS],
         missing=of_code[ReasonCode.CAPABILITY_MISSING],
         known=len(known),

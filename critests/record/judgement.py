@@ -156,7 +156,7 @@ def by_level(test: TestResult) -> TestResult:
         return test
     if test.unproven_since:
         return dataclasses.replace(test, outcome=Outcome.UNSUPPORTED)
-    if test.level is Level.SHOULD or test.judgement:
+    if test.level is Level.SHOULD or test.judgement or test.by_chance:
         return dataclasses.replace(test, outcome=Outcome.WARNED)
     return test
 

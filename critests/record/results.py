@@ -8,6 +8,8 @@ from critests.record.reasons import Reason
 
 DETAIL_LIMIT: Final = 16 * 1024
 """Characters of `TestResult.detail` that are kept; the whole of it is in the evidence."""
+REPEATS: Final = 20
+"""How often a test is tried again that failed and that no list knows."""
 REASON_LIMIT: Final = 2 * 1024
 """Characters that are kept of `reason` and `seen`."""
 
@@ -59,6 +61,8 @@ class TestResult:
         unproven_since: Kubernetes minor (`1.34`) that the field under test is from, where the runtime is not
             proven to know it; or empty.
         intermittent: A known failure covers it that shows only now and then, whether it failed or passed.
+        tries: How often the test was tried where it failed and no list knew that; 0 where only once.
+        failures: How many of these tries failed.
         known_as: What the list of known failures says of the one that covers it, or empty.
         expectation: Link or text of the expectations entry that made it `known`, or that covers a test which
             passed, unexpectedly or because it fails only now and then; or empty.
@@ -96,6 +100,8 @@ class TestResult:
     stands_for: str = ""
     intermittent: bool = False
     known_as: str = ""
+    tries: int = 0
+    failures: int = 0
     started: float = 0.0
     seconds: float = 0.0
     setup_seconds: float = 0.0
@@ -106,6 +112,16 @@ class TestResult:
     phase_of_failure: str = ""
     unproven_since: str = ""
     expectation: str = ""
+
+    @property
+    def now_and_then(self) -> bool:
+        """Whether the test failed in some of its tries only."""
+        return self.failures < self.tries
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether a failure did not come again in as many tries as a verdict takes."""
+        return self.failures == 1 and self.tries > REPEATS
 
     @property
     def function(self) -> str:

@@ -115,3 +115,19 @@ def narrowed_by_pytest(config: pytest.Config) -> list[str]:
 def _holds_a_suite(folder: Path, argument: str) -> bool:
     path = (folder / argument).resolve()
     return argument in MODULES or any(suite == path or path in suite.parents for suite in (SUITE, SCENARIOS))
+
+
+def once_more(item: pytest.Item) -> pytest.Item:
+    """Return a test once more, under its name; pytest runs each item once."""
+    assert isinstance(item, pytest.Function)
+    arguments = {"callspec": item.callspec} if hasattr(item, "callspec") else {}
+    more: pytest.Function = pytest.Function.from_parent(
+        item.parent,
+        name=item.name,
+        callobj=item.function,
+        fixtureinfo=item._fixtureinfo,  # noqa: SLF001 - the same fixtures; pytest has no public name for them
+        originalname=item.originalname,
+        **arguments,
+    )
+    more.own_markers = list(item.own_markers)
+    return more

@@ -27,6 +27,7 @@ class Settings:
         timeout: seconds until the runtime takes a connection, and until it answers Version; None for the
             default.
         cgroup_driver: empty for what the machine is made for.
+        times: how often each test runs; 0 for once, and a new failure again.
         registry_port: None for the default, or the next that is free.
         budget: seconds of sampling; None for what the profile gives.
         seed: None for a fresh one.
@@ -55,6 +56,7 @@ class Settings:
     profile: str = ""
     shard: Shard = WHOLE
     rerun: Path | None = None
+    times: int = 0
     read_only: bool = False
     disruptive: bool = False
     allow_kubelet: bool = False

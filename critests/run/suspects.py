@@ -21,6 +21,7 @@ from critests.record.results import TestResult
 from critests.run.daemon_watch import OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED
 
 REPEAT_SECONDS = 600.0
+ONCE = ("--times", "1")
 
 Repeat = Callable[[TestResult], TestResult | None]
 """Runs a test alone and returns its raw result; None where that was not possible."""
@@ -96,7 +97,7 @@ def repeat_alone(test: TestResult) -> TestResult | None:
     ours = words[:1] == ["critests"]
     module, option = ("critests.cli", "--results") if ours else ("pytest", "--cri-results")
     with tempfile.TemporaryDirectory(prefix="critests-again-") as folder:
-        command = [sys.executable, "-m", module, *words[1:], option, folder]
+        command = [sys.executable, "-m", module, *words[1:], option, folder, *(ONCE if ours else ())]
         try:
             subprocess.run(command, capture_output=True, timeout=REPEAT_SECONDS, check=False)
             records = [read(file) for file in Path(folder).rglob("run.json")]

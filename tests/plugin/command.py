@@ -22,10 +22,12 @@ def environment() -> dict[str, str]:
 
 
 def critests(
-    *arguments: str, cwd: Path | None = None, more: Mapping[str, str] | None = None
+    *arguments: str, cwd: Path | None = None, more: Mapping[str, str] | None = None, once: bool = True
 ) -> subprocess.CompletedProcess[str]:
-    """Run it without a terminal, and wait for its end; `more` is added to the environment."""
-    command = [sys.executable, "-m", "critests.cli", *arguments]
+    """Run it without a terminal, and wait for its end; `more` is added to the environment. With `once`, a run
+    tries no failure again.
+    """
+    command = [sys.executable, "-m", "critests.cli", *(_once(arguments) if once else arguments)]
     return subprocess.run(
         command,
         capture_output=True,
@@ -37,9 +39,14 @@ def critests(
     )
 
 
+def _once(arguments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a command that tries no failure again, unless it says how often."""
+    return arguments if arguments[:1] != ("run",) or "--times" in arguments else (*arguments, "--times", "1")
+
+
 def begin(*arguments: str, stderr: int = subprocess.PIPE) -> "subprocess.Popen[str]":
     """Start it without a terminal."""
-    command = [sys.executable, "-m", "critests.cli", *arguments]
+    command = [sys.executable, "-m", "critests.cli", *_once(arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment())
 
 

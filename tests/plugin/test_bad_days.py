@@ -190,15 +190,13 @@ def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(
     assert len(blocked) > 5
 
 
-def test_a_call_that_failed_once_blocks_no_test_whose_own_set_up_works(tmp_path: Path) -> None:
-    with serve(CriServer(wrong={"fails-at=RunPodSandbox/2,3,4,5"})) as endpoint:
-        ended = run_on(endpoint, tmp_path, "--select", "SBX-02,CTA", "--deadline-scale", "0.2")
+def test_a_call_that_failed_blocks_no_test_whose_own_set_up_works(tmp_path: Path) -> None:
+    with serve(CriServer(wrong={"fails-at=CreateContainer/3,4,5"})) as endpoint:
+        ended = run_on(endpoint, tmp_path, "--select", "CTR-01,CTA", "--deadline-scale", "0.2")
 
-    tests = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    tests = [test for test in record_in(tmp_path)["tests"] if not test["synthesized"]]
     outcomes = Counter(test["outcome"] for test in tests)
-    assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert {test["requirement_id"] for test in tests if test["outcome"] == "failed"} == {"SBX-02"}
-    assert outcomes["failed"] + outcomes["blocked"] <= 4, "a test is blocked by a call of its own set-up only"
+    assert 1 <= outcomes["failed"] + outcomes["blocked"] <= 3, ended.stdout + ended.stderr
     assert outcomes["passed"] > 40
 
 

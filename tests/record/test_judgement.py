@@ -496,3 +496,27 @@ def test_no_verdict_hangs_on_a_sentence() -> None:
             (each.requirement, each.blocked, each.failed, each.outcome) for each in untold.root_causes
         ] == [(each.requirement, each.blocked, each.failed, each.outcome) for each in told.root_causes]
         assert (untold.exit_code, untold.counts) == (told.exit_code, told.counts)
+
+
+@pytest.mark.parametrize(
+    ("failures", "tries", "outcome", "code"),
+    [
+        (1, 21, Outcome.WARNED, 0),
+        (2, 21, Outcome.FAILED, 1),
+        (21, 21, Outcome.FAILED, 1),
+        (1, 20, Outcome.FAILED, 1),
+        (0, 0, Outcome.FAILED, 1),
+    ],
+    ids=["by chance", "now and then", "always", "too few tries", "not tried again"],
+)
+def test_a_failure_that_does_not_come_again_is_a_warning(
+    failures: int, tries: int, outcome: Outcome, code: int
+) -> None:
+    test = result("test_a", "A-01", Outcome.FAILED, failures=failures, tries=tries)
+
+    found = judged(test, result("test_b", "A-02"))
+
+    assert (found.tests[0].outcome, found.exit_code) == (outcome, code)
+    assert judged(test, result("test_b", "A-02"), strict=True).exit_code == 1
+    assert ("did not come again" in end_of(found)) is (outcome is Outcome.WARNED)
+    assert ("some of their tries" in end_of(found)) is (outcome is Outcome.FAILED and 0 < failures < tries)

@@ -66,11 +66,14 @@ def verdict_sentence(record: RunRecord) -> str:
     """
     found = musts(record.tests)
     parts = []
+    once = sum(test.by_chance for test in record.tests)
     unexplained = record.exit_code == ExitCode.BROKEN and not found.broken
     if record.exit_code not in {ExitCode.CONFORMS, ExitCode.BROKEN} or not found.judged or unexplained:
         parts.append(record.exit_reason or "no reason was recorded")
     if found.judged and (found.broken or not parts):
         parts.append(_of_the_judged(found))
+    if once:
+        parts.append(f"{plural(once, 'test')} failed once and in none of the tries after")
     if found.beside:
         parts.append(f"{plural(found.beside, 'promise')} beside the MUSTs {_are(found.beside)} broken")
     if found.judged and found.blocked:

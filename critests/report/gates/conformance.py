@@ -28,16 +28,16 @@ def conformance_findings(
         comparison: With the baseline, side A; only what is new since then fails.
     """
     worse = None if comparison is None else {each.test for each in comparison.tests if each.worse}
-    groups: dict[tuple[str, bool], list[TestResult]] = {}
+    groups: dict[tuple[str, bool, bool], list[TestResult]] = {}
     old: list[TestResult] = []
     for test in record.tests:
         blocks = _blocks(test, policy)
         if worse is not None and test.id not in worse:
             old += [test] if blocks else []
-        elif blocks or (worse is not None and test.outcome is Outcome.WARNED):
-            groups.setdefault((test.requirement or test.id, blocks), []).append(test)
+        elif blocks or test.by_chance or (worse is not None and test.outcome is Outcome.WARNED):
+            groups.setdefault((test.requirement or test.id, blocks, test.now_and_then), []).append(test)
     behind = {cause.requirement: len(cause.blocked) for cause in record.root_causes}
-    for (subject, blocks), tests in groups.items():
+    for (subject, blocks, _), tests in groups.items():
         blocked = behind.get(tests[0].requirement_id, 0)
         yield _breach(subject, tests, blocked, fails=blocks, new=comparison is not None)
     if old:
@@ -59,7 +59,7 @@ def _breach(subject: str, tests: Sequence[TestResult], blocked: int, *, fails: b
     level = "" if failed else f"{_binds_as(first.level, judgement=first.judgement)} "
     name = one_line(first.name, 120)
     return Finding(
-        kind=Kind.BREACH if failed else Kind.WARNING,
+        kind=Kind.INTERMITTENT if first.now_and_then else Kind.BREACH if failed else Kind.WARNING,
         fails=fails,
         subject=subject,
         sentence=f"{'new: ' if new else ''}{level}{subject} {name}{more}: {what}{stands}",
@@ -81,6 +81,8 @@ def _binds_as(level: str, *, judgement: bool) -> str:
 def _blocks(test: TestResult, policy: Policy) -> bool:
     if test.outcome is Outcome.FAILED:
         return MUST in policy.levels
+    if test.by_chance:
+        return False
     binds = _binds_as(test.level, judgement=test.judgement)
     return test.outcome is Outcome.WARNED and binds in policy.levels
 

@@ -34,6 +34,8 @@ class Kind(StrEnum):
     SLOWER = "slower operation"
     BOUND = "bound exceeded"
     BLOCKED = "too much blocked"
+    INTERMITTENT = "now and then"
+    """A promise is broken in some tries of the test only."""
     WARNING = "warning"
     """A SHOULD or a promise of our judgement is not kept."""
     NOISY = "not proven"
@@ -50,7 +52,7 @@ _PLURALS: Final = {
     Kind.CAPABILITY: "capabilities gone",
     Kind.GONE: "verdicts gone",
     Kind.BOUND: "bounds exceeded",
-} | {kind: kind.value for kind in (Kind.BLOCKED, Kind.NOISY, Kind.UNMEASURED, Kind.OLD)}
+} | {kind: kind.value for kind in (Kind.INTERMITTENT, Kind.BLOCKED, Kind.NOISY, Kind.UNMEASURED, Kind.OLD)}
 
 
 @dataclass(frozen=True, kw_only=True)

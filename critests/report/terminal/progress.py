@@ -78,6 +78,10 @@ class Progress:
             if since >= LINE_EVERY or (moved and since >= 1):
                 self._print_line()
 
+    def say(self, line: str) -> None:
+        """Say what goes on when the tests are over."""
+        self.console.print(Text(one_line(line)))
+
     def finished(self) -> None:
         """Stop showing; may be called twice."""
         if self._live is not None:

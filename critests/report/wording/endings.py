@@ -68,11 +68,19 @@ def exit_sentence(end: Ending) -> str:  # noqa: PLR0911 - one for each way to en
             return f"no {what} could run; the commonest reason: {sentence(end.shown_by)}"
         case Because.STRICT:
             return f"no MUST is broken, but --strict counts {_of(end.warned, 'warning')}"
-    others = f"{_of(end.known, 'known failure')}, {_of(end.warned, 'warning')}"
+    others = _others(end)
     if end.known_binding:
         are = "is" if end.known_binding == 1 else "are"
         return f"no MUST is broken but for {end.known_binding} that {are} known to be ({others})"
     return f"every MUST that could be tested is kept ({others})"
+
+
+def _others(end: Ending) -> str:
+    """Say what there is beside what is kept."""
+    others = f"{_of(end.known, 'known failure')}, {_of(end.warned, 'warning')}"
+    if not end.by_chance:
+        return others
+    return f"{others}, {end.by_chance} of them for a failure that did not come again"
 
 
 def _broken(end: Ending) -> str:
@@ -84,6 +92,8 @@ def _broken(end: Ending) -> str:
     )
     if end.findings < sum(end.broken.values()):
         found = f"{found}, which comes down to {_of(end.findings, 'finding')}"
+    if end.now_and_then:
+        found = f"{found}, {end.now_and_then} of them in some of their tries only"
     surprise = f"{_of(end.surprises, 'known failure')} passed, so that the list of them is wrong"
     lacking = "a capability that --require names is missing"
     if end.missing > 1:

@@ -60,7 +60,8 @@ def worded_result(test: TestResult) -> TestResult:
     if test.reason or (test.why.code is ReasonCode.NONE and not test.known_as):
         return test
     breach = test.outcome in _BREACHES and test.why.code is not ReasonCode.NONE
-    return dataclasses.replace(test, reason=sentence(test), seen=text_of(test.why) if breach else "")
+    seen = f"{_tries(test)}{text_of(test.why)}" if breach else ""
+    return dataclasses.replace(test, reason=sentence(test), seen=seen)
 
 
 def sentence(test: TestResult) -> str:
@@ -83,7 +84,13 @@ def sentence(test: TestResult) -> str:
         text = f"{text}, in the set-up"
     if test.unproven_since and test.outcome is Outcome.UNSUPPORTED:
         text = f"{unproven(test)}; {text}"
+    text = f"{_tries(test)}{text}"
     return text or test.known_as
+
+
+def _tries(test: TestResult) -> str:
+    """Say how often a new failure came; empty where it was tried once."""
+    return f"failed in {test.failures} of {test.tries} tries: " if test.tries else ""
 
 
 def unproven(test: TestResult) -> str:

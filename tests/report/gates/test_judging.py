@@ -91,6 +91,31 @@ def test_a_broken_must_fails_and_a_warning_does_not(tmp_path: Path) -> None:
     assert "(7 tests): exit_code == 137" in report.failing[0].sentence
 
 
+def test_a_failure_of_some_tries_is_apart_from_breaches_and_one_that_did_not_come_again_passes(
+    tmp_path: Path,
+) -> None:
+    record = run_b(tmp_path)
+    new = {
+        test.id: dataclasses.replace(test, failures=2, tries=21)
+        for test in record.tests
+        if test.outcome is Outcome.FAILED
+    }
+    some = dataclasses.replace(record, tests=[new.get(test.id, test) for test in record.tests])
+    once = dataclasses.replace(
+        record,
+        exit_code=0,
+        tests=[
+            dataclasses.replace(test, outcome=Outcome.WARNED, failures=1) if test.tries else test
+            for test in some.tests
+        ],
+    )
+
+    assert subjects(judged(some)) == [(Kind.INTERMITTENT, "STP-02")]
+    report = judged(once)
+    assert report.exit_code == 0
+    assert [each.subject for each in report.remarks if each.kind is Kind.INTERMITTENT] == ["STP-02"]
+
+
 def test_levels_say_what_blocks(tmp_path: Path) -> None:
     strict = judged(run_b(tmp_path), Policy(levels=frozenset({"MUST", SHOULD})))
     assert subjects(strict) == [(Kind.BREACH, "STP-02"), (Kind.WARNING, "LOG-01")]

@@ -1,0 +1,33 @@
+"""A failure that came once is tried again when the run is over, and the verdict says how often it came."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.criserver import CriServer, serve
+from tests.plugin.command import critests, record_in
+
+pytestmark = pytest.mark.nightly("runs a test twenty times more")
+
+
+def test_a_failure_that_does_not_come_again_is_a_warning_that_says_so(tmp_path: Path) -> None:
+    with serve(CriServer(wrong={"fails-at=ExecSync/2"})) as endpoint:
+        where = ("--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet")
+        ended = critests("run", *where, "--select", "EXS-01,EXS-02", once=False)
+
+    warned = [test for test in record_in(tmp_path)["tests"] if test["outcome"] == "warned"]
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert [(test["failures"], test["tries"]) for test in warned] == [(1, 21)]
+    assert warned[0]["reason"].startswith("failed in 1 of 21 tries: ")
+    assert "trying it 20 times more (1 of 1)" in ended.stdout
+    assert "1 of them for a failure that did not come again" in " ".join(ended.stdout.split())
+
+
+def test_each_chosen_test_runs_as_often_as_the_user_says(tmp_path: Path) -> None:
+    with serve(CriServer()) as endpoint:
+        where = ("--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet")
+        ended = critests("run", *where, "--select", "RT-01", "--times", "3")
+
+    ran = [test["name"] for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert len(ran) == 3 * len(set(ran)) > 0

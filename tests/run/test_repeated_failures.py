@@ -1,0 +1,102 @@
+"""How often a new failure comes is found out when the run is over."""
+
+import dataclasses
+
+import pytest
+
+from critests.catalogue.words import Outcome
+from critests.record.reasons import Reason, ReasonCode
+from critests.record.results import REPEATS, TestResult
+from critests.run.tries import MOST_TESTS, tried_again
+
+FAILED = TestResult(
+    id="a.py::test_a",
+    name="test_a",
+    requirement="SBX-02",
+    outcome=Outcome.FAILED,
+    why=Reason(code=ReasonCode.SAID, words="no"),
+    repeat_command="critests run --node containerd --select SBX-02 -k test_a",
+)
+
+
+class Tries:
+    """Lets a test fail in some of its tries."""
+
+    def __init__(self, failing: int = 0, verdicts: int = REPEATS) -> None:
+        self.asked: list[tuple[str, int, str]] = []
+        self._failing, self._verdicts = failing, verdicts
+
+    def __call__(self, test: TestResult, times: int, endpoint: str, seconds: float) -> list[Outcome]:
+        assert seconds > 0
+        self.asked.append((test.name, times, endpoint))
+        given = min(times, self._verdicts)
+        failed = min(given, self._failing)
+        self._failing -= failed
+        return [Outcome.FAILED] * failed + [Outcome.PASSED] * (given - failed)
+
+
+def again(*tests: TestResult, tries: Tries, fresh: bool = False) -> list[tuple[int, int]]:
+    said: list[str] = []
+    found = tried_again(tests, tests, same="unix:///a", fresh=fresh, say=said.append, try_it=tries)
+    assert len(said) == len({name for name, *_ in tries.asked})
+    return [(test.failures, test.tries) for test in found]
+
+
+def test_a_new_failure_is_tried_again_on_the_daemon_it_came_on() -> None:
+    tries = Tries(failing=2)
+
+    assert again(FAILED, tries=tries) == [(3, 21)]
+    assert tries.asked == [("test_a", 20, "unix:///a")]
+
+
+def test_where_the_suite_started_the_daemon_half_of_the_tries_are_on_a_new_one() -> None:
+    tries = Tries()
+
+    assert again(FAILED, tries=tries, fresh=True) == [(1, 21)]
+    assert tries.asked == [("test_a", 10, "unix:///a"), ("test_a", 10, "")]
+
+
+def test_what_cannot_be_tried_on_a_daemon_that_runs_is_tried_on_a_new_one_alone() -> None:
+    class OnlyOnANewOne(Tries):
+        def __call__(self, test: TestResult, times: int, endpoint: str, seconds: float) -> list[Outcome]:
+            return [] if endpoint else super().__call__(test, times, endpoint, seconds)
+
+    tries = OnlyOnANewOne()
+
+    assert again(FAILED, tries=tries, fresh=True) == [(1, 21)]
+    assert tries.asked == [("test_a", 20, "")]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"outcome": Outcome.PASSED},
+        {"outcome": Outcome.KNOWN},
+        {"outcome": Outcome.WARNED},
+        {"synthesized": True},
+        {"why": Reason(code=ReasonCode.RUNTIME_ENDED)},
+        {"why": Reason(code=ReasonCode.UNEXPECTED_PASS)},
+    ],
+    ids=str,
+)
+def test_what_is_no_new_failure_of_a_test_is_not_tried_again(changes: dict[str, object]) -> None:
+    tries = Tries()
+
+    assert again(dataclasses.replace(FAILED, **changes), tries=tries) == [(0, 0)]  # type: ignore[arg-type]  # real fields only
+    assert tries.asked == []
+
+
+def test_a_runtime_that_fails_everything_is_not_tried_for_long() -> None:
+    tests = [
+        dataclasses.replace(FAILED, id=f"a.py::test_{number}", name=f"test_{number}") for number in range(30)
+    ]
+    tries = Tries()
+
+    found = again(*tests, tries=tries)
+
+    assert len(tries.asked) == MOST_TESTS
+    assert found.count((0, 0)) == 30 - MOST_TESTS
+
+
+def test_tries_without_a_verdict_are_none() -> None:
+    assert again(FAILED, tries=Tries(verdicts=0)) == [(0, 0)]
