@@ -318,7 +318,7 @@ CRIO: Final = ThrowawayKind(
     write_configuration=write_configuration,
     environment=environment,
     container_folders=container_folders,
-    twins=("/run/crio", "/var/lib/containers"),
+    twins=("/run/containers", "/var/lib/containers"),  # of /run/crio Debian's policy says nothing
     importing=importing,
     profile_annotation=PROFILE_ANNOTATION,
 )
