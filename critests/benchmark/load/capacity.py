@@ -9,7 +9,7 @@ from scipy.stats import binom
 TAIL = 0.01
 """The share of cycles that may be above the bound: it is p99 that is bounded."""
 DOUBT = 0.01
-"""A step is decided early when chance alone would mislead it in at most one case of a hundred."""
+"""A step of few samples is decided where chance alone would mislead it in at most one case of a hundred."""
 PRECISION = 0.1
 """The search ends when the bracket is no wider than this share of its lower end."""
 MOST_STEPS = 16
@@ -27,21 +27,21 @@ class Decision(StrEnum):
     """
 
 
-def decide(count: int, above: int, *, last: bool = False) -> Decision:
+def decide(count: int, above: int) -> Decision:
     """Judge whether p99 is under the bound, by an exact binomial test on the share above it.
 
     459 samples with none above the bound are enough to say that it held; 3 of the first 40 that it did not.
 
     Args:
-        count: samples of the step so far, failed cycles included.
+        count: samples of the step, failed cycles included; from 1,000 on the observed share decides where
+            the test does not.
         above: how many of them are above the bound, or failed.
-        last: no more samples will come: from 1,000 on, the observed share decides.
     """
     if count and binom.cdf(above, count, TAIL) <= DOUBT:
         return Decision.HELD
     if count and above and binom.sf(above - 1, count, TAIL) <= DOUBT:
         return Decision.EXCEEDED
-    if last and count * TAIL >= 10:
+    if count * TAIL >= 10:
         return Decision.HELD if above <= count * TAIL else Decision.EXCEEDED
     return Decision.UNDECIDED
 

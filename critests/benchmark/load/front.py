@@ -215,7 +215,7 @@ def search_capacity(front: Front) -> Ended:
         ended = front.run(["--rate", f"{search.rate:.4g}"], f"step-{len(search.steps) + 1}")
         if ended.exit_code in {ExitCode.INTERRUPTED, ExitCode.HARNESS_ERROR, ExitCode.USAGE}:
             return ended
-        decision = decide(ended.count, ended.failed, last=True)
+        decision = decide(ended.count, ended.failed)
         print(f"{search.rate:.3g} per second: {decision}, {ended.failed} of {ended.count} above", flush=True)
         search.add(decision)
     held = ExitCode.CONFORMS if search.held else ExitCode.NOT_TESTED

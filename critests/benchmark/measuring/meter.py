@@ -1,6 +1,7 @@
 """Timed windows: one RPC in each, on the monotonic clock, and nothing else in it."""
 
 import contextlib
+import dataclasses
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -93,12 +94,9 @@ class Meter:
     def take(self, others: "Iterable[Meter]") -> None:
         """Take over what other threads measured at once, in the order in which their samples began."""
         others = list(others)
-        for operation, found in merged(others).items():
-            self.at_once.add(operation)
-            own = self.series.setdefault(operation, found)
-            if own is not found:
-                _append(own, found)
+        _pour(others, self.series)
         for other in others:
+            self.at_once |= other.series.keys()
             self.rpcs |= other.rpcs
 
     def name_slowest(self, operation: str, seconds: float, name: str) -> None:
@@ -270,40 +268,28 @@ class Meter:
 
 def merged(meters: Iterable[Meter]) -> dict[str, Series]:
     """Join what several threads measured of the same operations, in the order in which the samples began."""
-    found: dict[str, list[Series]] = {}
-    for meter in meters:
-        for operation, series in meter.series.items():
-            found.setdefault(operation, []).append(series)
-    return {operation: _joined(parts) for operation, parts in found.items()}
-
-
-def _joined(parts: list[Series]) -> Series:
-    first = parts[0]
-    joined = Series(
-        scenario=first.scenario,
-        operation=first.operation,
-        dimensions=first.dimensions,
-        unit=first.unit,
-        better=first.better,
-        side=first.side,
-    )
-    rows = [(part.at[index], part, index) for part in parts for index in range(len(part.value))]
-    for _, part, index in sorted(rows, key=lambda row: row[0]):
-        _copy(joined, part, index)
+    joined: dict[str, Series] = {}
+    _pour(meters, joined)
     return joined
 
 
-def _append(series: Series, more: Series) -> None:
-    for index in range(len(more.value)):
-        _copy(series, more, index)
-
-
-def _copy(series: Series, source: Series, index: int) -> None:
-    """Append one sample of another series."""
-    series.add(
-        source.value[index],
-        source.at[index],
-        code=source.codes.get(str(index), "OK"),
-        block=source.block[index] if source.block else -1,
-        late=source.late[index] if source.late else None,
-    )
+def _pour(meters: Iterable[Meter], into: dict[str, Series]) -> None:
+    """Append the samples of meters to the series of their operations, in the order in which they began."""
+    rows = [
+        (series.at[index], series, index)
+        for meter in meters
+        for series in meter.series.values()
+        for index in range(len(series.value))
+    ]
+    for at, series, index in sorted(rows, key=lambda row: row[0]):
+        if series.operation not in into:
+            into[series.operation] = dataclasses.replace(
+                series, value=[], at=[], block=[], codes={}, late=[], warm_up=0
+            )
+        into[series.operation].add(
+            series.value[index],
+            at,
+            code=series.codes.get(str(index), "OK"),
+            block=series.block[index] if series.block else -1,
+            late=series.late[index] if series.late else None,
+        )

@@ -32,7 +32,8 @@ from critests.report.benchmark.views import (
 from critests.report.facts.growth import Difference, Grown, beside, growths
 from critests.report.facts.selection import columns
 from critests.report.page.templating import SYMBOLS, environment, flat, source
-from critests.report.plots import STYLE, Figure, figures
+from critests.report.plots.drawing import STYLE
+from critests.report.plots.figures import Figure, figures
 from critests.report.plots.strip import strip
 from critests.report.wording.quantities import quantity, share
 from critests.report.wording.texts import plural

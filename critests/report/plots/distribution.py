@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from critests.record.samples import SECONDS
 from critests.report.plots.drawing import COLOURS, LEFT, LONGEST_KEY, RIGHT, WIDTH, Key, Sheet, shortened
 from critests.report.plots.scales import linear, logarithmic, spans_a_decade, tick_texts
 from critests.report.plots.thinning import apart
@@ -24,14 +25,14 @@ class Sample:
 
     Attributes:
         label: Its name in the legend.
-        values: In any order; in the unit that the plot is given.
+        values: In any order; in seconds.
     """
 
     label: str
     values: Sequence[float]
 
 
-def distribution(samples: Sequence[Sample], *, title: str, unit: str = "s") -> str:
+def distribution(samples: Sequence[Sample], *, title: str) -> str:
     """Draw what share of the values is at or below each value, with marks at p50, p90 and p99 where their
     number supports those.
 
@@ -40,7 +41,6 @@ def distribution(samples: Sequence[Sample], *, title: str, unit: str = "s") -> s
     Args:
         samples: At most six are drawn; those without values are left out.
         title: Name of the plot.
-        unit: Of the values.
 
     Returns:
         The SVG, or an empty text where there is nothing to draw.
@@ -50,8 +50,8 @@ def distribution(samples: Sequence[Sample], *, title: str, unit: str = "s") -> s
         return ""
     ordered = [sorted(sample.values) for sample in drawn]
     ends = [value for values in ordered for value in (values[0], values[-1])]
-    shown = reading(unit, max(quantile(values, 0.5) for values in ordered))
-    axis = reading(unit, max(ends))  # the largest value decides, so that no tick has more than four digits
+    shown = reading(SECONDS, max(quantile(values, 0.5) for values in ordered))
+    axis = reading(SECONDS, max(ends))  # the largest value decides, so that no tick has more than four digits
     start, end = LEFT, WIDTH - RIGHT
     positive = min(ends) > 0
     x = logarithmic(ends, start, end) if positive and spans_a_decade(ends) else linear(ends, start, end)

@@ -176,19 +176,13 @@ def path(points: Sequence[tuple[float, float]]) -> str:
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
-def cross(x: float, y: float, size: float = 4.2) -> str:
+def cross(x: float, y: float) -> str:
     """Return the commands of a cross at a place."""
+    size = 4.2
     return (
         f"M{x - size:.1f} {y - size:.1f}l{2 * size:.1f} {2 * size:.1f}m0 {-2 * size:.1f}l{-2 * size:.1f}"
         f" {2 * size:.1f}"
     )
-
-
-def standalone(svg: str) -> str:
-    """Return the drawing as a file of its own, with its style and a ground that follows light and dark."""
-    head, _, rest = svg.partition(">")
-    ground = "svg.plot { background: var(--p-ground) } :root { color-scheme: light dark }"
-    return f"{head}><style>{STYLE}{ground}</style>{rest}\n"
 
 
 def _attribute(name: str) -> str:

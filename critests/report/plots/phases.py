@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from critests.record.samples import SECONDS
 from critests.report.plots.drawing import COLOURS, LETTER, RIGHT, WIDTH, Key, Sheet, shortened
 from critests.report.plots.scales import Scale, linear, tick_texts
 from critests.report.wording.quantities import reading
@@ -15,13 +16,12 @@ names.
 """
 
 
-def phase_split(bars: Sequence[tuple[str, Mapping[str, float]]], *, title: str, unit: str = "s") -> str:
+def phase_split(bars: Sequence[tuple[str, Mapping[str, float]]], *, title: str) -> str:
     """Draw a stacked bar for each kind of pod start.
 
     Args:
-        bars: A name, and phase to its median, each.
+        bars: A name, and phase to its median in seconds, each.
         title: Name of the plot.
-        unit: Of the medians.
 
     Returns:
         The SVG, or an empty text where there is nothing to draw.
@@ -39,7 +39,7 @@ def phase_split(bars: Sequence[tuple[str, Mapping[str, float]]], *, title: str, 
         *(phase for phase in found if phase not in NAMES),
     ][:COLOURS]
     totals = [sum(parts.get(phase, 0.0) for phase in phases) for _, parts in drawn]
-    shown = reading(unit, max(totals))
+    shown = reading(SECONDS, max(totals))
     keys = [Key(NAMES.get(phase, phase), f"part c{number}") for number, phase in enumerate(phases, 1)]
     sheet = Sheet(len(drawn) * (BAR + GAP + 18) + 4, keys, left=10)
     x = linear([0, *totals], sheet.left, WIDTH - RIGHT, zero=True, count=6)

@@ -1,27 +1,19 @@
 import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 from critests.record.samples import PER_SECOND, Series
-from critests.report import plots
-from critests.report.plots import (
-    Level,
-    Sample,
-    against_number,
-    distribution,
-    figures,
-    law_of,
-    phase_split,
-    standalone,
-    throughput,
-    timeline,
-)
+from critests.report.plots.against import Level, against_number
+from critests.report.plots.distribution import Sample, distribution
 from critests.report.plots.drawing import LETTER, STYLE, WIDTH
+from critests.report.plots.figures import figures
+from critests.report.plots.phases import phase_split
 from critests.report.plots.scales import levels, linear, logarithmic, nice_step, tick_texts
 from critests.report.plots.thinning import apart, extremes
+from critests.report.plots.throughput import law_of, throughput
+from critests.report.plots.timeline import timeline
 from critests.report.wording.quantities import digits
 from critests.statistics.quantiles import quantile
 from tests.report.sample_benchmark import HOSTILE, latencies, sample_series
@@ -258,14 +250,6 @@ def test_the_sides_of_a_comparison_share_their_plots() -> None:
             assert sum("old" in text for text in entries) == sum("new" in text for text in entries)
 
 
-def test_a_plot_stands_alone_as_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "plot.svg"
-    path.write_text(standalone(distribution([Sample("x", [0.1, 0.2])], title="t")))
-
-    root = ET.parse(path).getroot()  # noqa: S314 - our own drawing
-    assert root[0].tag == f"{SVG}style"
-
-
 def test_units_of_throughput_are_those_of_the_samples() -> None:
     series = [
         Series(
@@ -323,10 +307,6 @@ def test_thinning_keeps_peaks_ends_and_order() -> None:
     assert extremes(points[:50]) == points[:50]
     assert apart([(0, 0), (0.5, 0), (2, 0), (2.1, 0)], 1) == [(0, 0), (2, 0), (2.1, 0)]
     assert apart([], 1) == []
-
-
-def test_what_the_package_offers_is_there() -> None:
-    assert all(hasattr(plots, name) for name in plots.__all__)
 
 
 def by_pods(operation: str, at_one: float, each: float, *, unit: str = "s", side: str = "") -> list[Series]:
