@@ -238,6 +238,35 @@ def test_a_last_line_without_a_newline_is_kept(printed: Printed) -> None:
     assert container_log.lines(records) == [b"first", b"the last words"]
 
 
+@pytest.mark.parametrize(
+    ("script", "lines"),
+    [
+        pytest.param(
+            "echo; echo middle; echo; echo; echo end",
+            [b"", b"middle", b"", b"", b"end"],
+            marks=requirement("LOG-09"),
+            id="empty lines",
+        ),
+        pytest.param(
+            "printf '  before\\nbe  tween\\nafter  \\n   \\n'",
+            [b"  before", b"be  tween", b"after  ", b"   "],
+            marks=requirement("LOG-14"),
+            id="spaces",
+        ),
+    ],
+)
+def test_lines_are_kept_as_they_are(printed: Printed, script: str, lines: list[bytes]) -> None:
+    """An empty line MUST be a record with an empty payload, and spaces at the beginning, inside and at the
+    end of a line MUST be kept.
+
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), where a line is a record
+    whose payload begins behind the third space and is what was printed.
+    """
+    records = printed(script, len(lines))
+
+    assert container_log.lines(records) == lines
+
+
 @requirement("LOG-08/tag")
 def test_a_last_line_without_a_newline_is_partial(printed: Printed) -> None:
     """A last line without a newline SHOULD be tagged P.
@@ -249,38 +278,32 @@ def test_a_last_line_without_a_newline_is_partial(printed: Printed) -> None:
     assert [record.partial for record in records if record.payload == b"the last words"] == [True]
 
 
-@requirement("LOG-09")
-def test_empty_lines_are_kept(printed: Printed) -> None:
-    """An empty line MUST be a record with an empty payload.
-
-    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), where a line is a record.
-    """
-    records = printed("echo; echo middle; echo; echo; echo end", 5)
-
-    assert [record.payload for record in records] == [b"", b"middle", b"", b"", b"end"]
-
-
-@requirement("LOG-10")
-def test_bytes_that_are_no_text_are_kept(printed: Printed) -> None:
-    """Every byte but the newline SHOULD come through unaltered: NUL, control characters and what is not
-    UTF-8.
-
-    Source: not stated by the CRI; a log is bytes.
-    """
-    records = printed(f"printf '{AS_OCTAL}\\n'; echo end", 2)
-
-    assert container_log.lines(records) == [EVERY_BYTE_BUT_NEWLINE, b"end"]
-
-
-@requirement("LOG-11")
-def test_carriage_returns_are_kept(printed: Printed) -> None:
-    """Carriage returns SHOULD come through unaltered, alone and before a newline.
+@pytest.mark.parametrize(
+    ("script", "lines"),
+    [
+        pytest.param(
+            f"printf '{AS_OCTAL}\\n'; echo end",
+            [EVERY_BYTE_BUT_NEWLINE, b"end"],
+            marks=requirement("LOG-10"),
+            id="no text",
+        ),
+        pytest.param(
+            "printf 'one\\r\\ntwo\\rthree\\n\\r\\n'",
+            [b"one\r", b"two\rthree", b"\r"],
+            marks=requirement("LOG-11"),
+            id="carriage returns",
+        ),
+    ],
+)
+def test_bytes_are_kept_as_they_are(printed: Printed, script: str, lines: list[bytes]) -> None:
+    """Every byte but the newline SHOULD come through unaltered: NUL, control characters, what is not UTF-8,
+    and carriage returns alone and before a newline.
 
     Source: not stated by the CRI; a log is bytes.
     """
-    records = printed("printf 'one\\r\\ntwo\\rthree\\n\\r\\n'", 3)
+    records = printed(script, len(lines))
 
-    assert container_log.lines(records) == [b"one\r", b"two\rthree", b"\r"]
+    assert container_log.lines(records) == lines
 
 
 @requirement("LOG-12")
@@ -320,18 +343,6 @@ def test_carriage_return_of_a_terminal(printed: Printed, observe: Observe) -> No
 
     assert [line.removesuffix(b"\r") for line in container_log.lines(records)] == [b"said", b"again"]
     observe("is recorded" if container_log.lines(records)[0].endswith(b"\r") else "is left out")
-
-
-@requirement("LOG-14")
-def test_spaces_of_a_line_are_kept(printed: Printed) -> None:
-    """Spaces at the beginning, inside and at the end of a line MUST be kept.
-
-    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), where the payload begins
-    behind the third space and is what was printed.
-    """
-    records = printed("printf '  before\\nbe  tween\\nafter  \\n   \\n'", 4)
-
-    assert [record.payload for record in records] == [b"  before", b"be  tween", b"after  ", b"   "]
 
 
 @requirement("LOG-15")

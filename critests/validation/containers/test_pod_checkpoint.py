@@ -96,23 +96,36 @@ def test_a_pod_that_is_not_ready_is_not_saved(runtime: Runtime, pod: CountingPod
     assert pod.written() == {}
 
 
-@requirement("CKP-09")
 @offered
-@pytest.mark.parametrize("case", ["none", "twice", "unknown", "of another pod"])
-def test_wrong_containers_of_a_pod_are_not_saved(
+@pytest.mark.parametrize(
+    "case",
+    [
+        *(
+            pytest.param(case, marks=requirement("CKP-09"))
+            for case in ("none", "twice", "unknown", "of another pod")
+        ),
+        pytest.param("unknown option", marks=requirement("CKP-14")),
+        pytest.param("unknown pod", marks=requirement("CKP-15")),
+    ],
+)
+def test_what_is_wrong_in_a_checkpoint_is_refused(
     runtime: Runtime, pod: CountingPod, running_container: Container, case: str
 ) -> None:
-    """CheckpointPod MUST fail without containers, and for one that is named twice, unknown, or of another
-    pod, and write nothing.
+    """CheckpointPod MUST fail without containers, for one that is named twice, unknown, or of another pod,
+    for an option that the runtime does not know, and for an id that no sandbox has, and write nothing.
 
-    Source: CheckpointPodRequest.container_ids.
+    Source: CheckpointPodRequest.container_ids, options and pod_sandbox_id.
     """
     requests = {
         "none": cri.CheckpointPodRequest(pod_sandbox_id=pod.sandbox.id, output_path=str(pod.folder)),
         "twice": pod.request(pod.containers[0].id),
         "unknown": pod.request(NO_SUCH_ID),
         "of another pod": pod.request(running_container.id),
+        "unknown option": pod.request(),
+        "unknown pod": pod.request(),
     }
+    requests["unknown option"].options["critests.example/nobody-knows-this"] = "true"
+    requests["unknown pod"].pod_sandbox_id = NO_SUCH_ID
 
     runtime.refusal(runtime.stub.CheckpointPod, requests[case])
 
@@ -253,33 +266,3 @@ def test_a_pod_goes_on_after_a_checkpoint_without_a_deadline(
     without_deadline(pod.request())
 
     pod.goes_on()
-
-
-@requirement("CKP-14")
-@offered
-def test_unknown_options_of_a_checkpoint_are_refused(runtime: Runtime, pod: CountingPod) -> None:
-    """CheckpointPod MUST fail for an option that the runtime does not know, and write nothing.
-
-    Source: CheckpointPodRequest.options.
-    """
-    request = pod.request()
-    request.options["critests.example/nobody-knows-this"] = "true"
-
-    runtime.refusal(runtime.stub.CheckpointPod, request)
-
-    assert pod.written() == {}
-
-
-@requirement("CKP-15")
-@offered
-def test_a_checkpoint_of_an_unknown_pod_is_refused(runtime: Runtime, pod: CountingPod) -> None:
-    """CheckpointPod MUST fail for an id that no sandbox has, and write nothing.
-
-    Source: CheckpointPodRequest.pod_sandbox_id.
-    """
-    request = pod.request()
-    request.pod_sandbox_id = NO_SUCH_ID
-
-    runtime.refusal(runtime.stub.CheckpointPod, request)
-
-    assert pod.written() == {}

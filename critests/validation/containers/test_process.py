@@ -67,30 +67,26 @@ def test_command_and_args_replace_those_of_the_image(
     assert container.wait_for_log(expected) == [expected]
 
 
-@requirement("CMD-02")
-def test_args_alone_follow_the_entrypoint_of_the_image(images: Images, containers: Containers) -> None:
-    """Args without a command MUST be handed to the image's entrypoint in place of the image's command.
-
-    Source: ContainerConfig.args; the entrypoint and command of the OCI image configuration.
-    """
-    container = containers.running(image=images.pull("process"), args=["own", "two words"])
-
-    lines = container.wait_for_lines()
-
-    assert lines[0] == "entrypoint own two words"
-
-
-@requirement("CMD-03")
-def test_image_says_what_runs_where_the_container_does_not(images: Images, containers: Containers) -> None:
-    """A container without command and args MUST run the image's entrypoint with the image's command.
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        pytest.param(
+            ["own", "two words"], "entrypoint own two words", marks=requirement("CMD-02"), id="args alone"
+        ),
+        pytest.param([], "entrypoint command from image", marks=requirement("CMD-03"), id="neither"),
+    ],
+)
+def test_entrypoint_of_the_image_runs(
+    images: Images, containers: Containers, args: list[str], line: str
+) -> None:
+    """Args without a command MUST be handed to the image's entrypoint in place of the image's command, and
+    without either the entrypoint MUST run with the image's command.
 
     Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
     """
-    container = containers.running(image=images.pull("process"), command=[])
+    container = containers.running(image=images.pull("process"), command=[], args=args)
 
-    lines = container.wait_for_lines()
-
-    assert lines[0] == "entrypoint command from image"
+    assert container.wait_for_lines()[0] == line
 
 
 @requirement("CMD-04")

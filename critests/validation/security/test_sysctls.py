@@ -1,5 +1,7 @@
 """SYS: kernel parameters of a pod."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,23 @@ def value_here(name: str) -> str:
     return file_of(name).read_text(encoding="ascii").strip()
 
 
+@contextmanager
+def unchanged_here(name: str) -> Iterator[None]:
+    """Expect that what is done inside leaves a parameter of this machine as it is, and set it back if not.
+
+    Raises:
+        AssertionError: it has another value.
+    """
+    before = value_here(name)
+    try:
+        yield
+        after = value_here(name)
+    finally:
+        if value_here(name) != before:
+            file_of(name).write_text(before, encoding="ascii")
+    assert after == before
+
+
 def of_this_kernel(sysctls: dict[str, str]) -> dict[str, str]:
     """Return those parameters that this kernel has."""
     return {name: value for name, value in sysctls.items() if file_of(name).exists()}
@@ -68,34 +87,21 @@ def questions(sysctls: dict[str, str]) -> dict[str, str]:
     return {name: f"cat {file_of(name)}" for name in sysctls}
 
 
-@requirement("SYS-01")
 @requires(Capability.SHARED_KERNEL)
-@pytest.mark.parametrize("name", SAFE)
-def test_a_safe_sysctl_is_set_in_the_pod(shared: SharedContainers, name: str) -> None:
-    """A kernel parameter that Kubernetes calls safe MUST have the requested value in the pod.
+@pytest.mark.parametrize(
+    ("sysctls", "name"),
+    [
+        *(pytest.param(SAFE, name, marks=requirement("SYS-01"), id=name) for name in SAFE),
+        *(pytest.param(UNSAFE, name, marks=requirement("SYS-02"), id=name) for name in UNSAFE),
+    ],
+)
+def test_a_sysctl_is_set_in_the_pod(shared: SharedContainers, sysctls: dict[str, str], name: str) -> None:
+    """A kernel parameter of a namespace of the pod MUST have the requested value there, one that Kubernetes
+    calls safe and any other: which are allowed is for the kubelet to say.
 
     Source: LinuxPodSandboxConfig.sysctls.
     """
-    wanted = of_this_kernel(SAFE)
-    if name not in wanted:
-        blocked(f"this kernel has no {name}")
-    pod = shared.sandbox(sysctls={key: value.replace("\t", " ") for key, value in wanted.items()})
-
-    process = shared.process(FIRST_PROCESS, in_sandbox=pod, questions=questions(wanted))
-
-    assert process.answer(name).split() == wanted[name].split()
-
-
-@requirement("SYS-02")
-@requires(Capability.SHARED_KERNEL)
-@pytest.mark.parametrize("name", UNSAFE)
-def test_an_unsafe_sysctl_of_a_namespace_is_set_in_the_pod(shared: SharedContainers, name: str) -> None:
-    """A kernel parameter of a namespace of the pod MUST have the requested value there, also one that
-    Kubernetes does not call safe: which are allowed is for the kubelet to say.
-
-    Source: LinuxPodSandboxConfig.sysctls.
-    """
-    wanted = of_this_kernel(UNSAFE)
+    wanted = of_this_kernel(sysctls)
     if name not in wanted:
         blocked(f"this kernel has no {name}")
     pod = shared.sandbox(sysctls={key: value.replace("\t", " ") for key, value in wanted.items()})
@@ -107,60 +113,45 @@ def test_an_unsafe_sysctl_of_a_namespace_is_set_in_the_pod(shared: SharedContain
 
 @requirement("SYS-03/host")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes) -> None:
-    """A kernel parameter that is in no namespace MUST NOT be changed for a pod: it would change for the node.
+@pytest.mark.parametrize("between", [None, "+", "\n", " "], ids=["alone", "plus", "newline", "space"])
+def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes, between: str | None) -> None:
+    """A kernel parameter that is in no namespace MUST NOT be changed for a pod, as it would change for the
+    node: neither where it is asked for, nor in the value of another one, whatever separates the two in it.
 
     Source: LinuxPodSandboxConfig.sysctls: parameters of the sandbox's namespaces.
     """
-    before = value_here(OF_THE_KERNEL)
-    file = file_of(OF_THE_KERNEL)
-    other = str(int(before) + 1 if int(before) < 100 else int(before) - 1)
-    try:
-        with may_be_refused():
-            sandboxes.attempt(sandboxes.config(sysctls={OF_THE_KERNEL: other}))
-        after = value_here(OF_THE_KERNEL)
-    finally:
-        if value_here(OF_THE_KERNEL) != before:
-            file.write_text(before, encoding="ascii")
+    before = int(value_here(OF_THE_KERNEL))
+    other = str(before + 1 if before < 100 else before - 1)
+    sysctls = {OF_THE_KERNEL: other}
+    if between is not None:
+        # in the middle, as a runtime that joins sysctls may put quotes around the whole
+        hidden = between.join(["33", f"{OF_THE_KERNEL}={other}", "net.ipv4.tcp_fin_timeout=33"])
+        sysctls = {"net.ipv4.tcp_fin_timeout": hidden}
 
-    assert after == before
+    with unchanged_here(OF_THE_KERNEL), may_be_refused():
+        sandboxes.attempt(sandboxes.config(sysctls=sysctls))
 
 
-@requirement("SYS-03/host")
-@requires(Capability.SHARED_KERNEL, Capability.ROOT)
-@pytest.mark.parametrize("between", ["+", "\n", " "], ids=["plus", "newline", "space"])
-def test_a_value_brings_no_other_sysctl_along(sandboxes: Sandboxes, between: str) -> None:
-    """The value of a kernel parameter MUST NOT set another one, which would be the node's, whatever separates
-    the two in it.
-
-    Source: LinuxPodSandboxConfig.sysctls: parameters of the sandbox's namespaces.
-    """
-    before = value_here(OF_THE_KERNEL)
-    other = str(int(before) + 1 if int(before) < 100 else int(before) - 1)
-    # in the middle, as a runtime that joins sysctls may put quotes around the whole
-    hidden = between.join(["33", f"{OF_THE_KERNEL}={other}", "net.ipv4.tcp_fin_timeout=33"])
-    try:
-        with may_be_refused():
-            sandboxes.attempt(sandboxes.config(sysctls={"net.ipv4.tcp_fin_timeout": hidden}))
-        after = value_here(OF_THE_KERNEL)
-    finally:
-        if value_here(OF_THE_KERNEL) != before:
-            file_of(OF_THE_KERNEL).write_text(before, encoding="ascii")
-
-    assert after == before
-
-
-@requirement("SYS-03/form")
-@requires(Capability.SHARED_KERNEL)
-def test_what_becomes_of_a_sysctl_of_the_whole_machine(sandboxes: Sandboxes, observe: Observe) -> None:
-    """A pod with a kernel parameter that is in no namespace MAY be refused, or made without it.
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            OF_THE_KERNEL, marks=[requirement("SYS-03/form"), requires(Capability.SHARED_KERNEL)], id="node"
+        ),
+        pytest.param("nosuch.parameter", marks=requirement("SYS-04/other-names"), id="absent"),
+    ],
+)
+def test_what_becomes_of_a_sysctl_of_no_namespace(sandboxes: Sandboxes, observe: Observe, name: str) -> None:
+    """A pod with a kernel parameter that is in no namespace, or does not exist, MAY be refused, or made
+    without it.
 
     Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
     """
     made = None
 
     with may_be_refused():
-        made = sandboxes.attempt(sandboxes.config(sysctls={OF_THE_KERNEL: value_here(OF_THE_KERNEL)}))
+        value = value_here(name) if file_of(name).exists() else "1"
+        made = sandboxes.attempt(sandboxes.config(sysctls={name: value}))
 
     observe("refused" if made is None else "skipped")
     assert made is None or made.state() == cri.SANDBOX_READY
@@ -189,21 +180,6 @@ def test_an_impossible_sysctl_is_refused(
     assert ready == []
 
 
-@requirement("SYS-04/other-names")
-def test_what_becomes_of_a_sysctl_that_does_not_exist(sandboxes: Sandboxes, observe: Observe) -> None:
-    """A pod with a kernel parameter that does not exist MAY be refused, or made without it.
-
-    Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
-    """
-    made = None
-
-    with may_be_refused():
-        made = sandboxes.attempt(sandboxes.config(sysctls={"nosuch.parameter": "1"}))
-
-    observe("refused" if made is None else "skipped")
-    assert made is None or made.state() == cri.SANDBOX_READY
-
-
 @requirement("SYS-05")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize(
@@ -218,17 +194,10 @@ def test_a_sysctl_of_a_namespace_of_the_node_is_not_changed(
 
     Source: LinuxPodSandboxConfig.sysctls: parameters of the sandbox's own namespaces.
     """
-    before = value_here(name)
-    other = str(int(before) + 1)
-    try:
-        with may_be_refused():
-            sandboxes.attempt(sandboxes.config(sysctls={name: other}, namespaces=namespaces))
-        after = value_here(name)
-    finally:
-        if value_here(name) != before:
-            file_of(name).write_text(before, encoding="ascii")
+    other = str(int(value_here(name)) + 1)
 
-    assert after == before
+    with unchanged_here(name), may_be_refused():
+        sandboxes.attempt(sandboxes.config(sysctls={name: other}, namespaces=namespaces))
 
 
 @requirement("SYS-06")
