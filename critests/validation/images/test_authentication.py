@@ -61,34 +61,28 @@ def test_anonymous_pull_gets_a_token(runtime: Runtime, registry: Registry, image
     }
 
 
-@requirement("AUT-01")
-def test_a_challenge_with_an_empty_parameter_is_read_to_its_end(
-    runtime: Runtime, registry: Registry, images: Images
-) -> None:
-    """A pull MUST get itself a token also where a parameter of the registry's challenge is an empty string.
-
-    Source: RFC 9110, challenges; the distribution project's token specification.
-    """
-    minted = registry.mint()
-    registry.set_access(minted, EMPTY_PARAMETER)
-
-    runtime.images.PullImage(images.pull_request(minted.reference))
-
-    assert images.look_up(minted.reference) is not None
-
-
-@requirement("AUT-02")
+@pytest.mark.parametrize(
+    "credentials",
+    [
+        pytest.param(CREDENTIALS, marks=requirement("AUT-02"), id="in the clear"),
+        *(
+            pytest.param(cri.AuthConfig(auth=encoded), marks=requirement("AUT-03"), id=form)
+            for form, encoded in ENCODED.items()
+        ),
+    ],
+)
 def test_username_and_password_are_used_for_basic_authentication(
-    runtime: Runtime, registry: Registry, images: Images
+    runtime: Runtime, registry: Registry, images: Images, credentials: cri.AuthConfig
 ) -> None:
-    """A pull MUST present username and password to a registry that asks for them.
+    """A pull MUST present username and password to a registry that asks for them, also where they stand in
+    `auth`, in base64 with a colon between them.
 
-    Source: AuthConfig.username, AuthConfig.password.
+    Source: AuthConfig.username, AuthConfig.password, AuthConfig.auth.
     """
     minted = registry.mint()
     registry.set_access(minted, BASIC)
 
-    runtime.images.PullImage(images.pull_request(minted.reference, CREDENTIALS))
+    runtime.images.PullImage(images.pull_request(minted.reference, credentials))
 
     assert images.look_up(minted.reference) is not None
     assert {request.username for request in registry.requests(minted) if request.status == 200} == {
@@ -96,18 +90,26 @@ def test_username_and_password_are_used_for_basic_authentication(
     }
 
 
-@requirement("AUT-02")
-def test_username_and_password_are_used_for_a_token(
-    runtime: Runtime, registry: Registry, images: Images
+@pytest.mark.parametrize(
+    ("access", "credentials"),
+    [
+        pytest.param(TOKENS_FOR_A_USER, CREDENTIALS, marks=requirement("AUT-02"), id="for a user"),
+        pytest.param(EMPTY_PARAMETER, None, marks=requirement("AUT-01"), id="with an empty parameter"),
+    ],
+)
+def test_a_pull_gets_itself_a_token(
+    runtime: Runtime, registry: Registry, images: Images, access: Access, credentials: cri.AuthConfig | None
 ) -> None:
-    """A pull MUST present username and password to the token endpoint of a registry that asks for a token.
+    """A pull MUST present username and password to the token endpoint of a registry that asks for a token,
+    and MUST get one also where a parameter of the registry's challenge is an empty string.
 
-    Source: AuthConfig.username, AuthConfig.password; the distribution project's token specification.
+    Source: AuthConfig.username and password; RFC 9110, challenges; the distribution project's token
+    specification.
     """
     minted = registry.mint()
-    registry.set_access(minted, TOKENS_FOR_A_USER)
+    registry.set_access(minted, access)
 
-    runtime.images.PullImage(images.pull_request(minted.reference, CREDENTIALS))
+    runtime.images.PullImage(images.pull_request(minted.reference, credentials))
 
     assert images.look_up(minted.reference) is not None
 
@@ -124,27 +126,6 @@ def test_wrong_password_fails_the_pull(runtime: Runtime, registry: Registry, ima
     runtime.refusal(runtime.images.PullImage, images.pull_request(minted.reference, WRONG_CREDENTIALS))
 
     assert images.look_up(minted.reference) is None
-
-
-@requirement("AUT-03")
-@pytest.mark.parametrize("encoded", ENCODED.values(), ids=ENCODED)
-def test_encoded_credentials_are_used(
-    runtime: Runtime, registry: Registry, images: Images, encoded: str
-) -> None:
-    """A pull MUST take username and password from `auth`, where they stand in base64 with a colon between
-    them.
-
-    Source: AuthConfig.auth.
-    """
-    minted = registry.mint()
-    registry.set_access(minted, BASIC)
-
-    runtime.images.PullImage(images.pull_request(minted.reference, cri.AuthConfig(auth=encoded)))
-
-    assert images.look_up(minted.reference) is not None
-    assert {request.username for request in registry.requests(minted) if request.status == 200} == {
-        CREDENTIALS.username
-    }
 
 
 @requirement("AUT-04")
