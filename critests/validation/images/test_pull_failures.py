@@ -96,8 +96,8 @@ def test_pull_fails_where_the_registry_gives_no_good_image(
     runtime: Runtime, registry: Registry, images: Images, image: str, fault: Fault | None
 ) -> None:
     """A pull MUST fail, and nothing of it be listed, where the registry answers with 401 or 403, an index has
-    no variant for the node, a blob is not what its digest says, a manifest is none, or a layer is not what the
-    image's configuration says.
+    no variant for the node, a blob is not what its digest says, a manifest is none, or a layer is not what
+    the image's configuration says.
 
     Source: OCI distribution specification, error codes; OCI image specification, image index, descriptors and
     digests, image manifest, rootfs.diff_ids.

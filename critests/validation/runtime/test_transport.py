@@ -257,31 +257,21 @@ def test_prefix_of_a_sandbox_id_finds_the_sandbox(runtime: Runtime, sandbox: San
 
 @requirement("GEN-11")
 @disruptive
-def test_empty_sandbox_id_selects_nothing(own_runtime: OwnRuntime) -> None:
-    """An empty id SHOULD NOT stand for any sandbox, even where there is only one.
+@pytest.mark.parametrize("what", ["sandbox", "container"])
+def test_empty_id_selects_nothing(own_runtime: OwnRuntime, what: str) -> None:
+    """An empty id SHOULD NOT stand for any sandbox or container, even where there is only one.
 
-    Source: PodSandboxStatusRequest.pod_sandbox_id.
+    Source: PodSandboxStatusRequest.pod_sandbox_id, ContainerStatusRequest.container_id.
     """
     # alone on its runtime, where the run can start one: the beginning of its id is unique, however short
-    only = own_runtime.sandbox()
-
-    own_runtime.refusal(own_runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=""))
-
-    assert only.state() == cri.SANDBOX_READY
-
-
-@requirement("GEN-11")
-@disruptive
-def test_empty_container_id_selects_nothing(own_runtime: OwnRuntime) -> None:
-    """An empty id SHOULD NOT stand for any container, even where there is only one.
-
-    Source: ContainerStatusRequest.container_id.
-    """
-    only = own_runtime.container()
-
-    own_runtime.refusal(own_runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=""))
-
-    assert only.state() == cri.CONTAINER_RUNNING
+    if what == "sandbox":
+        pod = own_runtime.sandbox()
+        own_runtime.refusal(own_runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=""))
+        assert pod.state() == cri.SANDBOX_READY
+    else:
+        only = own_runtime.container()
+        own_runtime.refusal(own_runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=""))
+        assert only.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("GEN-12")
