@@ -146,6 +146,7 @@ def test_credentials_that_are_not_base64_are_refused_in_silence(
         runtime.images.PullImage(images.pull_request(minted.reference, cri.AuthConfig(auth=not_base64)))
 
     assert not_base64 not in refusal.words
+    assert images.look_up(minted.reference) is None
 
 
 @requirement("AUT-08")
