@@ -14,6 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+_SIGNIFICANCE = 0.01
+"""The accepted chance of a false alarm of each split that is tried."""
+_PERMUTATIONS = 199
 _SHORTEST = 2
 """A single value has no distances within."""
 
@@ -36,14 +39,7 @@ class ChangePoint:
         return self.after / self.before if self.before else None
 
 
-def change_points(
-    values: Sequence[float],
-    *,
-    seed: int,
-    significance: float = 0.01,
-    permutations: int = 199,
-    shortest: int = 5,
-) -> list[ChangePoint]:
+def change_points(values: Sequence[float], *, seed: int, shortest: int = 5) -> list[ChangePoint]:
     """Find the changes of level in a series, in the order of time.
 
     The runs are taken as independent of each other; a history in which each night resembles the one before
@@ -52,19 +48,8 @@ def change_points(
     Args:
         values: one per run, in the order of time.
         seed: of the permutations, so that the same history gives the same answer.
-        significance: the accepted chance of a false alarm of each split that is tried.
-        permutations: how many; at least 1 / significance - 1, or nothing could be significant.
-        shortest: the fewest values of one level; a single odd night is not a change.
-
-    Raises:
-        ValueError: the permutations cannot reach the significance, or a level would be shorter than 2.
+        shortest: the fewest values of one level, at least 2; a single odd night is not a change.
     """
-    if (permutations + 1) * significance < 1 or shortest < _SHORTEST:
-        msg = (
-            f"{permutations} permutations cannot show a significance of {significance}, or levels of"
-            f" {shortest} are too short"
-        )
-        raise ValueError(msg)
     source = np.random.default_rng(seed)
     series = np.asarray(values, dtype=float)
     found: dict[int, float] = {}
@@ -76,8 +61,8 @@ def change_points(
         part = series[start:end]
         distances = np.abs(np.subtract.outer(part, part))
         index, distance = best_split(distances, shortest)
-        p_value = _p_value(distances, distance, shortest, source, permutations, significance)
-        if p_value <= significance:
+        p_value = _p_value(distances, distance, shortest, source)
+        if p_value <= _SIGNIFICANCE:
             found[start + index] = p_value
             parts += [(start, start + index), (start + index, end)]
     edges = [0, *sorted(found), len(series)]
@@ -113,18 +98,13 @@ def best_split(distances: NDArray[np.float64], shortest: int = _SHORTEST) -> tup
 
 
 def _p_value(
-    distances: NDArray[np.float64],
-    distance: float,
-    shortest: int,
-    source: np.random.Generator,
-    permutations: int,
-    significance: float,
+    distances: NDArray[np.float64], distance: float, shortest: int, source: np.random.Generator
 ) -> float:
     """The share of permutations that split as well; counting ends once it cannot be significant any more."""
     as_good = 0
-    for done in range(1, permutations + 1):
+    for done in range(1, _PERMUTATIONS + 1):
         order = source.permutation(len(distances))
         as_good += best_split(distances[np.ix_(order, order)], shortest)[1] >= distance
-        if (as_good + 1) / (permutations + 1) > significance:
+        if (as_good + 1) / (_PERMUTATIONS + 1) > _SIGNIFICANCE:
             return (as_good + 1) / (done + 1)
-    return (as_good + 1) / (permutations + 1)
+    return (as_good + 1) / (_PERMUTATIONS + 1)

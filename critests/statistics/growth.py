@@ -40,6 +40,7 @@ DRAWS: Final = 300
 _EXPONENTS: Final = np.arange(2, 31) / 10
 """Exponents that are tried; the best is known to a tenth. Below the first a curve is a logarithm."""
 _SEED: Final = 20
+_CONFIDENCE: Final = 0.95
 
 
 @unique
@@ -90,12 +91,11 @@ class Growth:
         return self.base + self.slope * number
 
 
-def fit_growth(levels: Sequence[GrowthLevel], *, confidence: float = 0.95) -> Growth:
+def fit_growth(levels: Sequence[GrowthLevel]) -> Growth:
     """Fit a line and a curve to the values at several numbers, and name the form.
 
     Args:
         levels: at least three different numbers, each once.
-        confidence: of the intervals.
 
     Raises:
         ValueError: there are fewer numbers, one is there twice or below 0, or a value is below 0 or
@@ -112,9 +112,9 @@ def fit_growth(levels: Sequence[GrowthLevel], *, confidence: float = 0.95) -> Gr
     curves = [_Fit(numbers, deviations, exponent) for exponent in _EXPONENTS]
     base, slope = map(float, straight.coefficients(values))
     best = curves[int(np.argmax([curve.explained(values) for curve in curves]))]
-    slope_interval = _middle(straight.coefficients(drawn)[1], confidence)
+    slope_interval = _middle(straight.coefficients(drawn)[1])
     exponents = _EXPONENTS[np.argmax([curve.explained(drawn) for curve in curves], axis=0)]
-    exponent_interval = _middle(exponents, confidence)
+    exponent_interval = _middle(exponents)
     span = float(numbers[-1] - numbers[0])
     first = max(base + slope * float(numbers[0]), least)
     return Growth(
@@ -170,10 +170,10 @@ def _form(rise: float, span_by_first: float, slope: Interval, exponent: Interval
     return Form.LINEAR if straight else Form.GROWS
 
 
-def _middle(values: NDArray[np.float64], confidence: float) -> Interval:
-    tail = (1 - confidence) / 2
+def _middle(values: NDArray[np.float64]) -> Interval:
+    tail = (1 - _CONFIDENCE) / 2
     low, high = np.quantile(values, (tail, 1 - tail))
-    return Interval(float(low), float(high), confidence)
+    return Interval(float(low), float(high), _CONFIDENCE)
 
 
 def _least(points: Sequence[GrowthLevel]) -> float:

@@ -150,11 +150,6 @@ def test_a_change_from_zero_has_no_ratio() -> None:
     assert (point.index, point.before, point.after, point.ratio) == (10, 0.0, 1.0, None)
 
 
-def test_permutations_that_can_show_nothing_are_refused() -> None:
-    with pytest.raises(ValueError, match="permutations cannot show"):
-        change_points([1.0], seed=1, permutations=50)
-
-
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(-20, 20), min_size=4, max_size=12))
 def test_the_split_is_that_of_the_definition(values: list[int]) -> None:
