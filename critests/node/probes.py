@@ -235,7 +235,7 @@ class ContainerProbes:
             Container.create(
                 sandbox, self.requests.container(self.image(), command=["/bin/httpd", "-f", "-p", "8080"])
             ).start()
-            reached = _takes_connection(address, port, PORT_SECONDS)
+            reached = _takes_connection(address, port, PORT_SECONDS * self.connection.deadlines.scale)
         finally:
             sandbox.discard()
         how = "is" if reached else "is not"

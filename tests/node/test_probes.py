@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from critests.catalogue.words import Capability
-from critests.client import Endpoint, connect
+from critests.client import Deadlines, Endpoint, connect
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
@@ -23,9 +23,11 @@ def shared_processes(server: CriServer, tmp_path: Path) -> CapabilityFact:
     return container_fact(server, tmp_path, Capability.SHARED_PROCESSES)
 
 
-def container_fact(server: CriServer, tmp_path: Path, capability: Capability) -> CapabilityFact:
+def container_fact(
+    server: CriServer, tmp_path: Path, capability: Capability, *, scale: float = 1
+) -> CapabilityFact:
     with serve(server) as endpoint:
-        connection = connect(Endpoint.parse(endpoint))
+        connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines(scale))
         try:
             run = RunIdentity.new()
             requests = RequestBuilder(run, tmp_path, CgroupParents(run, CgroupDriver.CGROUPFS))
@@ -35,6 +37,23 @@ def container_fact(server: CriServer, tmp_path: Path, capability: Capability) ->
             return made.all()[capability]()
         finally:
             connection.close()
+
+
+def test_a_slow_machine_gets_more_time_to_reach_a_host_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    def connected(_address: str, _port: int, seconds: float) -> bool:
+        waited.append(seconds)
+        return True
+
+    monkeypatch.setattr(probes, "_takes_connection", connected)
+
+    container_fact(CriServer(), tmp_path, Capability.HOST_PORTS)
+    container_fact(CriServer(), tmp_path, Capability.HOST_PORTS, scale=4)
+
+    assert waited == [probes.PORT_SECONDS, 4 * probes.PORT_SECONDS]
 
 
 @pytest.mark.parametrize(
