@@ -6,16 +6,13 @@ from typing import Any, Final
 import click
 
 from critests.benchmark.profiles import PROFILES
-from critests.cli.outputs import output_option
-from critests.cli.refusals import NotPossible, NotWritten
+from critests.cli.refusals import of_comparisons
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.cli.shares import share
+from critests.cli.values import output_option, share
 from critests.node.subjects import RunSubject, Subject, parse_subject
-from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.record.files import write_atomically
 from critests.report.comparison import (
     CompareSettings,
-    NotComparable,
     RunComparison,
     compare_records,
     compare_sides,
@@ -101,7 +98,7 @@ def compare(
     run = settings_from(values)
     how = CompareSettings(quantile=quantile, noise_floor=noise_floor, unlike_machines=unlike_machines)
     subjects = parse_subject(a), parse_subject(b) if b is not None else None
-    try:
+    with of_comparisons():
         comparison = _compare(subjects[0], subjects[1], how, only or "", run, own_oci=own_oci)
         print_comparison(comparison)
         forms = (
@@ -112,10 +109,6 @@ def compare(
         for path, form in forms:
             if path is not None:
                 write_atomically(path, form(comparison))
-    except (NotComparable, RecordUnreadable) as error:
-        raise NotPossible(str(error)) from error
-    except RecordNotWritten as error:
-        raise NotWritten(str(error)) from error
 
 
 def _compare(

@@ -7,7 +7,8 @@ from typing import Final
 
 import click
 
-from critests.cli.results import StoreProblem, open_index
+from critests.cli.refusals import Failed
+from critests.cli.results import open_index
 from critests.record.errors import RecordError
 from critests.report.dashboard import Options, build
 from critests.report.wording.texts import plural
@@ -63,7 +64,7 @@ def dashboard(
             )
             built = build(index, output, options)
         except RecordError as error:
-            raise StoreProblem(str(error)) from error
+            raise Failed(str(error)) from error
     written = f"{built.written} files written, {built.removed} removed"
     click.echo(f"{plural(built.pages, 'page')}, {written}\n{output / 'index.html'}")
 

@@ -22,7 +22,7 @@ from critests.node.listeners import binary_of_process
 from critests.node.machine import fingerprint
 from critests.node.privileges import process_capabilities
 from critests.node.remedies import REMEDIES
-from critests.report.terminal.console import new_console
+from critests.report.terminal.console import new_console, print_title
 from critests.report.wording.quantities import quantity
 from critests.report.wording.reasons import said
 from critests.run.beginning import begin_run
@@ -118,12 +118,12 @@ def _examine(context: RunContext, connection: Connection, found: Findings) -> No
 
 
 def _print(found: Findings, out: Console) -> None:
-    _title(out, "Runtime")
+    print_title(out, "Runtime")
     if not found.ready:
         out.print(Text.assemble(("  cannot be tested: ", "bold red"), found.reason))
     else:
         _rows(out, list(found.runtime.items()))
-        _title(out, "Images")
+        print_title(out, "Images")
         _rows(out, list(found.images.items()))
         _capabilities(out, found)
     _machine(out, found.machine)
@@ -203,7 +203,7 @@ def _images(context: RunContext, images: TestImages) -> tuple[Rows, bool]:
 
 
 def _capabilities(out: Console, found: Findings) -> None:
-    _title(out, "Capabilities")
+    print_title(out, "Capabilities")
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     marks = {True: ("yes", "green"), False: ("no", "yellow"), None: ("?", "dim")}
     for fact in found.capabilities:
@@ -217,7 +217,7 @@ def _capabilities(out: Console, found: Findings) -> None:
 
 
 def _machine(out: Console, facts: dict[str, object]) -> None:
-    _title(out, "This machine")
+    print_title(out, "This machine")
     own = process_capabilities()
     rows = [
         (name.removesuffix("_bytes").replace("_", " "), _shown(name, value))
@@ -242,10 +242,6 @@ def _shown(name: str, value: object) -> str:
     if name.endswith("_bytes") and isinstance(value, int):
         return quantity(value, "B")
     return str(value)
-
-
-def _title(out: Console, text: str) -> None:
-    out.print(Text(f"\n{text}", style="bold"))
 
 
 def _rows(out: Console, rows: Rows) -> None:

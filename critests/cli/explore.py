@@ -12,6 +12,7 @@ import click
 
 from critests.cli.connected_run import connected_run
 from critests.cli.run_options import Sectioned, run_options, settings_from
+from critests.cli.values import Duration
 from critests.exit_codes import CannotTest, ExitCode
 from critests.run.settings import Settings
 
@@ -27,27 +28,6 @@ HELP = {
     "--disruptive": "with --node, also restarts of the daemon, and steps in which its OCI runtime, its CNI"
     " plugins or the registry fail"
 }
-UNITS = {"s": 1, "m": 60, "h": 3600}
-
-
-class Duration(click.ParamType[float]):
-    """Seconds, written as 90, 90s, 5m or 1h."""
-
-    name = "time"
-
-    def convert(
-        self,
-        value: Any,  # noqa: ANN401 - click's signature
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> float:
-        """Return the seconds."""
-        if isinstance(value, float):
-            return value
-        number, unit = (value[:-1], value[-1]) if value[-1:] in UNITS else (value, "s")
-        if not number.isdigit() or not int(number):
-            self.fail(f"{value}: expected a time such as 90s, 5m or 1h", param, ctx)
-        return float(int(number) * UNITS[unit])
 
 
 @dataclass(frozen=True)

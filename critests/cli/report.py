@@ -5,14 +5,15 @@ from pathlib import Path
 
 import click
 
+from critests.cli.refusals import Failed
 from critests.cli.stored_runs import StoredRun
-from critests.exit_codes import ExitCode
 from critests.record.errors import RecordNotWritten, RecordUnreadable
-from critests.report.formats import FORMATS, Format, NotExported, Publishing, TextFormat, TreeFormat, load
+from critests.report.formats import FORMATS, NotExported, Publishing, TextFormat, TreeFormat, load
 
-EPILOG = """\b
+FORMAT_ROWS = "\n".join(f"  {each.name:<16} for {each.summary}" for each in FORMATS.values())
+EPILOG = f"""\b
 Formats:
-{formats}
+{FORMAT_ROWS}
 
 \b
 Examples:
@@ -22,29 +23,16 @@ Examples:
   critests report results/containerd/*/* --format testgrid --output bucket/"""
 
 
-class Teaching(click.Command):
-    """Lists the formats below the options."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the formats and the examples."""
-        self.epilog = EPILOG.format(formats=_listed())
-        super().format_epilog(ctx, formatter)
-
-
-class Failed(click.ClickException):
-    """A run could not be read or written."""
-
-    exit_code = int(ExitCode.HARNESS_ERROR)
-
-
-@click.command(cls=Teaching)
-@click.argument("runs", metavar="RUN...", nargs=-1, type=StoredRun())
+@click.command(epilog=EPILOG)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=StoredRun())
 @click.option(
     "--format",
     "name",
+    type=click.Choice(list(FORMATS)),
     metavar="NAME",
     default="summary",
-    help="what to write (default: summary); 'list' lists them",
+    show_default=True,
+    help="what to write",
 )
 @click.option(
     "--output",
@@ -67,12 +55,6 @@ class Failed(click.ClickException):
 )
 @click.option("--mail", metavar="ADDRESSES", default="", help="who gets the dashboard's alerts")
 @click.option("--url", metavar="URL", default="", help="page of the CI job that ran it")
-@click.option(
-    "--catalogue",
-    metavar="URL",
-    default="",
-    help="where docs/catalogue.md is shown, for links to requirements",
-)
 def report(
     runs: tuple[Path, ...], name: str, output: Path | None, baseline: Path | None, **publishing: str
 ) -> None:
@@ -81,10 +63,13 @@ def report(
     RUN is a folder of results, a run.json (or run.json.gz), or latest. Everything is derived from the record
     (and the evidence and samples beside it), as often as you like; the runtime is not asked.
     """
-    if name == "list":
-        click.echo(_listed())
-        return
-    chosen = _chosen(name, runs, output)
+    chosen = FORMATS[name]
+    if output is None and isinstance(chosen, TreeFormat):
+        msg = f"--format {name} writes a folder: name it with --output"
+        raise click.UsageError(msg)
+    if isinstance(chosen, TextFormat) and len(runs) > 1:
+        msg = f"--format {name} takes one run, not {len(runs)}"
+        raise click.UsageError(msg)
     try:
         for run in runs:
             source = load(run, baseline=baseline, publishing=Publishing(**publishing))
@@ -96,24 +81,3 @@ def report(
                 sys.stdout.flush()
     except (RecordUnreadable, RecordNotWritten, NotExported) as error:
         raise Failed(str(error)) from error
-
-
-def _chosen(name: str, runs: tuple[Path, ...], output: Path | None) -> Format:
-    if name not in FORMATS:
-        msg = f"--format {name}: there is no such format; there are: {', '.join(FORMATS)}"
-        raise click.UsageError(msg)
-    if not runs:
-        msg = "name a run: a folder of results, or a run.json"
-        raise click.UsageError(msg)
-    chosen = FORMATS[name]
-    if output is None and isinstance(chosen, TreeFormat):
-        msg = f"--format {name} writes a folder: name it with --output"
-        raise click.UsageError(msg)
-    if isinstance(chosen, TextFormat) and len(runs) > 1:
-        msg = f"--format {name} takes one run, not {len(runs)}"
-        raise click.UsageError(msg)
-    return chosen
-
-
-def _listed() -> str:
-    return "\n".join(f"  {each.name:<16} for {each.summary}" for each in FORMATS.values())

@@ -7,8 +7,9 @@ from typing import Final
 
 import click
 
+from critests.cli.refusals import Failed
 from critests.cli.stored_runs import StoredRun
-from critests.exit_codes import ExitCode
+from critests.cli.values import Duration
 from critests.record.errors import MergeRefused, RecordError
 from critests.report.store import Index, RunEntry, merge_runs, remove, surplus
 from critests.report.store.history import stamp
@@ -22,32 +23,6 @@ SHOWN: Final = (
     *("exit_code", "exit_reason", "interrupted", "areas"),
 )
 """What a line of JSON says of a run."""
-UNITS: Final = {"d": 1.0, "w": 7.0, "h": 1 / 24}
-
-
-class StoreProblem(click.ClickException):
-    """Something could not be read, written or removed."""
-
-    exit_code = int(ExitCode.HARNESS_ERROR)
-
-
-class Age(click.ParamType[float]):
-    """An age in days: `90d`, `12w`, `36h`."""
-
-    name = "AGE"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read it."""
-        if isinstance(value, float):
-            return value
-        number, unit = value[:-1], value[-1:]
-        try:
-            days = float(number) * UNITS[unit]
-        except (KeyError, ValueError):
-            self.fail(f"{value}: expected an age such as 90d, 12w or 36h", param, ctx)
-        if not 0 <= days < 1e6:
-            self.fail(f"{value}: expected an age such as 90d, 12w or 36h", param, ctx)
-        return days
 
 
 @click.group()
@@ -81,19 +56,19 @@ def list_(results: Path, runtime: str | None, kind: str | None, *, as_json: bool
     metavar="N",
     help="keep the N newest runs of each runtime, version and kind",
 )
-@click.option("--newer-than", "days", type=Age(), metavar="AGE", help="keep what is newer: 90d, 12w, 36h")
+@click.option("--newer-than", "age", type=Duration(), metavar="AGE", help="keep what is newer: 90d, 12w, 36h")
 @click.option("--yes", is_flag=True, help="remove them; without it they are only named")
-def prune(results: Path, keep: int | None, days: float | None, *, yes: bool) -> None:
+def prune(results: Path, keep: int | None, age: float | None, *, yes: bool) -> None:
     """Remove old runs below RESULTS (default ./results).
 
     With both rules a run goes that breaks one of them. The newest run of each runtime, version and kind
     stays, and so does every folder that is not a run.
     """
-    if keep is None and days is None:
+    if keep is None and age is None:
         msg = "say what to keep: --keep N, --newer-than AGE, or both"
         raise click.UsageError(msg)
     with open_index(results) as index:
-        found = surplus(index.runs(), now=time.time(), keep=keep, days=days)
+        found = surplus(index.runs(), now=time.time(), keep=keep, age=age)
         if not yes:
             for each in found:
                 click.echo(f"{each.entry.path}  {each.reason}")
@@ -107,7 +82,7 @@ def prune(results: Path, keep: int | None, days: float | None, *, yes: bool) -> 
         for path, problem in left.items():
             click.echo(f"{one_line(path)}: left alone: {one_line(problem)}", err=True)
         msg = f"{plural(len(left), 'run')} could not be removed"
-        raise StoreProblem(msg)
+        raise Failed(msg)
     click.echo(f"{plural(len(removed), 'run')} removed")
 
 
@@ -129,7 +104,7 @@ def merge(runs: tuple[Path, ...], results: Path, *, strict: bool) -> None:
         folder, record = merge_runs(runs, results, strict=strict)
     except (RecordError, OSError) as error:
         refused = isinstance(error, MergeRefused)
-        raise click.UsageError(str(error)) if refused else StoreProblem(str(error)) from error
+        raise click.UsageError(str(error)) if refused else Failed(str(error)) from error
     click.echo(f"exit {record.exit_code}: {record.exit_reason}")
     click.echo(f"record: {folder}")
     raise click.exceptions.Exit(record.exit_code)
@@ -139,12 +114,12 @@ def open_index(results: Path, file: Path | None = None) -> Index:
     """Open the index of a tree, bring it up to date, and name on standard error what is damaged.
 
     Raises:
-        StoreProblem: the index cannot be written.
+        Failed: the index cannot be written.
     """
     try:
         index = Index.of(results, file=file)
     except RecordError as error:
-        raise StoreProblem(str(error)) from error
+        raise Failed(str(error)) from error
     for path, problem in index.damaged().items():
         click.echo(f"{one_line(path)}: left out: {one_line(problem)}", err=True)
     return index

@@ -29,7 +29,6 @@ class RunKind:
         title: What such a run is, for headings.
         usual: The name of a job need not say it.
         measures: Its result is numbers, not verdicts.
-        tests_below: Folder of its tests in the checkout, or empty.
         context: Name of its JUnit file among those of other suites; without an underscore.
         verdict: Returns the verdict on a run in two or three words.
         to_html: Returns the page of a run.
@@ -39,7 +38,6 @@ class RunKind:
     title: str
     usual: bool = False
     measures: bool = False
-    tests_below: str = ""
     context: str = "cri"
     verdict: Callable[[RunRecord], str]
     to_html: Page
@@ -53,9 +51,7 @@ class RunKind:
 
 def kind_of(name: str) -> RunKind:
     """Return a kind by its name in the record; one that is not known here is shown as a validation is."""
-    return _KINDS.get(name) or replace(
-        _KINDS[VALIDATION], title=f"CRI {name}", usual=False, tests_below="", context="cri"
-    )
+    return _KINDS.get(name) or replace(_KINDS[VALIDATION], title=f"CRI {name}", usual=False, context="cri")
 
 
 def _validation_verdict(record: RunRecord) -> str:
@@ -107,7 +103,6 @@ _KINDS: Final = {
     VALIDATION: RunKind(
         title="CRI conformance",
         usual=True,
-        tests_below="critests/validation",
         context="cri-validation",
         verdict=_validation_verdict,
         to_html=_validation_page,
@@ -116,7 +111,6 @@ _KINDS: Final = {
     BENCHMARK: RunKind(
         title="CRI benchmark",
         measures=True,
-        tests_below="critests/benchmark/scenarios",
         context="cri-benchmark",
         verdict=_benchmark_verdict,
         to_html=_benchmark_page,

@@ -131,16 +131,11 @@ def test_no_record_goes_to_standard_output(arguments: tuple[str, ...], tmp_path:
     assert not list(tmp_path.iterdir())
 
 
-def test_version() -> None:
+def test_version_and_an_unknown_command() -> None:
     assert critests("--version").stdout.startswith("critests, version ")
-
-
-@pytest.mark.parametrize("command", ["nosuch", "ran"])
-def test_an_unknown_command_is_wrong_usage(command: str) -> None:
-    ended = critests(command)
-
+    ended = critests("nosuch")
     assert ended.returncode == 4
-    assert command in ended.stderr
+    assert "nosuch" in ended.stderr
 
 
 def test_completion_completes() -> None:
@@ -163,14 +158,9 @@ def test_completion_completes() -> None:
     assert ended.stdout.strip() == "plain,doctor", ended.stderr
 
 
-def test_images_are_listed_with_their_purpose() -> None:
-    ended = critests("images", "list")
-
-    assert ended.returncode == 0
-    assert [line for line in ended.stdout.splitlines() if line.startswith("plain ")]
-
-
-def test_images_are_written_as_a_layout(tmp_path: Path) -> None:
+def test_images_are_listed_and_written_as_a_layout(tmp_path: Path) -> None:
+    listed = critests("images", "list").stdout.splitlines()
+    unknown = critests("images", "build", str(tmp_path), "nosuch")
     ended = critests("images", "build", str(tmp_path / "layout"), "plain", "pause")
 
     assert ended.returncode == 0, ended.stderr
@@ -180,13 +170,9 @@ def test_images_are_written_as_a_layout(tmp_path: Path) -> None:
         "pause:1",
     }
     assert "localhost/critests/NAME:TAG" in ended.stderr
-
-
-def test_images_of_no_such_name(tmp_path: Path) -> None:
-    ended = critests("images", "build", str(tmp_path), "nosuch")
-
-    assert ended.returncode == 1
-    assert "no test image 'nosuch'" in ended.stderr
+    assert [line for line in listed if line.startswith("plain ")]
+    assert unknown.returncode == 1
+    assert "no test image 'nosuch'" in unknown.stderr
 
 
 def test_images_are_served_until_the_end() -> None:
@@ -221,14 +207,10 @@ def test_doctor_says_it_in_json_too(tmp_path: Path) -> None:
 def test_doctor_says_what_it_found_and_what_is_missing(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         found = critests("doctor", "--runtime-endpoint", endpoint, "--allow-kubelet", cwd=tmp_path)
-    missing = critests("doctor", "--runtime-endpoint", "/no/such.sock", cwd=tmp_path)
 
     assert found.returncode == 0, found.stdout + found.stderr
-    assert "criserver 1.0.0" in found.stdout
-    assert missing.returncode == 5
-    assert "no such socket" in missing.stdout
-    assert "This machine" in missing.stdout
     assert not list(tmp_path.iterdir())
+    assert "criserver 1.0.0" in found.stdout
     assert re.search(r"memory +[\d.]+ [MG]B", found.stdout)
     assert "to get it: give --disruptive" in found.stdout
 

@@ -18,9 +18,8 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--format", "list"]])
-def test_help_and_list_teach_the_formats(arguments: list[str]) -> None:
-    ended = critests("report", *arguments)
+def test_help_teaches_the_formats() -> None:
+    ended = critests("report", "--help")
 
     assert ended.returncode == 0
     assert all(f"  {name} " in ended.stdout for name in FORMATS)
@@ -54,9 +53,9 @@ def test_a_tree_is_written_for_several_runs(run: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ([], 4, "name a run"),
+        ([], 4, "Missing argument"),
         (["/no/such/run"], 4, "does not exist"),
-        (["RUN", "--format", "nosuch"], 4, "there is no such format; there are: summary"),
+        (["RUN", "--format", "nosuch"], 4, "'nosuch' is not one of 'summary'"),
         (["RUN", "--format", "allure"], 4, "name it with --output"),
         (["RUN", "RUN", "--format", "junit"], 4, "takes one run, not 2"),
         (["RUN", "--format", "csv"], 3, "measured nothing"),

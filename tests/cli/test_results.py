@@ -83,7 +83,7 @@ def test_pruning_needs_to_know_what_to_keep(tmp_path: Path, arguments: list[str]
     ended = call("prune", tmp_path, *arguments)
 
     assert ended.exit_code == 2  # click's own; `critests` makes 4 of it
-    assert "keep" in ended.stderr or "age" in ended.stderr
+    assert "keep" in ended.stderr or "expected a time" in ended.stderr
 
 
 @pytest.mark.parametrize("age", ["90d", "12w", "36h"])

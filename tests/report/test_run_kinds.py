@@ -23,7 +23,6 @@ def test_an_unknown_kind_is_shown_as_a_validation_under_its_own_name(tmp_path: P
     other = dataclasses.replace(validation, kind="audit")
 
     assert kind_of(other.kind).title == "CRI audit"
-    assert kind_of(other.kind).tests_below == ""
     assert kind_of(other.kind).to_html(other, None) == kind_of(validation.kind).to_html(validation, None)
 
 

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-import critests
 from critests.benchmark import scenarios
 from critests.catalogue.rpcs import all_rpcs
 from critests.exit_codes import UsageError
-from critests.report.formats.places import file_of, line_of
 from critests.run import profiles
 from critests.run.items import known, narrowed_by_pytest, test_id
 from critests.run.known_tests import SUITE, KnownTest
@@ -36,12 +34,6 @@ def test_an_id_does_not_tell_where_the_suite_is_installed(path: Path, name: str,
 def test_a_test_of_others_keeps_its_own_id(tmp_path: Path) -> None:
     item: Any = SimpleNamespace(path=tmp_path / "test_own.py", nodeid="test_own.py::test_x")
     assert test_id(item) == "test_own.py::test_x"
-
-
-def test_a_scenario_is_found_again_by_its_id() -> None:
-    identity = "benchmark/test_pods.py::test_pod_cycle"
-    assert (Path(critests.__file__).parents[1] / file_of(identity, "benchmark")).is_file()
-    assert line_of(identity, "benchmark", critests.__version__)
 
 
 def marked(path: str, *marks: pytest.MarkDecorator) -> Any:  # noqa: ANN401 - stands in for pytest's item

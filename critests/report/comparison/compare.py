@@ -21,7 +21,15 @@ DEFAULT: Final = CompareSettings()
 
 
 class NotComparable(Exception):
-    """Two runs have nothing that can be compared; the message says why."""
+    """Two runs have nothing that can be compared; the message says why.
+
+    Attributes:
+        unlike_machines: What could be compared was measured on machines that differ.
+    """
+
+    def __init__(self, sentence: str, *, unlike_machines: bool = False) -> None:
+        super().__init__(sentence)
+        self.unlike_machines = unlike_machines
 
 
 def compare_records(
@@ -55,7 +63,8 @@ def compare_records(
     speed = _speed(a, b, samples_a, samples_b, settings, machines, names)
     conformance = compare_conformance(a, b) if a.requirements and b.requirements else None
     if conformance is None and (speed is None or not speed.operations):
-        raise NotComparable(_nothing_in_common(a, b, speed))
+        refused = speed is not None and bool(speed.refused)
+        raise NotComparable(_nothing_in_common(a, b, speed), unlike_machines=refused and not machines.agree)
     return RunComparison(
         a=facts[0],
         b=facts[1],
@@ -149,8 +158,8 @@ def noise_of_machine(record: RunRecord) -> list[str]:
 def _check(label: str, record: RunRecord, samples: Sequence[Series]) -> None:
     if record.kind == "audit":
         msg = (
-            f"{label} ({record.run_id}) is an audit of the suite, with faults made on purpose: it says"
-            " nothing about a runtime"
+            f"{label} ({record.run_id}) is an audit of the suite, which earlier versions stored as a run: its"
+            " faults were made on purpose, and say nothing about a runtime"
         )
         raise NotComparable(msg)
     if any(series.side for series in samples) or any(operation.side for operation in record.operations):
@@ -177,9 +186,7 @@ def _speed(
         return Speed(refused=f"nothing was measured on {names.b if sides[0] else names.a}")
     if not machines.agree and not settings.unlike_machines:
         facts = ", ".join(difference.name for difference in machines.differences)
-        return Speed(
-            refused=f"the machines are not alike ({facts}); --unlike-machines compares them all the same"
-        )
+        return Speed(refused=f"the machines are not alike ({facts})")
     return compare_speed(sides[0], sides[1], settings, live=False)
 
 

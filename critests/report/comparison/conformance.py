@@ -4,7 +4,6 @@ offers.
 
 from typing import Final
 
-from critests import catalogue
 from critests.catalogue.words import WORST_FIRST, Outcome
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
@@ -17,6 +16,7 @@ from critests.report.comparison.differences import (
     Group,
     RequirementDifference,
 )
+from critests.report.facts.explanations import title_of
 from critests.report.wording.texts import one_line
 
 KEPT: Final = frozenset({Outcome.PASSED.value})
@@ -30,7 +30,7 @@ def compare_conformance(a: RunRecord, b: RunRecord) -> Conformance:
     """Compare the verdicts, divergences, capabilities and tests of two runs."""
     differences, same = [], 0
     tests = _by_aspect(a), _by_aspect(b)
-    for identity in _ordered({*a.requirements, *b.requirements}):
+    for identity in sorted({*a.requirements, *b.requirements}):
         aspects = _aspects(identity, a, b, tests)
         left, right = _verdict(a, identity), _verdict(b, identity)
         if not aspects and left not in JUDGED and right not in JUDGED:
@@ -58,23 +58,7 @@ def compare_conformance(a: RunRecord, b: RunRecord) -> Conformance:
     )
 
 
-def title_of(identity: str) -> str:
-    """Return what a requirement promises, or nothing where this catalogue does not know it."""
-    try:
-        return catalogue.requirement(identity).title
-    except catalogue.UnknownRequirement:
-        return ""
-
-
-def statement_of(identity: str) -> str:
-    """Return the whole of what a requirement promises, or nothing where this catalogue does not know it."""
-    try:
-        return catalogue.requirement(identity).statement
-    except catalogue.UnknownRequirement:
-        return ""
-
-
-def worst_test(tests: list[TestResult]) -> TestResult | None:
+def _worst(tests: list[TestResult]) -> TestResult | None:
     """Return the test that decides an aspect."""
     return min(tests, key=lambda test: WORST_FIRST.index(test.outcome), default=None)
 
@@ -94,12 +78,12 @@ def _aspects(
     left = a.requirements[identity].aspects if identity in a.requirements else {}
     right = b.requirements[identity].aspects if identity in b.requirements else {}
     found = []
-    for name in _ordered({*left, *right}):
+    for name in sorted({*left, *right}):
         outcomes = left.get(name), right.get(name)
         words = tuple(outcome.value if outcome else UNTESTED for outcome in outcomes)
         if words[0] == words[1] or not JUDGED & {*words}:
             continue
-        sides = worst_test(tests[0].get(name, [])), worst_test(tests[1].get(name, []))
+        sides = _worst(tests[0].get(name, [])), _worst(tests[1].get(name, []))
         losing = sides[1] if words[0] in KEPT else sides[0]
         known = losing or sides[0] or sides[1]
         found.append(
@@ -148,7 +132,7 @@ def _forms(a: RunRecord, b: RunRecord) -> list[FormPair]:
             a=sides[0].get(name, ""),
             b=sides[1].get(name, ""),
         )
-        for name in _ordered({*sides[0], *sides[1]})
+        for name in sorted({*sides[0], *sides[1]})
     ]
     return sorted(pairs, key=lambda pair: (not pair.differ, not (pair.a and pair.b)))
 
@@ -181,8 +165,3 @@ def _counts(record: RunRecord) -> dict[str, int]:
     for verdict in record.requirements.values():
         counts[verdict.outcome.value] += 1
     return {outcome: number for outcome, number in counts.items() if number}
-
-
-def _ordered(names: set[str]) -> list[str]:
-    """Sort ids with their numbers as numbers would be; ids are padded, so that plain order is it."""
-    return sorted(names)

@@ -4,7 +4,6 @@ from typing import Final
 
 from markupsafe import Markup
 
-from critests.report.comparison.conformance import statement_of
 from critests.report.comparison.fairness import beside, warning
 from critests.report.comparison.headline import headline
 from critests.report.comparison.model import Operation, OperationSide, RunComparison
@@ -26,6 +25,7 @@ from critests.report.comparison.wording import (
     percent,
     ratio,
 )
+from critests.report.facts.explanations import statement_of
 from critests.report.page.templating import SYMBOLS, environment, source
 from critests.statistics.verdict import Verdict
 

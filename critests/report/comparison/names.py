@@ -14,22 +14,17 @@ class Names:
     a: str
     b: str
 
-    def group(self, group: Group) -> str:
-        """Return how two verdicts differ, with the names."""
+    def heading(self, group: Group) -> str:
+        """Return how two verdicts differ, with the names, which stay as they are."""
         texts = {
             Group.ONLY_A_KEEPS: f"{self.a} keeps, {self.b} breaks",
             Group.ONLY_B_KEEPS: f"{self.b} keeps, {self.a} breaks",
             Group.ONLY_A_OFFERS: f"{self.a} keeps, {self.b} does not offer it",
             Group.ONLY_B_OFFERS: f"{self.b} keeps, {self.a} does not offer it",
-            Group.NOT_ON_A: f"not judged on {self.a}",
-            Group.NOT_ON_B: f"not judged on {self.b}",
+            Group.NOT_ON_A: f"Not judged on {self.a}",
+            Group.NOT_ON_B: f"Not judged on {self.b}",
         }
-        return texts.get(group, group.value)
-
-    def heading(self, group: Group) -> str:
-        """Return the same as a heading: names of runtimes stay as they are, other words begin large."""
-        text = self.group(group)
-        return text if text.startswith((self.a, self.b)) else text[0].upper() + text[1:]
+        return texts.get(group, group.value.capitalize())
 
 
 def names_of(a: SideFacts, b: SideFacts) -> Names:

@@ -1,25 +1,12 @@
 """How a comparison's numbers are written for people."""
 
 import math
-import re
 from collections.abc import Mapping
 from typing import Final
 
-from critests.report.wording.quantities import STEPS, digits, quantity
+from critests.report.wording.quantities import digits, quantity
 from critests.statistics.verdict import Verdict
 
-_READ: Final = {
-    **{name: (size, unit) for unit, steps in STEPS.items() for size, name in steps},
-    **{
-        f"{name}B{each}": (2.0**power, f"B{each}")
-        for power, name in ((10, "Ki"), (20, "Mi"), (30, "Gi"))
-        for each in ("", "/s")
-    },
-    "ns": (1e-9, "s"),
-    "us": (1e-6, "s"),
-    "min": (60.0, "s"),
-}
-"""Units that a value may be given in: their size, and the unit in which samples are kept."""
 SMALLEST_P: Final = 1e-16
 """Below it a number is what arithmetic in doubles left, not what was found."""
 _OF_TIME: Final = frozenset({"s", "1/s", "B/s"})
@@ -86,36 +73,3 @@ def error_words(failed: int, calls: int, codes: Mapping[str, int]) -> str:
         f"{code} {number:,}" for code, number in sorted(codes.items(), key=lambda item: -item[1])
     )
     return f"{failed:,} of {calls:,} failed ({percent(failed / calls)}): {named}"
-
-
-def read_share(text: str) -> float:
-    """Read a share: `10%` or `0.1`.
-
-    Raises:
-        ValueError: it is none.
-    """
-    number, sign = _split(text)
-    if number is None or sign not in {"", "%"}:
-        msg = f"{text!r} is no share; write 10% or 0.1"
-        raise ValueError(msg)
-    return number / 100 if sign else number
-
-
-def read_amount(text: str) -> tuple[float, str]:
-    """Read a value with its unit, `250 ms`, `64 MiB`, `20/s`, `3`, into the unit in which samples are kept.
-
-    Raises:
-        ValueError: it is none.
-    """
-    number, name = _split(text)
-    if number is None or name not in _READ:
-        msg = f"{text!r} is no value with a unit; write 250 ms, 1.5 s, 64 MiB, 20 /s or 3"
-        raise ValueError(msg)
-    size, unit = _READ[name]
-    return number * size, unit
-
-
-def _split(text: str) -> tuple[float | None, str]:
-    """Return the number that a text begins with, at least 0, and the rest."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\S*)\s*", text)
-    return (float(match[1]), match[2]) if match else (None, text)

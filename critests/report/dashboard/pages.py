@@ -142,6 +142,10 @@ class Site:
             limit=series.SERIES_LIMIT,
             few=series.FEW,
             judged=series.JUDGED_RUNS,
+            width=series.WIDTH,
+            height=series.HEIGHT,
+            upper=series.TOP,
+            lower=series.HEIGHT - series.BOTTOM,
         )
 
     def requirement(self, promise: Promise) -> str:

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from markupsafe import Markup, escape
-
 from critests import statistics
 from critests.report.comparison.wording import amount, held
 from critests.report.dashboard.lines import Line
 from critests.report.store import Index, Point, Series
 from critests.report.store.history import Column, columns, stamp
-from critests.report.wording.texts import one_line
 
 if TYPE_CHECKING:
     from critests.statistics.change_points import ChangePoint
@@ -50,6 +47,31 @@ class Change:
     tone: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """Where what is drawn of a series lies, in pixels.
+
+    Attributes:
+        label: What it shows, in words.
+        points: Across, and the heights of the median and of the ends of its interval, the oldest first.
+        changes: Where the level changed.
+        seam: Where weeks end and runs begin, or None.
+        top: The value of the upper edge.
+        bottom: The value of the lower edge.
+        oldest: The first run or week; empty where there is one only.
+        newest: The last one.
+    """
+
+    label: str
+    points: list[tuple[float, float, float, float]]
+    changes: list[float]
+    seam: float | None
+    top: str
+    bottom: str
+    oldest: str
+    newest: str
+
+
 @dataclass(frozen=True)
 class History:
     """A series as the page shows it.
@@ -83,7 +105,7 @@ class History:
     runs: int
     when: str
     changes: list[Change]
-    picture: Markup
+    picture: Picture
     table: list[tuple[str, str, str, str]]
 
 
@@ -185,59 +207,34 @@ def picture(
     newest_first: Sequence[tuple[float, float, float]],
     wanted: Sequence[Column],
     places: Sequence[int],
-) -> Markup:
-    """Draw medians as a line, their intervals as a band and changes of level as upright lines; the oldest is
-    left.
-    """
-    values = list(newest_first)[::-1]
-    shown = list(wanted)[::-1]
+) -> Picture:
+    """Place medians, their intervals and changes of level on a picture; the oldest is left."""
+    values, shown = list(newest_first)[::-1], list(wanted)[::-1]
     least, most = min(low for _, low, _ in values), max(high for _, _, high in values)
-    room = (most - least) * 0.08 or abs(most) * 0.1 or 1.0
-    least, most = least - room, most + room
+    margin = (most - least) * 0.08 or abs(most) * 0.1 or 1.0
+    least, most = least - margin, most + margin
     left, step = (WIDTH / 2, 0.0) if len(values) == 1 else (0.0, WIDTH / (len(values) - 1))
 
-    def x(place: int) -> str:
-        return f"{left + place * step:.0f}"
+    def y(value: float) -> float:
+        return TOP + (most - value) / (most - least) * (HEIGHT - TOP - BOTTOM)
 
-    def y(value: float) -> str:
-        return f"{TOP + (most - value) / (most - least) * (HEIGHT - TOP - BOTTOM):.0f}"
-
-    drawn = _run(x(0), y(values[0][0]), y(values[0][1]), y(values[0][2]))
-    high = " ".join(f"{x(place)},{y(value[2])}" for place, value in enumerate(values))
-    low = " ".join(f"{x(place)},{y(values[place][1])}" for place in range(len(values) - 1, -1, -1))
-    middle = " ".join(f"{x(place)},{y(value[0])}" for place, value in enumerate(values))
-    if len(values) > 1:
-        drawn = f'<polygon points="{high} {low}"/><polyline points="{middle}"/>'
-    marks = [
-        f'<line class="frame" x1="0" x2="{WIDTH}" y1="{at}" y2="{at}"/>' for at in (TOP, HEIGHT - BOTTOM)
+    weeks = sum(column.week for column in shown)
+    changed = [
+        at for at, column in enumerate(shown) if any(column.first <= run < column.last for run in places)
     ]
-    for run in places:
-        place = next((place for place, column in enumerate(shown) if column.first <= run < column.last), None)
-        if place is not None:
-            marks.append(
-                f'<line class="change" x1="{x(place)}" x2="{x(place)}" y1="0" y2="{HEIGHT - BOTTOM}"/>'
-            )
-    nightly = sum(column.week for column in shown)
-    if 0 < nightly < len(shown):
-        marks.append(f'<line class="seam" x1="{x(nightly)}" x2="{x(nightly)}" y1="0" y2="{HEIGHT}"/>')
-    name = escape(one_line(f"{series.operation} {held(series.dimensions)}", 200))
     first, last = amount(values[0][0], series.unit), amount(values[-1][0], series.unit)
-    label = f"{name}: median from {first} ({shown[0].label}) to {last} ({shown[-1].label})"
-    top, bottom = amount(most, series.unit), amount(least, series.unit)
-    oldest = shown[0].label if len(shown) > 1 else ""
-    return Markup(  # noqa: S704 - numbers, and texts that were escaped
-        f'<div class="plot"><svg viewBox="-6 0 {WIDTH + 12} {HEIGHT}" role="img" aria-label="{label}"'
-        f' preserveAspectRatio="none">{"".join(marks)}{drawn}</svg>'
-        f'<span class="y top">{top}</span><span class="y bottom">{bottom}</span></div>'
-        f'<p class="axis"><span>{oldest}</span><span>{shown[-1].label}</span></p>'
-    )
-
-
-def _run(x: str, middle: str, low: str, high: str) -> str:
-    """Draw a single run: a dot, and its interval."""
-    return (
-        f'<line class="reach" x1="{x}" x2="{x}" y1="{high}" y2="{low}"/>'
-        f'<line class="dot" x1="{x}" x2="{x}" y1="{middle}" y2="{middle}"/>'
+    return Picture(
+        label=f"{series.operation} {held(series.dimensions)}: median from {first} ({shown[0].label}) to"
+        f" {last} ({shown[-1].label})",
+        points=[
+            (left + at * step, y(median), y(low), y(high)) for at, (median, low, high) in enumerate(values)
+        ],
+        changes=[left + at * step for at in changed],
+        seam=left + weeks * step if 0 < weeks < len(shown) else None,
+        top=amount(most, series.unit),
+        bottom=amount(least, series.unit),
+        oldest=shown[0].label if len(shown) > 1 else "",
+        newest=shown[-1].label,
     )
 
 

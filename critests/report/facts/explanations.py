@@ -2,12 +2,29 @@
 
 from typing import Final
 
+from critests import catalogue
 from critests.catalogue.words import Outcome
 from critests.record.results import TestResult
 from critests.report.wording.texts import cut, visible
 
 TEXT_LIMIT: Final = 64 * 1024
 """Characters of all that is known of a breach."""
+
+
+def statement_of(identity: str) -> str:
+    """Return the whole of what a requirement promises; nothing where this catalogue does not know it."""
+    try:
+        return catalogue.requirement(identity).statement
+    except catalogue.UnknownRequirement:
+        return ""
+
+
+def title_of(identity: str) -> str:
+    """Return the same on one line."""
+    try:
+        return catalogue.requirement(identity).title
+    except catalogue.UnknownRequirement:
+        return ""
 
 
 def brief(test: TestResult) -> str:

@@ -12,7 +12,6 @@ import json
 import re
 import uuid
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,20 +27,16 @@ from allure_commons.model2 import (
 )
 from attr import asdict
 
-from critests import catalogue
 from critests.catalogue.words import Level, Outcome
 from critests.record.files import write_atomically
 from critests.record.identity import RuntimeIdentity
-from critests.record.operations import OperationResult
 from critests.record.results import TestResult as Result
 from critests.record.run import RunRecord
 from critests.report.facts.evidence import Budget, CallView, Evidence, read_evidence
-from critests.report.facts.explanations import description, skip_message
-from critests.report.facts.operations import median, quantiles, row_name, tail
-from critests.report.facts.run_facts import run_facts, runtime_of
+from critests.report.facts.explanations import description, skip_message, statement_of
+from critests.report.facts.run_facts import run_facts
 from critests.report.formats.source import Source
 from critests.report.wording.markdown import code, prose
-from critests.report.wording.quantities import percentile, quantity
 from critests.report.wording.texts import cut, one_line, visible
 
 NAMESPACE: Final = uuid.UUID("6d3c1c62-7f6b-5b0e-9a53-0d8b6d0f7c1e")
@@ -112,9 +107,7 @@ def write_tree(source: Source, root: Path) -> list[Path]:
                     files[name] = _json(earlier | known)
                     break
             else:
-                _add(files, made)
-    for operation in record.operations:
-        _add(files, _plain(_operation_result(record, operation)))
+                files[f"{made['uuid']}-result.json"] = _json(made)
     about_the_run = {
         "categories.json": _json(CATEGORIES),
         "environment.properties": "".join(
@@ -168,7 +161,7 @@ def _result_of(source: Source, test: Result, evidence: Evidence, files: Files) -
         description=_promise(test),
         titlePath=["critests", *(one_line(part, 100) for part in module.split("/"))],
         labels=[Label(name, one_line(value, 200)) for name, value in _labels(record, test) if value],
-        links=list(_links(source, test)),
+        links=_links(test),
         parameters=_parameters(record.runtime, _case(test)),
     )
     end = start
@@ -204,62 +197,6 @@ def _step(identity: str, number: int, call: CallView, after: int, files: Files) 
     return step, stop
 
 
-def _operation_result(record: RunRecord, operation: OperationResult) -> TestResult:
-    """Return an operation of a benchmark as a result, its numbers in the description."""
-    name = one_line(row_name(operation), 300)
-    full_name = f"critests.benchmark#{name}"
-    middle, worst = median(operation), tail(operation)
-    rows = [
-        (percentile(str(at)), quantity(estimate.value, operation.unit))
-        for at, estimate in quantiles(operation)
-    ]
-    rows += [
-        ("samples", f"{operation.count:,}"),
-        *((f"errors {code}", str(number)) for code, number in sorted(operation.errors.items())),
-    ]
-    failed = not operation.count and bool(operation.errors)
-    lines = [
-        "| | |",
-        "| --- | ---: |",
-        *(f"| {prose(left, 60)} | {prose(right, 60)} |" for left, right in rows),
-    ]
-    message = (
-        worst.text(operation.unit)
-        if worst
-        else "no call succeeded"
-        if failed
-        else "blocked: there are no samples"
-    )
-    labels = [
-        ("epic", "benchmark"),
-        ("feature", operation.scenario),
-        ("story", operation.operation),
-        ("parentSuite", "benchmark"),
-    ]
-    labels += [
-        ("suite", operation.scenario),
-        ("scenario", operation.scenario),
-        *_common_labels(record, runtime_of(record, operation)),
-    ]
-    start = int(record.started * 1000)
-    return TestResult(
-        uuid=_identity(record, name),
-        name=name,
-        fullName=full_name,
-        historyId=_md5(name),
-        testCaseId=_md5(full_name),
-        status=Status.FAILED if failed else Status.PASSED if worst else Status.SKIPPED,
-        statusDetails=StatusDetails(message=one_line(message, MESSAGE_LIMIT)),
-        stage="finished",
-        start=start,
-        stop=start + (round(middle.value * 1000) if middle and operation.unit == "s" else 0),
-        description="\n".join([*lines, "", prose(operation.note, 500)]),
-        titlePath=["critests", "benchmark", one_line(operation.scenario, 100)],
-        labels=[Label(label, one_line(value, 200)) for label, value in labels if value],
-        parameters=_parameters(runtime_of(record, operation), operation.dimensions),
-    )
-
-
 def _case(test: Result) -> dict[str, str]:
     """Return what tells this case from others of its function: Allure takes two that differ in nothing for
     two attempts at one.
@@ -285,8 +222,6 @@ def _labels(record: RunRecord, test: Result) -> Iterator[tuple[str, str]]:
     yield "story", test.requirement_id
     yield "parentSuite", test.area
     yield "suite", module
-    yield "area", test.area
-    yield "group", test.group
     yield "requirement", test.requirement_id
     yield "aspect", test.requirement
     yield "level", test.level.value
@@ -296,47 +231,29 @@ def _labels(record: RunRecord, test: Result) -> Iterator[tuple[str, str]]:
     yield "thread", test.worker
     yield "tag", test.outcome.value if test.outcome is not Outcome.PASSED else ""
     yield "tag", "slow" if test.slow else ""
-    yield from _common_labels(record, record.runtime)
-
-
-def _common_labels(record: RunRecord, runtime: RuntimeIdentity) -> Iterator[tuple[str, str]]:
-    yield "runtime", runtime.name
-    yield "runtime-version", runtime.version
+    yield "runtime", record.runtime.name
+    yield "runtime-version", record.runtime.version
     yield "host", str(record.machine.get("hostname") or "")
     yield "framework", "critests"
     yield "language", "python"
 
 
-def _links(source: Source, test: Result) -> Iterator[Link]:
-    requirement = _requirements().get(test.requirement_id)
-    base = source.publishing.catalogue
-    if requirement and _is_address(base):
-        group = next(group for group in catalogue.load().groups if group.prefix == requirement.group)
-        anchor = re.sub(r"[^\w\- ]", "", f"{group.prefix}: {group.title}".lower()).replace(" ", "-")
-        yield Link(type="tms", name=requirement.id, url=f"{base}#{anchor}")
-    if _is_address(test.expectation):
-        yield Link(
-            type="issue",
-            name=one_line(test.expectation.rpartition("/")[2] or "issue", 60),
-            url=one_line(test.expectation, 500),
-        )
+def _links(test: Result) -> list[Link]:
+    if not _is_address(test.expectation):
+        return []
+    name = one_line(test.expectation.rpartition("/")[2] or "issue", 60)
+    return [Link(type="issue", name=name, url=one_line(test.expectation, 500))]
 
 
 def _is_address(text: str) -> bool:
     return re.fullmatch(r"https?://[\x21-\x7e]{1,500}", text) is not None
 
 
-@cache
-def _requirements() -> dict[str, catalogue.Requirement]:
-    return {requirement.id: requirement for requirement in catalogue.load().requirements}
-
-
 def _promise(test: Result) -> str:
     """Return what the test promises, and what the catalogue says about it, as Markdown."""
-    requirement = _requirements().get(test.requirement_id)
-    parts = [prose(test.title, 1000)]
-    if requirement:
-        parts.append(f"{code(test.requirement, 60)} {test.level.value}: {prose(requirement.statement, 1000)}")
+    parts, promised = [prose(test.title, 1000)], statement_of(test.requirement_id)
+    if promised:
+        parts.append(f"{code(test.requirement, 60)} {test.level.value}: {prose(promised, 1000)}")
     if test.repeat_command:
         parts.append(f"Again: {code(test.repeat_command, 500)}")
     return "\n\n".join(part for part in parts if part)
@@ -376,10 +293,6 @@ def _executor(source: Source) -> dict[str, object]:
 
 def _plain(result: TestResult) -> dict[str, Any]:
     return asdict(result, filter=lambda _, value: value is False or bool(value))
-
-
-def _add(files: Files, result: dict[str, Any]) -> None:
-    files[f"{result['uuid']}-result.json"] = _json(result)
 
 
 def _identity(record: RunRecord, name: str) -> str:

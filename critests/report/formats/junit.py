@@ -18,7 +18,6 @@ from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.facts.explanations import description, skip_message
 from critests.report.facts.operations import median, quantiles, row_name, tail
-from critests.report.formats.places import file_of, line_of
 from critests.report.formats.source import Source
 from critests.report.wording.quantities import percentile
 from critests.report.wording.texts import cut, one_line
@@ -47,14 +46,14 @@ def to_junit(record: RunRecord) -> str:
     forbids, and bounded.
     """
     tests = [test for test in record.tests if test.outcome is not Outcome.DISABLED]
-    suite = ET.Element("testsuite", _suite_attributes(record, tests))
+    root = ET.Element("testsuites", {"name": "critests"})
+    suite = ET.SubElement(root, "testsuite")
     _add_properties(suite, _suite_properties(record))
     for test, name in zip(tests, _unique_names(tests), strict=True):
-        _add_case(suite, test, name, _place(test, record))
+        _add_case(suite, test, name)
     for operation in record.operations:
         _add_operation(suite, operation)
-    root = ET.Element("testsuites", {"name": "critests"})
-    root.append(suite)
+    suite.attrib.update(_suite_attributes(record, suite))
     _fit(root)
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
@@ -72,18 +71,18 @@ def _fit(root: ET.Element) -> None:
             left -= len(escape(element.text))
 
 
-def _suite_attributes(record: RunRecord, tests: list[TestResult]) -> dict[str, str]:
-    numbers = Counter(test.outcome for test in tests)
-    skipped = numbers[Outcome.UNSUPPORTED] + numbers[Outcome.BLOCKED] + numbers[Outcome.KNOWN]
-    failed = sum(_broke(operation) for operation in record.operations)
+def _suite_attributes(record: RunRecord, suite: ET.Element) -> dict[str, str]:
+    numbers = {
+        "tests": "testcase",
+        "failures": "testcase/failure",
+        "errors": "testcase/error",
+        "skipped": "testcase/skipped",
+    }
     return {
         "name": SUITE,
-        "tests": str(len(tests) + len(record.operations)),
-        "failures": str(numbers[Outcome.FAILED] + failed),
-        "errors": str(numbers[Outcome.ERROR]),
-        "skipped": str(skipped + sum(not operation.count for operation in record.operations) - failed),
+        **{name: str(len(suite.findall(path))) for name, path in numbers.items()},
         "time": f"{max(record.finished - record.started, 0):.3f}",
-        "timestamp": _timestamp(record.started),
+        "timestamp": dt.datetime.fromtimestamp(record.started, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S"),
         "hostname": one_line(str(record.machine.get("hostname") or "localhost"), 200),
     }
 
@@ -105,16 +104,9 @@ def _suite_properties(record: RunRecord) -> Iterator[tuple[str, str]]:
         yield f"capability: {fact.name}", {True: "yes", False: "no", None: "unknown"}[fact.present]
 
 
-def _place(test: TestResult, record: RunRecord) -> dict[str, str]:
-    """Return the file and the line of a test, as far as they are known."""
-    file = file_of(test.id, record.kind)
-    line = line_of(test.id, record.kind, record.suite_version)
-    return ({"file": file} if file else {}) | ({"line": str(line)} if line else {})
-
-
-def _add_case(suite: ET.Element, test: TestResult, name: str, place: dict[str, str]) -> None:
+def _add_case(suite: ET.Element, test: TestResult, name: str) -> None:
     """Add one test: its properties first, then what became of it, then output."""
-    attributes = {"classname": _classname(test), "name": name, "time": f"{test.total_seconds:.3f}"} | place
+    attributes = {"classname": _classname(test), "name": name, "time": f"{test.total_seconds:.3f}"}
     case = ET.SubElement(suite, "testcase", attributes)
     _add_properties(case, _case_properties(test))
     head = f"{test.requirement}: " if test.requirement else ""
@@ -153,7 +145,7 @@ def _add_operation(suite: ET.Element, operation: OperationResult) -> None:
     values += [(f"errors: {code}", str(number)) for code, number in sorted(operation.errors.items())]
     _add_properties(case, iter(values))
     failed = ", ".join(f"{number} {code}" for code, number in sorted(operation.errors.items()))
-    if _broke(operation):
+    if not operation.count and operation.errors:
         message = one_line(f"{operation.scenario}: no call succeeded: {failed}", MESSAGE_LIMIT)
         ET.SubElement(case, "failure", {"message": message, "type": "critests.failed"}).text = message
     elif not worst:
@@ -174,10 +166,6 @@ def _add_operation(suite: ET.Element, operation: OperationResult) -> None:
         ET.SubElement(case, "system-out").text = one_line(
             ", ".join(part for part in parts if part), MESSAGE_LIMIT
         )
-
-
-def _broke(operation: OperationResult) -> bool:
-    return not operation.count and bool(operation.errors)
 
 
 def _case_properties(test: TestResult) -> Iterator[tuple[str, str]]:
@@ -232,7 +220,3 @@ def _unique_names(tests: list[TestResult]) -> list[str]:
         seen[name] += 1
         unique.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
     return unique
-
-
-def _timestamp(epoch_seconds: float) -> str:
-    return dt.datetime.fromtimestamp(epoch_seconds, dt.UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -7,10 +7,10 @@ time.
 
 import datetime as dt
 import json
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean, median, stdev
 from typing import Any, Final
+
+from pytest_benchmark.stats import Stats
 
 from critests.record.layout import RunFolder
 from critests.record.operations import OperationResult
@@ -23,8 +23,6 @@ from critests.report.wording.texts import one_line
 
 SHAPE: Final = "5.3.1"
 """Version of pytest-benchmark whose files these look like."""
-FENCE: Final = 1.5
-"""Interquartile ranges beyond the quartiles from which on a sample is called an outlier."""
 
 
 def render(source: Source) -> str:
@@ -90,37 +88,12 @@ def full_name(series: Series) -> str:
     return f"critests/benchmark/{series.scenario}::{_name(series)}"
 
 
-def statistics_of(values: Sequence[float]) -> dict[str, float | int | str]:
-    """Return the numbers of pytest-benchmark, computed as it computes them.
-
-    Args:
-        values: In seconds, at least one.
-    """
-    ordered = sorted(values)
-    mean, total = fmean(values), sum(values)
-    deviation = stdev(values) if len(values) > 1 else 0.0
-    q1, q3 = _quartiles(ordered)
-    fence_low, fence_high = q1 - FENCE * (q3 - q1), q3 + FENCE * (q3 - q1)
-    far = sum(not mean - deviation <= value <= mean + deviation for value in values)
-    beyond = sum(not fence_low <= value <= fence_high for value in values)
-    return {
-        "min": ordered[0],
-        "max": ordered[-1],
-        "mean": mean,
-        "stddev": deviation,
-        "rounds": len(values),
-        "median": median(ordered),
-        "iqr": q3 - q1,
-        "q1": q1,
-        "q3": q3,
-        "iqr_outliers": beyond,
-        "stddev_outliers": far,
-        "outliers": f"{far};{beyond}",
-        "ld15iqr": ordered[bisect_left(ordered, fence_low)],
-        "hd15iqr": ordered[bisect_right(ordered, fence_high) - 1],
-        "ops": len(values) / total if total else 0.0,
-        "total": total,
-    }
+def _statistics(values: Sequence[float]) -> dict[str, Any]:
+    """Return the numbers of pytest-benchmark of some seconds, at least one, and the seconds themselves."""
+    # pytest-benchmark is not typed
+    stats: Any = Stats()  # type: ignore[no-untyped-call]  # see above
+    stats.data = list(values)
+    return {**stats.as_dict(), "data": stats.data, "iterations": 1}
 
 
 def _distinct(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -134,7 +107,6 @@ def _distinct(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _entry(series: Series, result: OperationResult | None) -> dict[str, Any]:
-    values = series.steady()
     found = result or summarised(series)
     params = series.dimensions | ({"side": series.side} if series.side else {})
     return {
@@ -152,7 +124,7 @@ def _entry(series: Series, result: OperationResult | None) -> dict[str, Any]:
             "min_time": 0.0,
             "warmup": bool(series.warm_up),
         },
-        "stats": {**statistics_of(values), "data": values, "iterations": 1},
+        "stats": _statistics(series.steady()),
     }
 
 
@@ -186,22 +158,3 @@ def _name(series: Series) -> str:
 
 def _param(params: Mapping[str, str]) -> str:
     return one_line("-".join(f"{name}={value}" for name, value in sorted(params.items())))
-
-
-def _quartiles(ordered: Sequence[float]) -> tuple[float, float]:
-    """Medians of the halves for an even number; for an odd one a quarter and three quarters of the two
-    samples around.
-    """
-    count = len(ordered)
-    if count == 1:
-        return ordered[0], ordered[0]
-    if count % 2 == 0:
-        return median(ordered[: count // 2]), median(ordered[count // 2 :])
-    quarter = count // 4
-    if count % 4 == 1:
-        return (ordered[quarter - 1] + 3 * ordered[quarter]) / 4, (
-            3 * ordered[3 * quarter] + ordered[3 * quarter + 1]
-        ) / 4
-    return (3 * ordered[quarter] + ordered[quarter + 1]) / 4, (
-        ordered[3 * quarter + 1] + 3 * ordered[3 * quarter + 2]
-    ) / 4

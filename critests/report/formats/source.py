@@ -27,14 +27,12 @@ class Publishing:
         bucket: Bucket and folder below which the tree is published, without `gs://`.
         mail: Addresses for alerts, separated by commas.
         url: Address of this run for a reader, such as the page of its CI job.
-        catalogue: Address of the catalogue of requirements as GitHub shows `docs/catalogue.md`.
     """
 
     job: str = ""
     bucket: str = ""
     mail: str = ""
     url: str = ""
-    catalogue: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

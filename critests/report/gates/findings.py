@@ -1,23 +1,26 @@
 """What a gate finds, one thing each in one sentence, and what it decided; as lines, JSON and JUnit."""
 
+import dataclasses
 import json
-import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import Final
 
+from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.record.codec import to_plain
+from critests.record.results import TestResult
+from critests.record.run import RunRecord
 from critests.report.comparison import SideFacts
+from critests.report.formats.junit import to_junit
 from critests.report.wording.texts import one_line
 
 SCHEMA: Final = "critests.gate"
 SCHEMA_VERSION: Final = 1
 LINES: Final = 10
 LINE_LIMIT: Final = 240
-_MESSAGE_LIMIT: Final = 4 * 1024
 
 
 @unique
@@ -143,39 +146,19 @@ def gate_to_json(report: GateReport) -> str:
     return json.dumps(whole, ensure_ascii=True, indent=1, allow_nan=False) + "\n"
 
 
-def gate_to_junit(report: GateReport) -> str:
-    """Return the decision as JUnit XML (xunit1): one case for the gate as a whole and one for each
-    finding.
+def gate_to_junit(report: GateReport, record: RunRecord) -> str:
+    """Return the decision as the JUnit file of a run: one case for the gate as a whole and one for each
+    finding, of which those that do not fail pass with their sentence.
     """
     undecided = report.exit_code == ExitCode.NOT_TESTED
-    root = ET.Element("testsuites", {"name": "critests"})
-    numbers = {
-        "tests": len(report.failing) + len(report.remarks) + 1,
-        "failures": len(report.failing) + bool(report.failing),
-        "errors": int(undecided),
-        "skipped": len(report.remarks),
-    }
-    suite = ET.SubElement(
-        root,
-        "testsuite",
-        {"name": "critests gate"} | {name: str(number) for name, number in numbers.items()},
-    )
-    _case(suite, "gate", "error" if undecided else "failure" if report.failing else "", report.sentence)
-    names: Counter[str] = Counter()
-    for finding in [*report.failing, *report.remarks]:
-        kind = finding.kind.value
-        name = one_line(f"{kind}: {finding.subject}" if finding.subject else kind, 300)
-        names[name] += 1  # dashboards merge rows of one name
-        unique_name = name if names[name] == 1 else f"{name} #{names[name]}"
-        _case(
-            suite, unique_name, "failure" if finding.fails else "skipped", finding.sentence, finding.kind.name
-        )
-    ET.indent(root, " ")
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
-
-
-def _case(suite: ET.Element, name: str, end: str, sentence: str, kind: str = "") -> None:
-    case = ET.SubElement(suite, "testcase", {"classname": "critests.gate", "name": name})
-    if end:
-        of_kind = f"critests.gate.{kind.lower()}" if kind else "critests.gate"
-        ET.SubElement(case, end, {"message": one_line(sentence, _MESSAGE_LIMIT), "type": of_kind})
+    end = Outcome.ERROR if undecided else Outcome.FAILED if report.failing else Outcome.PASSED
+    cases = [("gate", end, report.sentence)]
+    for each in [*report.failing, *report.remarks]:
+        name = f"{each.kind.value}: {each.subject}" if each.subject else each.kind.value
+        cases.append((name, Outcome.FAILED if each.fails else Outcome.WARNED, each.sentence))
+    tests = [
+        TestResult(id=f"critests/gate.py::{name}", name=name, outcome=outcome, reason=sentence)
+        for name, outcome, sentence in cases
+    ]
+    judged = dataclasses.replace(record, exit_code=report.exit_code, exit_reason=report.sentence)
+    return to_junit(dataclasses.replace(judged, tests=tests, operations=[]))

@@ -10,7 +10,7 @@ from typing import Final
 
 from critests import toml_file
 from critests.report.comparison.speed import Key
-from critests.report.comparison.wording import read_amount, read_share
+from critests.report.wording.quantities import read_amount, read_share
 from critests.toml_file import Table
 
 MUST, SHOULD, JUDGEMENT = "MUST", "SHOULD", "JUDGEMENT"

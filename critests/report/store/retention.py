@@ -4,10 +4,13 @@ import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from critests.record.errors import RecordUnreadable
 from critests.report.store.entries import RunEntry
 from critests.report.store.reading import read_lean
+
+DAY: Final = 86_400
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Surplus:
 
 
 def surplus(
-    runs: Iterable[RunEntry], *, now: float, keep: int | None = None, days: float | None = None
+    runs: Iterable[RunEntry], *, now: float, keep: int | None = None, age: float | None = None
 ) -> list[Surplus]:
     """Say which runs are too many.
 
@@ -32,7 +35,8 @@ def surplus(
         runs: All runs, the newest first.
         now: Seconds since the epoch.
         keep: How many of each runtime, version and kind to keep, the newest; None keeps any number.
-        days: How old a run may be; None is any age. With both, a run goes that is too old or one too many.
+        age: How many seconds old a run may be; None is any age. With both, a run goes that is too old or one
+            too many.
 
     Returns:
         The runs to remove, the oldest first. The newest run of each runtime, version and kind is never among
@@ -43,13 +47,13 @@ def surplus(
     for entry in runs:
         line = entry.runtime, entry.version, entry.kind
         place = seen[line] = seen.get(line, 0) + 1
-        age = (now - entry.started) / 86_400
         if place == 1:
             continue
         if keep is not None and place > keep:
             found.append(Surplus(entry, f"number {place} of its line, the newest {keep} are kept"))
-        elif days is not None and age > days:
-            found.append(Surplus(entry, f"{age:.0f} days old, {days:g} are kept"))
+        elif age is not None and now - entry.started > age:
+            days = (now - entry.started) / DAY, age / DAY
+            found.append(Surplus(entry, f"{days[0]:.0f} days old, {days[1]:.3g} are kept"))
     return found[::-1]
 
 

@@ -1,7 +1,7 @@
 """The console that everything is printed on, the colours of outcomes, and how every list and summary ends."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, TextIO
 
 from rich import box
@@ -78,6 +78,31 @@ def print_lines(out: Console, lines: Iterable[Text], indent: int = 2) -> None:
     """Print lines of a list; what does not fit into one goes on where it began."""
     for line in lines:
         out.print(Padding(line, (0, 0, 0, indent), expand=False))
+
+
+def print_list(
+    out: Console,
+    title: str,
+    lines: Sequence[Text],
+    style: str = "bold",
+    *,
+    limit: int,
+    number: int | None = None,
+) -> None:
+    """Print a list under its title, and how many lines are left out; nothing where there are none.
+
+    Args:
+        out: Where to print.
+        title: What it shows; the number of lines stands behind it, or `number`.
+        lines: All lines.
+        style: Of the title.
+        limit: How many are printed.
+        number: How many things the lines stand for, where that is another number.
+    """
+    if lines:
+        print_title(out, f"{title} ({len(lines) if number is None else number})", style)
+        print_lines(out, lines[:limit])
+        print_more(len(lines) - limit, out)
 
 
 def print_more(number: int, out: Console) -> None:

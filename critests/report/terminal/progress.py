@@ -16,8 +16,7 @@ from critests.report.terminal.console import STYLES, new_console
 from critests.report.wording.texts import duration, one_line, plural
 
 if TYPE_CHECKING:  # what draws on a terminal is imported where there is one
-    from rich.live import Live
-    from rich.table import Table
+    from rich import progress as bars
 
 LINE_EVERY: Final = 5.0
 """Seconds between two lines where there is no terminal."""
@@ -41,9 +40,8 @@ class Progress:
         self._total = 0
         self._counts: Counter[Outcome] = Counter()
         self._area = ""
-        self._current = ""
         self._begin = self._last_line = clock()
-        self._live: Live | None = None
+        self._bar: bars.Progress | None = None
 
     def started(self, total: int) -> None:
         """Begin to show a run.
@@ -54,26 +52,41 @@ class Progress:
         self._total = total
         self._begin = self._last_line = self._clock()
         if self.console.is_terminal and not self.console.is_dumb_terminal:
-            from critests.report.terminal import live  # noqa: PLC0415 - see above
+            from rich import progress as bars  # noqa: PLC0415 - see above
 
-            self._live = live.display(self.console, self._picture)
-            self._live.start()
+            self._bar = bars.Progress(
+                bars.BarColumn(32, finished_style="green"),
+                bars.MofNCompleteColumn(),
+                bars.TextColumn("{task.fields[numbers]}"),
+                bars.TimeElapsedColumn(),
+                bars.TextColumn("{task.description}", style="dim", markup=False),
+                console=self.console,
+                refresh_per_second=4,
+                transient=True,
+                redirect_stdout=False,
+            )
+            self._bar.add_task("", total=total, numbers="")
+            self._bar.start()
         else:
             self.console.print(Text(f"running {plural(total, 'test')}"))
 
     def running(self, name: str) -> None:
         """Say which test runs now; calling it is optional."""
-        self._current = name
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], description=one_line(name, self.console.width))
 
     def test(self, result: TestResult) -> None:
         """Count a test that is over, its outcome raw or final."""
         result = by_level(result)
         self._counts[result.outcome] += 1
         moved = bool(self._area) and result.area != self._area
-        self._area, self._current = result.area, result.name
+        self._area = result.area
         if result.outcome in {Outcome.FAILED, Outcome.ERROR}:
             self._tell(result)
-        if self._live is None:
+        if self._bar is not None:
+            self.running(result.name)
+            self._bar.update(self._bar.task_ids[0], advance=1, numbers=self._numbers().markup)
+        else:
             since = self._clock() - self._last_line
             if since >= LINE_EVERY or (moved and since >= 1):
                 self._print_line()
@@ -84,9 +97,9 @@ class Progress:
 
     def finished(self) -> None:
         """Stop showing; may be called twice."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
         elif self._begin >= 0:
             self._print_line()
         self._begin = -1
@@ -122,15 +135,3 @@ class Progress:
             if self._counts[outcome]
         ]
         return Text(", ").join(parts) if parts else Text("nothing yet")
-
-    def _picture(self) -> "Table":
-        """Draw the live display."""
-        from critests.report.terminal import live  # noqa: PLC0415 - see above
-
-        return live.picture(
-            done=sum(self._counts.values()),
-            total=self._total,
-            numbers=self._numbers(),
-            seconds=self._clock() - self._begin,
-            current=one_line(self._current, max(self.console.width - 2, 10)),
-        )

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -16,7 +15,14 @@ from critests.record.reasons import ReasonCode
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.facts.selection import TOTAL, area_rows, by_reason, columns, failures, with_outcome
-from critests.report.terminal.console import STYLES, print_more
+from critests.report.terminal.console import (
+    STYLES,
+    plain_table,
+    print_lines,
+    print_list,
+    print_more,
+    print_title,
+)
 from critests.report.validation.views import verdict_view
 from critests.report.wording.texts import cut, duration, moment, one_line, plural, visible
 
@@ -53,11 +59,11 @@ def print_validation(
         # a few are shown whole: they say what would help
         limit = 160 if len(reasons) > FEW_REASONS else TEXT_LIMIT
         lines = [Text(f"{len(reason.tests):>4}  {one_line(reason.text, limit)}") for reason in reasons]
-        _print_list(
-            out, outcome.value.capitalize(), outcome, lines, sum(len(reason.tests) for reason in reasons)
-        )
-    _print_list(out, "Known", Outcome.KNOWN, [_line(test) for test in with_outcome(record, Outcome.KNOWN)])
-    _print_list(out, "Notes", None, [Text(one_line(note)) for note in record.notes])
+        number = sum(len(reason.tests) for reason in reasons)
+        print_list(out, outcome.value.capitalize(), lines, STYLES[outcome], limit=LISTED, number=number)
+    known = [_line(test) for test in with_outcome(record, Outcome.KNOWN)]
+    print_list(out, "Known", known, STYLES[Outcome.KNOWN], limit=LISTED)
+    print_list(out, "Notes", [Text(one_line(note)) for note in record.notes], limit=LISTED)
 
 
 def print_verdict(record: RunRecord, out: Console) -> None:
@@ -100,10 +106,7 @@ def _print_head(record: RunRecord, out: Console) -> None:
 def _print_areas(record: RunRecord, out: Console) -> None:
     left_out = record.counts.outcomes.get(Outcome.DISABLED.value, 0)
     shown = [outcome for outcome in columns(record) if outcome is not Outcome.DISABLED]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column("area", no_wrap=True)
-    for outcome in shown:
-        table.add_column(outcome.value, justify="right", no_wrap=True)
+    table = plain_table("area", *(outcome.value for outcome in shown), numbers=len(shown))
     rows = [row for row in area_rows(record) if row.total or row.name == TOTAL]
     for row in rows:
         if row is rows[-1]:
@@ -119,26 +122,18 @@ def _print_areas(record: RunRecord, out: Console) -> None:
 
 
 def _print_root_causes(record: RunRecord, out: Console) -> None:
-    if not record.root_causes:
-        return
-    _print_title(out, f"Root causes ({len(record.root_causes)})", "bold red")
-    for cause in record.root_causes[:LISTED]:
+    lines = []
+    for cause in record.root_causes:
         rpc = f" {one_line(cause.rpc, 60)}" if cause.rpc else ""
         followers = (
             f"blocks {plural(len(cause.blocked), 'test')}" if cause.blocked else "",
             f"{plural(len(cause.failed), 'more failure')} of it" if cause.failed else "",
         )
         blocks = ", ".join(filter(None, followers))
-        out.print(
-            Padding(
-                Text.assemble(
-                    (f"{cause.requirement}{rpc}", "bold"), f" · {blocks} · {one_line(cause.reason)}"
-                ),
-                (0, 0, 0, 2),
-                expand=False,
-            )
+        lines.append(
+            Text.assemble((f"{cause.requirement}{rpc}", "bold"), f" · {blocks} · {one_line(cause.reason)}")
         )
-    print_more(len(record.root_causes) - LISTED, out)
+    print_list(out, "Root causes", lines, "bold red", limit=LISTED)
 
 
 def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full: int) -> None:
@@ -147,7 +142,7 @@ def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full:
         return
     findings = [test for test in broken if not test.cause]
     told = f", {plural(len(findings), 'finding')}" if len(findings) < len(broken) else ""
-    _print_title(out, f"Failures ({len(broken)}{told})", "bold red")
+    print_title(out, f"Failures ({len(broken)}{told})", "bold red")
     for number, test in enumerate(findings[:full], 1):
         _print_failure(test, number, run_dir, out)
         _print_repeated([other for other in broken if other.cause == (test.requirement_id or None)], out)
@@ -189,9 +184,11 @@ def _print_whole(label: str, text: str, out: Console) -> None:
 
 def _print_repeated(tests: Sequence[TestResult], out: Console) -> None:
     """Name the failures that are only another sight of one that was shown."""
-    for test in tests[:LISTED]:
-        line = Text.assemble(("also     ", "dim"), (test.requirement, "bold"), f" {one_line(test.name, 120)}")
-        out.print(Padding(line, (0, 0, 0, 5), expand=False))
+    lines = [
+        Text.assemble(("also     ", "dim"), (test.requirement, "bold"), f" {one_line(test.name, 120)}")
+        for test in tests[:LISTED]
+    ]
+    print_lines(out, lines, indent=5)
     print_more(len(tests) - LISTED, out)
     if tests:
         out.print()
@@ -200,9 +197,9 @@ def _print_repeated(tests: Sequence[TestResult], out: Console) -> None:
 def _print_warned(tests: Sequence[TestResult], out: Console) -> None:
     if not tests:
         return
-    _print_title(out, f"Warned ({len(tests)})", STYLES[Outcome.WARNED])
+    print_title(out, f"Warned ({len(tests)})", STYLES[Outcome.WARNED])
     for test in tests[:LISTED]:
-        out.print(Padding(_line(test), (0, 0, 0, 2), expand=False))
+        print_lines(out, [_line(test)])
         _print_whole("repeat", test.repeat_command, out)
     print_more(len(tests) - LISTED, out)
 
@@ -218,21 +215,3 @@ def _line(test: TestResult) -> Text:
     return Text.assemble(
         (test.requirement or "-", "bold"), f" {one_line(test.name, 120)}: {one_line(what, 160)}"
     )
-
-
-def _print_list(
-    out: Console, title: str, outcome: Outcome | None, lines: Sequence[Text], number: int | None = None
-) -> None:
-    if not lines:
-        return
-    _print_title(
-        out, f"{title} ({len(lines) if number is None else number})", STYLES[outcome] if outcome else "bold"
-    )
-    for line in lines[:LISTED]:
-        out.print(Padding(line, (0, 0, 0, 2), expand=False))
-    print_more(len(lines) - LISTED, out)
-
-
-def _print_title(out: Console, title: str, style: str) -> None:
-    out.print()
-    out.print(Text(title, style))

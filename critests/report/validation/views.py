@@ -11,6 +11,7 @@ from critests.exit_codes import ExitCode
 from critests.record.results import RequirementVerdict, RootCause, TestResult
 from critests.record.run import CapabilityFact, RunRecord
 from critests.record.scope import partial
+from critests.report.facts.explanations import statement_of
 from critests.report.facts.musts import verdict_sentence
 from critests.report.facts.selection import AreaRow, area_rows, failures, with_outcome
 
@@ -153,7 +154,7 @@ def _findings(tests: Sequence[TestResult], causes: Mapping[str, RootCause], mark
     return [
         Finding(
             requirement,
-            members[0].title or statement(requirement),
+            members[0].title or statement_of(requirement),
             f"{mark}{requirement or 'other'}{'-error' if error else ''}",
             None if error else causes.get(requirement),
             members,
@@ -221,14 +222,6 @@ def coverage_view(record: RunRecord) -> Coverage:
         rpcs,
         fields,
     )
-
-
-def statement(requirement: str) -> str:
-    """Return what a requirement promises; empty where the catalogue does not know it."""
-    try:
-        return catalogue.requirement(requirement).statement
-    except catalogue.UnknownRequirement:
-        return ""
 
 
 def _used(numbers: Mapping[str, int]) -> list[str]:

@@ -3,6 +3,7 @@ plain numbers.
 """
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,19 @@ STEPS: Final = {
     COUNT: ((1.0, ""),),
 }
 """Of each stored unit, the units that are shown: their size in it, and their name; the smallest first."""
+
+_READ: Final = {
+    **{name: (size, unit) for unit, steps in STEPS.items() for size, name in steps},
+    **{
+        f"{name}B{each}": (2.0**power, f"B{each}")
+        for power, name in ((10, "Ki"), (20, "Mi"), (30, "Gi"))
+        for each in ("", "/s")
+    },
+    "ns": (1e-9, "s"),
+    "us": (1e-6, "s"),
+    "min": (60.0, "s"),
+}
+"""Units that a value may be given in: their size, and the unit in which samples are kept."""
 
 
 @dataclass(frozen=True)
@@ -84,3 +98,36 @@ def share(value: float) -> str:
 def percentile(at: str) -> str:
     """Return the name of a quantile: `p50` for 0.5, `p99.9` for 0.999."""
     return f"p{round(float(at) * 100, 6):g}"
+
+
+def read_share(text: str) -> float:
+    """Read a share: `10%` or `0.1`.
+
+    Raises:
+        ValueError: it is none.
+    """
+    number, sign = _split(text)
+    if number is None or sign not in {"", "%"}:
+        msg = f"{text!r} is no share; write 10% or 0.1"
+        raise ValueError(msg)
+    return number / 100 if sign else number
+
+
+def read_amount(text: str) -> tuple[float, str]:
+    """Read a value with its unit, `250 ms`, `64 MiB`, `20/s`, `3`, into the unit in which samples are kept.
+
+    Raises:
+        ValueError: it is none.
+    """
+    number, name = _split(text)
+    if number is None or name not in _READ:
+        msg = f"{text!r} is no value with a unit; write 250 ms, 1.5 s, 64 MiB, 20 /s or 3"
+        raise ValueError(msg)
+    size, unit = _READ[name]
+    return number * size, unit
+
+
+def _split(text: str) -> tuple[float | None, str]:
+    """Return the number that a text begins with, at least 0, and the rest."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\S*)\s*", text)
+    return (float(match[1]), match[2]) if match else (None, text)

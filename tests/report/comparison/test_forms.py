@@ -20,8 +20,9 @@ from critests.report.comparison import (
 from critests.report.comparison.html import comparison_to_html
 from critests.report.comparison.markdown import comparison_to_markdown
 from critests.report.comparison.terminal import print_comparison
-from critests.report.comparison.wording import amount, percent, read_amount, read_share
+from critests.report.comparison.wording import amount, percent
 from critests.report.terminal.console import new_console
+from critests.report.wording.quantities import read_amount, read_share
 from tests.report.comparison.sample_measured import MACHINE, record, samples
 from tests.report.comparison.sample_runs import changed, clean_tests, rejudged, run_a, run_b
 from tests.report.pages import FORBIDDEN, Page, is_inert

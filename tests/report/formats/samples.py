@@ -17,7 +17,6 @@ PUBLISHING = Publishing(
     bucket="bucket",
     mail="nodes@example.org",
     url="https://ci.example.org/run/7",
-    catalogue="https://example.org/catalogue.md",
 )
 
 

@@ -2,34 +2,10 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
-
-import pytest
-from pytest_benchmark.stats import Stats
 
 from critests.record.samples import PER_SECOND, Series
-from critests.report.formats.pytest_benchmark import (
-    full_name,
-    statistics_of,
-    to_pytest_benchmark,
-)
-from tests.report.sample_benchmark import latencies, sample_benchmark
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 6, 7, 9, 11, 40, 101])
-def test_statistics_are_those_of_pytest_benchmark(count: int) -> None:
-    values = latencies(f"of {count}", 0.02, count, tail=0.2)
-    theirs: Any = Stats()  # type: ignore[no-untyped-call]  # pytest-benchmark is not typed
-    theirs.data = list(values)
-
-    assert statistics_of(values) == pytest.approx(theirs.as_dict())
-
-
-def test_statistics_of_equal_samples_have_no_outliers() -> None:
-    found = statistics_of([0.25] * 9)
-
-    assert found["outliers"] == "0;0"
-    assert found["ld15iqr"] == found["hd15iqr"] == 0.25
+from critests.report.formats.pytest_benchmark import full_name, to_pytest_benchmark
+from tests.report.sample_benchmark import sample_benchmark
 
 
 def test_every_operation_in_seconds_has_an_entry_of_its_own_name() -> None:

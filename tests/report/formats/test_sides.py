@@ -1,10 +1,9 @@
 """A live comparison: what was measured on the other side is told of the other runtime."""
 
 import dataclasses
-from pathlib import Path
 
 from critests.record.identity import RuntimeIdentity
-from critests.report.formats import FORMATS, Source
+from critests.report.formats import Source
 from tests.report.formats import samples
 from tests.report.formats.samples import rendered
 
@@ -29,12 +28,6 @@ def test_metrics_name_the_runtime_of_each_side() -> None:
     assert all('{runtime="cri-o",runtime_version="1.34.1",' in line for line in lines)
 
 
-def test_rows_and_results_of_the_sides_are_apart(tmp_path: Path) -> None:
-    source = comparison()
-    names = [
-        path.name for path in FORMATS["allure"].write(source, tmp_path) if path.name.endswith("-result.json")
-    ]
-
-    assert len(set(names)) == len(source.record.operations) + len(source.record.tests)
-    document = rendered("junit", source)
+def test_rows_of_the_sides_are_apart() -> None:
+    document = rendered("junit", comparison())
     assert document.count('name="B-01 Version [a]"') == document.count('name="B-01 Version [b]"') == 1

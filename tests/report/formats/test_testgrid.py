@@ -2,25 +2,15 @@
 
 import dataclasses
 import json
-import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-from critests.catalogue.words import Outcome
-from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.formats import FORMATS, NotExported, Publishing, Source
 from critests.report.formats.testgrid import finished, job_version
 from tests.report.formats import samples
-from tests.report.formats.samples import rendered
 from tests.report.sample_run import HOSTILE
-
-
-def configuration(source: Source) -> Any:  # noqa: ANN401 - plain YAML
-    return yaml.safe_load(rendered("testgrid-config", source))
 
 
 def publish(source: Source, root: Path, *, build: int | None = None) -> list[Path]:
@@ -28,25 +18,6 @@ def publish(source: Source, root: Path, *, build: int | None = None) -> list[Pat
         record = dataclasses.replace(source.record, started=float(build), run_id=f"{build}-aaaaaa")
         source = dataclasses.replace(source, record=record, folder=None)
     return FORMATS["testgrid"].write(source, root)
-
-
-def test_no_row_vanishes_or_merges(tmp_path: Path) -> None:
-    source = samples.validation(tmp_path)
-    twins = [
-        TestResult(id=f"{place}.py::test_twin", name="test_twin", outcome=Outcome.PASSED)
-        for place in ("images/a", "images/b")
-    ]
-    silent = [
-        TestResult(id=f"images/c.py::test_{outcome}", name=f"test_{outcome}", outcome=outcome)
-        for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED, Outcome.KNOWN)
-    ]
-    record = samples.with_tests(source.record, [*source.record.tests, *twins, *silent])
-    files = publish(dataclasses.replace(source, record=record), tmp_path / "bucket")
-
-    (junit,) = [path for path in files if path.name.startswith("junit_")]
-    rows = [case.get("name") for case in ET.parse(junit).iter("testcase")]  # noqa: S314 - our own document
-    assert len(set(rows)) == len(rows) == sum(test.outcome is not Outcome.DISABLED for test in record.tests)
-    assert {"test_twin (images.a)", "test_twin (images.b)", "test_blocked"} <= set(rows)
 
 
 def test_what_sends_readers_to_a_build_is_written_last(tmp_path: Path) -> None:
@@ -112,17 +83,6 @@ def test_metadata_are_short_texts(tmp_path: Path) -> None:
     assert all(isinstance(value, str) and len(value) < 300 for value in metadata.values())
     assert metadata["kernel"] == "7"
     json.dumps(metadata).encode()
-
-
-def test_the_configuration_names_what_is_published(tmp_path: Path) -> None:
-    source = samples.validation(tmp_path)
-    found = configuration(source)
-
-    (group,), (dashboard,) = found["test_groups"], found["dashboards"]
-    assert group["gcs_prefix"] == f"bucket/logs/{source.job}"
-    assert dashboard["dashboard_tab"][0]["test_group_name"] == group["name"] == source.job
-    assert dashboard["dashboard_tab"][0]["alert_options"]["alert_mail_to_addresses"] == "nodes@example.org"
-    assert found["dashboard_groups"][0]["dashboard_names"] == [dashboard["name"]]
 
 
 @pytest.mark.parametrize(

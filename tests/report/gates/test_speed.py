@@ -4,22 +4,14 @@ from pathlib import Path
 import pytest
 
 from critests.report.comparison import CompareSettings, NotComparable, StoredRun
-from critests.report.gates.findings import GateReport, Kind
+from critests.report.gates.findings import Kind
 from critests.report.gates.judging import judge_run
 from critests.report.gates.policy import Bound, Policy
 from critests.report.gates.speed import at_least
 from critests.toml_file import TomlMalformed
 from tests.report.comparison.sample_measured import MACHINE, record, samples, series
 from tests.report.comparison.sample_runs import run_a
-
-
-def subjects(report: GateReport) -> list[tuple[Kind, str]]:
-    return [(finding.kind, finding.subject) for finding in report.failing]
-
-
-def measured(**options: object) -> StoredRun:
-    found = samples(**options)  # type: ignore[arg-type]  # options of samples
-    return StoredRun(record(found), found)
+from tests.report.gates.test_judging import measured, subjects
 
 
 def test_a_regression_beyond_what_is_allowed_fails() -> None:

@@ -33,7 +33,7 @@ def test_old_runs_go_but_never_the_last_of_a_line(tmp_path: Path) -> None:
         store(tmp_path, small_run(night=night))
     store(tmp_path, small_run(version="2.2.0"))
 
-    found = surplus(runs_of(tmp_path), now=STARTED + 100 * DAY, days=30)
+    found = surplus(runs_of(tmp_path), now=STARTED + 100 * DAY, age=30 * DAY)
 
     assert [each.entry.started for each in found] == [STARTED, STARTED + 50 * DAY]
     assert found[0].reason == "100 days old, 30 are kept"

@@ -1,0 +1,68 @@
+"""Options that more than one command takes: a share, a length of time, a file to write."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from critests.report.wording.quantities import read_share
+from critests.run.options import STANDARD_OUTPUT
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+
+
+def share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Read the value of an option that is a share, `10%` or `0.1`; to be given as its callback.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    try:
+        return None if value is None else read_share(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), context, parameter) from error
+
+
+class Duration(click.ParamType[float]):
+    """Seconds, written as 90, 90s, 5m, 36h, 90d or 12w."""
+
+    name = "time"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        """Return the seconds."""
+        if isinstance(value, float):
+            return value
+        number, unit = (value[:-1], value[-1]) if value[-1:] in SECONDS else (value, "s")
+        if not number.isdigit() or not 0 < int(number) < 1_000_000:
+            self.fail(f"{value}: expected a time such as 90s, 5m, 36h, 90d or 12w", param, ctx)
+        return float(int(number) * SECONDS[unit])
+
+
+def output_option(name: str, dest: str, says: str) -> Callable[[F], F]:
+    """Add an option that names a file to write.
+
+    Standard output is none: what people read goes there.
+    """
+    return click.option(
+        name,
+        dest,
+        type=click.Path(dir_okay=False, path_type=Path),
+        callback=_a_file,
+        metavar="FILE",
+        help=says,
+    )
+
+
+def _a_file(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
+    if path == STANDARD_OUTPUT:
+        msg = "what people read goes to standard output; name a file"
+        raise click.BadParameter(msg)
+    return path
