@@ -1,6 +1,5 @@
 """`critests compare`: two runtimes, or two earlier runs, beside each other."""
 
-from pathlib import Path
 from typing import Any, Final
 
 import click
@@ -9,7 +8,7 @@ from critests.benchmark.profiles import PROFILES
 from critests.cli.refusals import of_comparisons
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.cli.values import output_option, share
-from critests.node.subjects import RunSubject, Subject, parse_subject
+from critests.node.subjects import RunSubject, parse_subject
 from critests.record.files import write_atomically
 from critests.report.comparison import (
     CompareSettings,
@@ -30,6 +29,11 @@ HELP: Final = {
     "--deselect": "live: all but these",
     "--budget": "live: seconds of sampling of both sides together",
     "--runtime-handler": "live: the handler of both sides",
+}
+FORMS: Final = {
+    "json_file": comparison_to_json,
+    "markdown_file": comparison_to_markdown,
+    "html_file": comparison_to_html,
 }
 EPILOG = """\b
 A and B are each
@@ -76,44 +80,24 @@ Exit codes: 0 compared, whatever it says (critests gate decides), 4 wrong usage,
     help="live: each throwaway side uses the OCI runtime that it finds (default: both use that of the first)",
 )
 @run_options("compare", profiles=PROFILES, help_of=HELP)
-def compare(
-    *,
-    a: str,
-    b: str | None,
-    quantile: float,
-    noise_floor: float | None,
-    unlike_machines: bool,
-    json_file: Path | None,
-    markdown_file: Path | None,
-    html_file: Path | None,
-    only: str | None,
-    own_oci: bool,
-    **values: Any,  # noqa: ANN401 - the options of a run, handed on
-) -> None:
+def compare(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Compare speed and conformance of A and B.
 
     Live runtimes are measured in one run, in interleaved random blocks; earlier runs are compared for speed
     where their machines agree.
     """
     run = settings_from(values)
-    how = CompareSettings(quantile=quantile, noise_floor=noise_floor, unlike_machines=unlike_machines)
-    subjects = parse_subject(a), parse_subject(b) if b is not None else None
     with of_comparisons():
-        comparison = _compare(subjects[0], subjects[1], how, only or "", run, own_oci=own_oci)
+        comparison = _compare(run, values)
         print_comparison(comparison)
-        forms = (
-            (json_file, comparison_to_json),
-            (markdown_file, comparison_to_markdown),
-            (html_file, comparison_to_html),
-        )
-        for path, form in forms:
-            if path is not None:
-                write_atomically(path, form(comparison))
+        for name, form in FORMS.items():
+            if values[name] is not None:
+                write_atomically(values[name], form(comparison))
 
 
-def _compare(
-    a: Subject, b: Subject | None, how: CompareSettings, only: str, run: Settings, *, own_oci: bool
-) -> RunComparison:
+def _compare(run: Settings, values: dict[str, Any]) -> RunComparison:
+    how = CompareSettings(**{name: values[name] for name in ("quantile", "noise_floor", "unlike_machines")})
+    a, b = parse_subject(values["a"]), parse_subject(values["b"]) if values["b"] is not None else None
     if isinstance(a, RunSubject) and b is None:
         earlier = read_run(a.path)
         if not earlier.two_sided:
@@ -132,4 +116,5 @@ def _compare(
     # it needs gRPC, earlier runs do not
     from critests.cli.live_comparison import LiveOptions, compare_live  # noqa: PLC0415 - see above
 
-    return compare_live(a, b, LiveOptions(how=how, only=only, run=run, own_oci=own_oci))
+    options = LiveOptions(how=how, only=values["only"] or "", run=run, own_oci=values["own_oci"])
+    return compare_live(a, b, options)

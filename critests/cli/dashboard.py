@@ -35,18 +35,11 @@ Examples:
     metavar="URL",
     help="where the folders of runs are, for links to their reports, or none (default: RESULTS)",
 )
-@click.option(
-    "--index",
-    "index_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="the index, if not beside the runs",
-)
 def dashboard(
     results: Path,
     output: Path,
     title: str,
     run_links: str | None,
-    index_file: Path | None,
 ) -> None:
     """Build a static site from all runs below RESULTS (default ./results).
 
@@ -54,7 +47,7 @@ def dashboard(
     The site needs no server, no network and no JavaScript. Files of an earlier build are replaced; a folder
     with anything else in it is refused.
     """
-    with open_index(results, index_file) as index:
+    with open_index(results) as index:
         try:
             options = Options(
                 title=title,

@@ -1,5 +1,6 @@
 """`critests doctor`: what can be tested here, what is missing, and how to get it."""
 
+import contextlib
 import json
 import sys
 from dataclasses import asdict, dataclass, field
@@ -22,8 +23,8 @@ from critests.node.listeners import binary_of_process
 from critests.node.machine import fingerprint
 from critests.node.privileges import process_capabilities
 from critests.node.remedies import REMEDIES
+from critests.report.facts.run_facts import flat
 from critests.report.terminal.console import new_console, print_title
-from critests.report.wording.quantities import quantity
 from critests.report.wording.reasons import said
 from critests.run.beginning import begin_run
 from critests.run.conclusion import known_failures
@@ -89,11 +90,8 @@ def _examined(settings: Settings) -> Findings:
         found.exit_code, found.reason = int(ExitCode.NOT_TESTED), said(context.gone)
         return found
     try:
-        connection = context.connect()
-        try:
+        with contextlib.closing(context.connect()) as connection:
             _examine(context, connection, found)
-        finally:
-            connection.close()
     finally:
         found.left_behind = context.end()
     found.ready, found.exit_code = True, int(ExitCode.CONFORMS)
@@ -219,35 +217,13 @@ def _capabilities(out: Console, found: Findings) -> None:
 def _machine(out: Console, facts: dict[str, object]) -> None:
     print_title(out, "This machine")
     own = process_capabilities()
-    rows = [
-        (name.removesuffix("_bytes").replace("_", " "), _shown(name, value))
-        for name, value in facts.items()
-        if value not in ("", None, [], {}) and name != "capabilities"
-    ]
+    rows = flat({name: value for name, value in facts.items() if name != "capabilities"})
     rows.append(("this process", f"{len(own.permitted)} capabilities"))
     _rows(out, rows)
 
 
-def _shown(name: str, value: object) -> str:
-    if isinstance(value, dict):
-        return ", ".join(
-            f"{inner.removesuffix('_bytes').replace('_', ' ')} {_shown(inner, each)}"
-            for inner, each in value.items()
-            if each not in ("", None, [], {})
-        )
-    if isinstance(value, list | tuple):
-        return ", ".join(str(inner) for inner in value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if name.endswith("_bytes") and isinstance(value, int):
-        return quantity(value, "B")
-    return str(value)
-
-
 def _rows(out: Console, rows: Rows) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
     for name, value in rows:
-        table.add_row(Text(f"  {name}"), Text(value))
+        table.add_row(Text(f"  {name}", no_wrap=True), Text(value, overflow="fold"))
     out.print(table)

@@ -1,20 +1,25 @@
 """`critests explore`: make sequences at random, and hand back the shortest one that breaks a promise."""
 
+import contextlib
 import importlib.util
 import secrets
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from critests.cli.connected_run import connected_run
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.cli.values import Duration
 from critests.exit_codes import CannotTest, ExitCode
 from critests.run.settings import Settings
+
+if TYPE_CHECKING:  # `--help` must not wait for gRPC
+    from critests.client import Connection
+    from critests.run.context import RunContext
 
 EPILOG = """\b
 Examples:
@@ -67,14 +72,7 @@ class Plan:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="folder of an earlier exploration: go on where it was ended, and report nothing again",
 )
-def explore(
-    *,
-    seconds: float,
-    steps: int,
-    clients: int,
-    resume: Path | None,
-    **values: Any,  # noqa: ANN401 - click hands over the options by name
-) -> None:
+def explore(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Look for sequences of calls that break a promise, at random.
 
     After every step lists and statuses are held against a model of the API. What breaks it is made as short
@@ -88,7 +86,8 @@ def explore(
         msg = "--disruptive ends the daemon and lets what is below it fail: give --node for a throwaway one"
         raise click.UsageError(msg)
     settings = replace(settings, oci_wrapper=settings.disruptive, cni_wrapper=settings.disruptive)
-    sys.exit(_explored(settings, Plan(seconds, steps, clients, resume)))
+    plan = Plan(**{name: values[name] for name in ("seconds", "steps", "clients", "resume")})
+    sys.exit(_explored(settings, plan))
 
 
 def _explored(settings: Settings, plan: Plan) -> ExitCode:
@@ -102,7 +101,7 @@ def _explored(settings: Settings, plan: Plan) -> ExitCode:
 
     seed = secrets.randbelow(1 << 31) if settings.seed is None else settings.seed
     earlier = read(plan.resume) if plan.resume else Earlier(seed)
-    with connected_run(settings) as (context, connection):
+    with _connected_run(settings) as (context, connection):
         runtime = f"{context.version.runtime_name} {context.version.runtime_version}"
         exploration = Exploration(
             player_on(context, connection),
@@ -130,3 +129,29 @@ def _explored(settings: Settings, plan: Plan) -> ExitCode:
     counts = {"MUST", "SHOULD"} if settings.strict else {"MUST"}
     broken = any(finding.breach.level in counts for finding in explored.findings)
     return ExitCode.BROKEN if broken else ExitCode.CONFORMS
+
+
+@contextlib.contextmanager
+def _connected_run(settings: Settings) -> Iterator[tuple["RunContext", "Connection"]]:
+    """Begin a run and connect to its runtime; at the end say what could not be removed.
+
+    Raises:
+        CannotTest: there is nothing to ask, or what was done needs a step that failed.
+        UsageError: an option makes no sense with this runtime.
+    """
+    from critests.report.wording.reasons import said  # noqa: PLC0415 - `--help` must not wait
+    from critests.run.beginning import begin_run  # noqa: PLC0415 - see above
+    from critests.run.classification import classify  # noqa: PLC0415 - see above
+    from critests.run.outcomes import Blocked, SetUpFailed  # noqa: PLC0415 - see above
+
+    context = begin_run(settings, keep_results=True)
+    try:
+        if context.gone:
+            raise CannotTest(said(context.gone))
+        with contextlib.closing(context.connect()) as connection:
+            yield context, connection
+    except (Blocked, SetUpFailed) as error:
+        raise CannotTest(said(classify(error, "setup").why)) from error
+    finally:
+        for problem in context.end():
+            click.echo(f"left behind: {problem}", err=True)

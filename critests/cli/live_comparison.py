@@ -24,6 +24,7 @@ from critests.record.files import read
 from critests.record.layout import RUN_FILE, safe_name
 from critests.record.run import RunRecord
 from critests.record.samples import read_samples
+from critests.record.scope import COMPLETE
 from critests.report.comparison import CompareSettings, RunComparison, compare_records, compare_sides
 from critests.run.settings import Settings
 from critests.run.stop_signals import wait_for
@@ -32,8 +33,6 @@ SPEED, CONFORMANCE = "speed", "conformance"
 DEFAULT_SCENARIOS: Final = ("B-01", "B-11", "B-13")
 """The floor, the pod cycle with all its calls, and exec: what a comparison of a few minutes can decide."""
 DEFAULT_PROFILE: Final = "smoke"
-DEFAULT_RUN: Final = Settings()
-USABLE: Final = {int(ExitCode.CONFORMS), int(ExitCode.BROKEN)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +48,7 @@ class LiveOptions:
 
     how: CompareSettings
     only: str = ""
-    run: Settings = DEFAULT_RUN
+    run: Settings
     own_oci: bool = False
 
 
@@ -128,7 +127,7 @@ def _run(package: str, settings: Settings, what: str) -> RunRecord:
         code = wait_for(subprocess.Popen(command, env=pytest_environment(package)))
         if code == ExitCode.INTERRUPTED:
             raise click.exceptions.Exit(code)
-        if code not in USABLE:
+        if code not in COMPLETE:
             msg = f"{what} ended with exit code {code}; what it printed above says why"
             raise NotPossible(msg)
         return read(copy)

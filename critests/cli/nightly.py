@@ -14,13 +14,13 @@ from critests.cli.run_options import run_options, settings_from
 from critests.exit_codes import ExitCode
 from critests.record.errors import RecordUnreadable
 from critests.record.layout import newest_run
+from critests.record.scope import COMPLETE
 from critests.report.comparison import NotComparable, compare_records, read_run
 from critests.report.comparison.changes import changed, changes_sentence
 from critests.report.comparison.plain import comparison_to_plain
-from critests.report.comparison.since import COMPLETE, NO_EARLIER, last_good
+from critests.report.comparison.since import NO_EARLIER, last_good
 from critests.report.wording.texts import one_line
 from critests.run.options import RUNTIME
-from critests.run.settings import Settings
 from critests.run.stop_signals import wait_for
 
 SCHEMA: Final = "critests.notice"
@@ -72,7 +72,8 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     build the dashboard, and tell a command what changed.
     """
     results: Path = values["results"]
-    runtime = runtime_options(settings_from(values))
+    given = settings_from(values).given()
+    runtime = [f"{option.name}={words}" for option, words in given if option.section == RUNTIME]
     command, bench_options = _words("notify_command", values), _words("bench_options", values)
     before = newest_run(results)
     code = _critests("run", "--results", str(results), *runtime, *values["run_options"])
@@ -95,11 +96,6 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     for problem in problems:
         click.echo(f"nightly: {one_line(problem, 600)}", err=True)
     raise click.exceptions.Exit(code or (ExitCode.HARNESS_ERROR if problems else 0))
-
-
-def runtime_options(settings: Settings) -> list[str]:
-    """Return those of a run's options that say which runtime, as a command takes them."""
-    return [f"{option.name}={words}" for option, words in settings.given() if option.section == RUNTIME]
 
 
 def _words(name: str, values: dict[str, str]) -> list[str]:

@@ -20,7 +20,7 @@ RESULTS: Final = click.argument(
 )
 SHOWN: Final = (
     *("path", "run_id", "kind", "runtime", "version", "started", "finished"),
-    *("exit_code", "exit_reason", "interrupted", "areas"),
+    *("exit_code", "exit_reason", "interrupted"),
 )
 """What a line of JSON says of a run."""
 
@@ -70,11 +70,11 @@ def prune(results: Path, keep: int | None, age: float | None, *, yes: bool) -> N
     with open_index(results) as index:
         found = surplus(index.runs(), now=time.time(), keep=keep, age=age)
         if not yes:
-            for each in found:
-                click.echo(f"{each.entry.path}  {each.reason}")
+            for entry, reason in found:
+                click.echo(f"{entry.path}  {reason}")
             click.echo(f"{plural(len(found), 'run')} would be removed; say --yes to do it")
             return
-        removed, left = remove(results, found)
+        removed, left = remove(results, [entry for entry, _ in found])
         index.update(results)
     for path in removed:
         click.echo(f"{path}  removed")
@@ -110,14 +110,14 @@ def merge(runs: tuple[Path, ...], results: Path, *, strict: bool) -> None:
     raise click.exceptions.Exit(record.exit_code)
 
 
-def open_index(results: Path, file: Path | None = None) -> Index:
+def open_index(results: Path) -> Index:
     """Open the index of a tree, bring it up to date, and name on standard error what is damaged.
 
     Raises:
         Failed: the index cannot be written.
     """
     try:
-        index = Index.of(results, file=file)
+        index = Index.of(results)
     except RecordError as error:
         raise Failed(str(error)) from error
     for path, problem in index.damaged().items():

@@ -45,28 +45,21 @@ def export(
     written: list[Path] = []
     failures: list[RecordNotWritten] = []
     copies = {RUN_FILE: json, PAGE_FILE: html, JUNIT_FILE: junit}
-    pages = {
-        name: partial(page, record, run_dir) for name, page in kind_of(record.kind).pages(record).items()
-    }
+    pages = kind_of(record.kind).pages(record)
     contents: dict[str, Callable[[], str]] = {
         RUN_FILE: partial(to_json, record),
-        **pages,
+        **{name: partial(page, record, run_dir) for name, page in pages.items()},
         JUNIT_FILE: partial(to_junit, record),
     }
     for name, content_of in contents.items():
-        wanted = copies.get(name)
-        targets = [run_dir / name] if run_dir else []
-        targets += [wanted] if wanted and wanted not in targets else []
-        if not targets:
-            continue
-        content = content_of()
+        targets = dict.fromkeys(filter(None, (run_dir / name if run_dir else None, copies.get(name))))
+        content = content_of() if targets else ""
         for target in targets:
             try:
                 write_atomically(target, content)
+                written.append(target)
             except RecordNotWritten as error:
                 failures.append(error)
-            else:
-                written.append(target)
     if failures:
         raise failures[0]
     return written

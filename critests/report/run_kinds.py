@@ -27,18 +27,14 @@ class RunKind:
 
     Attributes:
         title: What such a run is, for headings.
-        usual: The name of a job need not say it.
         measures: Its result is numbers, not verdicts.
-        context: Name of its JUnit file among those of other suites; without an underscore.
         verdict: Returns the verdict on a run in two or three words.
         to_html: Returns the page of a run.
         print_summary: Prints what a person reads when the run is over; its folder is for the places of files.
     """
 
     title: str
-    usual: bool = False
     measures: bool = False
-    context: str = "cri"
     verdict: Callable[[RunRecord], str]
     to_html: Page
     print_summary: Callable[[RunRecord, "Console", Path | None], None]
@@ -51,7 +47,7 @@ class RunKind:
 
 def kind_of(name: str) -> RunKind:
     """Return a kind by its name in the record; one that is not known here is shown as a validation is."""
-    return _KINDS.get(name) or replace(_KINDS[VALIDATION], title=f"CRI {name}", usual=False, context="cri")
+    return _KINDS.get(name) or replace(_KINDS[VALIDATION], title=f"CRI {name}")
 
 
 def _validation_verdict(record: RunRecord) -> str:
@@ -102,8 +98,6 @@ BENCHMARK: Final = "benchmark"
 _KINDS: Final = {
     VALIDATION: RunKind(
         title="CRI conformance",
-        usual=True,
-        context="cri-validation",
         verdict=_validation_verdict,
         to_html=_validation_page,
         print_summary=_print_validation,
@@ -111,7 +105,6 @@ _KINDS: Final = {
     BENCHMARK: RunKind(
         title="CRI benchmark",
         measures=True,
-        context="cri-benchmark",
         verdict=_benchmark_verdict,
         to_html=_benchmark_page,
         print_summary=_print_benchmark,

@@ -42,16 +42,6 @@ def test_links_can_lead_elsewhere_or_be_left_out(tmp_path: Path) -> None:
     assert "report.html" not in page.read_text()
 
 
-def test_the_index_may_be_elsewhere(tmp_path: Path) -> None:
-    store(tmp_path / "results", small_run())
-
-    assert (
-        call(tmp_path / "results", "-o", tmp_path / "site", "--index", tmp_path / "index.sqlite").exit_code
-        == 0
-    )
-    assert not (tmp_path / "results" / "index.sqlite").exists()
-
-
 def test_what_cannot_be_done_is_a_sentence(tmp_path: Path) -> None:
     store(tmp_path, small_run())
 

@@ -16,11 +16,9 @@ from critests.record.run import RunRecord, Timing
 from critests.record.samples import BYTES, BYTES_PER_SECOND, HIGHER, NEITHER, PER_SECOND, Series
 from critests.record.summaries import summarised
 from critests.record.tally import count
+from tests.report.sample_run import HOSTILE
 
 STARTED: Final = 1_795_000_000.25
-HOSTILE: Final = (
-    "<script>alert('x')</script> \x1b[31mred\x1b[0m \x00nul \u202egnirts\u202c ]]> &amp; \udc80 {{ 7*7 }} "
-)
 SPEED: Final = {"": 1.0, "a": 1.0, "b": 1.25}
 """How much longer the calls of a side take."""
 

@@ -30,8 +30,9 @@ from critests.report.benchmark.views import (
     supported,
 )
 from critests.report.facts.growth import Difference, Grown, beside, growths
+from critests.report.facts.run_facts import flat
 from critests.report.facts.selection import columns
-from critests.report.page.templating import SYMBOLS, environment, flat, source
+from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.plots.drawing import STYLE
 from critests.report.plots.figures import Figure, figures
 from critests.report.plots.strip import strip

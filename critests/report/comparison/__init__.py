@@ -6,37 +6,19 @@ informs; what fails on it is decided by `critests.report.gates`.
 """
 
 from critests.report.comparison.compare import NotComparable, compare_records, compare_sides
-from critests.report.comparison.differences import Capability, Conformance, FormPair, RequirementDifference
-from critests.report.comparison.model import (
-    CompareSettings,
-    Difference,
-    Machines,
-    Operation,
-    OperationSide,
-    RunComparison,
-    SideFacts,
-    Speed,
-    Unpaired,
-)
+from critests.report.comparison.differences import Capability
+from critests.report.comparison.model import CompareSettings, Operation, RunComparison, SideFacts
 from critests.report.comparison.plain import comparison_to_json
 from critests.report.comparison.stored import StoredRun, read_run
 
 __all__ = [
     "Capability",
     "CompareSettings",
-    "Conformance",
-    "Difference",
-    "FormPair",
-    "Machines",
     "NotComparable",
     "Operation",
-    "OperationSide",
-    "RequirementDifference",
     "RunComparison",
     "SideFacts",
-    "Speed",
     "StoredRun",
-    "Unpaired",
     "compare_records",
     "compare_sides",
     "comparison_to_json",

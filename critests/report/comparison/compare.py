@@ -9,7 +9,7 @@ from critests.record.samples import SECONDS, Series
 from critests.record.scope import partial
 from critests.report.comparison.conformance import compare_conformance
 from critests.report.comparison.differences import Conformance
-from critests.report.comparison.machines import compare_machines
+from critests.report.comparison.fairness import compare_machines
 from critests.report.comparison.model import CompareSettings, Machines, RunComparison, SideFacts, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.outcomes import compare_tests
@@ -63,8 +63,8 @@ def compare_records(
     speed = _speed(a, b, samples_a, samples_b, settings, machines, names)
     conformance = compare_conformance(a, b) if a.requirements and b.requirements else None
     if conformance is None and (speed is None or not speed.operations):
-        refused = speed is not None and bool(speed.refused)
-        raise NotComparable(_nothing_in_common(a, b, speed), unlike_machines=refused and not machines.agree)
+        unlike = bool(a.operations and b.operations) and not machines.agree
+        raise NotComparable(_nothing_in_common(a, b, speed), unlike_machines=unlike)
     return RunComparison(
         a=facts[0],
         b=facts[1],

@@ -1,16 +1,20 @@
-"""What stands beside two runtimes that are compared, and whether it is the same on both sides: what differs
-there may be what makes one of them faster.
+"""What is beside two runtimes that are compared, their machines among it, and whether it is the same on both
+sides: what differs there may be what makes one of them faster.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from critests.report.comparison.model import RunComparison, SideFacts
+from critests.record.machines import unlike
+from critests.report.comparison.model import Difference, Machines, RunComparison, SideFacts
 from critests.report.comparison.names import Names
+from critests.report.comparison.wording import amount
 
 PARTS: Final = ("OCI runtime", "CNI plugins", "storage", "cgroup driver", "sandbox image")
 """Parts of a runtime, as the record names them."""
 KERNEL: Final = "kernel"
+_ABSENT: Final = "not recorded"
 
 
 @dataclass(frozen=True)
@@ -55,3 +59,20 @@ def warning(comparison: RunComparison, names: Names) -> str:
 
 def _part(side: SideFacts, name: str) -> str:
     return side.kernel if name == KERNEL else side.parts.get(name, "")
+
+
+def compare_machines(a: Mapping[str, Any], b: Mapping[str, Any]) -> Machines:
+    """Compare two fingerprints as `unlike` does."""
+    differences = [
+        Difference(name=name, a=_shown(name, left), b=_shown(name, right))
+        for name, left, right in unlike(a, b)
+    ]
+    return Machines(agree=not differences, differences=differences)
+
+
+def _shown(name: str, value: object) -> str:
+    if value is None:
+        return _ABSENT
+    if name == "memory" and isinstance(value, (int, float)):
+        return amount(float(value), "B")
+    return str(value) or "none"

@@ -1,5 +1,6 @@
 """The earlier run that a run is compared with, and what changed since then, printed."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +13,7 @@ from critests.record.files import read
 from critests.record.layout import LAST, newest_first, safe_name
 from critests.record.run import RunRecord
 from critests.report.comparison.compare import NotComparable, compare_records
-from critests.report.comparison.machines import compare_machines
+from critests.report.comparison.fairness import compare_machines
 from critests.report.comparison.stored import StoredRun, read_run
 from critests.report.comparison.terminal import print_comparison
 from critests.report.wording.texts import one_line
@@ -22,10 +23,9 @@ NO_EARLIER: Final = (
     " measured on a machine that agrees, with an operation in common"
 )
 GOOD: Final = frozenset({ExitCode.CONFORMS})
-COMPLETE: Final = frozenset({ExitCode.CONFORMS, ExitCode.BROKEN})
 
 
-def last_good(results: Path, record: RunRecord, ends: frozenset[ExitCode] = GOOD) -> Path | None:
+def last_good(results: Path, record: RunRecord, ends: Collection[int] = GOOD) -> Path | None:
     """Return the newest earlier run of the same kind that a run can be compared with; None where there is
     none.
 

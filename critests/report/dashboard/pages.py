@@ -13,6 +13,7 @@ from critests.exit_codes import ExitCode
 from critests.report.dashboard import grid, series
 from critests.report.dashboard.comparison import Pair
 from critests.report.dashboard.lines import AREAS, Line, Promise
+from critests.report.facts.musts import ENDS, IN_PART
 from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.store import Index, RunEntry
 from critests.report.store.history import RECENT, State, stamp
@@ -26,21 +27,9 @@ LATELY_LIMIT: Final = 60
 FIRST: Final = 10
 """Lines of a list of requirements that are shown; the rest open."""
 DAY: Final = 86_400
-ENDS: Final = {
-    ExitCode.CONFORMS: "passed",
-    ExitCode.BROKEN: "failed",
-    ExitCode.INTERRUPTED: "disabled",
-    ExitCode.HARNESS_ERROR: "error",
-    ExitCode.NOT_TESTED: "blocked",
-}
-END_WORDS: Final = {
-    "passed": "conforms",
-    "failed": "does not conform",
-    "disabled": "interrupted",
-    "error": "harness error",
-    "blocked": "could not be tested",
+END_WORDS: Final = {tone.value: word.lower() for word, tone in ENDS.values()} | {
     "untested": "unknown end",
-    "partial": "in part only",
+    "partial": IN_PART.lower(),
 }
 
 
@@ -213,11 +202,7 @@ class Site:
     def _end(self, entry: RunEntry) -> str:
         if entry.partial and entry.exit_code == ExitCode.CONFORMS:
             return "partial"
-        return (
-            ENDS.get(ExitCode(entry.exit_code), "untested")
-            if entry.exit_code in set(ExitCode)
-            else "untested"
-        )
+        return ENDS[entry.exit_code][1].value if entry.exit_code in ENDS else "untested"
 
     def _render(self, template: str, **values: object) -> str:
         return (

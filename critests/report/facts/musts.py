@@ -1,7 +1,8 @@
-"""What became of the MUSTs of a run, counted by aspect and said in one sentence."""
+"""How a run ended, in words; what became of its MUSTs, counted by aspect and said in one sentence."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from critests.catalogue.words import Level, Outcome, worst
 from critests.exit_codes import ExitCode
@@ -9,6 +10,17 @@ from critests.record.reasons import ReasonCode
 from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.wording.texts import plural
+
+ENDS: Final[dict[int, tuple[str, Outcome]]] = {
+    ExitCode.CONFORMS: ("Conforms", Outcome.PASSED),
+    ExitCode.BROKEN: ("Does not conform", Outcome.FAILED),
+    ExitCode.INTERRUPTED: ("Interrupted", Outcome.DISABLED),
+    ExitCode.HARNESS_ERROR: ("Harness error", Outcome.ERROR),
+    ExitCode.NOT_TESTED: ("Could not be tested", Outcome.BLOCKED),
+}
+"""Exit code to the verdict in two or three words, and the outcome whose colour it has."""
+IN_PART: Final = "In part only"
+"""The verdict where nothing is broken and not the whole suite was run."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,13 @@
 """Facts about a run as names and short texts, for readers that show a handful of them."""
 
+import json
+from collections.abc import Mapping
+
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import OperationResult
 from critests.record.run import RunRecord
+from critests.record.samples import BYTES
+from critests.report.wording.quantities import quantity
 
 
 def runtime_of(record: RunRecord, operation: OperationResult) -> RuntimeIdentity:
@@ -35,3 +40,27 @@ def run_facts(record: RunRecord) -> dict[str, str]:
         "verdict": record.exit_reason,
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def flat(facts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
+    """Return nested facts as a list of names and texts, without those that are empty; what is counted in
+    bytes gets its unit.
+    """
+    found: list[tuple[str, str]] = []
+    for name, value in facts.items():
+        label = f"{prefix}{name.removesuffix('_bytes')}".replace("_", " ")
+        if value in (None, "", [], {}):
+            continue
+        if isinstance(value, Mapping):
+            found += flat(value, f"{label} · ")
+        elif isinstance(value, list | tuple):
+            simple = all(isinstance(item, str | int | float) for item in value)
+            text = ", ".join(str(item) for item in value) if simple else json.dumps(value, ensure_ascii=False)
+            found.append((label, text))
+        elif isinstance(value, bool):
+            found.append((label, "yes" if value else "no"))
+        elif name.endswith("_bytes") and isinstance(value, int):
+            found.append((label, quantity(value, BYTES)))
+        else:
+            found.append((label, str(value)))
+    return found

@@ -18,6 +18,7 @@ from critests.record.results import TestResult
 from critests.record.run import RunRecord
 from critests.report.facts.explanations import description, skip_message
 from critests.report.facts.operations import median, quantiles, row_name, tail
+from critests.report.facts.run_facts import run_facts
 from critests.report.formats.source import Source
 from critests.report.wording.quantities import percentile
 from critests.report.wording.texts import cut, one_line
@@ -88,18 +89,9 @@ def _suite_attributes(record: RunRecord, suite: ET.Element) -> dict[str, str]:
 
 
 def _suite_properties(record: RunRecord) -> Iterator[tuple[str, str]]:
-    yield "runtime", record.runtime.name
-    yield "runtime_version", record.runtime.version
-    yield "suite_version", record.suite_version
-    yield "catalogue_revision", record.catalogue_revision
-    yield "run", record.run_id
+    yield from run_facts(record).items()
     yield "exit_code", str(record.exit_code)
-    yield "exit_reason", record.exit_reason
     yield "kind", record.kind
-    yield "profile", record.benchmark.profile if record.benchmark else ""
-    yield "cri_api", record.runtime.api_version
-    yield "api_level", record.api_level.declared or record.api_level.proven
-    yield "kernel", str(record.machine.get("kernel") or "")
     for fact in record.capabilities:
         yield f"capability: {fact.name}", {True: "yes", False: "no", None: "unknown"}[fact.present]
 

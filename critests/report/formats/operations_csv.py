@@ -10,20 +10,12 @@ from critests.report.formats.source import NotExported, Source
 from critests.report.wording.quantities import percentile
 from critests.report.wording.texts import one_line
 
-FIRST: Final = (
-    "scenario",
-    "operation",
-    "side",
-    "dimensions",
-    "unit",
-    "better",
-    "samples",
-    "warm_up",
-    "errors",
-    "minimum",
-    "mean",
-    "maximum",
-)
+FIRST: Final = {
+    **{name: name for name in ("scenario", "operation", "side", "dimensions", "unit", "better")},
+    "samples": "count",
+    **{name: name for name in ("warm_up", "errors", "minimum", "mean", "maximum")},
+}
+"""Columns before the quantiles, each with the field that it holds."""
 LAST: Final = ("steadiness", "client_seconds", "client_bound", "over_reference", "note")
 
 
@@ -55,33 +47,19 @@ def _row(operation: OperationResult, levels: list[float]) -> list[object]:
     for at in levels:
         estimate = found.get(at)
         numbers += [estimate.value, estimate.low, estimate.high] if estimate else [None, None, None]
-    return [
-        operation.scenario,
-        operation.operation,
-        operation.side,
-        " ".join(f"{name}={value}" for name, value in sorted(operation.dimensions.items())),
-        operation.unit,
-        operation.better,
-        operation.count,
-        operation.warm_up,
-        " ".join(f"{code}={number}" for code, number in sorted(operation.errors.items())),
-        operation.minimum,
-        operation.mean,
-        operation.maximum,
-        *numbers,
-        operation.steadiness,
-        operation.client_seconds,
-        "yes" if operation.client_bound else "no",
-        operation.over_reference,
-        operation.note,
-    ]
+    fields = [getattr(operation, name) for name in (*FIRST.values(), *LAST)]
+    return [*fields[: len(FIRST)], *numbers, *fields[len(FIRST) :]]
 
 
 def cell(value: object) -> str:
     """Return a value as a cell; a text that a spreadsheet would take for a formula gets an apostrophe."""
     if value is None:
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.9g}"
+    if isinstance(value, dict):
+        value = " ".join(f"{name}={each}" for name, each in sorted(value.items()))
     text = one_line(str(value), 500)
     return f"'{text}" if text[:1] in {"=", "+", "-", "@"} else text

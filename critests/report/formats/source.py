@@ -11,7 +11,7 @@ from critests.record.layout import RunFolder
 from critests.record.run import RunRecord
 from critests.record.samples import read_samples
 from critests.report.comparison import RunComparison, StoredRun, compare_records, read_run
-from critests.report.run_kinds import kind_of
+from critests.report.run_kinds import VALIDATION
 
 
 class NotExported(Exception):
@@ -113,7 +113,7 @@ def job_name(text: str) -> str:
 def _job_of(record: RunRecord) -> str:
     version = re.match(r"v?(\d+(?:\.\d+)?)", record.runtime.version)
     parts = ["critests", record.runtime.name, version[1] if version else record.runtime.version]
-    if not kind_of(record.kind).usual:
+    if record.kind != VALIDATION:
         parts.append(record.kind)
     if record.benchmark and record.benchmark.profile:
         parts.append(record.benchmark.profile)

@@ -49,7 +49,7 @@ def write_tree(source: Source, root: Path) -> list[Path]:
     kind = kind_of(record.kind)
     files = {
         build / "started.json": _json(started(record)),
-        build / "artifacts" / f"junit_{kind.context}_01.xml": junit.render(source),
+        build / "artifacts" / f"junit_cri-{record.kind.replace('_', '-')}_01.xml": junit.render(source),
         build / "artifacts" / RUN_FILE: to_json(record),
         build / "artifacts" / "report.html": kind.to_html(record, source.folder),
     }

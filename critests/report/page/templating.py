@@ -4,8 +4,6 @@ Everything that a template prints goes through `visible` (see `critests.report.w
 through HTML escaping, without exception: the environment's `finalize` and autoescape see to it.
 """
 
-import json
-from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
@@ -68,24 +66,6 @@ def source(templates: Environment, name: str) -> str:
     """Return the text of a file beside the templates."""
     assert templates.loader is not None
     return templates.loader.get_source(templates, name)[0]
-
-
-def flat(facts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
-    """Return nested facts as a list of names and texts."""
-    found: list[tuple[str, str]] = []
-    for name, value in facts.items():
-        label = f"{prefix}{name}".replace("_", " ")
-        if isinstance(value, Mapping):
-            found += flat(value, f"{label} · ")
-        elif isinstance(value, list) and all(isinstance(item, (str, int, float)) for item in value):
-            found.append((label, ", ".join(str(item) for item in value)))
-        elif isinstance(value, (dict, list)):
-            found.append((label, json.dumps(value, ensure_ascii=False)))
-        elif value is not None and value != "":
-            found.append(
-                (label, {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value))
-            )
-    return found
 
 
 def _size(number: int) -> str:

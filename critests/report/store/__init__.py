@@ -7,7 +7,7 @@ The run records stay the only truth. The index is derived from them and may be d
 from critests.report.store.entries import Point, RunEntry, Series
 from critests.report.store.index import Index, IndexUnusable
 from critests.report.store.merging import merge_runs
-from critests.report.store.retention import Surplus, remove, surplus
+from critests.report.store.retention import remove, surplus
 
 __all__ = [
     "Index",
@@ -15,7 +15,6 @@ __all__ = [
     "Point",
     "RunEntry",
     "Series",
-    "Surplus",
     "merge_runs",
     "remove",
     "surplus",

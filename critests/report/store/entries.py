@@ -32,7 +32,6 @@ class RunEntry:
         interrupted: It was stopped.
         partial: Why it is not a run of the whole suite; empty where it is.
         letters: A letter for each requirement of the index; shorter where the last ones were not tested.
-        areas: Area to outcome to the number of tests.
         reasons: Requirement to why it is not passed.
         forms: Aspect to what was seen where the API is silent.
         report: Whether it has a `report.html`.
@@ -51,7 +50,6 @@ class RunEntry:
     interrupted: bool = False
     partial: str = ""
     letters: str = ""
-    areas: dict[str, dict[str, int]] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     forms: dict[str, str] = field(default_factory=dict)
     report: bool = False
@@ -132,7 +130,7 @@ def stored(value: object) -> str | int | float | None:
 def run_entry(row: tuple[Any, ...]) -> RunEntry:
     """Build a run from its row."""
     values = dict(zip(RUN_COLUMNS, row, strict=True))
-    nested = {name: json.loads(values[name]) for name in ("areas", "reasons", "forms")}
+    nested = {name: json.loads(values[name]) for name in ("reasons", "forms")}
     flags = {name: bool(values[name]) for name in ("interrupted", "report")}
     return RunEntry(**values | nested | flags)
 

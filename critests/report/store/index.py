@@ -68,17 +68,16 @@ class Index:
         self._numbers: dict[str, int] = {}
 
     @classmethod
-    def of(cls, results: Path, *, file: Path | None = None) -> Self:
+    def of(cls, results: Path) -> Self:
         """Open the index of a tree of results and bring it up to date.
 
         Args:
-            results: Root of all results.
-            file: The index; by default `index.sqlite` in that folder.
+            results: Root of all results, where the index is.
 
         Raises:
             IndexUnusable: the index cannot be written there.
         """
-        index = cls(file or results / INDEX_FILE)
+        index = cls(results / INDEX_FILE)
         try:
             index.update(results)
         except sqlite3.Error as error:
@@ -235,7 +234,6 @@ class Index:
                 interrupted=record.interrupted,
                 partial=partial(record),
                 letters=self._letters({name: LETTERS[each.outcome] for name, each in verdicts.items()}),
-                areas=record.counts.areas,
                 reasons=reasons,
                 forms={aspect: form for each in verdicts.values() for aspect, form in each.forms.items()},
                 report=report,

@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -13,22 +12,9 @@ from critests.report.store.reading import read_lean
 DAY: Final = 86_400
 
 
-@dataclass(frozen=True)
-class Surplus:
-    """A run that is not kept.
-
-    Attributes:
-        entry: The run.
-        reason: Why, in words.
-    """
-
-    entry: RunEntry
-    reason: str
-
-
 def surplus(
     runs: Iterable[RunEntry], *, now: float, keep: int | None = None, age: float | None = None
-) -> list[Surplus]:
+) -> list[tuple[RunEntry, str]]:
     """Say which runs are too many.
 
     Args:
@@ -39,8 +25,8 @@ def surplus(
             too many.
 
     Returns:
-        The runs to remove, the oldest first. The newest run of each runtime, version and kind is never among
-        them.
+        The runs to remove, each with the reason in words, the oldest first. The newest of each runtime,
+        version and kind is never among them.
     """
     seen: dict[tuple[str, str, str], int] = {}
     found = []
@@ -50,14 +36,14 @@ def surplus(
         if place == 1:
             continue
         if keep is not None and place > keep:
-            found.append(Surplus(entry, f"number {place} of its line, the newest {keep} are kept"))
+            found.append((entry, f"number {place} of its line, the newest {keep} are kept"))
         elif age is not None and now - entry.started > age:
             days = (now - entry.started) / DAY, age / DAY
-            found.append(Surplus(entry, f"{days[0]:.0f} days old, {days[1]:.3g} are kept"))
+            found.append((entry, f"{days[0]:.0f} days old, {days[1]:.3g} are kept"))
     return found[::-1]
 
 
-def remove(results: Path, surplus: Iterable[Surplus]) -> tuple[list[str], dict[str, str]]:
+def remove(results: Path, runs: Iterable[RunEntry]) -> tuple[list[str], dict[str, str]]:
     """Remove runs; a runtime's folders that are empty then go too.
 
     A folder is left alone where a part of its path is a link, where its record is not the run that the index
@@ -65,25 +51,25 @@ def remove(results: Path, surplus: Iterable[Surplus]) -> tuple[list[str], dict[s
 
     Args:
         results: Root of all results.
-        surplus: The runs.
+        runs: The runs.
 
     Returns:
         The folders that were removed, and folder to why it was not.
     """
     removed: list[str] = []
     left: dict[str, str] = {}
-    for each in surplus:
-        problem = _objection(results, each.entry)
+    for entry in runs:
+        problem = _objection(results, entry)
         if not problem:
             try:
-                shutil.rmtree(results / each.entry.path)
+                shutil.rmtree(results / entry.path)
             except OSError as error:
                 problem = f"{error.strerror or error}: {error.filename}"
         if problem:
-            left[each.entry.path] = problem
+            left[entry.path] = problem
         else:
-            removed.append(each.entry.path)
-            _remove_empty(results, (results / each.entry.path).parent)
+            removed.append(entry.path)
+            _remove_empty(results, (results / entry.path).parent)
     return removed, left
 
 

@@ -15,8 +15,9 @@ from markupsafe import Markup
 from critests.catalogue.words import Outcome
 from critests.record.run import RunRecord
 from critests.report.facts.evidence import Budget, Evidence, read_evidence
+from critests.report.facts.run_facts import flat
 from critests.report.facts.selection import by_reason, with_outcome
-from critests.report.page.templating import SYMBOLS, environment, flat, source
+from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.validation.views import (
     areas_view,
     capabilities_view,

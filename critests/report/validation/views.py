@@ -12,7 +12,7 @@ from critests.record.results import RequirementVerdict, RootCause, TestResult
 from critests.record.run import CapabilityFact, RunRecord
 from critests.record.scope import partial
 from critests.report.facts.explanations import statement_of
-from critests.report.facts.musts import verdict_sentence
+from critests.report.facts.musts import ENDS, IN_PART, verdict_sentence
 from critests.report.facts.selection import AreaRow, area_rows, failures, with_outcome
 
 UNTESTED: Final = "untested"
@@ -121,15 +121,9 @@ class Coverage:
 def verdict_view(record: RunRecord) -> Verdict:
     """Return the headline of a run."""
     part = partial(record)
-    words = {
-        ExitCode.CONFORMS: ("In part only", Outcome.UNSUPPORTED) if part else ("Conforms", Outcome.PASSED),
-        ExitCode.BROKEN: ("Does not conform", Outcome.FAILED),
-        ExitCode.INTERRUPTED: ("Interrupted", Outcome.DISABLED),
-        ExitCode.HARNESS_ERROR: ("Harness error", Outcome.ERROR),
-        ExitCode.NOT_TESTED: ("Could not be tested", Outcome.BLOCKED),
-    }
-    unknown = (f"Exit code {record.exit_code}", Outcome.DISABLED)
-    word, tone = next((found for code, found in words.items() if code == record.exit_code), unknown)
+    word, tone = ENDS.get(record.exit_code, (f"Exit code {record.exit_code}", Outcome.DISABLED))
+    if part and record.exit_code == ExitCode.CONFORMS:
+        word, tone = IN_PART, Outcome.UNSUPPORTED
     numbers = record.counts.outcomes
     tiles = [(outcome.value, numbers[outcome]) for outcome in BAR if numbers.get(outcome)]
     return Verdict(word, tone.value, verdict_sentence(record), part, tiles)

@@ -14,8 +14,8 @@ from critests.report.benchmark.views import cares, row, scenarios
 from critests.report.exports import export
 from critests.report.run_kinds import kind_of
 from tests.report.pages import Page, is_inert
-from tests.report.sample_benchmark import HOSTILE, sample_benchmark
-from tests.report.sample_run import sample_run
+from tests.report.sample_benchmark import sample_benchmark
+from tests.report.sample_run import HOSTILE, sample_run
 
 
 def stored(folder: Path, record: RunRecord, series: list[Series]) -> Path:

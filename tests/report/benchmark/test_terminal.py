@@ -11,8 +11,8 @@ from critests.record.run import RunRecord
 from critests.report.benchmark.terminal import print_benchmark
 from critests.report.run_kinds import kind_of
 from critests.report.terminal.console import new_console
-from tests.report.sample_benchmark import HOSTILE, sample_benchmark
-from tests.report.sample_run import sample_run
+from tests.report.sample_benchmark import sample_benchmark
+from tests.report.sample_run import HOSTILE, sample_run
 
 
 def printed(record: RunRecord, run_dir: Path | None = None, width: int | None = None) -> str:

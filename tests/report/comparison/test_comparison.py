@@ -15,7 +15,7 @@ from critests.report.comparison import (
     read_run,
 )
 from critests.report.comparison.differences import Group
-from critests.report.comparison.machines import compare_machines
+from critests.report.comparison.fairness import compare_machines
 from critests.statistics.verdict import Verdict
 from tests.report.comparison.sample_measured import MACHINE, record, samples, series, store
 from tests.report.comparison.sample_runs import capabilities, changed, clean_tests, rejudged, run_a, run_b

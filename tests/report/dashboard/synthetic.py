@@ -12,7 +12,8 @@ from pathlib import Path
 
 from critests import catalogue
 from critests.report.dashboard import Options, build
-from critests.report.store import Index, Point, RunEntry, Series
+from critests.report.store import Index, Point, Series
+from tests.report.store.small_run import entry
 
 NOW = 1_795_180_000.0
 DAY = 86_400
@@ -82,51 +83,24 @@ def _add_line(
             level[source.randrange(len(keys))] *= source.choice((0.8, 1.3))
         started = NOW - (nights - night) * DAY + source.uniform(0, 600)
         failed = [names[place] for place in range(count) if tonight[place] == "F"]
-        entry = RunEntry(
-            number=0,
-            path=f"{line[0]}/{line[1]}/{int(started)}",
-            kind="validation",
-            run_id=f"{int(started)}-abcdef",
-            runtime=line[0],
-            version=line[1],
-            started=started,
-            finished=started + 150,
-            exit_code=1 if failed else 0,
-            exit_reason="a MUST is broken" if failed else "every MUST is kept",
-            letters="".join(tonight),
-            reasons=dict.fromkeys(failed, REASON),
-            forms=forms,
-            report=True,
-        )
-        index.add_entry(entry)
-        bench = index.add_entry(
-            RunEntry(
-                number=0,
-                path=f"{line[0]}/{line[1]}/{int(started) + 200}",
-                kind="benchmark",
-                run_id=f"{int(started) + 200}-abcdef",
-                runtime=line[0],
-                version=line[1],
-                started=started + 200,
-                finished=started + 500,
+        known = {"runtime": line[0], "path": f"{line[0]}/{line[1]}/{int(started)}", "forms": forms}
+        index.add_entry(
+            entry(
+                started,
+                line[1],
+                exit_code=1 if failed else 0,
+                exit_reason="a MUST is broken" if failed else "every MUST is kept",
+                letters="".join(tonight),
+                reasons=dict.fromkeys(failed, REASON),
+                report=True,
+                **known,
             )
         )
+        bench = index.add_entry(entry(started + 200, line[1], kind="benchmark", runtime=line[0]))
         for key, value in zip(keys, level, strict=True):
             middle = value * source.lognormvariate(0, 0.04)
-            points.append(
-                (
-                    key,
-                    Point(
-                        bench,
-                        1000,
-                        middle,
-                        middle * 0.97,
-                        middle * 1.03,
-                        0.99,
-                        middle * 2,
-                    ),
-                )
-            )
+            tail = 0.99, middle * 2
+            points.append((key, Point(bench, 1000, middle, middle * 0.97, middle * 1.03, *tail)))
     index.add_points(points)
 
 

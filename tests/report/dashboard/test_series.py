@@ -6,8 +6,9 @@ import pytest
 
 from critests.report.dashboard.lines import lines
 from critests.report.dashboard.series import JUDGED_RUNS, History, newest_change, series_of
-from critests.report.store import Index, Point, RunEntry, Series
+from critests.report.store import Index, Point, Series
 from tests.report.dashboard.synthetic import DAY, NOW
+from tests.report.store.small_run import entry
 
 
 def measured(
@@ -28,18 +29,7 @@ def measured(
             )
         )
         for night, median in enumerate(reversed(medians)):
-            run = index.add_entry(
-                RunEntry(
-                    number=0,
-                    path=f"containerd/2.1.0/{night}",
-                    kind="benchmark",
-                    run_id=str(night),
-                    runtime="containerd",
-                    version="2.1.0",
-                    started=NOW - night * DAY,
-                    finished=NOW,
-                )
-            )
+            run = index.add_entry(entry(NOW - night * DAY, kind="benchmark"))
             low, high = (median * 0.9, median * 1.1) if with_intervals else (None, None)
             index.add_points([(key, Point(run, 1000, median, low, high, 0.99, median * 2))])
         (found,) = series_of(index, lines(index)[0])

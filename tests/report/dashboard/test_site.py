@@ -11,12 +11,12 @@ from critests.record.results import RequirementVerdict
 from critests.report.comparison import compare_records, read_run
 from critests.report.comparison.html import comparison_to_html
 from critests.report.dashboard import Options, SiteNotWritten, build
-from critests.report.store import Index, RunEntry
+from critests.report.store import Index
 from tests.report.dashboard.site_files import broken_links, pages_of
 from tests.report.dashboard.synthetic import DAY, NOW, fill
 from tests.report.pages import Page
 from tests.report.sample_run import HOSTILE
-from tests.report.store.small_run import BY_LETTER, STARTED, small_run, store
+from tests.report.store.small_run import BY_LETTER, STARTED, entry, small_run, store
 
 LIMIT = 500_000
 
@@ -155,20 +155,9 @@ def test_even_a_year_of_noise_stays_small(tmp_path: Path) -> None:
     with Index(tmp_path / "index.sqlite") as index:
         count = len(index.number_requirements(["SBX-01"]))
         for night in range(365):
-            index.add_entry(
-                RunEntry(
-                    number=0,
-                    path=f"containerd/2.1.0/{night}",
-                    kind="validation",
-                    run_id=str(night),
-                    runtime="containerd",
-                    version="2.1.0",
-                    started=NOW - night * DAY,
-                    finished=NOW,
-                    letters="".join(source.choices("PFWKUBE", k=count)),
-                    reasons={f"SBX-{number:02}": "x" * 200 for number in range(40)},
-                )
-            )
+            letters = "".join(source.choices("PFWKUBE", k=count))
+            reasons = {f"SBX-{number:02}": "x" * 200 for number in range(40)}
+            index.add_entry(entry(NOW - night * DAY, letters=letters, reasons=reasons))
         build(index, tmp_path / "site", Options(now=NOW))
 
     assert largest(tmp_path / "site") < LIMIT
@@ -182,21 +171,7 @@ def test_a_run_of_one_test_does_not_speak_for_the_runtime(tmp_path: Path) -> Non
             runs = [(NOW - 60, 0, "--select SBX-01; 1 of 500 MUSTs judged")]
             runs += [] if whole_code is None else [(NOW - DAY, whole_code, "")]
             for started, code, partial in runs:
-                index.add_entry(
-                    RunEntry(
-                        number=0,
-                        path=f"cri-o/{version}/{started}",
-                        kind="validation",
-                        run_id=str(started),
-                        runtime="cri-o",
-                        version=version,
-                        started=started,
-                        finished=started + 5,
-                        exit_code=code,
-                        partial=partial,
-                        letters="P",
-                    )
-                )
+                index.add_entry(entry(started, version, exit_code=code, partial=partial, letters="P"))
         build(index, tmp_path / "site", Options(now=NOW))
 
     overview = pages_of(tmp_path / "site")["index.html"].text
@@ -204,7 +179,7 @@ def test_a_run_of_one_test_does_not_speak_for_the_runtime(tmp_path: Path) -> Non
     assert "in part only" in overview, "there is no whole run"
     assert "1 of 500 MUSTs judged" in overview
     assert overview.count("conforms") == 0
-    grid = pages_of(tmp_path / "site")["grids/cri-o-1.0.html"]
+    grid = pages_of(tmp_path / "site")["grids/containerd-1.0.html"]
     ends = [value.split() for value in grid.all("class") if value.startswith("e ")]
     assert [("part" in each) for each in ends] == [True, False], "the small run looks like one"
     assert "about a part of the suite" in grid.text
@@ -306,18 +281,8 @@ def test_hundreds_of_versions_stay_small(tmp_path: Path) -> None:
     with Index(tmp_path / "index.sqlite") as index:
         count = len(index.number_requirements(["SBX-01"]))
         for night in range(300):
-            entry = RunEntry(
-                number=0,
-                path=f"containerd/{night}/1",
-                kind="validation",
-                run_id=str(night),
-                runtime="containerd",
-                version=f"2.2.0-{night}",
-                started=NOW - night * DAY,
-                finished=NOW,
-                letters="PPPF"[night % 4] + "P" * (count - 1),
-            )
-            index.add_entry(entry)
+            letters = "PPPF"[night % 4] + "P" * (count - 1)
+            index.add_entry(entry(NOW - night * DAY, f"2.2.0-{night}", letters=letters))
         build(index, tmp_path / "site", Options(now=NOW))
 
     pages = {

@@ -125,71 +125,40 @@ def benchmark() -> Source:
 
 
 def _operations() -> list[OperationResult]:
+    version = {"0.1": 0.0005, "0.5": 0.00062, "0.9": 0.00076, "0.95": 0.00081, "0.99": 0.00165}
+    many = {"client_seconds": 0.000212, "client_bound": True, "steadiness": "steady", "warm_up": 40}
+    ends = {"minimum": 0.00037, "maximum": 0.00219}
+    first = {"note": "the first 5 calls created the network's bridge", "headline": True}
+    at_once = {"dimensions": {"concurrency": "8"}}
+    rate = {"unit": "1/s", "better": "higher"}
+    pull = {"0.1": 36.1e6, "0.5": 40.3e6, "0.9": 44.2e6}
     return [
-        OperationResult(
-            scenario="B-01",
-            operation="Version",
-            count=2360,
-            warm_up=40,
-            mean=0.00064,
-            minimum=0.00037,
-            maximum=0.00219,
-            quantiles=_quantiles(
-                {"0.1": 0.0005, "0.5": 0.00062, "0.9": 0.00076, "0.95": 0.00081, "0.99": 0.00165}
-            ),
-            client_seconds=0.000212,
-            client_bound=True,
-            steadiness="steady",
-        ),
-        OperationResult(
-            scenario="B-02",
-            operation="RunPodSandbox",
+        _measured("B-01", "Version", 2360, 0.00064, version, **many, **ends),
+        _measured(
+            "B-02",
+            "RunPodSandbox",
+            291,
+            0.1445,
+            {"0.1": 0.113, "0.5": 0.138, "0.9": 0.174, "0.95": 0.188},
             dimensions={"network": "pod", "handler": HOSTILE},
-            headline=True,
-            count=291,
-            mean=0.1445,
-            quantiles=_quantiles({"0.1": 0.113, "0.5": 0.138, "0.9": 0.174, "0.95": 0.188}),
-            note="the first 5 calls created the network's bridge",
+            **first,
         ),
-        OperationResult(
-            scenario="B-09",
-            operation="StopContainer",
-            count=12,
-            mean=0.0131,
-            quantiles=_quantiles({"0.5": 0.012}),
-            errors={"UNKNOWN": 3},
-        ),
-        OperationResult(
-            scenario="B-13",
-            operation="ExecSync",
-            dimensions={"concurrency": "8"},
-            count=400,
-            mean=0.0043,
-            quantiles=_quantiles({"0.5": 0.004}),
-        ),
-        OperationResult(
-            scenario="B-13",
-            operation="ExecSync",
-            dimensions={"concurrency": "8"},
-            unit="1/s",
-            better="higher",
-            count=5,
-            mean=1930.0,
-        ),
-        OperationResult(
-            scenario="B-23",
-            operation="PullImage",
-            unit="B/s",
-            better="higher",
-            count=120,
-            mean=40.4e6,
-            quantiles=_quantiles({"0.1": 36.1e6, "0.5": 40.3e6, "0.9": 44.2e6}),
-        ),
-        OperationResult(scenario="B-34", operation="pod cycle", errors={"UNAVAILABLE": 12}),
-        OperationResult(
-            scenario="B-35", operation="RunPodSandbox", stopped="the budget was used up before it began"
-        ),
+        _measured("B-09", "StopContainer", 12, 0.0131, {"0.5": 0.012}, errors={"UNKNOWN": 3}),
+        _measured("B-13", "ExecSync", 400, 0.0043, {"0.5": 0.004}, **at_once),
+        _measured("B-13", "ExecSync", 5, 1930.0, {}, **at_once, **rate),
+        _measured("B-23", "PullImage", 120, 40.4e6, pull, unit="B/s", better="higher"),
+        _measured("B-34", "pod cycle", 0, None, {}, errors={"UNAVAILABLE": 12}),
+        _measured("B-35", "RunPodSandbox", 0, None, {}, stopped="the budget was used up before it began"),
     ]
+
+
+def _measured(
+    scenario: str, operation: str, number: int, mean: float | None, at: dict[str, float], **more: object
+) -> OperationResult:
+    made = OperationResult(
+        scenario=scenario, operation=operation, count=number, mean=mean, quantiles=_quantiles(at)
+    )
+    return dataclasses.replace(made, **more)  # type: ignore[arg-type]  # names of real fields
 
 
 def _quantiles(values: dict[str, float]) -> dict[str, QuantileEstimate]:

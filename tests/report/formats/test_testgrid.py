@@ -50,17 +50,6 @@ def test_a_build_that_holds_another_run_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "context"), [("validation", "cri-validation"), ("benchmark", "cri-benchmark"), ("audit", "cri")]
-)
-def test_the_file_name_has_a_context_and_a_thread(kind: str, context: str, tmp_path: Path) -> None:
-    source = samples.benchmark()
-    source = dataclasses.replace(source, record=dataclasses.replace(source.record, kind=kind))
-    (path,) = [path for path in publish(source, tmp_path) if path.name.startswith("junit_")]
-
-    assert path.name == f"junit_{context}_01.xml"
-
-
-@pytest.mark.parametrize(
     ("version", "shown"),
     [("1.6.20~ds1", "1.6.20~ds1"), ("2.1.9+unknown", "2.1.9"), ("v2.3.1+abcdef123", "v2.3.1+abcdef123")],
 )

@@ -16,7 +16,8 @@ from critests.report.plots.throughput import law_of, throughput
 from critests.report.plots.timeline import timeline
 from critests.report.wording.quantities import digits
 from critests.statistics.quantiles import quantile
-from tests.report.sample_benchmark import HOSTILE, latencies, sample_series
+from tests.report.sample_benchmark import latencies, sample_series
+from tests.report.sample_run import HOSTILE
 
 SVG = "{http://www.w3.org/2000/svg}"
 BOUND = 20_000

@@ -8,6 +8,7 @@ from critests.record.files import write
 from critests.record.identity import RuntimeIdentity
 from critests.record.results import RequirementVerdict, TestResult
 from critests.record.run import RunRecord
+from critests.report.store import RunEntry
 
 STARTED = 1_795_000_000.0
 DAY = 86_400.0
@@ -56,6 +57,21 @@ def small_run(
         exit_code=1 if Outcome.FAILED in chosen.values() else 0,
     )
     return dataclasses.replace(record, **changes)  # type: ignore[arg-type]  # a test names real fields
+
+
+def entry(started: float, version: str = "2.1.0", **changes: object) -> RunEntry:
+    """Return what an index knows of a run of this time; `changes` replace its fields."""
+    fields: dict[str, object] = {
+        "number": 0,
+        "path": f"containerd/{version}/{started}",
+        "kind": "validation",
+        "run_id": str(started),
+        "runtime": "containerd",
+        "version": version,
+        "started": started,
+        "finished": started + 60,
+    }
+    return RunEntry(**fields | changes)  # type: ignore[arg-type]  # a test names real fields
 
 
 def store(results: Path, record: RunRecord) -> Path:

@@ -2,26 +2,14 @@ import pytest
 
 from critests.report.store import RunEntry
 from critests.report.store.history import RECENT, bands, changes, columns, histories, shown, state
+from tests.report.store.small_run import entry
 
 NOW = 1_795_180_000.0
 DAY = 86_400.0
 
 
 def nights(count: int, letters: str = "P") -> list[RunEntry]:
-    return [
-        RunEntry(
-            number=night,
-            path=f"r/1/{night}",
-            kind="validation",
-            run_id=str(night),
-            runtime="r",
-            version="1",
-            started=NOW - night * DAY,
-            finished=NOW,
-            letters=letters,
-        )
-        for night in range(count)
-    ]
+    return [entry(NOW - night * DAY, letters=letters) for night in range(count)]
 
 
 def test_the_newest_runs_have_a_column_each_and_older_ones_share_one_by_week() -> None:

@@ -162,7 +162,7 @@ def test_a_damaged_or_foreign_index_is_made_anew(tmp_path: Path) -> None:
 
 def test_an_index_in_a_folder_that_is_not_there_is_told_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(IndexUnusable, match="cannot write the index"):
-        Index.of(tmp_path, file=tmp_path / "nowhere" / "index.sqlite")
+        Index.of(tmp_path / "nowhere")
 
 
 def test_medians_and_the_highest_supported_quantile_are_kept(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ def test_the_newest_of_each_line_are_kept(tmp_path: Path) -> None:
 
     found = surplus(runs_of(tmp_path), now=STARTED + 5 * DAY, keep=2)
 
-    assert [each.entry.started for each in found] == [STARTED, STARTED + DAY, STARTED + 2 * DAY], (
+    assert [entry.started for entry, _ in found] == [STARTED, STARTED + DAY, STARTED + 2 * DAY], (
         "the oldest first"
     )
-    assert "the newest 2 are kept" in found[0].reason
+    assert "the newest 2 are kept" in found[0][1]
 
 
 def test_old_runs_go_but_never_the_last_of_a_line(tmp_path: Path) -> None:
@@ -35,8 +35,8 @@ def test_old_runs_go_but_never_the_last_of_a_line(tmp_path: Path) -> None:
 
     found = surplus(runs_of(tmp_path), now=STARTED + 100 * DAY, age=30 * DAY)
 
-    assert [each.entry.started for each in found] == [STARTED, STARTED + 50 * DAY]
-    assert found[0].reason == "100 days old, 30 are kept"
+    assert [entry.started for entry, _ in found] == [STARTED, STARTED + 50 * DAY]
+    assert found[0][1] == "100 days old, 30 are kept"
 
 
 def test_removing_takes_the_run_and_nothing_else(tmp_path: Path) -> None:
@@ -46,7 +46,9 @@ def test_removing_takes_the_run_and_nothing_else(tmp_path: Path) -> None:
     neighbour.mkdir()
     (neighbour / "diary.txt").write_text("mine")
 
-    removed, left = remove(tmp_path, surplus(runs_of(tmp_path), now=STARTED + DAY, keep=1))
+    removed, left = remove(
+        tmp_path, [entry for entry, _ in surplus(runs_of(tmp_path), now=STARTED + DAY, keep=1)]
+    )
 
     assert removed == ["containerd/1.0.0/1795000000"]
     assert not left
@@ -64,7 +66,7 @@ def test_what_is_not_the_indexed_run_any_more_is_left_alone(tmp_path: Path) -> N
     folders[2].rename(real)
     folders[2].symlink_to(real)
 
-    removed, left = remove(tmp_path, found)
+    removed, left = remove(tmp_path, [entry for entry, _ in found])
 
     assert removed == []
     assert [
