@@ -41,7 +41,9 @@ def critests(
 
 def _once(arguments: tuple[str, ...]) -> tuple[str, ...]:
     """Return a command that tries no failure again, unless it says how often."""
-    return arguments if arguments[:1] != ("run",) or "--times" in arguments else (*arguments, "--times", "1")
+    if arguments[:1] != ("run",) or "--times" in arguments:
+        return arguments
+    return ("run", "--times", "1", *arguments[1:])
 
 
 def begin(*arguments: str, stderr: int = subprocess.PIPE) -> "subprocess.Popen[str]":
