@@ -38,21 +38,21 @@ class Beside:
 
 
 def beside(comparison: RunComparison) -> list[Beside]:
-    """Return what stands beside both runtimes."""
+    """Return the environment of both sides."""
     a, b = comparison.a, comparison.b
     return [Beside(name, _part(a, name), _part(b, name)) for name in (*PARTS, KERNEL)]
 
 
 def warning(comparison: RunComparison, names: Names) -> str:
-    """Say what differs beside the runtimes, and what nobody can tell; empty where all is alike."""
+    """Say how the environments differ and what is unknown; empty where all is equal."""
     found = beside(comparison)
     differ = [
         f"{each.name} ({names.a}: {each.a}; {names.b}: {each.b})" for each in found if each.alike is False
     ]
     unknown = [each.name for each in found if each.alike is None]
-    said = f"Beside the runtimes, these differ: {', '.join(differ)}." if differ else ""
+    said = f"The environments differ in: {', '.join(differ)}." if differ else ""
     if len(unknown) == len(found):
-        return "What stands beside the runtimes is not recorded, so that nobody can tell whether it is alike."
+        return "The environments of the two sides are not recorded and cannot be compared."
     untold = f"Not recorded on both sides: {', '.join(unknown)}." if unknown else ""
     return " ".join(filter(None, [said, untold]))
 

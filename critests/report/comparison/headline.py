@@ -107,7 +107,7 @@ def _proven(speed: Speed, names: Names) -> list[str]:
 
 def _mixed(speed: Speed) -> list[str]:
     both = [name for name, verdicts in _directions(speed).items() if len(verdicts) > 1]
-    return [f"which side is faster at {_listed(both)} depends on what was held fixed"] if both else []
+    return [f"which side is faster depends on the dimensions: {_listed(both)}"] if both else []
 
 
 def _unproven(speed: Speed, significance: float) -> list[str]:
@@ -118,8 +118,8 @@ def _unproven(speed: Speed, significance: float) -> list[str]:
     noisy = [each.name for each in speed.operations if each.verdict == Verdict.TOO_NOISY]
     sentences = (
         ("no difference is proven in", alike),
-        ("too small to be the runtimes' is what differs in", small),
-        ("a difference was seen and is not significant after correction in", seen),
+        ("differences below the noise floor:", small),
+        ("not significant after correction:", seen),
         ("too noisy to tell:", noisy),
     )
     return [f"{words} {_few(names)}" for words, names in sentences if names]

@@ -114,7 +114,7 @@ class Progress:
             )
             self.console.print(line, soft_wrap=True)
         elif number == TOLD + 1:
-            self.console.print(Text("further failures are told in the summary"))
+            self.console.print(Text("further failures: see the summary"))
 
     def _print_line(self) -> None:
         self._last_line = self._clock()

@@ -69,7 +69,7 @@ def test_what_points_both_ways_has_no_headline() -> None:
 
     first, *_ = headline(live(samples))
 
-    assert first == "Which side is faster at ListContainers depends on what was held fixed."
+    assert first == "Which side is faster depends on the dimensions: ListContainers."
 
 
 def test_a_verdict_does_not_contradict_its_interval() -> None:
@@ -81,12 +81,12 @@ def test_a_verdict_does_not_contradict_its_interval() -> None:
     assert version.low > 1
     assert version.verdict == "no evidence of a difference"
     assert verdict_text(version, comparison) == "proven, but below what two daemons of one binary differ by"
-    assert headline(comparison)[0].startswith("Too small to be the runtimes' is what differs in ")
+    assert headline(comparison)[0].startswith("Differences below the noise floor: ")
     unproven = dataclasses.replace(version, p=0.2)
     assert verdict_text(unproven, comparison) == "not significant after correction"
     speed = dataclasses.replace(comparison.speed, operations=[unproven])
     first, *_ = headline(dataclasses.replace(comparison, speed=speed))
-    assert first == "A difference was seen and is not significant after correction in Version."
+    assert first == "Not significant after correction: Version."
 
 
 def test_a_call_comes_after_what_it_is_part_of() -> None:
@@ -113,7 +113,7 @@ def test_a_call_that_two_scenarios_measured_is_told_once() -> None:
     first, *_ = headline(live([*faster, *elsewhere(faster)]))
     assert first.count("CreateContainer") == 1
     first, *_ = headline(live([*faster, *elsewhere(slower)]))
-    assert first == "Which side is faster at CreateContainer depends on what was held fixed."
+    assert first == "Which side is faster depends on the dimensions: CreateContainer."
 
 
 def test_names_are_as_short_as_tells_them_apart() -> None:
@@ -143,6 +143,6 @@ def test_what_differs_beside_the_runtimes_is_a_warning() -> None:
         "kernel": True,
     }
     assert warning(comparison, names) == (
-        "Beside the runtimes, these differ: OCI runtime (containerd 2.1: runc 1.1.5; CRI-O 1.36: crun 1.14)."
+        "The environments differ in: OCI runtime (containerd 2.1: runc 1.1.5; CRI-O 1.36: crun 1.14)."
         " Not recorded on both sides: CNI plugins, sandbox image."
     )

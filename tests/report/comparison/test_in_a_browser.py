@@ -87,7 +87,7 @@ def test_what_is_fair_stands_beside_the_headline(tab: Tab, page: str) -> None:
     tab.open(page, width=1280)
 
     assert tab.value("document.querySelector('.unfair').getBoundingClientRect().bottom") < SCREEN
-    assert tab.value("document.querySelector('.unfair').innerText").startswith("! Beside the runtimes")
+    assert tab.value("document.querySelector('.unfair').innerText").startswith("! The environments differ in")
 
 
 def test_both_distributions_lie_on_one_axis_that_holds_them(tab: Tab, page: str) -> None:
