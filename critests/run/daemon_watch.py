@@ -132,7 +132,9 @@ class DaemonWatch:
             code = error.__cause__.code() if isinstance(error.__cause__, grpc.RpcError) else None
             if code is grpc.StatusCode.DEADLINE_EXCEEDED:
                 return End(Reason(code=ReasonCode.RUNTIME_SILENT, words=str(error)))
-            return End(Reason(code=ReasonCode.RUNTIME_ENDED, where=str(error)))
+            return End(
+                Reason(code=ReasonCode.RUNTIME_ENDED, where=self.context.endpoint.text, words=str(error))
+            )
         finally:
             fresh.close()
         return None
