@@ -174,9 +174,8 @@ def judge_set_ups(
 
 def facts_from_catalogue(name: str) -> RequirementFacts | None:
     """Return what the catalogue says of a requirement or an aspect, None where it does not know it."""
-    try:
-        found = catalogue.requirement(name.partition("/")[0])
-    except catalogue.UnknownRequirement:
+    found = catalogue.load().find(name.partition("/")[0])
+    if found is None:
         return None
     aspect = next((aspect for aspect in found.aspects if aspect.id == name), found.aspects[0])
     return RequirementFacts(

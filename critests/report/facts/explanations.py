@@ -13,18 +13,14 @@ TEXT_LIMIT: Final = 64 * 1024
 
 def statement_of(identity: str) -> str:
     """Return the whole of what a requirement promises; nothing where this catalogue does not know it."""
-    try:
-        return catalogue.requirement(identity).statement
-    except catalogue.UnknownRequirement:
-        return ""
+    found = catalogue.load().find(identity)
+    return found.statement if found else ""
 
 
 def title_of(identity: str) -> str:
     """Return the same on one line."""
-    try:
-        return catalogue.requirement(identity).title
-    except catalogue.UnknownRequirement:
-        return ""
+    found = catalogue.load().find(identity)
+    return found.title if found else ""
 
 
 def brief(test: TestResult) -> str:
