@@ -67,7 +67,7 @@ def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options
     if values["list_only"]:
         _list(settings)
         return
-    check_installed("bench", "numpy", "scipy")
+    check_installed("numpy", "scipy")
     become_pytest(BENCHMARK, settings, [*values["pytest_args"], "--cri-progress"])
 
 

@@ -7,6 +7,7 @@ import traceback
 import click
 
 import critests
+from critests.cli.extras import missing_packages
 from critests.exit_codes import CannotTest, ExitCode
 from critests.report.terminal.unread import outlast_readers
 
@@ -103,8 +104,7 @@ def main() -> None:
         sys.exit(ExitCode.INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - Python would end with 1: the runtime breaks a promise
         if isinstance(error, ModuleNotFoundError) and error.name in {"numpy", "scipy"}:
-            message = f"the numbers of benchmarks need {error.name}: pip install 'critests[bench]'"
-            click.ClickException(message).show()
+            click.ClickException(missing_packages("numpy", "scipy")).show()
             sys.exit(ExitCode.USAGE)
         traceback.print_exc()
         sys.exit(ExitCode.HARNESS_ERROR)

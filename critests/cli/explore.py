@@ -1,7 +1,6 @@
 """`critests explore`: make sequences at random, and hand back the shortest one that breaks a promise."""
 
 import contextlib
-import importlib.util
 import secrets
 import sys
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from critests.cli.extras import check_installed
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.cli.values import Duration
 from critests.exit_codes import CannotTest, ExitCode
@@ -80,8 +80,7 @@ def explore(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     calls.
     """
     settings = settings_from(values)
-    if importlib.util.find_spec("hypothesis") is None:
-        raise CannotTest("critests explore needs hypothesis: pip install 'critests[explore]'")
+    check_installed("hypothesis")
     if settings.disruptive and not settings.node:
         msg = "--disruptive ends the daemon and lets what is below it fail: give --node for a throwaway one"
         raise click.UsageError(msg)

@@ -1,21 +1,24 @@
-"""What a command needs beyond what everyone has installed: the extras of the package."""
+"""Packages that one command needs and others do not: the extras of pyproject.toml."""
 
 import importlib.util
 
 from critests.exit_codes import UsageError
 
 
-def check_installed(extra: str, *modules: str) -> None:
-    """Look for modules, without importing them.
+def check_installed(*packages: str) -> None:
+    """Look for packages, without importing them.
 
     Args:
-        extra: Which extra of critests brings them.
-        modules: Their names.
+        packages: their names, on a package index and in Python alike.
 
     Raises:
         UsageError: one is missing; the message says how to install it.
     """
-    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        msg = f"this needs {' and '.join(missing)}: pip install 'critests[{extra}]'"
-        raise UsageError(msg)
+        raise UsageError(missing_packages(*missing))
+
+
+def missing_packages(*missing: str) -> str:
+    """Say what to install. Not `critests[extra]`: critests is on no package index."""
+    return f"this needs {' and '.join(missing)}: pip install {' '.join(missing)}"

@@ -61,7 +61,7 @@ def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCom
         click.exceptions.Exit: the user stopped it; nothing is left behind.
     """
     if options.only != CONFORMANCE:
-        check_installed("bench", "numpy", "scipy")
+        check_installed("numpy", "scipy")
     options = _with_one_oci_runtime(a, b, options)
     parts: list[RunComparison] = []
     if options.only != CONFORMANCE:

@@ -42,7 +42,7 @@ def load(locust_options: tuple[str, ...], *, web: bool, capacity: bool, **values
     that stalls is seen to stall. With --users each begins again when it is done.
     """
     settings = settings_from(values)
-    check_installed("load", "locust", "scipy")
+    check_installed("locust", "scipy")
     if len(settings.handlers) > 1:
         raise UsageError("--runtime-handler: one at a time is put under load")
     # imported here: --help must not wait for gRPC
