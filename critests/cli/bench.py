@@ -51,7 +51,7 @@ EXAMPLES = (
 def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Measure a CRI runtime: latency and throughput of the hot path and what surrounds it.
 
-    Samples are taken until the answer is sharp or the scenario's time is over; beside every number stands
+    Samples are taken until the confidence interval is narrow or the scenario's time is over. Each result has
     what the client itself needs for it. The runtime is found as in `critests run`. What follows `--` goes to
     pytest as it is.
     """

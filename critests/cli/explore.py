@@ -75,9 +75,8 @@ class Plan:
 def explore(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Look for sequences of calls that break a promise, at random.
 
-    After every step lists and statuses are held against a model of the API. What breaks it is made as short
-    as it goes, played again ten times, and written as a test, as a script of crictl calls, and with its
-    calls.
+    After every step lists and statuses are checked against a model of the API. A sequence that breaks it is
+    reduced, repeated ten times, and written as a test, as a script of crictl calls, and with its calls.
     """
     settings = settings_from(values)
     check_installed("hypothesis")

@@ -41,7 +41,7 @@ Exit codes: 0 passes, 1 fails, 4 wrong usage or policy, 5 could not be judged"""
     "known_failures",
     type=FILE,
     metavar="FILE",
-    help="known failures that do not fail, beside those that the run knew; each with an owner and a last day",
+    help="more known failures, which do not fail, than the run knew; each with an owner and a last day",
 )
 @click.option(
     "--baseline",

@@ -61,7 +61,7 @@ def report(
     """Write stored runs in a format that others read.
 
     RUN is a folder of results, a run.json (or run.json.gz), or latest. Everything is derived from the record
-    (and the evidence and samples beside it), as often as you like; the runtime is not asked.
+    (and the evidence and samples next to it), as often as you like; the runtime is not asked.
     """
     chosen = FORMATS[name]
     if output is None and isinstance(chosen, TreeFormat):

@@ -207,7 +207,7 @@ def _refuse_beside_kubelet(connection: Connection) -> None:
     if signs:
         msg = (
             f"a kubelet is at work on {connection.endpoint.text}: {signs[0].evidence}. This run would create"
-            " and remove pods beside it: use --read-only to look without touching, or --allow-kubelet if you"
+            " and remove pods next to it: use --read-only to look without touching, or --allow-kubelet if you"
             " are sure"
         )
         raise CannotTest(msg)

@@ -88,7 +88,7 @@ class Collection:
         if {test.id for test in collected} != {test.id for test in self.tests if test.file in self._files}:
             index = _kept().place
             index.unlink(missing_ok=True)
-            msg = f"{index} told of other tests than there are, and is removed: run this again"
+            msg = f"the test index {index} was out of date and has been deleted: run the command again"
             raise UsageError(msg)
         return self.tests
 

@@ -44,4 +44,4 @@ class TimeLimit:
         if self._under_way.calls or left > 0:
             signal.setitimer(signal.ITIMER_REAL, max(left, SHORTEST_SECONDS))
             return
-        pytest.fail(f"took more than {self._seconds:g} s beside its calls to the runtime")
+        pytest.fail(f"took more than {self._seconds:g} s in addition to its calls to the runtime")

@@ -248,7 +248,7 @@ def test_a_declared_capability_that_is_absent_fails() -> None:
         ],
     )
 
-    assert end_of(found) == "2 capabilities that --require names are missing (no known failures beside)"
+    assert end_of(found) == "2 capabilities that --require names are missing (no known failures)"
     assert [test.id for test in found.tests[1:]] == [
         "<required capability: SELinux>",
         "<required capability: seccomp>",

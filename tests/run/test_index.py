@@ -69,7 +69,7 @@ def test_an_index_that_tells_of_other_tests_is_removed(collected: list[KnownTest
     index.keep([HERE, THERE])
     collection = Collection(SELECTED, asked=True)
 
-    with pytest.raises(UsageError, match="told of other tests than there are, and is removed"):
+    with pytest.raises(UsageError, match="was out of date and has been deleted"):
         collection.whole(collected, complete=True)
     assert index.read() is None
 

@@ -107,7 +107,7 @@ def benchmark_to_html(
             series, missing = [], str(error)
     plots, left_out = _within(figures(series, names))
     if not series and not missing and record.operations:
-        missing = "there are no samples beside the run record"
+        missing = "there are no samples next to the run record"
     word, tone = _verdict(record)
     shown = scenarios(record)
     return templates.get_template("benchmark.html.j2").render(

@@ -53,7 +53,7 @@ def print_benchmark(record: RunRecord, out: Console, run_dir: Path | None = None
     _print_growth(record, out)
     _print_care(record, out)
     _print_unmeasured(scenarios(record), out)
-    places = ("report: {}/report.html", "record: {}/run.json, samples beside it") if run_dir else ()
+    places = ("report: {}/report.html", "record: {}/run.json and samples/") if run_dir else ()
     print_end(record, out, *(place.format(run_dir) for place in places))
 
 

@@ -35,7 +35,7 @@ def render(source: Source) -> str:
     series = read_samples(RunFolder(source.folder).samples) if source.folder else []
     if not series:
         msg = (
-            "there are no samples beside the record: pytest-benchmark's format holds those of benchmark runs"
+            "there are no samples next to the record: pytest-benchmark's format holds those of benchmark runs"
             " (critests bench)"
         )
         raise NotExported(msg)

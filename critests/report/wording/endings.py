@@ -58,7 +58,7 @@ def exit_sentence(end: Ending) -> str:  # noqa: PLR0911 - one for each way to en
         case Because.BROKEN:
             found = _broken(end) or "the runtime ended in a way that is known"
             rest = f"; the rest could not be judged: {gone}" if gone else ""
-            return f"{found} ({_of(end.known, 'known failure')} beside){rest}"
+            return f"{found} ({_of(end.known, 'known failure')}){rest}"
         case Because.GONE:
             return f"the runtime could not be tested: {gone}"
         case Because.NOTHING_RAN:

@@ -208,7 +208,7 @@ def test_facts_of_the_run_are_on_the_page() -> None:
 
 def test_damaged_or_missing_samples_leave_the_numbers(tmp_path: Path) -> None:
     record, _ = sample_benchmark(size=60)
-    assert "No plots: there are no samples beside the run record." in benchmark_to_html(record, tmp_path)
+    assert "No plots: there are no samples next to the run record." in benchmark_to_html(record, tmp_path)
 
     (tmp_path / "samples").mkdir()
     (tmp_path / "samples" / "B-06.jsonl.gz").write_bytes(b"\x1f\x8bcut")
