@@ -26,3 +26,10 @@ def fisher(failed_a: int, calls_a: int, failed_b: int, calls_b: int) -> float:
     """
     table = [[failed_a, calls_a - failed_a], [failed_b, calls_b - failed_b]]
     return float(stats.fisher_exact(table).pvalue)
+
+
+def at_least(failed: int, calls: int, rate: float) -> float:
+    """Return the chance that at least so many of so many calls fail when each fails with this rate (exact
+    binomial).
+    """
+    return float(stats.binom.sf(failed - 1, calls, rate))

@@ -1,6 +1,5 @@
 """What a gate finds about speed: regressions, bounds, failed calls. Nothing fails without evidence."""
 
-import math
 from collections.abc import Iterable
 
 from critests import statistics
@@ -115,7 +114,7 @@ def _failed_calls(key: Key, side: OperationSide, policy: Policy, significance: f
     if side.failed == side.calls:
         kind, fails, sentence = Kind.ERRORS, True, f"{label} never succeeded: {_errors(side)}"
     elif allowed is not None and side.error_rate > allowed:
-        fails = at_least(side.failed, side.calls, allowed) <= significance
+        fails = statistics.corrections.at_least(side.failed, side.calls, allowed) <= significance
         kind = Kind.ERRORS if fails else Kind.NOISY
         sentence += f"; {percent(allowed)} allowed{'' if fails else ', not proven to be more'}"
     yield Finding(kind=kind, fails=fails, subject=label, sentence=sentence, weight=side.error_rate)
@@ -156,25 +155,6 @@ def _bound(
             subject=label,
             sentence=f"{said}, {words} {amount(limit, bound.unit)} allowed{not_proven}",
         )
-
-
-def at_least(failed: int, calls: int, rate: float) -> float:
-    """Return the chance that at least so many of so many calls fail when each fails with this rate (exact
-    binomial).
-    """
-    if failed <= 0 or rate >= 1:
-        return 1.0
-    if rate <= 0:
-        return 0.0
-    logs = (
-        math.lgamma(calls + 1)
-        - math.lgamma(k + 1)
-        - math.lgamma(calls - k + 1)
-        + k * math.log(rate)
-        + (calls - k) * math.log1p(-rate)
-        for k in range(failed, calls + 1)
-    )
-    return min(1.0, math.fsum(math.exp(value) for value in logs))
 
 
 def _label(key: Key) -> str:

@@ -7,7 +7,7 @@ from critests.report.comparison import CompareSettings, NotComparable, StoredRun
 from critests.report.gates.findings import Kind
 from critests.report.gates.judging import judge_run
 from critests.report.gates.policy import Bound, Policy
-from critests.report.gates.speed import at_least
+from critests.statistics.corrections import at_least
 from critests.toml_file import TomlMalformed
 from tests.report.comparison.sample_measured import MACHINE, record, samples, series
 from tests.report.comparison.sample_runs import run_a
