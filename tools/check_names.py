@@ -1,0 +1,124 @@
+"""Class names and file names that stand for two things, and words that are not of the field.
+
+A class name is unique in the packages, and so is the name of a module but for `__init__`, `__main__`,
+`conftest` and `test_…`, so that a search for it finds one place. The words below are left out of names,
+docstrings, comments and pages, as nobody searches for them.
+
+    python tools/check_names.py [PATH ...]
+"""
+
+import ast
+import re
+import sys
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("critests", "proof/critests_proof")
+CHECKED = ("critests", "proof", "tests", "tools", "docs", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+MODULES_OF_ONE_NAME = re.compile(r"(__init__|__main__|conftest|test_\w+|\w+_pb2(_grpc)?)\.py$")
+WORDS = re.compile(
+    r"(?<![A-Za-z])(told|tell|tells|telling|kept|heard|beside|likewise|whoever|somebody|rooms?|floors?|house"
+    r"|bereft|unread)(?![a-z])",
+    re.IGNORECASE,
+)
+PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of a module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def modules() -> list[Path]:
+    """Return the modules of the packages, but for generated ones."""
+    found = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    return sorted(path for path in found if "_pb2" not in path.name and ".venv" not in path.parts)
+
+
+def of_two_things() -> Iterator[str]:
+    """Yield a line for each class or module that shares its name with another."""
+    places = defaultdict(list)
+    for path in modules():
+        if not MODULES_OF_ONE_NAME.match(path.name):
+            places[path.name].append(str(path.relative_to(ROOT)))
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef):
+                places[f"class {node.name}"].append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    for name, where in sorted(places.items()):
+        if len(where) > 1:
+            yield f"{name} stands for {len(where)} things: {', '.join(where)}"
+
+
+def names_of(node: ast.AST) -> list[str]:
+    """Return the names that a node of a syntax tree gives."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        return [node.id]
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return [node.attr]
+    return [node.arg] if isinstance(node, ast.arg) else []
+
+
+def words_of_module(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield what stands in a module for people: names, docstrings and comments, each with its line."""
+    yield 1, path.stem
+    for node in ast.walk(parsed(path)):
+        line = getattr(node, "lineno", 1)
+        for name in names_of(node):
+            yield line, " ".join(PARTS.findall(name))
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            yield from ((line + at, text) for at, text in enumerate(node.value.value.splitlines()))
+    with path.open("rb") as file:
+        yield from (
+            (token.start[0], token.string)
+            for token in tokenize.tokenize(file.readline)
+            if token.type == tokenize.COMMENT
+        )
+
+
+def words_of_page(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a page, or of a file of requirements, that is not a module."""
+    yield from enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+
+
+def unusual_words(path: Path) -> Iterator[str]:
+    """Yield a line for each word that is not of the field."""
+    lines = words_of_module(path) if path.suffix == ".py" else words_of_page(path)
+    for line, text in lines:
+        for word in WORDS.findall(text):
+            yield f"{path.relative_to(ROOT)}:{line}: “{word}”: {text.strip()[:90]}"
+
+
+def checked(paths: list[str]) -> list[Path]:
+    """Return the files that are checked below some paths."""
+    found = []
+    for path in (ROOT / each for each in paths or CHECKED):
+        found += [path] if path.is_file() else sorted(path.rglob("*"))
+    return [
+        path
+        for path in found
+        if path.suffix in {".py", ".md", ".toml", ".j2", ".html"}
+        and "_pb2" not in path.name
+        and not {".venv", "__pycache__"} & set(path.parts)
+        and path != Path(__file__)
+    ]
+
+
+def main() -> int:
+    """Print each finding; 1 where there is one."""
+    findings = [line for path in checked(sys.argv[1:]) for line in unusual_words(path)]
+    findings += [] if sys.argv[1:] else of_two_things()
+    print("\n".join(findings) or "names: nothing to mend")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
