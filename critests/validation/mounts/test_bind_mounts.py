@@ -1,4 +1,4 @@
-"""MNT: directories and files of the host in a container, one at a time."""
+"""MNT: single bind mounts of directories and files of the host."""
 
 import os
 import socket
@@ -28,8 +28,8 @@ READ_ONLY = "Read-only file system"
 def test_what_the_host_has_is_found_where_it_is_mounted(
     containers: Containers, host_folder: Path, name: str
 ) -> None:
-    """A directory or a file of the host MUST be found at the container's path, which is made where the image
-    lacks it.
+    """A mount MUST show a directory or file of the host at `container_path`, and the runtime MUST create that
+    path where the image lacks it.
 
     Source: Mount.container_path and host_path.
     """
@@ -50,8 +50,8 @@ def test_what_the_host_has_is_found_where_it_is_mounted(
 @requirement("MNT-02")
 @requires(Capability.SAME_HOST)
 def test_what_is_written_shows_on_both_sides(containers: Containers, host_folder: Path) -> None:
-    """What is written below a writable mount MUST show in the container where the host wrote it, and on the
-    host where the container did.
+    """A writable mount MUST show the container what the host writes below it, and the host what the container
+    writes.
 
     Source: Mount.readonly.
     """
@@ -68,12 +68,13 @@ def test_what_is_written_shows_on_both_sides(containers: Containers, host_folder
 @requirement("MNT-01")
 @requires(Capability.SAME_HOST)
 def test_a_program_of_the_host_can_be_run(containers: Containers, host_folder: Path) -> None:
-    """What the host has MUST be found as it is there: a program below a mount can be run.
+    """A mount MUST NOT be `noexec` unless the request says so: a container can run a program of the host
+    below it.
 
-    Source: Mount, which asks for no option of mount(8) that it does not name.
+    Source: Mount, which names every option of mount(8) that it requests.
     """
     if os.statvfs(host_folder).f_flag & os.ST_NOEXEC:
-        blocked(f"{host_folder} is on a file system from which nobody may run anything")
+        blocked(f"{host_folder} is on a file system mounted with noexec")
     program = host_folder / "program"
     program.write_text("#!/bin/sh\necho it runs\n")
     program.chmod(0o755)
@@ -86,39 +87,39 @@ def test_a_program_of_the_host_can_be_run(containers: Containers, host_folder: P
 @requirement("MNT-03")
 @requires(Capability.SAME_HOST)
 def test_nothing_can_be_written_below_a_read_only_mount(containers: Containers, host_folder: Path) -> None:
-    """Neither the container's process nor an exec in it may write, remove or change anything below a mount
-    with `readonly`: each try MUST fail as on a read-only file system.
+    """A mount with `readonly` MUST reject writes, removals and changes of mode below it, by the container's
+    process and by an exec, with the error of a read-only file system.
 
     Source: Mount.readonly.
     """
-    (host_folder / "kept").write_text("as it was\n")
-    tries = ("touch /mounted/new", "rm /mounted/kept", "chmod 0 /mounted/kept", "echo x >> /mounted/kept")
+    (host_folder / "old").write_text("as it was\n")
+    tries = ("touch /mounted/new", "rm /mounted/old", "chmod 0 /mounted/old", "echo x >> /mounted/old")
     container = containers.running(
         mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), readonly=True)],
         first="; ".join(f"sh -c '{each}'" for each in tries) + "; echo tried >&2",
         wait_for_log="tried",
     )
 
-    by_exec = [container.exec("sh", "-c", each) for each in tries]
+    of_execs = [container.exec("sh", "-c", each) for each in tries]
 
-    said = container.log_lines("stderr")[:-1]
-    assert [READ_ONLY in line for line in said] == [True] * len(tries), said
-    assert [READ_ONLY in answer.stderr.decode() for answer in by_exec] == [True] * len(tries)
-    assert {path.name: path.read_text() for path in host_folder.iterdir()} == {"kept": "as it was\n"}
+    errors = container.log_lines("stderr")[:-1]
+    assert [READ_ONLY in line for line in errors] == [True] * len(tries), errors
+    assert [READ_ONLY in answer.stderr.decode() for answer in of_execs] == [True] * len(tries)
+    assert {path.name: path.read_text() for path in host_folder.iterdir()} == {"old": "as it was\n"}
 
 
 @requirement("MNT-09/error")
 @requires(Capability.SAME_HOST)
 def test_a_host_path_that_does_not_exist_is_refused(containers: Containers, host_folder: Path) -> None:
-    """CreateContainer or StartContainer SHOULD refuse a mount of a host path that does not exist.
+    """CreateContainer or StartContainer SHOULD reject a mount whose `host_path` does not exist.
 
-    Source: Mount.host_path, which must exist; the kubelet makes what it wants made.
+    Source: Mount.host_path, which must exist; the kubelet creates the directories that it needs.
     """
-    mount = cri.Mount(container_path="/mounted", host_path=str(host_folder / "nowhere"))
+    mount = cri.Mount(container_path="/mounted", host_path=str(host_folder / "missing"))
 
     containers.refusal(containers.config(mounts=[mount]))
 
-    assert not (host_folder / "nowhere").exists()
+    assert not (host_folder / "missing").exists()
 
 
 @requirement("MNT-09/form")
@@ -126,12 +127,12 @@ def test_a_host_path_that_does_not_exist_is_refused(containers: Containers, host
 def test_what_becomes_of_a_host_path_that_does_not_exist(
     containers: Containers, host_folder: Path, observe: Observe
 ) -> None:
-    """A runtime MAY make a directory where a host path does not exist, in place of refusing it; the container
-    then finds that.
+    """A runtime MAY create a missing `host_path` as a directory instead of rejecting the mount; the container
+    then finds that directory.
 
-    Source: Mount.host_path; the two big runtimes make it.
+    Source: Mount.host_path; containerd and CRI-O create it.
     """
-    mount = cri.Mount(container_path="/mounted", host_path=str(host_folder / "nowhere"))
+    mount = cri.Mount(container_path="/mounted", host_path=str(host_folder / "missing"))
     container = None
 
     with may_be_refused():
@@ -140,7 +141,7 @@ def test_what_becomes_of_a_host_path_that_does_not_exist(
     observe("refused" if container is None else "the directory is made")
     if container is not None:
         container.output("touch", "/mounted/inside")
-        assert (host_folder / "nowhere/inside").exists()
+        assert (host_folder / "missing/inside").exists()
 
 
 LINKS = {
@@ -149,11 +150,13 @@ LINKS = {
     "a chain of links": ("first", {"first": "second", "second": "{folder}/third", "third": "./target"}),
     "a link among the parents": ("up/target", {"up": "."}),
 }
-"""By what it is: the path that is mounted, and the links on the way to the folder `target`."""
+"""By case: the path to mount, and the links between it and the directory `target`."""
 
 
 def mount_of_links(folder: Path, case: str) -> cri.Mount:
-    """Make the links of a case in a folder of the host, and return the mount that leads over them."""
+    """Create the links of a case in a directory of the host, and return a mount of the path that they
+    resolve.
+    """
     path, links = LINKS[case]
     (folder / "target").mkdir()
     (folder / "target/inside").write_text("behind the link\n")
@@ -173,8 +176,8 @@ def mount_of_links(folder: Path, case: str) -> cri.Mount:
 def test_links_of_the_host_are_followed_all_the_way(
     containers: Containers, host_folder: Path, case: str
 ) -> None:
-    """A host path that is a symbolic link MUST be followed, as MUST chains of links, absolute ones, and links
-    among its parents: the container finds what they lead to.
+    """A `host_path` that is a symbolic link MUST be resolved to its target, as MUST chains of links, absolute
+    links, and links among its parent directories.
 
     Source: Mount.host_path.
     """
@@ -190,13 +193,13 @@ def test_links_of_the_host_are_followed_all_the_way(
 def test_a_link_of_the_image_does_not_lead_to_the_host(
     containers: Containers, host_folder: Path, registry: Registry
 ) -> None:
-    """Where the image has a symbolic link at the container's path, it MUST be followed within the container's
-    root: nothing may be mounted where it would lead on the host.
+    """A `container_path` that is a symbolic link of the image MUST be resolved within the container's root:
+    the runtime may not mount anything at the link's target on the host.
 
     Source: Mount.container_path, a path in the container.
     """
-    outside, mounted = outside_and_mounted(host_folder)
-    image = registry.pull(registry.mint(changes={"files": [behind(outside), link_to(outside)]}))
+    outside, mounted = make_outside_and_mounted(host_folder)
+    image = registry.pull(registry.mint(changes={"files": [target_in_image(outside), link_to(outside)]}))
 
     container = containers.running(
         image=image, mounts=[cri.Mount(container_path="/link", host_path=str(mounted))]
@@ -211,12 +214,12 @@ def test_a_link_of_the_image_does_not_lead_to_the_host(
 def test_a_link_that_leads_nowhere_in_the_image_does_not_lead_to_the_host(
     containers: Containers, host_folder: Path, registry: Registry
 ) -> None:
-    """Where a symbolic link at the container's path leads to nothing in the image, nothing MUST be mounted
-    where it would lead on the host, whether what is missing is made in the container or the mount is refused.
+    """A `container_path` that is a symbolic link with no target in the image MUST NOT be resolved on the
+    host: the runtime creates the target in the container, or rejects the mount.
 
     Source: Mount.container_path, a path in the container.
     """
-    outside, mounted = outside_and_mounted(host_folder)
+    outside, mounted = make_outside_and_mounted(host_folder)
     image = registry.pull(registry.mint(changes={"files": [link_to(outside)]}))
     mount = cri.Mount(container_path="/link", host_path=str(mounted))
 
@@ -228,8 +231,8 @@ def test_a_link_that_leads_nowhere_in_the_image_does_not_lead_to_the_host(
     assert container is None or container.output("cat", "/link/inside") == "mounted"
 
 
-def outside_and_mounted(host_folder: Path) -> tuple[Path, Path]:
-    """Make two directories of the host: one that no container may reach, and one for a mount."""
+def make_outside_and_mounted(host_folder: Path) -> tuple[Path, Path]:
+    """Create two directories of the host: one that no container may reach, and one to mount."""
     outside, mounted = host_folder / "outside", host_folder / "mounted"
     for folder in (outside, mounted):
         folder.mkdir()
@@ -238,12 +241,12 @@ def outside_and_mounted(host_folder: Path) -> tuple[Path, Path]:
 
 
 def link_to(outside: Path) -> FileChange:
-    """The link of the image that would lead there on the host."""
+    """Return a link of the image whose target, on the host, is the directory `outside`."""
     return FileChange(path="link", kind="symlink", target=str(outside))
 
 
-def behind(outside: Path) -> FileChange:
-    """What the image has itself where its link leads."""
+def target_in_image(outside: Path) -> FileChange:
+    """Return a file that gives the link a target within the image."""
     return FileChange(path=f"{outside}/of-the-image".removeprefix("/"), content="image\n")
 
 
@@ -252,9 +255,10 @@ def behind(outside: Path) -> FileChange:
 def test_a_relative_path_of_the_container(
     containers: Containers, host_folder: Path, observe: Observe
 ) -> None:
-    """A container's path that is relative MAY be refused or taken from the container's root.
+    """A relative `container_path` MAY be rejected, or resolved from the container's root.
 
-    Source: Mount.container_path, which is absolute; the API does not say what becomes of another.
+    Source: Mount.container_path, which is absolute; the API does not say what a runtime does with a relative
+    one.
     """
     (host_folder / "inside").write_text("found\n")
     mount = cri.Mount(container_path="relative/path", host_path=str(host_folder))
@@ -281,11 +285,11 @@ def test_a_relative_path_of_the_container(
     ],
 )
 def test_half_a_mount_is_refused(containers: Containers, host_folder: Path, place: str, source: str) -> None:
-    """CreateContainer or StartContainer SHOULD refuse a mount without a container's path, and one that names
-    neither a host path nor an image.
+    """CreateContainer or StartContainer SHOULD reject a mount without `container_path`, and one with neither
+    `host_path` nor `image`.
 
-    Source: Mount.container_path, and Mount.host_path, which may be empty where `image` is given. Not stated
-    by the CRI for the former; what is mounted over the root hides the image.
+    Source: Mount.container_path, and Mount.host_path, which may be empty if `image` is set. Not stated by the
+    CRI for `container_path`; a mount over the root would hide the image.
     """
     mount = cri.Mount(container_path=place, host_path=source and str(host_folder))
 
@@ -294,7 +298,7 @@ def test_half_a_mount_is_refused(containers: Containers, host_folder: Path, plac
 
 @contextmanager
 def special_file(kind: str, path: Path) -> Iterator[None]:
-    """Make a file of a kind at a path of the host."""
+    """Create a file of a kind at a path of the host."""
     if kind == "socket":
         with closing(socket.socket(socket.AF_UNIX)) as listener:
             listener.bind(str(path))
@@ -303,6 +307,7 @@ def special_file(kind: str, path: Path) -> Iterator[None]:
     if kind == "fifo":
         os.mkfifo(path)
     else:
+        # major 7, minor 0: the first loop device, which nothing opens here
         os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(7, 0))
     yield
 
@@ -313,9 +318,9 @@ def special_file(kind: str, path: Path) -> Iterator[None]:
 def test_special_files_are_mounted_as_what_they_are(
     runtime: Runtime, containers: Containers, host_folder: Path, kind: str
 ) -> None:
-    """A socket, a fifo and a block device of the host SHOULD be found in the container as what they are.
+    """A mount of a socket, a FIFO or a block device SHOULD show the same kind of file in the container.
 
-    Source: Mount.host_path; the kubelet mounts them so for a hostPath volume of such a type.
+    Source: Mount.host_path; the kubelet mounts them so for hostPath volumes of these types.
     """
     path = host_folder / "special"
     with special_file(kind, path):
@@ -324,7 +329,7 @@ def test_special_files_are_mounted_as_what_they_are(
             script=lingering("stat -c '%F %i' /special"),
         )
 
-        found, _, number = "".join(container.log_lines("stdout")).rpartition(" ")
+        found, _, inode = "".join(container.log_lines("stdout")).rpartition(" ")
         assert found == kind
-        # another kernel numbers files by itself
-        assert int(number) == path.stat().st_ino or not runtime.has(Capability.SHARED_KERNEL)
+        # a kernel of the sandbox's own has inode numbers of its own
+        assert int(inode) == path.stat().st_ino or not runtime.has(Capability.SHARED_KERNEL)

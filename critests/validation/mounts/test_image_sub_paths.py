@@ -23,41 +23,41 @@ OUTSIDE = {
     "link": "escape",
     "absolute-link": "absolute-escape",
 }
-"""Paths that would lead out of the image `volume`."""
+"""By case: an `image_sub_path` that would resolve outside the image `volume`."""
 
 
-NOWHERE = "no/such/directory"
-Mounting = Callable[[str], cri.ContainerConfig]
-Mounted = Callable[[str], Container]
+MISSING = "no/such/directory"
+ConfigWith = Callable[[str], cri.ContainerConfig]
+RunWith = Callable[[str], Container]
 
 
 @pytest.fixture
-def mounting(containers: Containers, images: Images) -> Mounting:
-    """Configures containers with a path inside the image `volume` at /volume."""
+def config_with(containers: Containers, images: Images) -> ConfigWith:
+    """Configures containers with a directory of the image `volume`, by its path, at /volume."""
     image = images.pull("volume").spec()
 
-    def mounting(path: str) -> cri.ContainerConfig:
+    def config(path: str) -> cri.ContainerConfig:
         mount = cri.Mount(container_path="/volume", image=image, image_sub_path=path, readonly=True)
         return containers.config(mounts=[mount])
 
-    return mounting
+    return config
 
 
 @pytest.fixture
-def mounted(containers: Containers, mounting: Mounting, own_sandbox: Sandbox) -> Mounted:
-    """Makes such containers by calls that may be refused, in a sandbox of the test's own, where what a
-    refused mount leaves behind is in nobody's way.
+def run_with(containers: Containers, config_with: ConfigWith, own_sandbox: Sandbox) -> RunWith:
+    """Runs such containers by calls that may be rejected, in a sandbox of the test's own, so that leftovers
+    of a rejected mount affect no other test.
     """
-    return lambda path: containers.attempt(mounting(path), in_sandbox=own_sandbox)
+    return lambda path: containers.attempt(config_with(path), in_sandbox=own_sandbox)
 
 
 @requirement("VOL-06")
-def test_a_directory_inside_an_image_is_mounted(mounted: Mounted) -> None:
-    """With `image_sub_path` the container MUST find that directory of the image, and nothing around it.
+def test_a_directory_inside_an_image_is_mounted(run_with: RunWith) -> None:
+    """A mount with `image_sub_path` MUST show that directory of the image, and nothing else of the image.
 
     Source: Mount.image_sub_path.
     """
-    container = mounted("sub")
+    container = run_with("sub")
 
     assert container.output("cat", "/volume/inside") == "inside"
     assert container.output("ls", "-A", "/volume").splitlines() == ["deep", "inside"]
@@ -65,38 +65,40 @@ def test_a_directory_inside_an_image_is_mounted(mounted: Mounted) -> None:
 
 @requirement("VOL-07/error")
 def test_a_directory_that_the_image_lacks_is_refused(
-    containers: Containers, mounting: Mounting, own_sandbox: Sandbox
+    containers: Containers, config_with: ConfigWith, own_sandbox: Sandbox
 ) -> None:
-    """CreateContainer or StartContainer MUST refuse an `image_sub_path` that the image does not have.
+    """CreateContainer or StartContainer MUST reject an `image_sub_path` that the image does not have.
 
     Source: Mount.image_sub_path.
     """
-    containers.refusal(mounting(NOWHERE), own_sandbox)
+    containers.refusal(config_with(MISSING), own_sandbox)
 
 
 @requirement("VOL-07/text")
 def test_the_refusal_of_a_directory_that_the_image_lacks_is_named(
-    containers: Containers, mounting: Mounting, own_sandbox: Sandbox
+    containers: Containers, config_with: ConfigWith, own_sandbox: Sandbox
 ) -> None:
-    """That refusal SHOULD carry the word `ImageVolumeMountFailed`, by which the kubelet knows it.
+    """The error for an `image_sub_path` that the image lacks SHOULD contain `ImageVolumeMountFailed`, by
+    which the kubelet recognizes it.
 
     Source: Mount.image_sub_path, and the errors package of the CRI.
     """
-    refusal = containers.refusal(mounting(NOWHERE), own_sandbox)
+    refusal = containers.refusal(config_with(MISSING), own_sandbox)
 
     assert "ImageVolumeMountFailed" in refusal.words
 
 
 @requirement("VOL-07/next")
-def test_a_refused_sub_path_leaves_the_next_mount_whole(mounted: Mounted, registry: Registry) -> None:
-    """After a refused `image_sub_path`, a mount of that image in the same sandbox MUST show the image's root.
+def test_a_refused_sub_path_leaves_the_next_mount_whole(run_with: RunWith, registry: Registry) -> None:
+    """A mount of an image MUST show the image's root after an `image_sub_path` of that image was rejected in
+    the same sandbox.
 
-    Source: Mount.image. What the refused one has left may go only when the runtime next looks for what nobody
-    needs, so another image is removed in between.
+    Source: Mount.image. A runtime may collect the leftovers of the rejected mount only later, with its next
+    garbage collection, so the test removes another image in between.
     """
     with may_be_refused():
-        mounted(NOWHERE)
-    container = mounted("")
+        run_with(MISSING)
+    container = run_with("")
     registry.pull(registry.mint())
     registry.discard()
 
@@ -106,16 +108,16 @@ def test_a_refused_sub_path_leaves_the_next_mount_whole(mounted: Mounted, regist
 
 @requirement("VOL-08/no-escape")
 @pytest.mark.parametrize("path", OUTSIDE.values(), ids=OUTSIDE)
-def test_no_sub_path_leads_out_of_the_image(mounted: Mounted, path: str) -> None:
-    """An `image_sub_path` that leads out of the image, by `..`, from the root or over a symbolic link, MUST
-    NOT show anything that is not in the image.
+def test_no_sub_path_leads_out_of_the_image(run_with: RunWith, path: str) -> None:
+    """An `image_sub_path` that leaves the image through `..`, an absolute path or a symbolic link MUST NOT
+    show anything that is not in the image.
 
     Source: Mount.image_sub_path: a directory inside the image.
     """
     found: list[str] = []
 
     with may_be_refused():
-        found = mounted(path).output("find", "/volume", "-mindepth", "1").splitlines()
+        found = run_with(path).output("find", "/volume", "-mindepth", "1").splitlines()
 
     of_the_image = {"absolute-escape", "escape", "hello", "sub", "sub/deep", "sub/inside", "inside", "deep"}
     assert {line.removeprefix("/volume/") for line in found} - of_the_image == set()
@@ -123,15 +125,16 @@ def test_no_sub_path_leads_out_of_the_image(mounted: Mounted, path: str) -> None
 
 @requirement("VOL-08/form")
 @pytest.mark.parametrize("path", ["hello", "../etc"], ids=["a-file", "outside"])
-def test_what_becomes_of_other_sub_paths(mounted: Mounted, path: str, observe: Observe) -> None:
-    """An `image_sub_path` that leads outside MAY be refused or confined; one of a file refused or mounted.
+def test_what_becomes_of_other_sub_paths(run_with: RunWith, path: str, observe: Observe) -> None:
+    """An `image_sub_path` that leaves the image MAY be rejected or confined to it; one of a file MAY be
+    rejected or mounted.
 
     Source: Mount.image_sub_path; the CRI does not say.
     """
     container = None
 
     with may_be_refused():
-        container = mounted(path)
+        container = run_with(path)
 
     observe("refused" if container is None else "mounted")
     if container is not None and path == "hello":

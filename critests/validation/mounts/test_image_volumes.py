@@ -1,4 +1,4 @@
-"""VOL: images mounted as volumes: what is seen of them, and what is refused."""
+"""VOL: images mounted as volumes: what they show, and which requests are rejected."""
 
 from pathlib import Path
 
@@ -15,11 +15,11 @@ from critests.run.marks import requirement, requires
 from critests.run.outcomes import SetUpFailed, setting_up, unsupported
 
 HELLO = "hello from the image"
-"""What the file `hello` of the image `volume` says."""
+"""The text of the file `hello` of the image `volume`."""
 
 
 def volume(image: ImageName, path: str = "/volume", **settings: object) -> cri.Mount:
-    """Return the mount of an image as the kubelet writes it, with further settings."""
+    """Return the mount of an image as the kubelet requests it, with further settings."""
     return cri.Mount(
         **{"container_path": path, "image": image.spec(), "readonly": True, **settings}  # type: ignore[arg-type]  # settings of a message
     )
@@ -28,7 +28,7 @@ def volume(image: ImageName, path: str = "/volume", **settings: object) -> cri.M
 @requirement("VOL-01")
 @requires(Capability.IMAGE_VOLUMES)
 def test_an_image_is_mounted_where_a_container_wants_it(containers: Containers, images: Images) -> None:
-    """A mount with an image MUST show the root of that image at the container's path.
+    """A mount with `image` MUST show the root of that image at `container_path`.
 
     Source: Mount.image.
     """
@@ -44,7 +44,7 @@ def test_an_image_is_mounted_where_a_container_wants_it(containers: Containers, 
 @requirement("VOL-02")
 @requires(Capability.IMAGE_VOLUMES)
 def test_an_image_is_never_writable_as_a_volume(containers: Containers, images: Images) -> None:
-    """An image that is mounted without `readonly` MUST be read-only all the same, or be refused.
+    """A mount with `image` and without `readonly` MUST be read-only all the same, or be rejected.
 
     Source: Mount.image, Mount.readonly.
     """
@@ -61,8 +61,8 @@ def test_an_image_is_never_writable_as_a_volume(containers: Containers, images: 
 
 
 def found_with_host_path(containers: Containers, images: Images, folder: Path) -> str:
-    """Return what a container finds of a mount that names both an image and a host path; empty where it is
-    refused.
+    """Return the files that a container finds in a mount of both an image and a host path; empty if it is
+    rejected.
     """
     (folder / "of-the-host").touch()
     mount = volume(images.pull("volume"), host_path=str(folder))
@@ -79,9 +79,9 @@ def found_with_host_path(containers: Containers, images: Images, folder: Path) -
 def test_beside_an_image_no_host_path_is_shown(
     containers: Containers, images: Images, host_folder: Path
 ) -> None:
-    """Where a mount names an image and a host path, the container MUST NOT be given the host path.
+    """A mount with both `image` and `host_path` MUST NOT show the host path.
 
-    Source: Mount.image, which stands in place of `host_path`.
+    Source: Mount.image, which replaces `host_path`.
     """
     assert "of-the-host" not in found_with_host_path(containers, images, host_folder)
 
@@ -91,7 +91,7 @@ def test_beside_an_image_no_host_path_is_shown(
 def test_what_becomes_of_an_image_and_a_host_path(
     containers: Containers, images: Images, host_folder: Path, observe: Observe
 ) -> None:
-    """A mount with an image and a host path MAY be refused, or show the image.
+    """A mount with both `image` and `host_path` MAY be rejected, or show the image.
 
     Source: Mount.image; the CRI leaves it to the caller not to set both.
     """
@@ -106,7 +106,8 @@ def test_what_becomes_of_an_image_and_a_host_path(
 def test_an_image_that_is_not_there_is_not_pulled_for_a_volume(
     containers: Containers, registry: Registry, images: Images
 ) -> None:
-    """A mount of an image that the runtime does not hold MUST be refused, and the image MUST NOT be pulled.
+    """A mount of an image that the runtime does not have MUST be rejected, and the runtime MUST NOT pull the
+    image.
 
     Source: Mount.image: the caller has pulled it.
     """
@@ -124,7 +125,7 @@ def test_an_image_that_is_not_there_is_not_pulled_for_a_volume(
 def test_an_image_is_mounted_by_what_its_pull_returned(
     runtime: Runtime, containers: Containers, images: Images, registry: Registry
 ) -> None:
-    """A mount MUST take the reference that PullImage returned for its image.
+    """A mount MUST accept the reference that PullImage returned for its image.
 
     Source: Mount.image, PullImageResponse.image_ref.
     """
@@ -143,8 +144,8 @@ def test_an_image_is_mounted_by_what_its_pull_returned(
 def test_images_are_mounted_several_times_and_beside_each_other(
     containers: Containers, images: Images, image: ImageName
 ) -> None:
-    """One image in two places of a container, in two containers, beside another image, and the container's
-    own image as a volume MUST all be there.
+    """A container MUST find every image volume: one image at two paths and in two containers, a second image,
+    and the container's own image.
 
     Source: Mount.image.
     """
@@ -156,16 +157,18 @@ def test_images_are_mounted_several_times_and_beside_each_other(
     ]
     script = "cat /first/hello /second/hello /third/docker; test -x /own/bin/sh && echo own"
 
-    said = [containers.exited(mounts=mounts, script=lingering(script)).log_lines("stdout") for _ in range(2)]
+    outputs = [
+        containers.exited(mounts=mounts, script=lingering(script)).log_lines("stdout") for _ in range(2)
+    ]
 
-    assert said == [[HELLO, HELLO, "docker", "own"]] * 2
+    assert outputs == [[HELLO, HELLO, "docker", "own"]] * 2
 
 
 @requirement("VOL-10")
 @requires(Capability.IMAGE_VOLUMES)
 def test_an_artifact_is_mounted_as_a_volume(containers: Containers, images: Images) -> None:
-    """What is in the layers of an artifact, which is no image that could run, MUST be found where it is
-    mounted, where the runtime pulls artifacts.
+    """A mount of an artifact, an OCI manifest that is not a runnable image, MUST show the files of its layers
+    if the runtime pulls artifacts.
 
     Source: Mount.image; not stated by the CRI for artifacts.
     """
@@ -174,13 +177,13 @@ def test_an_artifact_is_mounted_as_a_volume(containers: Containers, images: Imag
         container = containers.attempt(containers.config(mounts=[volume(artifact)]))
     except (SetUpFailed, grpc.RpcError) as refusal:
         error = refusal.__cause__ if isinstance(refusal, SetUpFailed) else refusal
-        # a pull that hung or found nobody is no refusal, whoever wrapped what it met
+        # a pull that timed out or did not reach the registry is not a rejection
         if not isinstance(error, grpc.RpcError):
             raise
-        unsupported(f"the runtime refuses an artifact as a volume with {refused_with(error).name}: {refusal}")
+        unsupported(f"the runtime rejects an artifact as a volume with {refused_with(error).name}: {refusal}")
     found = container.exec("find", "/volume", "-type", "f").stdout.decode().split()
     if not found:
-        unsupported("an artifact is pulled and mounted, and nothing of it is found")
+        unsupported("the runtime pulls and mounts an artifact, but shows none of its files")
 
     assert [container.output("cat", file) for file in found] == ["x"]
 
@@ -188,7 +191,7 @@ def test_an_artifact_is_mounted_as_a_volume(containers: Containers, images: Imag
 @requirement("VOL-11")
 @requires(Capability.IMAGE_VOLUMES)
 def test_running_a_program_from_a_volume(containers: Containers, image: ImageName, observe: Observe) -> None:
-    """A program in an image that is mounted as a volume MAY be run, or not.
+    """A program in an image volume MAY be executable, or not.
 
     Source: the CRI does not say; Kubernetes documents that such volumes are mounted `noexec`.
     """
@@ -206,36 +209,38 @@ def test_running_a_program_from_a_volume(containers: Containers, image: ImageNam
 @requirement("VOL-12/image")
 @requires(Capability.IMAGE_VOLUMES)
 def test_status_tells_which_image_is_mounted(containers: Containers, images: Images) -> None:
-    """ContainerStatus SHOULD tell of a mount which image it is of, and name no other as the one that the user
-    specified.
+    """ContainerStatus SHOULD report the image of each image volume, and no other `user_specified_image` than
+    that of the request.
 
     Source: ContainerStatus.mounts, Mount.image, ImageSpec.user_specified_image.
     """
     pulled = images.pull("volume")
     container = containers.created(mounts=[volume(pulled)])
 
-    told = [mount.image for mount in container.status().mounts if mount.container_path == "/volume"]
+    reported = [mount.image for mount in container.status().mounts if mount.container_path == "/volume"]
 
-    assert all(image.image for image in told)
-    # by its id or by a digest: both are names of the image
-    assert [images.id_of(image.image) for image in told] == [images.id_of(pulled.reference)]
-    assert {image.user_specified_image for image in told} <= {"", pulled.written}
+    assert all(image.image for image in reported)
+    # by its id or by a digest: both name the image
+    assert [images.id_of(image.image) for image in reported] == [images.id_of(pulled.reference)]
+    assert {image.user_specified_image for image in reported} <= {"", pulled.written}
 
 
 @requirement("VOL-12/details")
 @requires(Capability.IMAGE_SUB_PATHS)
 def test_status_tells_which_part_of_an_image_is_mounted(containers: Containers, images: Images) -> None:
-    """ContainerStatus MUST tell of a mount which directory of the image it shows, where it tells that at all.
+    """ContainerStatus MUST report the `image_sub_path` of an image volume as requested, if it reports one.
 
     Source: ContainerStatus.mounts, Mount.image_sub_path.
     """
     container = containers.created(mounts=[volume(images.pull("volume"), image_sub_path="sub")])
 
-    told = [mount.image_sub_path for mount in container.status().mounts if mount.container_path == "/volume"]
+    reported = [
+        mount.image_sub_path for mount in container.status().mounts if mount.container_path == "/volume"
+    ]
 
-    if told == [""]:
-        unsupported("ContainerStatus does not tell the sub path of a mounted image")
-    assert told == ["sub"]
+    if reported == [""]:
+        unsupported("ContainerStatus does not report the sub path of an image volume")
+    assert reported == ["sub"]
 
 
 @requirement("VOL-15/freed")
@@ -243,8 +248,7 @@ def test_status_tells_which_part_of_an_image_is_mounted(containers: Containers, 
 def test_an_image_is_free_again_once_the_container_is_removed(
     runtime: Runtime, containers: Containers, registry: Registry, images: Images
 ) -> None:
-    """Once the container is removed that had an image mounted, RemoveImage of it MUST succeed and the image
-    be gone.
+    """RemoveImage MUST succeed for an image that was mounted as a volume, once its container is removed.
 
     Source: Mount.image, RemoveContainer.
     """
@@ -264,7 +268,7 @@ def test_an_image_is_free_again_once_the_container_is_removed(
 def test_what_is_mounted_stays_when_its_image_is_removed(
     runtime: Runtime, containers: Containers, registry: Registry, images: Images
 ) -> None:
-    """What a container has mounted of an image SHOULD stay as it is, whatever RemoveImage does meanwhile.
+    """An image volume of a running container SHOULD NOT change, whatever RemoveImage does to its image.
 
     Source: RemoveImage; not stated by the CRI for images in use.
     """
@@ -282,7 +286,7 @@ def test_what_is_mounted_stays_when_its_image_is_removed(
 def test_removing_an_image_that_is_mounted(
     runtime: Runtime, containers: Containers, registry: Registry, images: Images, observe: Observe
 ) -> None:
-    """RemoveImage of an image that a container has mounted MAY be refused, or accepted.
+    """RemoveImage of an image that a container has mounted MAY be rejected, or accepted.
 
     Source: RemoveImage; not stated by the CRI for images in use.
     """

@@ -1,4 +1,4 @@
-"""VOL: images that are mounted as volumes while the daemon is restarted."""
+"""VOL: image volumes while the daemon is restarted."""
 
 import signal
 
@@ -15,9 +15,10 @@ from critests.validation.mounts.test_image_volumes import HELLO, volume
 @requires(Capability.IMAGE_VOLUMES)
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=["in order", "killed"])
 def test_what_is_mounted_of_an_image_survives_a_restart(own_runtime: OwnRuntime, end: signal.Signals) -> None:
-    """What a running container has mounted of an image MUST stay as it is over a restart of the daemon.
+    """An image volume of a running container MUST NOT change over a restart of the daemon.
 
-    Source: Mount.image. Not stated by the CRI; a running container survives, and what it reads must too.
+    Source: Mount.image. Not stated by the CRI; a running container survives a restart, and the files that it
+    reads must survive too.
     """
     container = own_runtime.container(mounts=[volume(own_runtime.pulled("volume"))])
 

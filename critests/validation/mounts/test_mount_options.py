@@ -1,4 +1,4 @@
-"""MNT: options of single mounts, and the labels of SELinux."""
+"""MNT: options of single mounts, and SELinux labels."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ LABEL = "security.selinux"
 @requires(Capability.MOUNT_OPTIONS, Capability.SAME_HOST)
 @pytest.mark.parametrize("option", ["noexec", "nosuid", "nodev"])
 def test_an_option_of_a_mount_is_in_force(containers: Containers, host_folder: Path, option: str) -> None:
-    """A mount MUST have the options that were requested for it, where the runtime offers options of mounts.
+    """A mount MUST have the requested `mount_options` if the runtime offers the feature.
 
     Source: Mount.mount_options, RuntimeFeatures.mount_options.
     """
@@ -36,8 +36,8 @@ def test_an_option_of_a_mount_is_in_force(containers: Containers, host_folder: P
 @requirement("MNT-27")
 @requires(Capability.MOUNT_OPTIONS, Capability.SAME_HOST)
 def test_an_option_that_no_mount_has_is_refused(containers: Containers, host_folder: Path) -> None:
-    """CreateContainer or StartContainer MUST refuse an option that no mount has, where the runtime offers
-    options of mounts.
+    """CreateContainer or StartContainer MUST reject an unknown entry of `mount_options` if the runtime offers
+    the feature.
 
     Source: Mount.mount_options.
     """
@@ -52,8 +52,8 @@ def test_an_option_that_no_mount_has_is_refused(containers: Containers, host_fol
 def test_files_are_relabelled_where_that_is_asked_for(
     containers: Containers, host_folder: Path, *, relabel: bool
 ) -> None:
-    """With `selinux_relabel` the files of the host MUST get the label with which the container may read them,
-    and without it they MUST keep theirs.
+    """A mount with `selinux_relabel` MUST relabel the files of the host so that the container may read them;
+    without it, the files MUST retain their labels.
 
     Source: Mount.selinux_relabel.
     """
@@ -65,6 +65,7 @@ def test_files_are_relabelled_where_that_is_asked_for(
         mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), selinux_relabel=relabel)]
     )
 
+    # a label is user:role:type:level, and the categories of the level separate containers
     own_level = container.output("cat", "/proc/self/attr/current").rstrip("\0").split(":", 3)[-1]
     label = os.getxattr(file, LABEL).rstrip(b"\0").decode()
     assert (label.split(":", 3)[-1] == own_level, os.getxattr(file, LABEL) == before) == (

@@ -1,4 +1,4 @@
-"""MNT: which way mounts that are made later become visible."""
+"""MNT: the direction in which later mounts propagate."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ MOUNT_INSIDE = "mkdir -p /mounted/inner && mount -t tmpfs of-the-container /moun
 
 
 def running_with(propagation: "cri.MountPropagation", containers: Containers, folder: Path) -> Container:
-    """Make a container that may mount, with a folder of the host at /mounted."""
+    """Run a container that may mount, with a directory of the host at /mounted."""
     return containers.running(
         security_context=cri.LinuxContainerSecurityContext(
             capabilities=cri.Capability(add_capabilities=["SYS_ADMIN"]),
@@ -34,12 +34,12 @@ def running_with(propagation: "cri.MountPropagation", containers: Containers, fo
 
 
 def mount_on_host(host_mounts: HostMounts, shared: Path) -> None:
-    """Make a mount on the host, below what a container has mounted, with a file in it."""
+    """Mount a file system with one file on the host, below the container's mount."""
     (host_mounts.tmpfs(shared / "late") / "inside").write_text("of the host\n")
 
 
-def seen_inside(container: Container) -> str:
-    """Return what the container finds of the host's later mount; empty for nothing."""
+def read_inside(container: Container) -> str:
+    """Return what the container reads from the host's later mount; empty if it does not find it."""
     return container.exec("cat", "/mounted/late/inside").stdout.decode()
 
 
@@ -58,9 +58,9 @@ def test_mounts_spread_as_they_were_asked_to(
     inside: str,
     on_the_host: list[str],
 ) -> None:
-    """Below a mount with PROPAGATION_PRIVATE the container MUST NOT see what the host mounts later, nor the
-    host what the container mounts; with PROPAGATION_HOST_TO_CONTAINER the container MUST see it, and with
-    PROPAGATION_BIDIRECTIONAL both MUST.
+    """A mount with PROPAGATION_PRIVATE MUST NOT propagate later mounts below it; one with
+    PROPAGATION_HOST_TO_CONTAINER MUST propagate mounts of the host to the container; one with
+    PROPAGATION_BIDIRECTIONAL MUST propagate them both ways.
 
     Source: MountPropagation.
     """
@@ -70,41 +70,41 @@ def test_mounts_spread_as_they_were_asked_to(
     mount_on_host(host_mounts, shared)
     container.output("sh", "-c", MOUNT_INSIDE)
 
-    assert (seen_inside(container), "/mounted/inner" in container.mounts()) == (inside, True)
+    assert (read_inside(container), "/mounted/inner" in container.mounts()) == (inside, True)
     assert sorted(host_mounts.below(shared)) == [str(shared / name) for name in on_the_host]
 
 
 @pytest.fixture
-def around(host_mounts: HostMounts) -> Path:
-    """A shared mount of the host, for what lies in the folder `root` below it."""
-    return host_mounts.bound("around", shared=True)
+def parent(host_mounts: HostMounts) -> Path:
+    """A shared mount of the host, with the directory `root` below it."""
+    return host_mounts.bound("parent", shared=True)
 
 
 @pytest.fixture
-def inner_runtime(request: pytest.FixtureRequest, runtime: Runtime, around: Path) -> Iterator[OwnRuntime]:
-    """A runtime whose images and containers lie below `around`."""
-    (around / "root").mkdir()
-    with shaped(request, runtime, Shape(root=around / "root")) as own:
+def inner_runtime(request: pytest.FixtureRequest, runtime: Runtime, parent: Path) -> Iterator[OwnRuntime]:
+    """A runtime whose images and containers lie below `parent`."""
+    (parent / "root").mkdir()
+    with shaped(request, runtime, Shape(root=parent / "root")) as own:
         yield own
 
 
 @requirement("MNT-16")
 @disruptive
 def test_a_mount_around_what_the_runtime_stores_spreads_both_ways(
-    inner_runtime: OwnRuntime, host_mounts: HostMounts, around: Path
+    inner_runtime: OwnRuntime, host_mounts: HostMounts, parent: Path
 ) -> None:
-    """Below a mount with PROPAGATION_BIDIRECTIONAL the host MUST see what the container mounts, also where
-    the runtime's own images and containers lie below it, as below /var.
+    """A mount with PROPAGATION_BIDIRECTIONAL MUST propagate the container's mounts to the host, also if the
+    runtime's root directory lies below it, as with /var.
 
     Source: MountPropagation.PROPAGATION_BIDIRECTIONAL.
     """
-    container = running_with(BOTH, inner_runtime.containers, around)
+    container = running_with(BOTH, inner_runtime.containers, parent)
 
-    mount_on_host(host_mounts, around)
+    mount_on_host(host_mounts, parent)
     container.output("sh", "-c", MOUNT_INSIDE)
 
-    assert seen_inside(container) == "of the host\n"
-    assert str(around / "inner") in host_mounts.below(around)
+    assert read_inside(container) == "of the host\n"
+    assert str(parent / "inner") in host_mounts.below(parent)
 
 
 @requirement("MNT-17")
@@ -112,10 +112,10 @@ def test_a_mount_around_what_the_runtime_stores_spreads_both_ways(
 def test_propagation_of_what_the_host_does_not_share_is_refused(
     containers: Containers, host_mounts: HostMounts, propagation: "cri.MountPropagation"
 ) -> None:
-    """A mount that is to propagate SHOULD be refused where the host path lies on a private mount, which
-    spreads nothing.
+    """A mount with propagation SHOULD be rejected if its `host_path` lies on a private mount, which
+    propagates nothing.
 
-    Source: MountPropagation. Not stated by the CRI; the container would wait for mounts that never come.
+    Source: MountPropagation. Not stated by the CRI; the container would wait for mounts that never appear.
     """
     private = host_mounts.bound("private", shared=False)
     mount = cri.Mount(container_path="/mounted", host_path=str(private), propagation=propagation)

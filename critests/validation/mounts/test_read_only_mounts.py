@@ -1,4 +1,4 @@
-"""MNT: read-only mounts with others below them."""
+"""MNT: read-only mounts that have other mounts below them."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ WRITE_BELOW = "echo written > /mounted/below/new"
 
 
 def mount_of(folder: Path, **settings: object) -> cri.Mount:
-    """Return a read-only mount of a folder of the host with further settings."""
+    """Return a read-only mount of a directory of the host, with further settings."""
     return cri.Mount(
         **{"container_path": "/mounted", "host_path": str(folder), "readonly": True, **settings}  # type: ignore[arg-type]  # settings of a message
     )
@@ -26,8 +26,8 @@ def mount_of(folder: Path, **settings: object) -> cri.Mount:
 def test_a_mount_below_a_read_only_one_stays_writable(
     containers: Containers, host_folder: Path, host_mounts: HostMounts
 ) -> None:
-    """What the host has mounted below a mount with `readonly` MUST stay writable where `recursive_read_only`
-    is not set.
+    """A mount with `readonly` and without `recursive_read_only` MUST leave the host's mounts below it
+    writable.
 
     Source: Mount.recursive_read_only.
     """
@@ -45,7 +45,7 @@ def test_a_mount_below_a_read_only_one_stays_writable(
 def test_a_recursively_read_only_mount_is_so_all_the_way_down(
     containers: Containers, host_folder: Path, host_mounts: HostMounts
 ) -> None:
-    """Of a mount with `recursive_read_only` everything that is mounted below it MUST be read-only too.
+    """A mount with `recursive_read_only` MUST make every mount below it read-only too.
 
     Source: Mount.recursive_read_only.
     """
@@ -67,7 +67,7 @@ def test_a_recursively_read_only_mount_is_so_all_the_way_down(
 def test_recursively_read_only_and_writable_at_once_is_refused(
     containers: Containers, host_folder: Path
 ) -> None:
-    """A mount with `recursive_read_only` and without `readonly` MUST be refused.
+    """A mount with `recursive_read_only` and without `readonly` MUST be rejected.
 
     Source: Mount.recursive_read_only, which needs `readonly`.
     """
@@ -84,7 +84,7 @@ def test_recursively_read_only_and_writable_at_once_is_refused(
 def test_recursively_read_only_mounts_do_not_propagate(
     containers: Containers, host_mounts: HostMounts, propagation: "cri.MountPropagation"
 ) -> None:
-    """A mount with `recursive_read_only` and another propagation than private MUST be refused.
+    """A mount with `recursive_read_only` and another propagation than PROPAGATION_PRIVATE MUST be rejected.
 
     Source: Mount.recursive_read_only, which needs PROPAGATION_PRIVATE.
     """
@@ -99,13 +99,13 @@ def test_recursively_read_only_mounts_do_not_propagate(
 def test_what_cannot_be_read_only_all_the_way_down_is_refused(
     runtime: Runtime, containers: Containers, host_folder: Path
 ) -> None:
-    """A runtime handler that does not offer recursively read-only mounts MUST refuse a container with one,
-    and not make a mount of another kind.
+    """A runtime handler that does not offer recursively read-only mounts MUST reject `recursive_read_only`,
+    not mount in another way.
 
     Source: Mount.recursive_read_only, RuntimeHandlerFeatures.recursive_read_only_mounts.
     """
     if runtime.has(Capability.RECURSIVE_READ_ONLY_MOUNTS):
-        unsupported("the handler offers recursively read-only mounts: there is nothing to refuse")
+        unsupported("the handler offers recursively read-only mounts, so it rejects none")
     mount = mount_of(host_folder, recursive_read_only=True)
 
     containers.refusal(containers.config(mounts=[mount]))
@@ -116,13 +116,13 @@ def test_what_cannot_be_read_only_all_the_way_down_is_refused(
 def test_the_refusal_of_a_recursively_read_only_mount_is_named(
     runtime: Runtime, containers: Containers, host_folder: Path
 ) -> None:
-    """The refusal of a recursively read-only mount that the handler does not offer SHOULD carry the word
-    `RROUnsupported`, by which the kubelet knows it.
+    """The error for `recursive_read_only` that the handler does not offer SHOULD contain `RROUnsupported`, by
+    which the kubelet recognizes it.
 
     Source: Mount.recursive_read_only, and the errors package of the CRI.
     """
     if runtime.has(Capability.RECURSIVE_READ_ONLY_MOUNTS):
-        unsupported("the handler offers recursively read-only mounts: there is nothing to refuse")
+        unsupported("the handler offers recursively read-only mounts, so it rejects none")
     mount = mount_of(host_folder, recursive_read_only=True)
 
     refusal = containers.refusal(containers.config(mounts=[mount]))

@@ -1,4 +1,6 @@
-"""MNT: mounts beside, below and over each other, over what the runtime mounts, and what is left of them."""
+"""MNT: several mounts of one container, mounts over those of the runtime, and leftovers in the mount
+table.
+"""
 
 import os
 from pathlib import Path
@@ -18,11 +20,11 @@ from critests.lifecycle.mount_points import uppermost
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 
-MANY = 200
+MOUNTS = 200
 
 
 def folders(host_folder: Path, *names: str) -> list[Path]:
-    """Make folders on the host, each with a file of its own name."""
+    """Create directories on the host, each with a file of its own name."""
     made = [host_folder / name for name in names]
     for folder in made:
         folder.mkdir()
@@ -36,9 +38,10 @@ def folders(host_folder: Path, *names: str) -> list[Path]:
 def test_a_mount_inside_another_is_found_whatever_their_order(
     containers: Containers, host_folder: Path, order: tuple[str, str]
 ) -> None:
-    """A mount whose path lies inside another one's MUST be found in it, whichever of them is named first.
+    """A mount whose path lies inside that of another mount MUST be visible in it, in whatever order the
+    request lists them.
 
-    Source: Mount.container_path, where each of them is found; volumes of a pod come in any order.
+    Source: Mount.container_path; the kubelet lists the volumes of a pod in any order.
     """
     parent, child = folders(host_folder, "parent", "child")
     (parent / "nested").mkdir()
@@ -58,7 +61,7 @@ def test_a_mount_inside_another_is_found_whatever_their_order(
 @requirement("MNT-19")
 @requires(Capability.SAME_HOST)
 def test_two_mounts_in_one_place(containers: Containers, host_folder: Path, observe: Observe) -> None:
-    """Of two mounts at one path a runtime MAY take either, or refuse them.
+    """A runtime MAY use either of two mounts with the same `container_path`, or reject them.
 
     Source: ContainerConfig.mounts; the CRI does not say.
     """
@@ -79,17 +82,19 @@ def test_two_mounts_in_one_place(containers: Containers, host_folder: Path, obse
 @requirement("MNT-34")
 @requires(Capability.SAME_HOST)
 def test_mounts_in_one_place_come_in_one_order(containers: Containers, host_folder: Path) -> None:
-    """Which of two mounts at one path is seen SHOULD NOT depend on how many others the container has.
+    """The choice between two mounts with the same `container_path` SHOULD NOT depend on the number of other
+    mounts.
 
     Source: ContainerConfig.mounts. Not stated by the CRI; a pod would change with a volume that it does not
     use.
     """
     first, last = folders(host_folder, "first", "last")
     others = folders(host_folder, *(f"number-{number}" for number in range(40)))
-    seen = set()
+    chosen = set()
 
+    # Go's sort.Sort is stable for up to 12 elements (insertion sort), and only for those
     for many in (0, 13, 40):
-        # at different depths, by which a runtime may sort them
+        # at different depths: a runtime may sort mounts by depth
         mounts = [
             cri.Mount(container_path=f"/{folder.name}" + "/below" * (number % 4), host_path=str(folder))
             for number, folder in enumerate(reversed(others[:many]))
@@ -97,9 +102,9 @@ def test_mounts_in_one_place_come_in_one_order(containers: Containers, host_fold
         for place, folder in ((0, first), (len(mounts) + 1, last)):
             mounts.insert(place, cri.Mount(container_path="/mounted", host_path=str(folder)))
         with may_be_refused():
-            seen.add(containers.attempt(containers.config(mounts=mounts)).output("ls", "/mounted"))
+            chosen.add(containers.attempt(containers.config(mounts=mounts)).output("ls", "/mounted"))
 
-    assert len(seen) <= 1
+    assert len(chosen) <= 1
 
 
 @requirement("MNT-20")
@@ -108,9 +113,9 @@ def test_mounts_in_one_place_come_in_one_order(containers: Containers, host_fold
 def test_mounts_of_the_caller_replace_those_of_the_runtime(
     containers: Containers, host_folder: Path, path: str
 ) -> None:
-    """A mount at a path where the runtime mounts something of its own MUST replace that.
+    """A mount of the request MUST replace the runtime's own mount at the same path.
 
-    Source: ContainerConfig.mounts; the kubelet mounts /etc/hosts so, and an emptyDir at /dev/shm.
+    Source: ContainerConfig.mounts; the kubelet mounts /etc/hosts in this way, and an emptyDir at /dev/shm.
     """
     (folder,) = folders(host_folder, "mine")
     is_file = path.startswith("/etc")
@@ -126,11 +131,11 @@ def test_mounts_of_the_caller_replace_those_of_the_runtime(
 @requirement("MNT-22")
 @requires(Capability.SAME_HOST)
 def test_a_container_has_hundreds_of_mounts(containers: Containers, host_folder: Path) -> None:
-    """Hundreds of mounts of one container SHOULD all be there.
+    """A container SHOULD find hundreds of mounts of its request.
 
-    Source: ContainerConfig.mounts; pods with that many files of secrets and settings are met in practice.
+    Source: ContainerConfig.mounts; some pods have that many files of secrets and config maps.
     """
-    made = folders(host_folder, *(f"number-{number}" for number in range(MANY)))
+    made = folders(host_folder, *(f"number-{number}" for number in range(MOUNTS)))
 
     container = containers.exited(
         mounts=[
@@ -140,14 +145,14 @@ def test_a_container_has_hundreds_of_mounts(containers: Containers, host_folder:
         script=lingering("cat /mounted/*/* | sort | uniq | wc -l"),
     )
 
-    assert container.log_lines("stdout") == [str(MANY)]
+    assert container.log_lines("stdout") == [str(MOUNTS)]
 
 
 @requirement("MNT-30")
 def test_an_agent_of_the_node_sees_the_whole_host(
     containers: Containers, host_folder: Path, host_mounts: HostMounts
 ) -> None:
-    """A container SHOULD be able to mount the host's /, /proc and /sys, as agents of a node do.
+    """A container SHOULD be able to mount the host's /, /proc and /sys, as node agents do.
 
     Source: Mount.host_path.
     """
@@ -160,7 +165,7 @@ def test_an_agent_of_the_node_sees_the_whole_host(
         refused_with(error)
         if uppermost(host_mounts.seen())["/"].propagation:
             raise
-        blocked(f"the root of this machine is a private mount, which a runtime may refuse: {error.details()}")
+        blocked(f"the root of this machine is a private mount, which a runtime may reject: {error.details()}")
 
     ours = container.exec("cat", f"/host-proc/{os.getpid()}/cmdline").stdout
 
@@ -173,14 +178,14 @@ def test_an_agent_of_the_node_sees_the_whole_host(
 def test_what_the_host_has_in_memory_keeps_its_options(
     containers: Containers, host_folder: Path, host_mounts: HostMounts
 ) -> None:
-    """A file system in memory that the host mounted SHOULD keep its size and that it is never swapped.
+    """A mount of a tmpfs of the host SHOULD retain the tmpfs options `size` and `noswap`.
 
-    Source: Mount.host_path; the kubelet mounts volumes with the medium Memory so.
+    Source: Mount.host_path; the kubelet mounts emptyDir volumes with the medium Memory in this way.
     """
     try:
         place = host_mounts.tmpfs(host_folder / "memory", "size=2m,noswap")
     except OSError as error:
-        blocked(f"the kernel has no file system in memory that is never swapped (Linux 6.4): {error}")
+        blocked(f"the kernel has no tmpfs option noswap (Linux 6.4): {error}")
     container = containers.running(mounts=[cri.Mount(container_path="/mounted", host_path=str(place))])
 
     found = container.mounts()
@@ -190,8 +195,8 @@ def test_what_the_host_has_in_memory_keeps_its_options(
     assert found["/mounted"].super_options >= {"size=2048k", "noswap"}
 
 
-def traces_on_host(host_mounts: HostMounts, container: Container, layers: set[str]) -> list[str]:
-    """Return the mounts of the host that belong to a container: by its ids, or by its writable layer."""
+def mounts_on_host(host_mounts: HostMounts, container: Container, layers: set[str]) -> list[str]:
+    """Return the mounts of the host that belong to a container, by its ids or its writable layer."""
     ids = (container.id, container.sandbox.id)
     return [
         mount.place
@@ -208,21 +213,21 @@ def test_nothing_stays_mounted_of_what_was_removed(
     host_folder: Path,
     host_mounts: HostMounts,
 ) -> None:
-    """Once a container and its sandbox are removed, nothing of them MUST be left in the host's mount table.
+    """A removed container and its removed sandbox MUST NOT leave anything in the host's mount table.
 
-    Source: RemoveContainer and RemovePodSandbox. Not stated by the CRI; what stays keeps files from being
-    removed, and adds up.
+    Source: RemoveContainer and RemovePodSandbox. Not stated by the CRI; leftover mounts prevent the removal
+    of files, and accumulate.
     """
     sandbox = sandboxes.ready()
     container = containers.running(
         in_sandbox=sandbox, mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder))]
     )
     layers = {option for option in container.mount_at("/").super_options if option.startswith("upperdir=")}
-    assert traces_on_host(host_mounts, container, layers), "nothing of the container is mounted on the host"
+    assert mounts_on_host(host_mounts, container, layers), "nothing of the container is mounted on the host"
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id))
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=sandbox.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox.id))
 
-    assert traces_on_host(host_mounts, container, layers) == []
+    assert mounts_on_host(host_mounts, container, layers) == []

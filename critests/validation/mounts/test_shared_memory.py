@@ -18,25 +18,25 @@ SHARED_MEMORY = "/dev/shm"  # noqa: S108 - of the container, and of the host
 
 @requirement("MNT-28/shared")
 def test_containers_of_a_pod_share_their_memory(containers: Containers, sandboxes: Sandboxes) -> None:
-    """What one container writes to /dev/shm, another one of the same pod MUST find there, and one of another
-    pod MUST NOT.
+    """The memory at /dev/shm MUST be shared by the containers of a pod, and MUST NOT be shared with other
+    pods.
 
     Source: NamespaceOption.ipc, with POD.
     """
     name = f"{SHARED_MEMORY}/{secrets.token_hex(8)}"
     containers.running(first=f"echo shared > {name}; echo written", wait_for_log="written")
-    beside = containers.exited(script=lingering(f"cat {name}"))
-    elsewhere = containers.exited(
+    in_same_pod = containers.exited(script=lingering(f"cat {name}"))
+    in_other_pod = containers.exited(
         in_sandbox=sandboxes.ready(), script=lingering(f"cat {name} || echo nothing")
     )
 
-    assert beside.log_lines("stdout") == ["shared"]
-    assert elsewhere.log_lines("stdout") == ["nothing"]
+    assert in_same_pod.log_lines("stdout") == ["shared"]
+    assert in_other_pod.log_lines("stdout") == ["nothing"]
 
 
 @requirement("MNT-28/size")
 def test_size_of_a_pods_memory(runtime: Runtime, running_container: Container, observe: Observe) -> None:
-    """The memory that a pod shares MAY have any size; both big runtimes give it 64 MiB.
+    """The shared memory of a pod MAY have any size; containerd and CRI-O give it 64 MiB.
 
     Source: not stated by the CRI.
     """

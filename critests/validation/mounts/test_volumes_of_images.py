@@ -1,4 +1,4 @@
-"""VOL: the paths that an image itself declares to be volumes."""
+"""VOL: the paths that an image declares as volumes."""
 
 from pathlib import Path
 
@@ -14,13 +14,13 @@ from critests.images.catalogue import Changes, FileChange
 from critests.run.marks import requirement, requires
 
 DATA, EMPTY = "/data", "/empty-volume"
-"""The volumes of the image `process`; in the first it has a file."""
+"""The volumes of the image `process`; the image has a file in the first."""
 
 
 @requirement("VOL-17/copied")
 def test_a_volume_of_the_image_holds_what_the_image_has_there(containers: Containers, images: Images) -> None:
-    """A path that the image declares to be a volume SHOULD hold what the image has there, with its owner and
-    mode, and be writable.
+    """A volume declared by the image SHOULD contain the image's files at that path, with owner and mode, and
+    be writable.
 
     Source: `Volumes` in the configuration of an OCI image; not stated by the CRI.
     """
@@ -39,8 +39,8 @@ def test_a_volume_of_the_image_holds_what_the_image_has_there(containers: Contai
 def test_what_becomes_of_a_volume_of_the_image(
     containers: Containers, images: Images, observe: Observe
 ) -> None:
-    """A path that the image declares to be a volume MAY be a mount of its own, a file system in memory, or
-    nothing but a directory.
+    """A volume declared by the image MAY be a bind mount, a tmpfs, or a plain directory of the root file
+    system.
 
     Source: `Volumes` in the configuration of an OCI image; the configuration of the runtime decides.
     """
@@ -55,10 +55,9 @@ def test_what_becomes_of_a_volume_of_the_image(
 
 @requirement("VOL-17/relative")
 def test_a_volume_of_the_image_without_a_leading_slash(containers: Containers, registry: Registry) -> None:
-    """A path that the image declares to be a volume and that does not begin at the root SHOULD NOT keep a
-    container from running.
+    """A container SHOULD run if its image declares a relative path as a volume.
 
-    Source: `Volumes` in the configuration of an OCI image; not stated by the CRI, such images are about.
+    Source: `Volumes` in the configuration of an OCI image; not stated by the CRI, such images exist.
     """
     image = registry.pull(registry.mint(changes=Changes(volumes=["relative/volume"])))
 
@@ -73,10 +72,11 @@ def test_a_volume_of_the_image_without_a_leading_slash(containers: Containers, r
 def test_no_volume_of_an_image_shows_what_the_host_has(
     containers: Containers, registry: Registry, host_folder: Path, way: str
 ) -> None:
-    """A path that the image declares to be a volume MUST NOT show anything of the host, whether it climbs out
-    of the image or is a link there.
+    """A volume declared by the image MUST NOT show anything of the host, neither through `..` nor through a
+    symbolic link.
 
-    Source: `Volumes` in the configuration of an OCI image; who makes an image would read the node's secrets.
+    Source: `Volumes` in the configuration of an OCI image; the author of an image could read the node's
+    secrets.
     """
     (host_folder / "secret").write_text("of the host\n")
     ways = {
