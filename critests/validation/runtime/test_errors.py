@@ -1,4 +1,4 @@
-"""ERR: what calls answer that cannot succeed, and that what may be repeated can be."""
+"""ERR: errors of calls that cannot succeed, and repetition of idempotent calls."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,44 +20,44 @@ from critests.lifecycle.requests import ImageName
 from critests.run.marks import disruptive, requirement, requires
 
 Call = Any  # a call of a stub: grpcio has no common public type
-Asked = tuple[Call, Any]
+CallAndRequest = tuple[Call, Any]
 
-NOBODYS_ID = "0f" * 32
-"""Looks like an id, and nothing has it."""
-OF_NOTHING: dict[str, Message] = {
-    "PodSandboxStatus": cri.PodSandboxStatusRequest(pod_sandbox_id=NOBODYS_ID),
-    "ContainerStatus": cri.ContainerStatusRequest(container_id=NOBODYS_ID),
-    "StartContainer": cri.StartContainerRequest(container_id=NOBODYS_ID),
-    "ExecSync": cri.ExecSyncRequest(container_id=NOBODYS_ID, cmd=["true"], timeout=10),
-    "Exec": cri.ExecRequest(container_id=NOBODYS_ID, cmd=["true"], stdout=True),
-    "Attach": cri.AttachRequest(container_id=NOBODYS_ID, stdout=True),
-    "ContainerStats": cri.ContainerStatsRequest(container_id=NOBODYS_ID),
-    "PodSandboxStats": cri.PodSandboxStatsRequest(pod_sandbox_id=NOBODYS_ID),
-    "ReopenContainerLog": cri.ReopenContainerLogRequest(container_id=NOBODYS_ID),
+UNKNOWN_ID = "0f" * 32
+"""Looks like an id, but no object has it."""
+ABOUT_UNKNOWN_OBJECTS: dict[str, Message] = {
+    "PodSandboxStatus": cri.PodSandboxStatusRequest(pod_sandbox_id=UNKNOWN_ID),
+    "ContainerStatus": cri.ContainerStatusRequest(container_id=UNKNOWN_ID),
+    "StartContainer": cri.StartContainerRequest(container_id=UNKNOWN_ID),
+    "ExecSync": cri.ExecSyncRequest(container_id=UNKNOWN_ID, cmd=["true"], timeout=10),
+    "Exec": cri.ExecRequest(container_id=UNKNOWN_ID, cmd=["true"], stdout=True),
+    "Attach": cri.AttachRequest(container_id=UNKNOWN_ID, stdout=True),
+    "ContainerStats": cri.ContainerStatsRequest(container_id=UNKNOWN_ID),
+    "PodSandboxStats": cri.PodSandboxStatsRequest(pod_sandbox_id=UNKNOWN_ID),
+    "ReopenContainerLog": cri.ReopenContainerLogRequest(container_id=UNKNOWN_ID),
     "UpdateContainerResources": cri.UpdateContainerResourcesRequest(
-        container_id=NOBODYS_ID, linux=cri.LinuxContainerResources(cpu_shares=100)
+        container_id=UNKNOWN_ID, linux=cri.LinuxContainerResources(cpu_shares=100)
     ),
-    "UpdatePodSandboxResources": cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=NOBODYS_ID),
+    "UpdatePodSandboxResources": cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=UNKNOWN_ID),
     "CheckpointContainer": cri.CheckpointContainerRequest(
-        container_id=NOBODYS_ID, location="/nowhere.tar", timeout=5
+        container_id=UNKNOWN_ID, location="/nowhere.tar", timeout=5
     ),
 }
-"""Calls about an object that there is not."""
-REPEATED: dict[str, Message] = {
-    "StopPodSandbox": cri.StopPodSandboxRequest(pod_sandbox_id=NOBODYS_ID),
-    "StopContainer": cri.StopContainerRequest(container_id=NOBODYS_ID, timeout=1),
-    "RemovePodSandbox": cri.RemovePodSandboxRequest(pod_sandbox_id=NOBODYS_ID),
-    "RemoveContainer": cri.RemoveContainerRequest(container_id=NOBODYS_ID),
+"""Calls about an object that does not exist."""
+IDEMPOTENT: dict[str, Message] = {
+    "StopPodSandbox": cri.StopPodSandboxRequest(pod_sandbox_id=UNKNOWN_ID),
+    "StopContainer": cri.StopContainerRequest(container_id=UNKNOWN_ID, timeout=1),
+    "RemovePodSandbox": cri.RemovePodSandboxRequest(pod_sandbox_id=UNKNOWN_ID),
+    "RemoveContainer": cri.RemoveContainerRequest(container_id=UNKNOWN_ID),
     "RemoveImage": cri.RemoveImageRequest(
-        image=cri.ImageSpec(image=f"localhost/critests/nobody:{NOBODYS_ID[:12]}")
+        image=cri.ImageSpec(image=f"localhost/critests/nobody:{UNKNOWN_ID[:12]}")
     ),
 }
-"""Calls that bring about what is so already, as there is no such object."""
+"""Calls that have nothing left to do, as the object does not exist."""
 
 
-def of_nothing(runtime: Runtime, rpc: str) -> Asked:
-    """Return a call about an object that there is not, with its request."""
-    return getattr(runtime.stub, rpc), OF_NOTHING[rpc]
+def about_unknown_object(runtime: Runtime, rpc: str) -> CallAndRequest:
+    """Return a call about an object that does not exist, with its request."""
+    return getattr(runtime.stub, rpc), ABOUT_UNKNOWN_OBJECTS[rpc]
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def of_nothing(runtime: Runtime, rpc: str) -> Asked:
     ],
 )
 def test_calls_about_what_is_not_there_fail(runtime: Runtime, rpc: str) -> None:
-    """A call about a sandbox or a container that there is not MUST fail.
+    """A call about a sandbox or container that does not exist MUST fail.
 
-    Source: what the API says of each of these calls.
+    Source: the API's description of each of these calls.
     """
-    runtime.refusal(*of_nothing(runtime, rpc))
+    runtime.refusal(*about_unknown_object(runtime, rpc))
 
 
 @pytest.mark.parametrize(
@@ -103,44 +103,44 @@ def test_calls_about_what_is_not_there_fail(runtime: Runtime, rpc: str) -> None:
     ],
 )
 def test_what_is_not_there_is_not_found(runtime: Runtime, rpc: str) -> None:
-    """A call about a sandbox or a container that there is not SHOULD fail with NotFound.
+    """A call about a sandbox or container that does not exist SHOULD fail with NotFound.
 
-    Source: the gRPC status codes. ContainerStatus names this code; for the others it is not stated by the
-    CRI, and the kubelet takes NotFound for an object that is gone, and any other code for trouble.
+    Source: the gRPC status codes. For ContainerStatus the CRI names this code; for the others it is not
+    stated. The kubelet takes NotFound for an object that is gone, and any other code for an error.
     """
-    assert runtime.refusal(*of_nothing(runtime, rpc)) is grpc.StatusCode.NOT_FOUND
+    assert runtime.refusal(*about_unknown_object(runtime, rpc)) is grpc.StatusCode.NOT_FOUND
 
 
 @requirement("ERR-01/other-codes")
-@pytest.mark.parametrize("rpc", [rpc for rpc in OF_NOTHING if not rpc.endswith("Status")])
+@pytest.mark.parametrize("rpc", [rpc for rpc in ABOUT_UNKNOWN_OBJECTS if not rpc.endswith("Status")])
 def test_codes_of_calls_about_what_is_not_there(runtime: Runtime, observe: Observe, rpc: str) -> None:
-    """A call about what is not there MAY be refused with any code.
+    """A call about an object that does not exist MAY fail with any code.
 
     Source: the gRPC status codes; the CRI names none.
     """
-    observe(runtime.refusal(*of_nothing(runtime, rpc)).name)
+    observe(runtime.refusal(*about_unknown_object(runtime, rpc)).name)
 
 
 @requirement("ERR-02/remove")
-@pytest.mark.parametrize("rpc", [rpc for rpc in REPEATED if rpc.startswith("Remove")])
+@pytest.mark.parametrize("rpc", [rpc for rpc in IDEMPOTENT if rpc.startswith("Remove")])
 def test_removal_of_what_is_not_there_succeeds(runtime: Runtime, rpc: str) -> None:
-    """The removal of what is not there MUST succeed.
+    """RemovePodSandbox, RemoveContainer and RemoveImage of an object that does not exist MUST succeed.
 
-    Source: RemovePodSandbox, RemoveContainer and RemoveImage, which the API calls idempotent.
+    Source: RemovePodSandbox, RemoveContainer and RemoveImage, which are idempotent by the API.
     """
     service = runtime.images if rpc == "RemoveImage" else runtime.stub
 
-    assert getattr(service, rpc)(REPEATED[rpc]) is not None
+    assert getattr(service, rpc)(IDEMPOTENT[rpc]) is not None
 
 
 @requirement("ERR-02/stop")
-@pytest.mark.parametrize("rpc", [rpc for rpc in REPEATED if rpc.startswith("Stop")])
+@pytest.mark.parametrize("rpc", [rpc for rpc in IDEMPOTENT if rpc.startswith("Stop")])
 def test_stop_of_what_is_not_there_succeeds(runtime: Runtime, rpc: str) -> None:
-    """The stop of what is not there SHOULD succeed.
+    """StopPodSandbox and StopContainer of an object that does not exist SHOULD succeed.
 
-    Source: StopPodSandbox and StopContainer, which the API calls idempotent.
+    Source: StopPodSandbox and StopContainer, which are idempotent by the API.
     """
-    assert getattr(runtime.stub, rpc)(REPEATED[rpc]) is not None
+    assert getattr(runtime.stub, rpc)(IDEMPOTENT[rpc]) is not None
 
 
 @requirement("ERR-03")
@@ -148,14 +148,14 @@ def test_stop_of_what_is_not_there_succeeds(runtime: Runtime, rpc: str) -> None:
 def test_codes_of_requests_that_are_wrong(
     runtime: Runtime, running_container: Container, containers: Containers, observe: Observe, mistake: str
 ) -> None:
-    """A request that is wrong in itself MAY be refused with any code.
+    """An invalid request MAY be rejected with any code.
 
     Source: the gRPC status codes; the CRI names none.
     """
     container_id = running_container.id
     mount = cri.Mount(host_path="/etc")
     creation = containers.creation(containers.config(mounts=[mount]), running_container.sandbox)
-    wrong: dict[str, Asked] = {
+    wrong: dict[str, CallAndRequest] = {
         "no stream": (runtime.stub.Exec, cri.ExecRequest(container_id=container_id, cmd=["true"])),
         "no command": (runtime.stub.ExecSync, cri.ExecSyncRequest(container_id=container_id, timeout=10)),
         "no reference": (
@@ -178,8 +178,8 @@ def test_codes_of_requests_that_are_wrong(
 
 @requirement("ERR-04")
 def test_second_sandbox_of_a_name(runtime: Runtime, sandboxes: Sandboxes, observe: Observe) -> None:
-    """A second RunPodSandbox with the same metadata MAY fail or return the sandbox that there is; there MUST
-    be one.
+    """RunPodSandbox with the metadata of an existing sandbox MAY fail or return that sandbox; only one
+    sandbox MUST exist afterwards.
 
     Source: PodSandboxMetadata, which makes a sandbox unique.
     """
@@ -197,7 +197,7 @@ def test_second_sandbox_of_a_name(runtime: Runtime, sandboxes: Sandboxes, observ
 
 @requirement("ERR-05/not-success")
 def test_an_exec_that_took_too_long_is_no_success(runtime: Runtime, running_container: Container) -> None:
-    """ExecSync MUST NOT answer as if the command had succeeded when its time-out has ended it.
+    """ExecSync MUST NOT report success when the command is ended by its timeout.
 
     Source: ExecSyncRequest.timeout, ExecSyncResponse.exit_code.
     """
@@ -211,53 +211,53 @@ def test_an_exec_that_took_too_long_is_no_success(runtime: Runtime, running_cont
 def test_form_of_an_exec_that_took_too_long(
     runtime: Runtime, running_container: Container, observe: Observe
 ) -> None:
-    """ExecSync MAY tell that its time-out has ended the command by a code of gRPC or by the exit code.
+    """ExecSync MAY report a timeout of the command by a gRPC code or by the exit code.
 
     Source: ExecSyncRequest.timeout; the CRI does not say how.
     """
     request = running_container.exec_request("sleep", "30", timeout=1)
 
-    call = runtime.timed(_forgiving(runtime.stub.ExecSync), request)
+    call = runtime.timed(_outcome_in_words(runtime.stub.ExecSync), request)
 
     observe(call.response)
     assert call.seconds < 15 * runtime.scale
 
 
-def _forgiving(call: Call) -> Callable[..., str]:
-    """Return a call whose answer is its form, in words."""
+def _outcome_in_words(call: Call) -> Callable[..., str]:
+    """Return a call that returns in words how ExecSync ended."""
 
-    def form(request: object, timeout: float | None = None) -> str:
+    def outcome(request: object, timeout: float | None = None) -> str:
         try:
             return f"exit code {call(request, timeout=timeout).exit_code}"
         except grpc.RpcError as error:
             return refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED).name
 
-    return form
+    return outcome
 
 
 @requirement("ERR-06")
 @pytest.mark.parametrize("rpc", ["PodSandboxStatus", "ContainerStatus", "ExecSync", "StartContainer"])
 def test_a_refusal_says_what_it_is_about(runtime: Runtime, rpc: str) -> None:
-    """The words of a refusal SHOULD name the object, in one line.
+    """The error message of a rejected call SHOULD name the object, in one line.
 
-    Source: the gRPC status message. Not stated by the CRI; the kubelet shows them to people as an event.
+    Source: the gRPC status message. Not stated by the CRI; the kubelet shows it to users as an event.
     """
-    call, request = of_nothing(runtime, rpc)
+    call, request = about_unknown_object(runtime, rpc)
 
     with must_be_refused() as refusal:
         call(request)
 
-    assert NOBODYS_ID[:12] in refusal.words
+    assert UNKNOWN_ID[:12] in refusal.words
     assert "\n" not in refusal.words.strip()
 
 
 @requirement("ERR-07")
 @disruptive
 def test_what_may_be_repeated_can_be_after_a_restart(own_runtime: OwnRuntime) -> None:
-    """Stop and removal MUST succeed again after a restart of the daemon, when they have succeeded before.
+    """Stop and Remove calls that succeeded before a restart of the daemon MUST succeed again after it.
 
-    Source: StopContainer, StopPodSandbox, RemoveContainer and RemovePodSandbox, which the API calls
-    idempotent.
+    Source: StopContainer, StopPodSandbox, RemoveContainer and RemovePodSandbox, which are idempotent by the
+    API.
     """
     assert own_runtime.daemon  # blocks the test where the suite may not restart the daemon
     container = own_runtime.container()
@@ -285,13 +285,13 @@ def test_a_request_that_failed_fails_in_the_same_way_again(
     ended_container: Container,
     mistake: str,
 ) -> None:
-    """A request that failed MUST fail with the same code when it is made again.
+    """A request that failed MUST fail with the same code when it is repeated.
 
-    Source: RunPodSandbox, CreateContainer, ExecSync. Not stated by the CRI; another code the second time
-    means that the first has left something.
+    Source: RunPodSandbox, CreateContainer, ExecSync. Not stated by the CRI; a different code the second time
+    means that the first call has left something behind.
     """
     absent = ImageName("localhost/critests/nobody:1", "localhost/critests/nobody:1")
-    wrong: dict[str, Asked] = {
+    wrong: dict[str, CallAndRequest] = {
         "unknown handler": (
             runtime.stub.RunPodSandbox,
             sandboxes.creation(sandboxes.config(), "critests-nobody"),
@@ -310,9 +310,9 @@ def test_a_request_that_failed_fails_in_the_same_way_again(
 def test_an_image_that_is_missing_is_not_found(
     runtime: Runtime, registry: Registry, containers: Containers
 ) -> None:
-    """CreateContainer SHOULD refuse an image that the node does not have with NotFound.
+    """CreateContainer SHOULD fail with NotFound when the image is not on the node.
 
-    Source: the gRPC status codes. Not stated by the CRI; the kubelet shows the code with the words.
+    Source: the gRPC status codes. Not stated by the CRI; the kubelet shows the code with the message.
     """
     absent = registry.mint()
     config = containers.config(image=ImageName(absent.reference, absent.reference))

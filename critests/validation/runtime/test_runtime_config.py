@@ -1,4 +1,4 @@
-"""RT: the configuration that a runtime reports, and the one that the kubelet gives it."""
+"""RT: the configuration that a runtime reports, and the one that the kubelet passes to it."""
 
 import contextlib
 import secrets
@@ -24,7 +24,7 @@ from critests.validation.runtime.ordinary_calls import without_a_pod_cidr
 @requirement("RT-22")
 @requires(Capability.RUNTIME_CONFIG)
 def test_runtime_config_names_the_cgroup_driver(runtime: Runtime) -> None:
-    """RuntimeConfig MUST name one of the cgroup drivers that there are.
+    """RuntimeConfig MUST report one of the defined cgroup drivers.
 
     Source: LinuxRuntimeConfiguration.cgroup_driver.
     """
@@ -37,27 +37,28 @@ def test_runtime_config_names_the_cgroup_driver(runtime: Runtime) -> None:
 @requirement("RT-22")
 @requires(Capability.RUNTIME_CONFIG, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_pod_lands_in_its_cgroup(runtime: Runtime, sandboxes: Sandboxes, containers: Containers) -> None:
-    """A pod whose cgroup is written as the named driver wants it MUST have its processes there.
+    """A pod whose cgroup_parent is written for the reported cgroup driver MUST have its processes in that
+    cgroup.
 
     Source: LinuxRuntimeConfiguration.cgroup_driver, LinuxPodSandboxConfig.cgroup_parent.
     """
     config = sandboxes.config()
     driver = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()).linux.cgroup_driver
     config.linux.cgroup_parent = cgroup_parent(runtime, driver, config)
-    # `:` does nothing with its arguments; they are there to be seen in the process table
+    # `:` ignores its arguments; the token is for the process table
     token = f"critests-{secrets.token_hex(8)}"
 
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    home = sandboxes.adopt(answer.pod_sandbox_id, config)
-    containers.running(first=f": {token}; echo ready", wait_for_log="ready", in_sandbox=home)
+    pod = sandboxes.adopt(answer.pod_sandbox_id, config)
+    containers.running(first=f": {token}; echo ready", wait_for_log="ready", in_sandbox=pod)
     assert f"/{Path(config.linux.cgroup_parent).name}/" in cgroups_of(token)
 
 
 @requirement("RT-23")
 @requires(Capability.RUNTIME_CONFIG)
 def test_runtime_config_is_constant(runtime: Runtime) -> None:
-    """RuntimeConfig MUST give the same answer as long as the daemon lives.
+    """RuntimeConfig MUST return the same response as long as the daemon runs.
 
     Source: RuntimeConfig.
     """
@@ -69,7 +70,7 @@ def test_runtime_config_is_constant(runtime: Runtime) -> None:
 @requirement("RT-24")
 @requires(Capability.RUNTIME_CONFIG)
 def test_runtime_config_does_not_depend_on_its_update(runtime: Runtime) -> None:
-    """RuntimeConfig SHOULD answer the same before and after UpdateRuntimeConfig.
+    """RuntimeConfig SHOULD return the same response before and after UpdateRuntimeConfig.
 
     Source: RuntimeConfig.
     """
@@ -89,8 +90,8 @@ def test_runtime_config_does_not_depend_on_its_update(runtime: Runtime) -> None:
     ],
 )
 def test_runtime_takes_a_pod_cidr(runtime: Runtime, pod_cidr: str) -> None:
-    """UpdateRuntimeConfig with a range of pod addresses, and with an empty one, MUST succeed and leave a node
-    ready that was.
+    """UpdateRuntimeConfig with a pod CIDR, or with an empty one, MUST succeed, and the runtime MUST stay
+    ready.
 
     Source: NetworkConfig.pod_cidr.
     """
@@ -106,7 +107,7 @@ def test_runtime_takes_a_pod_cidr(runtime: Runtime, pod_cidr: str) -> None:
 
 @requirement("RT-28")
 def test_invalid_pod_cidr_does_no_harm(runtime: Runtime, own_sandbox: Sandbox, observe: Observe) -> None:
-    """UpdateRuntimeConfig with a range that is none MAY be refused or ignored; existing pods are not touched.
+    """UpdateRuntimeConfig with an invalid CIDR MAY be rejected or ignored; existing pods are not affected.
 
     Source: NetworkConfig.pod_cidr; runtimes differ.
     """
@@ -124,14 +125,14 @@ def test_invalid_pod_cidr_does_no_harm(runtime: Runtime, own_sandbox: Sandbox, o
 
 
 def cgroup_parent(runtime: Runtime, driver: "cri.CgroupDriver", config: cri.PodSandboxConfig) -> str:
-    """Return how the cgroup of a pod is written for a driver."""
-    written = CgroupDriver.SYSTEMD if driver == cri.SYSTEMD else CgroupDriver.CGROUPFS
-    return CgroupParents(runtime.requests.run, written).of_pod(config.metadata.uid)
+    """Return a pod's cgroup_parent as a cgroup driver writes it."""
+    chosen = CgroupDriver.SYSTEMD if driver == cri.SYSTEMD else CgroupDriver.CGROUPFS
+    return CgroupParents(runtime.requests.run, chosen).of_pod(config.metadata.uid)
 
 
 def cgroups_of(token: str) -> str:
-    """Return what the kernel says of the cgroups of all processes of this machine whose command line holds a
-    token, as one text; ends the test as blocked where there are none.
+    """Return the contents of /proc/PID/cgroup of all processes of this machine whose command line contains a
+    token, as one text; ends the test as blocked if there are none.
     """
     texts = []
     for pid in host_processes(token):

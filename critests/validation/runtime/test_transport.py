@@ -1,4 +1,4 @@
-"""GEN: how calls travel, whatever they are about."""
+"""GEN: transport of calls, independent of their subject."""
 
 import contextlib
 import json
@@ -23,9 +23,9 @@ from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import unsupported
 
-FIELD_OF_THE_FUTURE = b"\xfa\xff\x7f\x08critests"
-"""Field 262143 of whatever message, with a text of eight bytes: on the wire, the tag and the length before
-it.
+UNKNOWN_FIELD = b"\xfa\xff\x7f\x08critests"
+"""Field 262143, which no message has, with a string of eight bytes; on the wire the tag and the length come
+first.
 """
 
 
@@ -42,7 +42,7 @@ def test_runtime_service_answers(runtime: Runtime) -> None:
 
 @requirement("GEN-01")
 def test_image_service_answers(runtime: Runtime, image: object) -> None:
-    """The runtime MUST serve the ImageService of CRI v1, at the same endpoint or at one of its own.
+    """The runtime MUST serve the ImageService of CRI v1, at the same endpoint or at a separate one.
 
     Source: ImageService.
     """
@@ -56,7 +56,7 @@ def test_image_service_answers(runtime: Runtime, image: object) -> None:
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("service", ["RuntimeService", "ImageService"])
 def test_sockets_are_not_open_to_everybody(runtime: Runtime, service: str) -> None:
-    """The socket of a service SHOULD NOT be writable for everybody: who can connect to it is root on the
+    """The socket of a service SHOULD NOT be writable for all users: a client that can connect is root on the
     node.
 
     Source: not stated by the CRI, which knows no users.
@@ -74,10 +74,10 @@ def test_sockets_are_not_open_to_everybody(runtime: Runtime, service: str) -> No
 
 @requirement("GEN-17")
 def test_daemon_outlives_a_pod(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """The daemon MUST live on after the requests that make a pod and remove it.
+    """The daemon MUST keep running after the requests that create and remove a pod.
 
-    Source: a call of gRPC ends with an answer or a status of the server, which one that ends gives to nobody.
-    After every other test the suite looks too, and holds an end against this requirement.
+    Source: gRPC, where every call ends with a response or a status of the server; a server that exits returns
+    neither. The suite checks this after every other test too, and reports an exit against this requirement.
     """
     pod = sandboxes.ready()
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
@@ -91,31 +91,32 @@ def test_daemon_outlives_a_pod(runtime: Runtime, sandboxes: Sandboxes) -> None:
 @requirement("GEN-02/unknown")
 @pytest.mark.parametrize("service", ["RuntimeService", "ImageService"])
 def test_unknown_method_is_unimplemented(runtime: Runtime, service: str) -> None:
-    """A method that a runtime does not know MUST be answered at once with Unimplemented.
+    """A call of a method that a runtime does not know MUST fail at once with Unimplemented.
 
-    Source: gRPC status codes. Kubelets find out by this code what a runtime can do.
+    Source: gRPC status codes. Kubelets detect by this code what a runtime supports.
     """
     channel = runtime.connection.image_channel if service == "ImageService" else runtime.channel
-    unheard_of: grpc.UnaryUnaryMultiCallable[cri.VersionRequest, cri.VersionResponse] = channel.unary_unary(
+    method: grpc.UnaryUnaryMultiCallable[cri.VersionRequest, cri.VersionResponse] = channel.unary_unary(
         f"/runtime.v1.{service}/CritestsNoSuchMethod",
         cri.VersionRequest.SerializeToString,
         cri.VersionResponse.FromString,
     )
 
     with must_be_refused(grpc.StatusCode.UNIMPLEMENTED) as refusal:
-        unheard_of(cri.VersionRequest(), timeout=5 * runtime.scale)
+        method(cri.VersionRequest(), timeout=5 * runtime.scale)
 
     assert refusal.code is grpc.StatusCode.UNIMPLEMENTED
 
 
 @requirement("GEN-03")
 def test_unknown_field_of_a_request_is_ignored(runtime: Runtime, sandbox: Sandbox) -> None:
-    """A field that the runtime does not know MUST be ignored: the call does what it does without it.
+    """A request field that the runtime does not know MUST be ignored: the call has the same effect as without
+    it.
 
     Source: Protocol Buffers, unknown fields. A newer kubelet talks to an older runtime.
     """
     plain = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=sandbox.id))
-    newer = cri.ListPodSandboxRequest.FromString(plain.SerializeToString() + FIELD_OF_THE_FUTURE)
+    newer = cri.ListPodSandboxRequest.FromString(plain.SerializeToString() + UNKNOWN_FIELD)
     assert newer.ByteSize() > plain.ByteSize()
 
     answer = runtime.stub.ListPodSandbox(newer)
@@ -125,12 +126,12 @@ def test_unknown_field_of_a_request_is_ignored(runtime: Runtime, sandbox: Sandbo
 
 @requirement("GEN-03")
 def test_unknown_field_of_a_configuration_is_ignored(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """A field of a pod's configuration that the runtime does not know MUST be ignored: the pod comes up.
+    """A field of PodSandboxConfig that the runtime does not know MUST be ignored: the pod becomes READY.
 
     Source: Protocol Buffers, unknown fields. A newer kubelet talks to an older runtime.
     """
     config = sandboxes.config()
-    newer = cri.PodSandboxConfig.FromString(config.SerializeToString() + FIELD_OF_THE_FUTURE)
+    newer = cri.PodSandboxConfig.FromString(config.SerializeToString() + UNKNOWN_FIELD)
 
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(newer))
 
@@ -139,13 +140,13 @@ def test_unknown_field_of_a_configuration_is_ignored(runtime: Runtime, sandboxes
 
 @requirement("GEN-04")
 def test_answer_of_more_than_four_mebibytes_arrives(runtime: Runtime, running_container: Container) -> None:
-    """An answer above gRPC's own limit of 4 MiB MUST arrive whole at a client that accepts 16 MiB, as
+    """A response above gRPC's default limit of 4 MiB MUST arrive whole at a client that accepts 16 MiB, as
     kubelets do.
 
     Source: ExecSyncResponse.stdout, which is cut at 16 MiB and not before; node-wide lists and the output of
     probes grow beyond 4 MiB.
     """
-    # zeros made printable
+    # 6 MiB of `x`: zeros, made printable
     script = f"head -c {6 << 20} /dev/zero | tr '\\000' x"
 
     answer = runtime.stub.ExecSync(running_container.script_request(script, timeout=30))
@@ -157,8 +158,7 @@ def test_answer_of_more_than_four_mebibytes_arrives(runtime: Runtime, running_co
 @requirement("GEN-08")
 @pytest.mark.usefixtures("sandbox")
 def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """After a RunPodSandbox that the client cancels, whatever it made MUST be removable, and so the next one
-    MUST succeed.
+    """A sandbox left by a cancelled RunPodSandbox MUST be removable, and the next RunPodSandbox MUST succeed.
 
     Source: RunPodSandbox.
     """
@@ -166,23 +166,23 @@ def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, s
     request = sandboxes.creation(config)
 
     call = runtime.stub.RunPodSandbox.future(request)
-    # long enough to reach the runtime, and too short for a pod
+    # long enough for the request to reach the runtime, too short to create a pod
     with contextlib.suppress(grpc.FutureTimeoutError):
         call.exception(timeout=0.03)
     call.cancel()
 
-    def clear_away() -> None:
+    def remove_what_is_left() -> None:
         for item in sandboxes.made_from(config):
             runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=item.id))
             runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
 
-    def ask_again() -> cri.RunPodSandboxResponse:
-        clear_away()
+    def call_again() -> cri.RunPodSandboxResponse:
+        remove_what_is_left()
         return runtime.stub.RunPodSandbox(request, timeout=runtime.one_try)
 
-    again = runtime.until_answered("RunPodSandbox after one that was cancelled", ask_again, seconds=60)
+    again = runtime.until_answered("RunPodSandbox after one that was cancelled", call_again, seconds=60)
     sandboxes.adopt(again.pod_sandbox_id, config)
-    clear_away()
+    remove_what_is_left()
     assert sandboxes.made_from(config) == []
 
 
@@ -190,10 +190,10 @@ def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, s
 def test_create_container_can_be_tried_again_after_a_deadline(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """After a CreateContainer that the client gave up, what it made MUST be removable, and the same request
-    MUST then be kept.
+    """A container left by a CreateContainer whose deadline passed MUST be removable, and the same request
+    MUST then succeed.
 
-    Source: CreateContainer, RemoveContainer. Not stated by the CRI; the kubelet asks again until it has its
+    Source: CreateContainer, RemoveContainer. Not stated by the CRI; the kubelet calls again until it has its
     container.
     """
     config = containers.config()
@@ -202,13 +202,13 @@ def test_create_container_can_be_tried_again_after_a_deadline(
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         runtime.stub.CreateContainer(request, timeout=0.01)
 
-    def ask_again() -> cri.CreateContainerResponse:
+    def call_again() -> cri.CreateContainerResponse:
         for item in runtime.stub.ListContainers(inside).containers:
             runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=item.id))
         return runtime.stub.CreateContainer(request, timeout=runtime.one_try)
 
-    # what the first call began may hold the name until it ends: minutes, where the machine is busy
-    again = runtime.until_answered("CreateContainer asked again", ask_again, seconds=180)
+    # the first call may reserve the name until it ends: minutes, where the machine is busy
+    again = runtime.until_answered("CreateContainer once more", call_again, seconds=180)
     made = containers.adopt(again.container_id, config, own_sandbox).id
     runtime.stub.StartContainer(cri.StartContainerRequest(container_id=made))
     listed = runtime.stub.ListContainers(inside).containers
@@ -217,33 +217,33 @@ def test_create_container_can_be_tried_again_after_a_deadline(
 
 @requirement("GEN-09")
 def test_reads_are_answered_during_a_long_stop(runtime: Runtime, containers: Containers) -> None:
-    """Lists and Status MUST be answered while a slow StopContainer of another object is under way.
+    """Lists and Status MUST return while a slow StopContainer of another object is in progress.
 
     Source: StopContainerRequest.timeout. Not stated by the CRI; the kubelet lists all the time.
     """
     container = containers.running(on_term="")
 
-    # far more than three reads take, on a busy machine too; the process would use all of it up
+    # far more than three reads take, on a busy machine too; the process ignores SIGTERM for all of it
     grace_seconds = math.ceil(10 * runtime.scale)
     stop = runtime.stub.StopContainer.future(
         cri.StopContainerRequest(container_id=container.id, timeout=grace_seconds)
     )
-    before_the_end = {}
+    during_the_stop = {}
     runtime.stub.ListContainers(cri.ListContainersRequest())
-    before_the_end["ListContainers"] = not stop.done()
+    during_the_stop["ListContainers"] = not stop.done()
     runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest())
-    before_the_end["ListPodSandbox"] = not stop.done()
+    during_the_stop["ListPodSandbox"] = not stop.done()
     runtime.stub.Status(cri.StatusRequest())
-    before_the_end["Status"] = not stop.done()
+    during_the_stop["Status"] = not stop.done()
 
-    # nothing is judged of the stop itself, and clean-up kills what it leaves
+    # the stop itself is not judged; clean-up kills the container
     stop.cancel()
-    assert before_the_end == {"ListContainers": True, "ListPodSandbox": True, "Status": True}
+    assert during_the_stop == {"ListContainers": True, "ListPodSandbox": True, "Status": True}
 
 
 @requirement("GEN-10")
 def test_prefix_of_a_sandbox_id_finds_the_sandbox(runtime: Runtime, sandbox: Sandbox) -> None:
-    """A unique beginning of an id MAY stand for the id, and then finds that object.
+    """PodSandboxStatus MAY accept a unique prefix of an id, and then returns that sandbox.
 
     Source: PodSandboxStatusRequest.pod_sandbox_id.
     """
@@ -259,11 +259,11 @@ def test_prefix_of_a_sandbox_id_finds_the_sandbox(runtime: Runtime, sandbox: San
 @disruptive
 @pytest.mark.parametrize("what", ["sandbox", "container"])
 def test_empty_id_selects_nothing(own_runtime: OwnRuntime, what: str) -> None:
-    """An empty id SHOULD NOT stand for any sandbox or container, even where there is only one.
+    """An empty id SHOULD NOT match any sandbox or container, even where only one exists.
 
     Source: PodSandboxStatusRequest.pod_sandbox_id, ContainerStatusRequest.container_id.
     """
-    # alone on its runtime, where the run can start one: the beginning of its id is unique, however short
+    # the only object of its runtime, so that even an empty prefix of its id is unique
     if what == "sandbox":
         pod = own_runtime.sandbox()
         own_runtime.refusal(own_runtime.stub.PodSandboxStatus, cri.PodSandboxStatusRequest(pod_sandbox_id=""))
@@ -284,32 +284,34 @@ def test_every_sandbox_and_container_has_an_id_of_its_own(
     """
     config, container_config = sandboxes.config(), containers.config()
 
-    pod = runtime.stub.RunPodSandbox(sandboxes.creation(config)).pod_sandbox_id
-    home = sandboxes.adopt(pod, config)
-    inside = runtime.stub.CreateContainer(containers.creation(container_config, home)).container_id
-    containers.adopt(inside, container_config, home)
+    pod_id = runtime.stub.RunPodSandbox(sandboxes.creation(config)).pod_sandbox_id
+    pod = sandboxes.adopt(pod_id, config)
+    inside = runtime.stub.CreateContainer(containers.creation(container_config, pod)).container_id
+    containers.adopt(inside, container_config, pod)
 
-    ids = [sandbox.id, container.id, pod, inside]
+    ids = [sandbox.id, container.id, pod_id, inside]
     assert all(ids)
     assert len(set(ids)) == 4
 
 
 @pytest.fixture
-def silent_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime whose configuration switches the events of containers off."""
+def runtime_without_events(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+    """A runtime whose configuration disables container events."""
     with shaped(request, runtime, Shape(told=(NoEvents(),))) as own:
         yield own
 
 
 @requirement("GEN-02/disabled")
 @disruptive
-def test_form_of_an_rpc_that_is_switched_off(silent_runtime: OwnRuntime, observe: Observe) -> None:
-    """An RPC that the configuration switches off MAY be refused with any code, and a stream of it end at
-    once; it never hangs.
+def test_form_of_an_rpc_that_is_switched_off(runtime_without_events: OwnRuntime, observe: Observe) -> None:
+    """An RPC that the configuration disables MAY fail with any code, or, if it is a stream, end at once; it
+    never hangs.
 
     Source: gRPC status codes; the CRI does not say.
     """
-    stream = silent_runtime.stub.GetContainerEvents(cri.GetEventsRequest(), timeout=10 * silent_runtime.scale)
+    stream = runtime_without_events.stub.GetContainerEvents(
+        cri.GetEventsRequest(), timeout=10 * runtime_without_events.scale
+    )
 
     try:
         events = list(stream)
@@ -320,9 +322,9 @@ def test_form_of_an_rpc_that_is_switched_off(silent_runtime: OwnRuntime, observe
         assert events == []
 
 
-def noted(container: Container) -> dict[str, str]:
-    """Return the annotations that a runtime gives to its OCI runtime with a container, its own as well, as
-    far as it tells.
+def oci_annotations(container: Container) -> dict[str, str]:
+    """Return the annotations that a runtime passes to its OCI runtime for a container, including the
+    runtime's own, as far as ContainerStatus reports them.
     """
     request = cri.ContainerStatusRequest(container_id=container.id, verbose=True)
     for text in container.connection.runtime.ContainerStatus(request).info.values():
@@ -337,14 +339,14 @@ def noted(container: Container) -> dict[str, str]:
 def test_annotations_of_one_container_do_nothing_to_another(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """A container that is annotated with all that the runtime itself has noted of another one SHOULD be
-    refused or be a container like others: nothing that is done to it is done to the other one.
+    """A container with all annotations that the runtime itself gave to another container SHOULD be rejected
+    or be a separate container: calls on it do not affect the other one.
 
     Source: ContainerConfig.annotations, which users write, and which are opaque to a runtime.
     """
     other = containers.running(in_sandbox=own_sandbox, annotations={"colour": "green"})
     before, entry = other.status(), other.entries()
-    config = containers.config(annotations={**noted(other), "colour": "red"})
+    config = containers.config(annotations={**oci_annotations(other), "colour": "red"})
 
     made: list[Container] = []
     with may_be_refused():

@@ -1,4 +1,4 @@
-"""RT: what a runtime says of itself."""
+"""RT: what Version and Status report."""
 
 import re
 from collections import Counter
@@ -21,7 +21,7 @@ REQUIRED_CONDITIONS = ("RuntimeReady", "NetworkReady")
 
 @requirement("RT-30")
 def test_version_and_status_say_all_that_a_kubelet_needs(runtime: Runtime) -> None:
-    """Version MUST fill all four fields, and Status MUST hold the two required conditions.
+    """Version MUST fill all four fields, and Status MUST report both required conditions.
 
     Source: VersionResponse, StatusResponse.status.
     """
@@ -44,11 +44,11 @@ def test_version_and_status_say_all_that_a_kubelet_needs(runtime: Runtime) -> No
     ],
 )
 def test_version_names_every_version(runtime: Runtime, field: str, form: str) -> None:
-    """Version MUST name the version of the kubelet's API that every kubelet insists on, the runtime's as a
-    semantic version, with or without a leading v, and that of the API that the runtime speaks.
+    """Version MUST report the kubelet API version 0.1.0, the runtime's version as a semantic version (with or
+    without a leading v), and the version of the API that the runtime serves.
 
-    Source: VersionResponse.version, which is that of the kubelet's API, and the kubelet turns away a runtime
-    that answers anything else; VersionResponse.runtime_version and runtime_api_version.
+    Source: VersionResponse.version, the version of the kubelet's API: the kubelet rejects a runtime that
+    returns anything else; VersionResponse.runtime_version and runtime_api_version.
     """
     named = getattr(runtime.stub.Version(cri.VersionRequest(version="0.1.0")), field)
 
@@ -57,7 +57,7 @@ def test_version_names_every_version(runtime: Runtime, field: str, form: str) ->
 
 @requirement("RT-02")
 def test_runtime_has_one_name(runtime: Runtime) -> None:
-    """Version MUST give the runtime a name, the same in every call.
+    """Version MUST report a name of the runtime, the same in every call.
 
     Source: VersionResponse.runtime_name.
     """
@@ -69,7 +69,7 @@ def test_runtime_has_one_name(runtime: Runtime) -> None:
 
 @requirement("RT-04/format")
 def test_version_of_the_runtimes_api_looks_like_one(runtime: Runtime) -> None:
-    """The version of the runtime's API SHOULD be numbers and dots, with or without a leading v.
+    """VersionResponse.runtime_api_version SHOULD consist of numbers and dots, with or without a leading v.
 
     Source: VersionResponse.runtime_api_version.
     """
@@ -85,7 +85,7 @@ def test_version_of_the_runtimes_api_looks_like_one(runtime: Runtime) -> None:
     ids=["empty", "of the API", "of the future", "words"],
 )
 def test_version_answers_whatever_the_client_says(runtime: Runtime, said: str) -> None:
-    """Version SHOULD answer as ever to a client that names no version or an unexpected one.
+    """Version SHOULD return the same response to a client that sends no version or an unexpected one.
 
     Source: VersionRequest.version.
     """
@@ -97,7 +97,7 @@ def test_version_answers_whatever_the_client_says(runtime: Runtime, said: str) -
 @requirement("RT-06")
 @pytest.mark.parametrize("condition", REQUIRED_CONDITIONS)
 def test_status_has_each_required_condition_once(runtime: Runtime, condition: str) -> None:
-    """Status MUST hold each of the two required conditions exactly once.
+    """Status MUST report each of the two required conditions exactly once.
 
     Source: RuntimeStatus.conditions.
     """
@@ -109,7 +109,7 @@ def test_status_has_each_required_condition_once(runtime: Runtime, condition: st
 @requirement("RT-07")
 @pytest.mark.parametrize("condition", REQUIRED_CONDITIONS)
 def test_required_conditions_hold_on_a_healthy_node(runtime: Runtime, condition: str) -> None:
-    """Status MUST report both required conditions as true where the node is healthy.
+    """Status MUST report both required conditions as true on a healthy node.
 
     Source: RuntimeCondition.status.
     """
@@ -122,7 +122,8 @@ def test_required_conditions_hold_on_a_healthy_node(runtime: Runtime, condition:
 
 @requirement("RT-11")
 def test_status_names_each_condition_once(runtime: Runtime) -> None:
-    """Status SHOULD NOT hold two conditions of one type, however many it adds to the required ones.
+    """Status SHOULD NOT report two conditions of the same type, including conditions beyond the required
+    ones.
 
     Source: RuntimeCondition.type.
     """
@@ -141,7 +142,7 @@ def test_status_names_each_condition_once(runtime: Runtime) -> None:
     ],
 )
 def test_status_has_info_where_it_is_asked_for(runtime: Runtime, *, verbose: bool) -> None:
-    """Status SHOULD fill the info map where it is asked to be verbose, and leave it empty otherwise.
+    """Status SHOULD fill the info map if `verbose` is set, and leave it empty otherwise.
 
     Source: StatusRequest.verbose, StatusResponse.info.
     """
@@ -163,9 +164,9 @@ def test_info_of_the_verbose_status_is_json(runtime: Runtime) -> None:
 
 @requirement("RT-13")
 def test_info_that_begins_as_json_is_whole(runtime: Runtime) -> None:
-    """A value in the info map of Status that begins as an object or a list of JSON SHOULD be JSON to its end.
+    """A value in the info map of Status that begins as a JSON object or array SHOULD be complete JSON.
 
-    Source: StatusResponse.info. Not stated by the CRI; tools print what they can read of it.
+    Source: StatusResponse.info. Not stated by the CRI; tools parse and print it.
     """
     answer = runtime.stub.Status(cri.StatusRequest(verbose=True))
 
@@ -176,7 +177,7 @@ def test_info_that_begins_as_json_is_whole(runtime: Runtime) -> None:
 @requirement("RT-14/unique")
 @requires(Capability.RUNTIME_HANDLERS)
 def test_status_names_each_handler_once(runtime: Runtime) -> None:
-    """Status MUST NOT list two handlers of one name.
+    """Status MUST NOT list two handlers with the same name.
 
     Source: StatusResponse.runtime_handlers.
     """
@@ -208,8 +209,8 @@ def test_run_pod_sandbox_accepts_every_listed_handler(runtime: Runtime, sandboxe
 @requirement("RT-15")
 @requires(Capability.RUNTIME_HANDLERS)
 def test_default_handler_is_listed_without_a_name(runtime: Runtime) -> None:
-    """Status SHOULD list the default handler under the empty name, with the features of a handler that has
-    one, if any has.
+    """Status SHOULD list the default handler under the empty name, with the features of one of the named
+    handlers, if there are any.
 
     Source: RuntimeHandler.name.
     """
@@ -217,7 +218,7 @@ def test_default_handler_is_listed_without_a_name(runtime: Runtime) -> None:
 
     nameless = [handler.features for handler in answer.runtime_handlers if not handler.name]
     assert len(nameless) == 1
-    # where none has a name, the default one has none either
+    # if no handler has a name, there is nothing to compare the default one with
     named = [handler.features for handler in answer.runtime_handlers if handler.name]
     assert not named or nameless[0] in named
 
@@ -227,11 +228,11 @@ def test_default_handler_is_listed_without_a_name(runtime: Runtime) -> None:
 def test_recursive_read_only_mounts_are_as_announced(
     runtime: Runtime, containers: Containers, host_folder: Path
 ) -> None:
-    """A recursively read-only mount MUST work with a handler that announces such mounts, and be refused with
-    one that does not.
+    """A recursively read-only mount MUST work with a handler that reports recursive_read_only_mounts, and
+    MUST be rejected with one that does not.
 
-    Source: RuntimeHandlerFeatures.recursive_read_only_mounts, Mount.recursive_read_only. Where it is refused,
-    at create or start, is open.
+    Source: RuntimeHandlerFeatures.recursive_read_only_mounts, Mount.recursive_read_only. Either
+    CreateContainer or StartContainer may reject it.
     """
     handlers = {
         handler.name: handler.features
@@ -253,7 +254,7 @@ def test_recursive_read_only_mounts_are_as_announced(
 
 @requirement("RT-21/calls")
 def test_features_are_the_same_in_every_call(runtime: Runtime) -> None:
-    """Status SHOULD name the same features and handlers in every call.
+    """Status SHOULD report the same features and handlers in every call.
 
     Source: StatusResponse.features, StatusResponse.runtime_handlers.
     """
@@ -269,12 +270,12 @@ def test_features_are_the_same_in_every_call(runtime: Runtime) -> None:
 
 @requirement("RT-21/order")
 def test_handlers_come_in_one_order(runtime: Runtime) -> None:
-    """Status SHOULD name the handlers in the same order in every call.
+    """Status SHOULD list the handlers in the same order in every call.
 
-    Source: StatusResponse.runtime_handlers. Not stated by the CRI; who compares answers, as the kubelet does
-    before it tells the API server, would see changes for ever.
+    Source: StatusResponse.runtime_handlers. Not stated by the CRI; a client that compares responses, as the
+    kubelet does before it updates the API server, would see endless changes.
     """
-    # an order that is left to chance may be another one in every eighth answer only
+    # a random order may differ in only one of eight responses, so 100 calls
     answers = [runtime.stub.Status(cri.StatusRequest()) for _ in range(100)]
 
     orders = {tuple(handler.name for handler in answer.runtime_handlers) for answer in answers}
@@ -290,9 +291,9 @@ def test_handlers_come_in_one_order(runtime: Runtime) -> None:
 def test_runtime_answers_for_itself_at_once(
     runtime: Runtime, sandboxes: Sandboxes, rpc: str, request_message: object
 ) -> None:
-    """Status and Version SHOULD answer well within a second, also while pods run.
+    """Status and Version SHOULD return within a second, also while pods run.
 
-    Source: Status, Version. Not stated by the CRI; the kubelet takes a slow Status for a sick node.
+    Source: Status, Version. Not stated by the CRI; the kubelet takes a slow Status for an unhealthy node.
     """
     sandboxes.ready()
     method = getattr(runtime.stub, rpc)
