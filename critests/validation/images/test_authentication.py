@@ -1,4 +1,4 @@
-"""AUT: what a pull does with credentials, and where they go."""
+"""AUT: which credentials a pull uses, and to whom it sends them."""
 
 import base64
 
@@ -25,11 +25,11 @@ IDENTITY = "critests-identity"
 REFRESHED = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD, identity_token=IDENTITY)
 SHORT_LIVED = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD, token_seconds=60)
 SLOW_MANIFEST = Fault(kind=FaultKind.SLOW, scope=Scope.MANIFEST, method="GET", seconds=63)
-"""A token is good for a minute at least, says its specification; and of a registry that is silent for as long
-a client may well have had enough.
+"""63 s: the token specification says that a token is valid for 60 s at least, so a faster manifest proves
+nothing; with a much slower one, clients may time out.
 """
 BY_IDENTITY = cri.AuthConfig(identity_token=IDENTITY)
-BY_REGISTRY_TOKEN = cri.AuthConfig(registry_token="critests-registry-token")  # noqa: S106 - nobody's
+BY_REGISTRY_TOKEN = cri.AuthConfig(registry_token="critests-registry-token")  # noqa: S106 - not a secret
 FOR_ANOTHER_SERVER = cri.AuthConfig(
     username=USERNAME, password=PASSWORD, server_address="https://registry.critests.example"
 )
@@ -40,13 +40,13 @@ ENCODED = {
 
 
 def redirection(location: str) -> Fault:
-    """Return the fault by which the blob with an image's configuration is to be had elsewhere."""
+    """Return the fault that redirects requests for the image's configuration blob to `location`."""
     return Fault(kind=FaultKind.REDIRECT, scope=Scope.CONFIG, location=location)
 
 
 @requirement("AUT-01")
 def test_anonymous_pull_gets_a_token(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """A pull without credentials MUST get itself a token where the registry hands tokens out to everybody.
+    """A pull without credentials MUST request an anonymous token from a registry that offers them.
 
     Source: the distribution project's token specification, `WWW-Authenticate: Bearer`.
     """
@@ -74,8 +74,8 @@ def test_anonymous_pull_gets_a_token(runtime: Runtime, registry: Registry, image
 def test_username_and_password_are_used_for_basic_authentication(
     runtime: Runtime, registry: Registry, images: Images, credentials: cri.AuthConfig
 ) -> None:
-    """A pull MUST present username and password to a registry that asks for them, also where they stand in
-    `auth`, in base64 with a colon between them.
+    """PullImage MUST present the username and password of AuthConfig to a registry with basic
+    authentication, also those in `auth`: base64 of `username:password`.
 
     Source: AuthConfig.username, AuthConfig.password, AuthConfig.auth.
     """
@@ -100,8 +100,8 @@ def test_username_and_password_are_used_for_basic_authentication(
 def test_a_pull_gets_itself_a_token(
     runtime: Runtime, registry: Registry, images: Images, access: Access, credentials: cri.AuthConfig | None
 ) -> None:
-    """A pull MUST present username and password to the token endpoint of a registry that asks for a token,
-    and MUST get one also where a parameter of the registry's challenge is an empty string.
+    """PullImage MUST present username and password to the token endpoint of a registry with Bearer
+    authentication, and MUST accept a challenge that has an empty string as a parameter.
 
     Source: AuthConfig.username and password; RFC 9110, challenges; the distribution project's token
     specification.
@@ -116,7 +116,7 @@ def test_a_pull_gets_itself_a_token(
 
 @requirement("AUT-02")
 def test_wrong_password_fails_the_pull(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """A pull MUST present the password that it was given, and so fail where the registry expects another one.
+    """PullImage MUST present the password of the request, and therefore fail if the registry rejects it.
 
     Source: AuthConfig.password.
     """
@@ -132,14 +132,15 @@ def test_wrong_password_fails_the_pull(runtime: Runtime, registry: Registry, ima
 def test_credentials_that_are_not_base64_are_refused_in_silence(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull with an `auth` that is not base64 SHOULD fail where credentials are needed, without telling the
-    value to anybody.
+    """PullImage SHOULD fail if the registry needs credentials and `auth` is not base64; the error SHOULD NOT
+    quote the value.
 
-    Source: AuthConfig.auth. Not stated by the CRI; errors of pulls end in events that many may read.
+    Source: AuthConfig.auth. Not stated by the CRI; the kubelet copies pull errors into events, which many can
+    read.
     """
     minted = registry.mint()
     registry.set_access(minted, BASIC)
-    # "secret" in base64, spoilt by a character that base64 does not have
+    # "secret" in base64, followed by a character that base64 does not have
     not_base64 = "c2VjcmV0*not-base64"
 
     with must_be_refused() as refusal:
@@ -153,15 +154,15 @@ def test_credentials_that_are_not_base64_are_refused_in_silence(
 def test_credentials_are_not_sent_to_where_a_redirection_leads(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull MUST NOT send credentials to another host that a blob is redirected to.
+    """PullImage MUST NOT send credentials to another host to which the registry redirects a blob request.
 
-    Source: not stated by the CRI; credentials are for the registry, and stores of blobs belong to others.
+    Source: not stated by the CRI; the credentials are for the registry, and others run the blob storage.
     """
-    # the same salt gives the same image, so that the other repository has the blob
+    # equal salts make equal images, so that the other repository has the blob
     asked = registry.mint(repository="asked", salt=registry.prefix)
     elsewhere = registry.mint(repository="elsewhere", salt=registry.prefix)
     registry.set_access(asked, BASIC)
-    # the same server under another name: clients go by the name
+    # the same server under another host name: clients compare names
     other_host = f"http://localhost:{asked.registry.rpartition(':')[2]}/v2/{elsewhere.repository}/blobs/{asked.config_digest}"
     registry.fault(asked, redirection(other_host))
 
@@ -177,11 +178,11 @@ def test_credentials_are_not_sent_to_where_a_redirection_leads(
 def test_credentials_are_not_kept_for_a_later_pull(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull without credentials MUST NOT use those of an earlier pull.
+    """PullImage without credentials MUST NOT use those of an earlier pull.
 
     Source: PullImageRequest.auth; pods of several owners share a node.
     """
-    # two images in one repository, for which credentials would be remembered first of all
+    # two images in one repository: a client that caches credentials does so per repository or per host
     first, second = registry.mint(tags=["1"]), registry.mint(tags=["2"])
     registry.set_access(first, BASIC)
     runtime.images.PullImage(images.pull_request(first.reference, CREDENTIALS))
@@ -190,7 +191,7 @@ def test_credentials_are_not_kept_for_a_later_pull(
     runtime.refusal(runtime.images.PullImage, images.pull_request(second.reference))
 
     assert images.look_up(second.reference) is None
-    # none at all, where a client that has no credentials does not even ask
+    # the set is empty if a client without credentials sends no request
     assert {request.username for request in registry.requests(first)} <= {""}
 
 
@@ -198,7 +199,7 @@ def test_credentials_are_not_kept_for_a_later_pull(
 def test_empty_credentials_mean_an_anonymous_pull(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull with credentials whose every field is empty SHOULD be one without credentials.
+    """PullImage with an AuthConfig whose fields are all empty SHOULD pull anonymously.
 
     Source: PullImageRequest.auth.
     """
@@ -212,8 +213,8 @@ def test_empty_credentials_mean_an_anonymous_pull(
 
 @requirement("AUT-05")
 def test_identity_token_is_used_for_a_token(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """A pull with an identity token MUST present it to the token endpoint of the registry, where the runtime
-    uses such tokens.
+    """PullImage with an identity token MUST present it to the token endpoint of the registry, if the runtime
+    supports identity tokens.
 
     Source: AuthConfig.identity_token; the distribution project's specification of OAuth2.
     """
@@ -226,7 +227,7 @@ def test_identity_token_is_used_for_a_token(runtime: Runtime, registry: Registry
         pulled = True
 
     if not pulled:
-        unsupported("identity tokens: a pull that needs one is refused")
+        unsupported("identity tokens: a pull that needs one is rejected")
     assert images.look_up(minted.reference) is not None
 
 
@@ -234,7 +235,7 @@ def test_identity_token_is_used_for_a_token(runtime: Runtime, registry: Registry
 def test_what_becomes_of_a_registry_token(
     runtime: Runtime, registry: Registry, images: Images, observe: Observe
 ) -> None:
-    """A pull with a registry token MAY send it to the registry as it is, or pull without it; it never hangs.
+    """PullImage with a registry token MAY send it as a bearer token or ignore it; it MUST NOT hang.
 
     Source: AuthConfig.registry_token.
     """
@@ -252,9 +253,9 @@ def test_what_becomes_of_a_registry_token(
 def test_credentials_for_another_server_are_not_sent(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull SHOULD NOT send credentials to the registry whose `server_address` names another host.
+    """PullImage SHOULD NOT send credentials whose `server_address` names another host than the registry.
 
-    Source: AuthConfig.server_address. Not stated by the CRI; credentials are for whom they name.
+    Source: AuthConfig.server_address. Not stated by the CRI; credentials are for the server that they name.
     """
     minted = registry.mint()
     registry.set_access(minted, BASIC)
@@ -269,15 +270,17 @@ def test_credentials_for_another_server_are_not_sent(
 def test_credentials_for_the_server_of_the_image_are_sent(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull SHOULD send credentials to the registry that `server_address` names.
+    """PullImage SHOULD send credentials whose `server_address` names the registry of the image.
 
-    Source: AuthConfig.server_address. Not stated by the CRI; credentials are for whom they name.
+    Source: AuthConfig.server_address. Not stated by the CRI; credentials are for the server that they name.
     """
     minted = registry.mint()
     registry.set_access(minted, BASIC)
-    for_it = cri.AuthConfig(username=USERNAME, password=PASSWORD, server_address=f"https://{minted.registry}")
+    credentials = cri.AuthConfig(
+        username=USERNAME, password=PASSWORD, server_address=f"https://{minted.registry}"
+    )
 
-    answer = runtime.images.PullImage(images.pull_request(minted.reference, for_it))
+    answer = runtime.images.PullImage(images.pull_request(minted.reference, credentials))
 
     assert answer.image_ref != ""
     assert USERNAME in {request.username for request in registry.requests(minted)}
@@ -287,9 +290,9 @@ def test_credentials_for_the_server_of_the_image_are_sent(
 def test_wrong_credentials_for_an_image_that_is_there(
     runtime: Runtime, registry: Registry, images: Images, observe: Observe
 ) -> None:
-    """A pull with wrong credentials of an image that the runtime holds MAY fail or succeed; the image stays.
+    """PullImage with wrong credentials MAY fail or succeed if the image is present; the image stays.
 
-    Source: PullImageRequest.auth; the CRI does not say. The kubelet keeps account of who may use an image.
+    Source: PullImageRequest.auth; the CRI does not say. The kubelet records which pods may use an image.
     """
     minted = registry.mint()
     registry.set_access(minted, BASIC)
@@ -309,14 +312,14 @@ def test_wrong_credentials_for_an_image_that_is_there(
 def test_a_token_that_expires_during_a_pull_is_renewed(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull during which its token expires SHOULD get itself another one, and succeed.
+    """PullImage SHOULD request a new token if its token expires during the pull, and succeed.
 
-    Source: the distribution project's token specification, `expires_in`; large images take longer than the
-    minute that a token may be good for.
+    Source: the distribution project's token specification, `expires_in`; pulls of large images can take
+    longer than the 60 s for which a token may be valid.
     """
     minted = registry.mint()
     registry.set_access(minted, SHORT_LIVED)
-    # the registry has looked at the token by then, and what the manifest names is asked for after that
+    # the token is checked before the manifest is sent; the blobs that it names are requested after that
     registry.fault(minted, SLOW_MANIFEST)
 
     runtime.images.PullImage(images.pull_request(minted.reference, CREDENTIALS), timeout=120 * runtime.scale)

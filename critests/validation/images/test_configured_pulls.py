@@ -1,4 +1,4 @@
-"""IMG: what a runtime's own configuration says of pulls: mirrors, patience, and registries without TLS."""
+"""IMG: what a runtime's configuration says of pulls: mirrors, time-outs, and registries without TLS."""
 
 import base64
 import contextlib
@@ -24,32 +24,32 @@ from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, slow
 from critests.run.outcomes import blocked
 
-BELOW = "critests-mirror"
-PATIENCE_SECONDS = 2
-"""How long the runtime waits for the next bytes of a layer."""
+MIRROR_PATH = "critests-mirror"
+PROGRESS_SECONDS = 2
+"""The configured time-out: a pull fails if no bytes of a layer arrive for so long."""
 STALLING = Fault(kind=FaultKind.STALL, scope=Scope.LAYER, seconds=120)
 STEADY = Fault(kind=FaultKind.SLOW, scope=Scope.LAYER, bytes_per_second=16 << 10)
-STEADY_SECONDS = 4 * PATIENCE_SECONDS
+STEADY_SECONDS = 4 * PROGRESS_SECONDS
 USERNAME, PASSWORD = "critests-node", "critests: of the node"
 PROTECTED = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
 PULLS = 40
-"""Whether a time-out of 0 comes before it is taken back is left to chance each time."""
-RESTING = Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=15)
-FOR_ALL_OF_IT = Fault(kind=FaultKind.UNAVAILABLE)
+"""The defect is a race, which some pulls lose: a time-out of 0 that fires before it is cancelled."""
+PAUSING = Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=15)
+EVERY_REQUEST = Fault(kind=FaultKind.UNAVAILABLE)
 
 
 @pytest.fixture
 def mirroring_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that looks for what the suite's registry has in a mirror first."""
-    with shaped(request, runtime, Shape(told=(Mirror(BELOW),))) as own:
+    """A runtime with a mirror for the suite's registry."""
+    with shaped(request, runtime, Shape(told=(Mirror(MIRROR_PATH),))) as own:
         yield own
 
 
 @pytest.fixture
-def trusted_runtime(
+def runtime_with_credentials(
     request: pytest.FixtureRequest, runtime: Runtime, registry: Registry, host_folder: Path
 ) -> Iterator[OwnRuntime]:
-    """A runtime whose node has credentials for the suite's registry, in a file."""
+    """A runtime with a credentials file for the suite's registry."""
     file = host_folder / "credentials.json"
     secret = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
     file.write_text(json.dumps({"auths": {registry.client.address: {"auth": secret}}}), encoding="ascii")
@@ -58,28 +58,28 @@ def trusted_runtime(
 
 
 @pytest.fixture
-def impatient_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that gives up a pull of which nothing arrives for `PATIENCE_SECONDS`."""
-    with shaped(request, runtime, Shape(told=(PullProgress(PATIENCE_SECONDS),))) as own:
+def runtime_with_time_out(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+    """A runtime that cancels a pull if no bytes arrive for `PROGRESS_SECONDS`."""
+    with shaped(request, runtime, Shape(told=(PullProgress(PROGRESS_SECONDS),))) as own:
         yield own
 
 
 @pytest.fixture
-def patient_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that gives up no pull of which nothing arrives."""
+def runtime_without_time_out(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+    """A runtime whose time-out for the progress of pulls is 0: never."""
     with shaped(request, runtime, Shape(told=(PullProgress(0),))) as own:
         yield own
 
 
 @pytest.fixture
 def _configured_by_us(runtime: Runtime) -> None:
-    """Block a test that goes by what the configuration does not say where that is not the suite's."""
+    """Block a test of a runtime's defaults unless the suite wrote the configuration."""
     if not runtime.context.throwaway:
         blocked(NEEDS_ITS_OWN)
 
 
 def holds(runtime: Runtime, image: MintedImage) -> bool:
-    """Say whether a runtime has an image."""
+    """Return whether a runtime has an image."""
     request = cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))
     return runtime.images.ImageStatus(request).HasField("image")
 
@@ -87,13 +87,13 @@ def holds(runtime: Runtime, image: MintedImage) -> bool:
 @requirement("IMG-33")
 @disruptive
 def test_a_mirror_is_asked_before_the_registry(mirroring_runtime: OwnRuntime, registry: Registry) -> None:
-    """Where a mirror is configured that has the image, a pull SHOULD take it from there, and ask the registry
-    itself for nothing.
+    """PullImage SHOULD take an image from a configured mirror that has it, and send no request to the
+    registry.
 
-    Source: not stated by the CRI; who configures a mirror wants the registry to be left alone.
+    Source: not stated by the CRI; a mirror is configured to take load off the registry.
     """
     minted = registry.mint()
-    mirrored = registry.mirror(minted, BELOW)
+    mirrored = registry.mirror(minted, MIRROR_PATH)
 
     mirroring_runtime.images.PullImage(pulling(minted.reference))
 
@@ -105,18 +105,18 @@ def test_a_mirror_is_asked_before_the_registry(mirroring_runtime: OwnRuntime, re
 @requirement("IMG-33")
 @disruptive
 def test_a_registry_stands_in_for_its_mirror(mirroring_runtime: OwnRuntime, registry: Registry) -> None:
-    """Where the mirror that is configured cannot give the image, a pull SHOULD take it from the registry.
+    """PullImage SHOULD take an image from the registry if the configured mirror cannot deliver it.
 
-    Source: not stated by the CRI; a mirror that is out of order would stop every pod otherwise.
+    Source: not stated by the CRI; otherwise no pod starts while a mirror is out of order.
     """
     minted = registry.mint()
-    mirrored = registry.mirror(minted, BELOW)
-    registry.fault(mirrored, FOR_ALL_OF_IT)
+    mirrored = registry.mirror(minted, MIRROR_PATH)
+    registry.fault(mirrored, EVERY_REQUEST)
 
     mirroring_runtime.images.PullImage(pulling(minted.reference))
 
     assert holds(mirroring_runtime, minted)
-    assert {request.fault for request in registry.requests(mirrored)} == {FOR_ALL_OF_IT.kind}
+    assert {request.fault for request in registry.requests(mirrored)} == {EVERY_REQUEST.kind}
     assert 200 in {request.status for request in registry.requests(minted)}
 
 
@@ -124,19 +124,19 @@ def test_a_registry_stands_in_for_its_mirror(mirroring_runtime: OwnRuntime, regi
 @disruptive
 @pytest.mark.usefixtures("authenticating_alone")
 def test_credentials_of_the_node_are_those_of_a_pull_without(
-    trusted_runtime: OwnRuntime, runtime: Runtime, registry: Registry
+    runtime_with_credentials: OwnRuntime, runtime: Runtime, registry: Registry
 ) -> None:
-    """Where a file of the node has credentials for a registry, and the runtime is told of it, a pull that
-    brings none MUST have them; a runtime that is not told MUST be refused the same image.
+    """PullImage without credentials MUST use those of a configured credentials file of the node; a runtime
+    without this configuration MUST fail to pull the same image.
 
-    Source: PullImageRequest.auth, which may be empty; what a node has of its own is not stated by the CRI.
+    Source: PullImageRequest.auth, which may be empty; the CRI does not define credentials of the node.
     """
     minted = registry.mint()
     registry.set_access(minted, PROTECTED)
 
-    trusted_runtime.images.PullImage(pulling(minted.reference))
+    runtime_with_credentials.images.PullImage(pulling(minted.reference))
 
-    assert holds(trusted_runtime, minted)
+    assert holds(runtime_with_credentials, minted)
     runtime.refusal(runtime.images.PullImage, pulling(minted.reference))
 
 
@@ -144,101 +144,106 @@ def test_credentials_of_the_node_are_those_of_a_pull_without(
 @requirement("IMG-29")
 @disruptive
 def test_a_pull_of_which_nothing_arrives_is_given_up(
-    impatient_runtime: OwnRuntime, registry: Registry
+    runtime_with_time_out: OwnRuntime, registry: Registry
 ) -> None:
-    """Where a time-out for the progress of pulls is configured, a pull SHOULD fail once nothing has arrived
-    for so long, and leave no image.
+    """PullImage SHOULD fail and leave no image if nothing arrives for the configured time-out for the
+    progress of pulls.
 
-    Source: not stated by the CRI; the kubelet gives a pull no deadline that would end it.
+    Source: not stated by the CRI; the kubelet sets no deadline for a pull.
     """
     minted = registry.mint("large", changes={"filler_bytes": 4 << 20, "filler_layers": 1})
-    # the one below the top
+    # the layer with the filler; the top one is small
     registry.fault(minted, replace(STALLING, reference=minted.layer_digests[-2]))
 
-    impatient_runtime.refusal(impatient_runtime.images.PullImage, pulling(minted.reference), 60)
+    runtime_with_time_out.refusal(runtime_with_time_out.images.PullImage, pulling(minted.reference), 60)
 
-    assert not holds(impatient_runtime, minted)
+    assert not holds(runtime_with_time_out, minted)
     assert STALLING.kind in {request.fault for request in registry.requests(minted)}
 
 
 @slow
 @requirement("IMG-29")
 @disruptive
-def test_a_slow_pull_is_not_given_up(impatient_runtime: OwnRuntime, registry: Registry) -> None:
-    """A pull that takes longer than the time-out for its progress, and of which something arrives all the
-    time, SHOULD be brought to its end.
+def test_a_slow_pull_is_not_given_up(runtime_with_time_out: OwnRuntime, registry: Registry) -> None:
+    """PullImage SHOULD succeed if it takes longer than the time-out for the progress of pulls, but bytes
+    arrive all the time.
 
-    Source: not stated by the CRI; large images come over slow lines.
+    Source: not stated by the CRI; large images are pulled over slow networks.
     """
     size = STEADY.bytes_per_second * STEADY_SECONDS
     minted = registry.mint("large", changes={"filler_bytes": size, "filler_layers": 1})
-    # the one below the top
+    # the layer with the filler; the top one is small
     registry.fault(minted, replace(STEADY, reference=minted.layer_digests[-2]))
 
-    call = impatient_runtime.timed(impatient_runtime.images.PullImage, pulling(minted.reference), 90)
+    call = runtime_with_time_out.timed(runtime_with_time_out.images.PullImage, pulling(minted.reference), 90)
 
-    assert holds(impatient_runtime, minted)
-    assert call.seconds > PATIENCE_SECONDS
+    assert holds(runtime_with_time_out, minted)
+    assert call.seconds > PROGRESS_SECONDS
 
 
 @slow
 @requirement("IMG-29")
 @disruptive
-def test_no_pull_is_given_up_without_a_time_out(patient_runtime: OwnRuntime, registry: Registry) -> None:
-    """Where the time-out for the progress of pulls is 0, every pull SHOULD be brought to its end.
+def test_no_pull_is_given_up_without_a_time_out(
+    runtime_without_time_out: OwnRuntime, registry: Registry
+) -> None:
+    """PullImage SHOULD succeed if the time-out for the progress of pulls is 0.
 
-    Source: not stated by the CRI; in the configurations of runtimes 0 is no time-out.
+    Source: not stated by the CRI; in the configurations of runtimes, 0 means no time-out.
     """
     for _ in range(PULLS):
         minted = registry.mint()
-        patient_runtime.images.PullImage(pulling(minted.reference), timeout=20 * patient_runtime.scale)
-        assert holds(patient_runtime, minted)
+        runtime_without_time_out.images.PullImage(
+            pulling(minted.reference), timeout=20 * runtime_without_time_out.scale
+        )
+        assert holds(runtime_without_time_out, minted)
 
 
 @slow
 @requirement("IMG-41")
 @pytest.mark.usefixtures("_configured_by_us")
 def test_a_pull_that_rests_is_not_given_up(runtime: Runtime, registry: Registry) -> None:
-    """A runtime whose configuration says nothing of the time that pulls may take SHOULD bring one to its end
-    of which nothing arrives for 15 seconds.
+    """PullImage SHOULD succeed with a runtime's default configuration if the registry begins to send a
+    layer after 15 s only.
 
-    Source: not stated by the CRI; a registry that is busy is late by as much, and what has been pulled is
-    lost with a pull that is given up.
+    Source: not stated by the CRI; a busy registry is as slow, and a cancelled pull loses what it has
+    downloaded.
     """
     minted = registry.mint()
-    registry.fault(minted, RESTING)
+    registry.fault(minted, PAUSING)
 
     runtime.images.PullImage(pulling(minted.reference), timeout=60 * runtime.scale)
 
     assert holds(runtime, minted)
-    assert RESTING.kind in {request.fault for request in registry.requests(minted)}
+    assert PAUSING.kind in {request.fault for request in registry.requests(minted)}
 
 
 @dataclass
 class PlainListener:
-    """Somebody at an address of this node who answers nothing, and notes how he is spoken to.
+    """A TCP server on an address of this node that accepts, never responds and records what clients send.
 
     Attributes:
         address: `host:port`.
-        heard: the first bytes of each connection.
+        received: the first bytes of each connection.
     """
 
     address: str
-    heard: list[bytes] = field(default_factory=list)
+    received: list[bytes] = field(default_factory=list)
 
     def listen(self, server: socket.socket) -> None:
-        """Take connections until the socket is closed."""
+        """Accept connections until the socket is closed."""
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = server.accept()
                 with connection, contextlib.suppress(OSError):
+                    # a client that waits for the server's first bytes sends nothing
                     connection.settimeout(2)
-                    self.heard.append(connection.recv(16))
+                    self.received.append(connection.recv(16))
 
 
 @pytest.fixture
 def unknown_registry() -> Iterator[PlainListener]:
-    """A registry of which nobody has told the runtime that it speaks plain HTTP."""
+    """A registry that no configuration of the runtime mentions."""
     with socket.create_server((node_address(), 0)) as server:
         listener = PlainListener("{}:{}".format(*server.getsockname()))
         thread = threading.Thread(target=listener.listen, args=(server,), daemon=True)
@@ -252,8 +257,8 @@ def unknown_registry() -> Iterator[PlainListener]:
 def test_no_registry_is_asked_in_plain_http_unless_it_is_configured(
     runtime: Runtime, images: Images, unknown_registry: PlainListener
 ) -> None:
-    """A registry that is not on loopback, and of which the configuration says nothing, SHOULD NOT be spoken
-    to in plain HTTP: whoever is on the way could hand out an image of his own, and read the credentials.
+    """PullImage SHOULD NOT use plain HTTP for a registry that is neither on loopback nor configured for it:
+    anybody on the path could replace the image and read the credentials.
 
     Source: not stated by the CRI.
     """
@@ -264,5 +269,5 @@ def test_no_registry_is_asked_in_plain_http_unless_it_is_configured(
         runtime.images.PullImage, images.pull_request(f"{unknown_registry.address}/critests/unknown:1"), 60
     )
 
-    assert unknown_registry.heard != []
-    assert [words for words in unknown_registry.heard if words.startswith((b"GET ", b"HEAD "))] == []
+    assert unknown_registry.received != []
+    assert [sent for sent in unknown_registry.received if sent.startswith((b"GET ", b"HEAD "))] == []

@@ -1,4 +1,4 @@
-"""IMF: the file systems that hold images, and how full they are."""
+"""IMF: the file systems that hold images, and their use."""
 
 import time
 from collections.abc import Callable
@@ -20,17 +20,17 @@ Usage = Callable[[], cri.FilesystemUsage]
 UsageOnce = Callable[[str, Callable[[cri.FilesystemUsage], bool]], cri.FilesystemUsage]
 
 STATS_SECONDS = 65.0
-"""Runtimes look at what is used every ten seconds, or every thirty; time enough for some looks, because other
-tests pull and remove images, too.
+"""Runtimes refresh their usage figures every 10 s or every 30 s; this is time for two refreshes, because
+other tests pull and remove images, too.
 """
 MIB = 1 << 20
-MANY = 50
-"""Images, beside those that are there anyhow: more than a node has of any one kind of pod."""
+MANY_IMAGES = 50
+"""Images in addition to those that are present anyway."""
 
 
 def filling(mebibytes: int, files: int) -> Changes:
-    """Return what makes an image large in every way: it is the runtime's to choose what counts, layers or
-    only what is kept about them.
+    """Return changes that make an image large in every measure, as runtimes choose what they count: the
+    layers, or only the metadata about them.
     """
     return {
         "filler_bytes": mebibytes * MIB,
@@ -39,14 +39,14 @@ def filling(mebibytes: int, files: int) -> Changes:
     }
 
 
-# more than all that others may remove at the same time, the next one of another run among them
+# larger than everything that others may remove meanwhile, including TO_REMOVE of another run
 TO_PULL = filling(64, 1000)
 TO_REMOVE = filling(32, 500)
 
 
 @pytest.fixture
 def usage(runtime: Runtime) -> Usage:
-    """Return what asks for the first image file system, the one that counts."""
+    """Return a function that reads the usage of the first image file system, as the kubelet does."""
 
     def look() -> cri.FilesystemUsage:
         listed = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest()).image_filesystems
@@ -58,9 +58,7 @@ def usage(runtime: Runtime) -> Usage:
 
 @pytest.fixture
 def usage_once(runtime: Runtime, usage: Usage) -> UsageOnce:
-    """Return what waits until the file system has been looked at again, and then seen in a state that is
-    awaited.
-    """
+    """Return a function that waits until the runtime has refreshed the usage and it fulfils a condition."""
 
     def fresh() -> cri.FilesystemUsage:
         asked = time.time_ns()
@@ -86,7 +84,7 @@ def test_image_file_system_has_a_mount_point(runtime: Runtime) -> None:
 
 @requirement("IMF-08")
 def test_no_image_file_system_is_named_twice(runtime: Runtime) -> None:
-    """ImageFsInfo SHOULD name each file system once: what is used is summed up over all of them.
+    """ImageFsInfo SHOULD list each file system once: consumers add up the usage of all entries.
 
     Source: ImageFsInfoResponse.image_filesystems and container_filesystems.
     """
@@ -115,14 +113,14 @@ def test_mount_point_of_the_image_file_system_exists(runtime: Runtime) -> None:
 
 @requirement("IMF-02")
 def test_image_file_system_was_looked_at_lately(usage: Usage) -> None:
-    """The timestamp of an image file system MUST be a recent moment, in nanoseconds since the epoch.
+    """FilesystemUsage.timestamp MUST be a recent time, in nanoseconds since the epoch.
 
     Source: FilesystemUsage.timestamp.
     """
     seen = usage()
 
     age_seconds = (time.time_ns() - seen.timestamp) / 1e9
-    # clocks of one machine may be set back a little; what is looked at again and again is never old
+    # -5 s: the clock may be set back a little; 120 s is several periods of refreshing
     assert -5 <= age_seconds <= 120
 
 
@@ -132,8 +130,8 @@ def test_image_file_system_was_looked_at_lately(usage: Usage) -> None:
 def test_image_file_system_grows_with_a_pull(
     registry: Registry, image: ImageName, usage_once: UsageOnce
 ) -> None:
-    """used_bytes and inodes_used MUST be above zero where there are images, and grow with a pull of a new
-    one; the bytes by no more than ten times those of the image, however layers are kept.
+    """used_bytes and inodes_used MUST be above zero if there are images, and grow with the pull of a new
+    image; used_bytes by at most ten times its size, however the runtime stores layers.
 
     Source: FilesystemUsage.used_bytes, FilesystemUsage.inodes_used.
     """
@@ -157,8 +155,8 @@ def test_image_file_system_grows_with_a_pull(
 def test_what_an_image_adds_to_its_file_system(
     registry: Registry, image: ImageName, usage_once: UsageOnce, observe: Observe
 ) -> None:
-    """The bytes by which used_bytes grow with a pull MAY be those of the unpacked image, or others: layers
-    may be kept packed as well, or only what is known of them be counted.
+    """used_bytes MAY grow with a pull by the size of the unpacked image, or by more or less: runtimes may
+    store the compressed layers as well, or count only metadata.
 
     Source: FilesystemUsage.used_bytes.
     """
@@ -172,7 +170,7 @@ def test_what_an_image_adds_to_its_file_system(
         lambda seen: seen.used_bytes.value > before.used_bytes.value,
     )
     share = (after.used_bytes.value - before.used_bytes.value) / TO_PULL["filler_bytes"]
-    # others pull and remove small images meanwhile
+    # 0.8 and 1.5: others pull and remove small images meanwhile
     observe("less than its size" if share < 0.8 else "its size" if share < 1.5 else "more than its size")
 
 
@@ -182,8 +180,7 @@ def test_what_an_image_adds_to_its_file_system(
 def test_image_file_system_shrinks_with_a_removal(
     runtime: Runtime, registry: Registry, usage_once: UsageOnce
 ) -> None:
-    """used_bytes SHOULD fall, some time after an image was removed, by most of what it had risen with the
-    image.
+    """used_bytes SHOULD fall after the removal of an image by most of what it had grown by.
 
     Source: FilesystemUsage.used_bytes.
     """
@@ -194,13 +191,13 @@ def test_image_file_system_shrinks_with_a_removal(
 
     runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=minted.reference)))
 
-    # others may pull while this image goes: half of what it brought is more than they bring
+    # other pulls may add something meanwhile, but less than half of this image
     little = full - (full - empty) // 2
     usage_once("shrinking of the image file system", lambda seen: seen.used_bytes.value <= little)
 
 
 def is_split(answer: cri.ImageFsInfoResponse) -> bool:
-    """Say whether containers are stored elsewhere than images."""
+    """Return whether containers are stored on another file system than images."""
     of_images, of_containers = (
         {filesystem.fs_id.mountpoint for filesystem in filesystems}
         for filesystems in (answer.image_filesystems, answer.container_filesystems)
@@ -210,8 +207,8 @@ def is_split(answer: cri.ImageFsInfoResponse) -> bool:
 
 @requirement("IMF-05/form")
 def test_file_system_of_containers_beside_that_of_images(runtime: Runtime, observe: Observe) -> None:
-    """Where containers are stored with the images, `container_filesystems` MAY be empty or name the same file
-    system.
+    """`container_filesystems` MAY be empty or name the file system of images if containers are stored with
+    the images.
 
     Source: ImageFsInfoResponse.container_filesystems.
     """
@@ -228,13 +225,13 @@ def test_file_system_of_containers_beside_that_of_images(runtime: Runtime, obser
 def test_image_file_system_is_told_quickly_with_many_images(
     runtime: Runtime, registry: Registry, image: ImageName
 ) -> None:
-    """ImageFsInfo SHOULD be answered within a second where there are many images.
+    """ImageFsInfo SHOULD return within a second if there are many images.
 
-    Source: not stated by the CRI; the kubelet asks every ten seconds, and decides by the answer what to
-    evict.
+    Source: not stated by the CRI; the kubelet calls it every ten seconds, and decides by the response whether
+    to evict pods.
     """
     assert image.reference != ""
-    for number in range(MANY):
+    for number in range(MANY_IMAGES):
         registry.pull(registry.mint(repository=f"many-{number}"))
 
     call = runtime.timed(runtime.images.ImageFsInfo, cri.ImageFsInfoRequest())

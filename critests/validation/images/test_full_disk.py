@@ -1,4 +1,4 @@
-"""IMG: pulls for which the disk has no room, on a runtime whose images lie on a small disk."""
+"""IMG: pulls that do not fit on the disk, on a runtime whose images are on a small disk."""
 
 import os
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from critests.run.marks import disruptive, requirement, slow
 MEBIBYTE = 1 << 20
 DISK_BYTES = 48 * MEBIBYTE
 SLACK_BYTES = 4 * MEBIBYTE
-"""What a runtime may keep for itself after a pull that failed: its database grows."""
+"""What a failed pull may leave on the disk: the runtime's database grows."""
 TOO_LARGE: dict[str, Changes] = {
     "to be stored": {"filler_bytes": 64 * MEBIBYTE, "filler_layers": 1},
     "to be unpacked": {"hollow_bytes": 64 * MEBIBYTE},
@@ -27,19 +27,19 @@ TOO_LARGE: dict[str, Changes] = {
 
 
 @pytest.fixture
-def cramped_runtime(
+def small_disk_runtime(
     request: pytest.FixtureRequest, runtime: Runtime, host_mounts: HostMounts, host_folder: Path
 ) -> Iterator[OwnRuntime]:
-    """A runtime for this test alone whose images and snapshots lie on a disk of 48 MiB."""
+    """A runtime of this test whose images and snapshots are on a disk of 48 MiB."""
     disk = host_mounts.tmpfs(host_folder / "disk", f"size={DISK_BYTES}")
     with shaped(request, runtime, Shape(root=disk)) as own:
         yield own
 
 
 def free_bytes(runtime: OwnRuntime) -> int:
-    """Return how much the disk of a runtime still takes."""
-    found = os.statvfs(runtime.daemon.root)
-    return found.f_bavail * found.f_frsize
+    """Return how many bytes are free on a runtime's disk."""
+    usage = os.statvfs(runtime.daemon.root)
+    return usage.f_bavail * usage.f_frsize
 
 
 @requirement("IMG-28")
@@ -47,24 +47,24 @@ def free_bytes(runtime: OwnRuntime) -> int:
 @slow
 @pytest.mark.parametrize("changes", TOO_LARGE.values(), ids=TOO_LARGE)
 def test_an_image_that_the_disk_does_not_hold_takes_no_room(
-    cramped_runtime: OwnRuntime, registry: Registry, changes: Changes
+    small_disk_runtime: OwnRuntime, registry: Registry, changes: Changes
 ) -> None:
-    """A pull for which the disk has no room SHOULD fail and leave the daemon alive, the image unlisted, and
-    the disk as free as before, so that a smaller image can be pulled.
+    """PullImage SHOULD fail if the disk is too small for the image, and leave the daemon alive, the image
+    unlisted, and the disk as free as before, so that a smaller image can be pulled.
 
-    Source: PullImage. Not stated by the CRI; images come from whoever writes a pod.
+    Source: PullImage. Not stated by the CRI; any user who creates a pod chooses its image.
     """
     large, small = registry.mint(repository="large", changes=changes), registry.mint(repository="small")
-    before = free_bytes(cramped_runtime)
+    before = free_bytes(small_disk_runtime)
 
-    cramped_runtime.refusal(cramped_runtime.images.PullImage, pulling(large.reference))
+    small_disk_runtime.refusal(small_disk_runtime.images.PullImage, pulling(large.reference))
 
-    wanted = cri.ImageStatusRequest(image=cri.ImageSpec(image=large.reference))
-    assert not cramped_runtime.images.ImageStatus(wanted).HasField("image")
-    cramped_runtime.eventually(
+    status_request = cri.ImageStatusRequest(image=cri.ImageSpec(image=large.reference))
+    assert not small_disk_runtime.images.ImageStatus(status_request).HasField("image")
+    small_disk_runtime.eventually(
         "the disk to be as free as before",
-        lambda: free_bytes(cramped_runtime),
+        lambda: free_bytes(small_disk_runtime),
         holds=lambda free: free >= before - SLACK_BYTES,
     )
-    cramped_runtime.images.PullImage(pulling(small.reference))
-    assert cramped_runtime.damage() == ""
+    small_disk_runtime.images.PullImage(pulling(small.reference))
+    assert small_disk_runtime.damage() == ""

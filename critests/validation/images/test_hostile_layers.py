@@ -1,4 +1,4 @@
-"""IMG: layers that were made to harm whoever unpacks them."""
+"""IMG: layers that are made to harm the program that unpacks them."""
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.images import Registry
@@ -8,20 +8,20 @@ from critests.lifecycle.requests import pulling
 from critests.run.marks import disruptive, requirement
 
 MAP_BYTES = 128 << 20
-"""A pull of the suite's own images takes far less memory."""
+"""The size of the sparse map when unpacked; a pull of the suite's own images takes far less memory."""
 
 
 @requirement("IMG-42")
 @disruptive
 def test_a_map_of_holes_takes_no_memory(own_runtime: OwnRuntime, registry: Registry) -> None:
-    """While a layer is pulled that holds a sparse file whose map of holes has hundreds of megabytes, and
-    hundreds of kilobytes when it is packed, the daemon's memory SHOULD NOT grow by as much; the pull may
-    succeed or be refused.
+    """PullImage of a layer with a sparse file whose map has 128 MiB unpacked, and hundreds of kilobytes
+    compressed, SHOULD NOT grow the daemon's memory by that size; the pull may succeed or fail.
 
-    Source: PullImage. Not stated by the CRI; any image could end the daemon.
+    Source: PullImage. Not stated by the CRI; otherwise any image could get the daemon killed for lack of
+    memory.
     """
     hostile = registry.mint(repository="sparse", changes={"sparse_map_bytes": MAP_BYTES})
-    # what an ordinary pull takes is not judged
+    # the memory that an ordinary pull takes does not count
     own_runtime.pulled()
     before = own_runtime.most_memory
 

@@ -1,4 +1,4 @@
-"""IMS: images that come to a runtime by another way than the CRI."""
+"""IMS: images that get into a runtime other than by PullImage."""
 
 from pathlib import Path
 
@@ -16,14 +16,14 @@ from critests.run.outcomes import blocked
 
 NAME = "critests.example/imported:1"
 NOTICED_SECONDS = 10.0
-"""Runtimes hear of what others bring a moment after it is there."""
+"""Runtimes notice an image that another program has imported a moment later."""
 
 
 @pytest.fixture
 def imported(own_runtime: OwnRuntime, host_folder: Path) -> str:
-    """The name of an image that a program of the node has put into the runtime."""
+    """The name of an image that another program of the node has imported into the runtime."""
     archive = host_folder / "image.tar"
-    # another id than that of the image which sandboxes are made of
+    # another id than the sandbox image
     write_archive(archive, Builder().build(image_spec("pause"), labels={"name": NAME}), NAME)
     try:
         import_image(own_runtime.daemon, archive, NAME)
@@ -35,10 +35,10 @@ def imported(own_runtime: OwnRuntime, host_folder: Path) -> str:
 @requirement("IMS-22")
 @disruptive
 def test_an_image_that_was_imported_is_listed(own_runtime: OwnRuntime, imported: str) -> None:
-    """An image that was imported by a program of the node, and not pulled, MUST be listed under its name, as
-    the image that ImageStatus finds.
+    """ListImages MUST list an image that a program of the node has imported, under its name, and as the same
+    image that ImageStatus finds.
 
-    Source: ListImages, ImageStatus. Not stated by the CRI; nodes that reach no registry get their images so.
+    Source: ListImages, ImageStatus. Not stated by the CRI; nodes without access to a registry import images.
     """
     request = cri.ImageStatusRequest(image=cri.ImageSpec(image=imported))
 

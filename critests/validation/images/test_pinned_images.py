@@ -1,4 +1,4 @@
-"""IMS: images that a runtime is told to pin, by their names."""
+"""IMS: images that a runtime is configured to pin, by their names."""
 
 import secrets
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ ORDINARY, PINNED = "ordinary", "pinned"
 def pinning_runtime(
     request: pytest.FixtureRequest, runtime: Runtime, registry: Registry
 ) -> Iterator[OwnRuntime]:
-    """A runtime that is told to pin what lies in one of the test's repositories."""
+    """A runtime that is configured to pin the image in one of the test's repositories."""
     pinned = PinnedImages(f"{registry.client.address}/{registry.prefix}/{PINNED}")
     with shaped(request, runtime, Shape(told=(pinned,))) as own:
         yield own
@@ -33,10 +33,10 @@ def pinning_runtime(
 def test_an_image_is_pinned_by_any_of_its_names(
     pinning_runtime: OwnRuntime, registry: Registry, order: tuple[int, int]
 ) -> None:
-    """An image that has several names, one of which is configured to be pinned, MUST be pinned, whichever it
-    got first.
+    """Image.pinned MUST be true if one of several names of the image is configured to be pinned, in whichever
+    order they were pulled.
 
-    Source: Image.pinned; which images are pinned is the configuration's, the kubelet removes all others.
+    Source: Image.pinned; the configuration says which images are pinned; the kubelet may remove all others.
     """
     salt = secrets.token_hex(8)
     both = [registry.mint(repository=name, salt=salt) for name in (ORDINARY, PINNED)]

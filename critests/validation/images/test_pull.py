@@ -1,4 +1,4 @@
-"""IMG: what a pull brings, by whatever name it was asked for."""
+"""IMG: the image that a pull brings, for each form of its reference."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from critests.run.marks import requirement
 
 
 def reference_of(image: MintedImage, form: str) -> str:
-    """Return the name of an image in one of the forms that a reference can have."""
+    """Return a reference of an image in one of the forms that references have."""
     return {
         "tag": image.reference,
         "no tag": image.name,
@@ -22,7 +22,7 @@ def reference_of(image: MintedImage, form: str) -> str:
 
 @requirement("IMG-01")
 def test_pulled_image_is_found_by_its_tag(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """A pull by tag MUST return an image_ref, and ImageStatus MUST then find the image by that tag.
+    """PullImage by tag MUST return an image_ref, and ImageStatus MUST then find the image by that tag.
 
     Source: PullImageResponse.image_ref, ImageStatus.
     """
@@ -38,9 +38,9 @@ def test_pulled_image_is_found_by_its_tag(runtime: Runtime, registry: Registry, 
 
 @requirement("IMG-02")
 def test_pull_without_a_tag_means_latest(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """A pull of a name without a tag MUST pull the tag `latest`.
+    """PullImage of a name without a tag MUST pull the tag `latest`.
 
-    Source: PullImageRequest.image; critest, which pulls by such names. The names of images have that default.
+    Source: PullImageRequest.image; critest pulls such names. `latest` is the default of image references.
     """
     minted = registry.mint(tags=["latest"])
     registry.mint(tags=["1"])
@@ -55,7 +55,7 @@ def test_pull_without_a_tag_means_latest(runtime: Runtime, registry: Registry, i
 
 @requirement("IMG-03")
 def test_pull_by_digest_keeps_the_digest(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """An image pulled by digest MUST bear that digest in repo_digests.
+    """Image.repo_digests of an image that was pulled by digest MUST have that digest.
 
     Source: PullImageRequest.image, Image.repo_digests.
     """
@@ -70,17 +70,17 @@ def test_pull_by_digest_keeps_the_digest(runtime: Runtime, registry: Registry, i
 
 @requirement("IMG-04")
 def test_digest_beside_a_tag_decides(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """A pull of `name:tag@digest` SHOULD pull what the digest names, wherever the tag leads.
+    """PullImage of `name:tag@digest` SHOULD pull the digest, wherever the tag points.
 
-    Source: reference rules of the OCI distribution project; the kubelet hands such names on as they are.
+    Source: reference rules of the OCI distribution project; the kubelet passes such names on unchanged.
     """
-    wanted, newer = registry.mint(), registry.mint()
+    older, newer = registry.mint(), registry.mint()
 
-    answer = runtime.images.PullImage(images.pull_request(f"{wanted.reference}@{wanted.digest}"))
+    answer = runtime.images.PullImage(images.pull_request(f"{older.reference}@{older.digest}"))
 
     found = images.look_up(answer.image_ref)
     assert found is not None
-    assert wanted.by_digest in found.repo_digests
+    assert older.by_digest in found.repo_digests
     assert newer.by_digest not in found.repo_digests
 
 
@@ -89,8 +89,8 @@ def test_digest_beside_a_tag_decides(runtime: Runtime, registry: Registry, image
 def test_multi_arch_image_is_pulled_by_digest(
     runtime: Runtime, registry: Registry, images: Images, form: str
 ) -> None:
-    """An image in an index MUST be pulled by the digest of the index and by that of its own manifest, and
-    repo_digests MUST hold it.
+    """PullImage MUST pull a multi-platform image by the digest of its index and by that of its own manifest,
+    and repo_digests MUST have the digest of the request.
 
     Source: PullImageRequest.image, Image.repo_digests; OCI image index.
     """
@@ -108,9 +108,9 @@ def test_multi_arch_image_is_pulled_by_digest(
 def test_variant_of_the_node_is_picked_from_an_index(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull of a multi-arch image MUST bring the variant for the node's platform.
+    """PullImage of a multi-platform image MUST pull the variant for the node's platform.
 
-    Source: OCI image index, `platform`. The registry tells which configuration and layers were fetched.
+    Source: OCI image index, `platform`. The registry records which configuration and layers are fetched.
     """
     minted = registry.mint("index")
 
@@ -126,7 +126,7 @@ def test_variant_of_the_node_is_picked_from_an_index(
 def test_image_ref_is_the_id_of_the_image(
     runtime: Runtime, registry: Registry, images: Images, form: str
 ) -> None:
-    """The image_ref that a pull returns MUST be the id of the image, whatever form the reference had.
+    """PullImageResponse.image_ref MUST be the id of the image, whatever form the reference has.
 
     Source: PullImageResponse.image_ref, Image.id.
     """
@@ -141,7 +141,7 @@ def test_image_ref_is_the_id_of_the_image(
 
 @requirement("IMG-09/same-ref")
 def test_repeated_pull_returns_the_same_ref(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """A pull of an image that is present MUST succeed and return the same image_ref as the first one.
+    """PullImage of an image that is present MUST succeed and return the same image_ref as the first pull.
 
     Source: PullImageResponse.image_ref.
     """
@@ -155,9 +155,9 @@ def test_repeated_pull_returns_the_same_ref(runtime: Runtime, registry: Registry
 
 @requirement("IMG-09/no-download")
 def test_repeated_pull_downloads_no_layer_again(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """A pull of an image that is present SHOULD NOT download its layers again.
+    """PullImage of an image that is present SHOULD NOT download its layers again.
 
-    Source: the kubelet pulls at every start of a container with the policy Always.
+    Source: with the pull policy Always, the kubelet pulls at every start of a container.
     """
     minted = registry.mint()
     registry.pull(minted)
@@ -174,7 +174,7 @@ def test_repeated_pull_downloads_no_layer_again(runtime: Runtime, registry: Regi
 def test_tags_of_the_same_content_share_an_entry(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """Two pulled tags of the same content MUST be one image in the list, with both tags.
+    """ListImages MUST list two pulled tags of the same content as one image with both tags.
 
     Source: Image.repo_tags.
     """
@@ -190,11 +190,11 @@ def test_tags_of_the_same_content_share_an_entry(
 def test_repositories_with_the_same_content_share_an_image(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """The same content from two repositories MUST be one image, with the digests of both.
+    """ListImages MUST list the same content from two repositories as one image with the digests of both.
 
     Source: Image.id, Image.repo_digests, RemoveImage.
     """
-    # the same salt gives the same image
+    # equal salts make equal images
     here, there = (registry.mint(repository=name, salt=registry.prefix) for name in ("here", "there"))
 
     for minted in (here, there):
@@ -208,7 +208,7 @@ def test_repositories_with_the_same_content_share_an_image(
 
 @requirement("IMG-12/moved")
 def test_moved_tag_leads_to_the_new_image_only(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """A tag that has moved MUST after the next pull belong to the new image alone.
+    """Image.repo_tags MUST have a moved tag only in the new image after the next pull of the tag.
 
     Source: Image.repo_tags.
     """
@@ -227,21 +227,21 @@ def test_moved_tag_leads_to_the_new_image_only(runtime: Runtime, registry: Regis
 
 @requirement("IMG-12/remains")
 def test_image_whose_tag_has_moved_remains(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """An image whose tag has moved away MUST remain under its id, without the tag.
+    """An image whose tag has moved to another image MUST remain under its id, without the tag.
 
-    Source: Image.id, Image.repo_tags; RemoveImage, without which no image goes. Containers may still run from
+    Source: Image.id, Image.repo_tags; RemoveImage, which alone removes images. Containers may still run from
     it.
     """
     old = registry.mint()
     registry.pull(old)
-    held = images.id_of(old.reference)
+    old_id = images.id_of(old.reference)
     new = registry.mint()
 
     runtime.images.PullImage(images.pull_request(new.reference))
 
-    found = images.look_up(held)
+    found = images.look_up(old_id)
     assert found is not None
-    assert found.id == held
+    assert found.id == old_id
     assert old.reference not in found.repo_tags
 
 
@@ -249,10 +249,10 @@ def test_image_whose_tag_has_moved_remains(runtime: Runtime, registry: Registry,
 def test_image_whose_tag_has_moved_keeps_its_digest(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """An image whose tag has moved away SHOULD be found by its digest, and tell it.
+    """ImageStatus SHOULD find an image by its digest after its tag has moved, and report the digest.
 
-    Source: Image.repo_digests. Not stated by the CRI; a pod that names the digest would have to pull again
-    what is there.
+    Source: Image.repo_digests. Not stated by the CRI; otherwise a pod that names the digest has to pull the
+    image again.
     """
     old = registry.mint()
     registry.pull(old)
@@ -269,7 +269,7 @@ def test_image_whose_tag_has_moved_keeps_its_digest(
 def test_pull_accepts_the_configuration_of_a_sandbox(
     runtime: Runtime, registry: Registry, images: Images, sandbox: Sandbox
 ) -> None:
-    """A pull for a pod MUST take the configuration of its sandbox.
+    """PullImage for a pod MUST accept the configuration of the pod's sandbox.
 
     Source: PullImageRequest.sandbox_config.
     """
@@ -286,7 +286,7 @@ def test_pull_accepts_the_configuration_of_a_sandbox(
 def test_annotations_of_an_image_do_not_change_what_is_pulled(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """Annotations on the image of a pull SHOULD have no effect on its content.
+    """ImageSpec.annotations of a pull SHOULD have no effect on the content of the image.
 
     Source: ImageSpec.annotations.
     """
@@ -308,15 +308,15 @@ def test_annotations_of_an_image_do_not_change_what_is_pulled(
 def test_name_that_the_user_wrote_is_not_what_is_pulled(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull SHOULD bring `image`; `user_specified_image` is for messages and policies only.
+    """PullImage SHOULD pull `image`; `user_specified_image` is for messages and policies only.
 
     Source: ImageSpec.user_specified_image.
     """
-    wanted, written = registry.mint(repository="wanted"), registry.mint(repository="written")
-    spec = cri.ImageSpec(image=wanted.reference, user_specified_image=written.reference)
+    requested, written = registry.mint(repository="wanted"), registry.mint(repository="written")
+    spec = cri.ImageSpec(image=requested.reference, user_specified_image=written.reference)
 
     runtime.images.PullImage(cri.PullImageRequest(image=spec))
 
-    assert images.look_up(wanted.reference) is not None
+    assert images.look_up(requested.reference) is not None
     assert images.look_up(written.reference) is None
     assert registry.requests(written) == []

@@ -1,4 +1,4 @@
-"""IMG: forms of images and of answers of a registry that a pull has to cope with."""
+"""IMG: forms of images, and of registry responses, that a pull has to support."""
 
 from collections.abc import Callable
 
@@ -12,12 +12,12 @@ from critests.images.faults import Fault, FaultKind, Scope
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement
 
-# longer than the 255 bytes that a tar header has for it, so that it needs a record of its own
+# longer than the 255 bytes that a tar header can hold, so that the path needs a record of its own
 LONG_PATH = (
     "/archive/long/" + "/".join(["directory-with-a-name-of-forty-characters"] * 4) + "/file-" + "n" * 120
 )
 
-# name in the catalogue of images, what a container of it runs, what that prints
+# name in the catalogue of images, script of the container, lines that it prints
 CONTENTS = {
     "Docker's manifest": ("docker", "cat /docker", ["docker"]),
     "layer that is not compressed": ("uncompressed", "cat /layer", ["tar"]),
@@ -45,7 +45,7 @@ FURTHER_CONTENTS = {
     "device node": ("archive-device", "[ -c /null ] && stat -c %t:%T /null", ["1:3"]),
 }
 NO_HEAD = Fault(kind=FaultKind.FORBIDDEN, scope=Scope.MANIFEST, method="HEAD")
-MANNERS = {
+VARIANTS_OF_RESPONSES = {
     "manifest behind a redirection": Fault(kind=FaultKind.REDIRECT, scope=Scope.MANIFEST),
     "blobs behind a redirection": Fault(kind=FaultKind.REDIRECT, scope=Scope.BLOB),
     "manifest in chunks": Fault(kind=FaultKind.CHUNKED, scope=Scope.MANIFEST),
@@ -60,14 +60,14 @@ Printed = Callable[[str, str], list[str]]
 
 @pytest.fixture
 def printed(runtime: Runtime, registry: Registry, images: Images, containers: Containers) -> Printed:
-    """Pull an image of the catalogue that is new to the runtime, run a script in a container of it, and
-    return what that printed.
+    """Pull an image of the catalogue that the runtime does not have, run a script in a container of it, and
+    return the lines that it prints.
     """
 
     def pull_and_run(image: str, script: str) -> list[str]:
         minted = registry.mint(image)
         answer = runtime.images.PullImage(images.pull_request(minted.reference))
-        # its layers stay when the test is over: a pull of the next test beside it may count on them (CNC-15)
+        # its layers stay after the test, as a concurrent pull of another test may rely on them (CNC-15)
         images.pull(image)
         return containers.exited(
             image=ImageName(answer.image_ref, minted.reference), script=lingering(script)
@@ -81,7 +81,7 @@ def printed(runtime: Runtime, registry: Registry, images: Images, containers: Co
 def test_content_of_an_image_is_unpacked_as_it_was_packed(
     printed: Printed, image: str, script: str, lines: list[str]
 ) -> None:
-    """A container MUST find the files of its image as the layers, one upon the other, have them.
+    """A container MUST see the files of its image as the layers, applied in order, define them.
 
     Source: OCI image specification, image layer filesystem changeset and media types.
     """
@@ -93,7 +93,7 @@ def test_content_of_an_image_is_unpacked_as_it_was_packed(
 def test_further_content_of_an_image_is_unpacked(
     printed: Printed, image: str, script: str, lines: list[str]
 ) -> None:
-    """Layers packed with zstd, and device nodes in a layer, SHOULD be unpacked as they are.
+    """Layers compressed with zstd, and device nodes in a layer, SHOULD be unpacked as they are.
 
     Source: OCI image specification, image layer filesystem changeset and media types.
     """
@@ -104,8 +104,8 @@ def test_further_content_of_an_image_is_unpacked(
 def test_form_of_a_pull_of_layers_that_may_not_be_handed_on(
     runtime: Runtime, registry: Registry, images: Images, observe: Observe
 ) -> None:
-    """An image whose layers are marked as not to be handed on MAY be pulled from a registry that has them, or
-    be refused; it never hangs.
+    """PullImage of an image with non-distributable layers MAY pull them from a registry that has them, or
+    fail; it MUST NOT hang.
 
     Source: OCI image specification, non-distributable layers.
     """
@@ -124,8 +124,8 @@ def test_form_of_a_pull_of_layers_that_may_not_be_handed_on(
 def test_form_of_a_pull_of_docker_s_first_schema(
     runtime: Runtime, registry: Registry, images: Images, observe: Observe
 ) -> None:
-    """A manifest of Docker's schema 1 MAY be refused in any words; the image is not there then, and the pull
-    never hangs.
+    """PullImage of a manifest of Docker's schema 1 MAY fail with any error; the image MUST be absent then,
+    and the pull MUST NOT hang.
 
     Source: the distribution project's image manifest version 2, schema 1, which is deprecated.
     """
@@ -140,12 +140,12 @@ def test_form_of_a_pull_of_docker_s_first_schema(
 
 
 @requirement("IMG-32/handled")
-@pytest.mark.parametrize("fault", MANNERS.values(), ids=MANNERS)
+@pytest.mark.parametrize("fault", VARIANTS_OF_RESPONSES.values(), ids=VARIANTS_OF_RESPONSES)
 def test_pull_copes_with_manners_of_registries(
     runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
-    """A pull MUST follow redirections, with a relative Location too, take bodies in chunks and do without a
-    digest in the headers.
+    """PullImage MUST follow redirections, also with a relative Location, accept chunked bodies, and accept
+    responses without a digest header.
 
     Source: OCI distribution specification, pulling manifests and blobs.
     """
@@ -164,10 +164,10 @@ def test_pull_copes_with_manners_of_registries(
 def test_form_of_a_pull_from_a_registry_that_refuses_head(
     runtime: Runtime, registry: Registry, images: Images, observe: Observe
 ) -> None:
-    """A pull from a registry that refuses HEAD MAY be refused, or make do with GET; the image is there only
-    if the pull succeeds.
+    """PullImage from a registry that rejects HEAD requests MAY fail, or fall back to GET; the image MUST be
+    present only if the pull succeeds.
 
-    Source: OCI distribution specification, which asks of registries that they answer both.
+    Source: OCI distribution specification, which requires registries to support both.
     """
     minted = registry.mint()
     registry.fault(minted, NO_HEAD)

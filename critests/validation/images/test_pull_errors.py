@@ -1,4 +1,4 @@
-"""IMG, ERR: what the error of a pull tells, and what it must not."""
+"""IMG, ERR: what the error of a pull reports, and what it must not contain."""
 
 import grpc
 
@@ -9,16 +9,16 @@ from critests.images.faults import Fault, FaultKind, Scope
 from critests.run.marks import requirement
 
 FORBIDDEN = Fault(kind=FaultKind.FORBIDDEN, scope=Scope.MANIFEST)
-SECRET = "c2lnbmF0dXJl-critests"  # noqa: S105 - nobody's
-NOBODY = "http://127.0.0.1:1"
-"""Where nobody listens: a registry that stores blobs elsewhere sends its clients there with a signed URL."""
+SECRET = "c2lnbmF0dXJl-critests"  # noqa: S105 - not a secret
+UNUSED_ADDRESS = "http://127.0.0.1:1"
+"""Nothing listens here. Registries that store blobs elsewhere redirect clients to a signed URL."""
 ELSEWHERE = Fault(
-    kind=FaultKind.REDIRECT, scope=Scope.LAYER, location=f"{NOBODY}{{path}}?X-Amz-Signature={SECRET}"
+    kind=FaultKind.REDIRECT, scope=Scope.LAYER, location=f"{UNUSED_ADDRESS}{{path}}?X-Amz-Signature={SECRET}"
 )
 
 
 def error_of(runtime: Runtime, images: Images, reference: str) -> str:
-    """Pull in vain, and return the words of the error."""
+    """Make a pull that must fail, and return the error message."""
     with must_be_refused(grpc.StatusCode.UNAVAILABLE) as refusal:
         runtime.images.PullImage(images.pull_request(reference))
     return refusal.words
@@ -28,10 +28,10 @@ def error_of(runtime: Runtime, images: Images, reference: str) -> str:
 def test_what_the_registry_says_of_a_refusal_is_told(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """Where the registry refuses a pull with 403 and says why, that SHOULD stand in the error.
+    """The error of PullImage SHOULD contain the reason that the registry gives with its status 403.
 
-    Source: OCI distribution specification, error codes. Not stated by the CRI; the kubelet shows it with the
-    pod, and nobody else would find it.
+    Source: OCI distribution specification, error codes. Not stated by the CRI; the kubelet shows the error
+    with the pod, the only place where users find the reason.
     """
     minted = registry.mint()
     registry.fault(minted, FORBIDDEN)
@@ -41,9 +41,9 @@ def test_what_the_registry_says_of_a_refusal_is_told(
 
 @requirement("ERR-06")
 def test_the_error_of_a_pull_holds_no_secret(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """The error of a pull that fails at a signed URL SHOULD NOT hold the signature.
+    """The error of PullImage SHOULD NOT contain the signature of a signed URL at which the pull fails.
 
-    Source: not stated by the CRI; the kubelet makes an event of the error, which many may read.
+    Source: not stated by the CRI; the kubelet copies the error into an event, which many can read.
     """
     minted = registry.mint()
     registry.fault(minted, ELSEWHERE)
@@ -53,11 +53,12 @@ def test_the_error_of_a_pull_holds_no_secret(runtime: Runtime, registry: Registr
 
 @requirement("IMG-23")
 def test_a_registry_that_is_not_there_is_named_as_such(runtime: Runtime, images: Images) -> None:
-    """The error of a pull from where nobody answers SHOULD hold the word RegistryUnavailable.
+    """The error of PullImage SHOULD contain the word RegistryUnavailable if no registry listens at the
+    address.
 
-    Source: the package of errors of the CRI's repository, by whose names the kubelet finds the reason that it
-    shows with the pod.
+    Source: the package of errors in the CRI's repository; from these names, the kubelet derives the reason
+    that it shows with the pod.
     """
     assert "RegistryUnavailable" in error_of(
-        runtime, images, f"{NOBODY.rpartition('/')[2]}/critests/nobody:1"
+        runtime, images, f"{UNUSED_ADDRESS.rpartition('/')[2]}/critests/nobody:1"
     )

@@ -1,4 +1,4 @@
-"""IMG: pulls that must fail, what they leave behind, and that the next one works."""
+"""IMG: pulls that must fail, what they leave, and that the next pull works."""
 
 import socket
 from collections.abc import Iterator
@@ -54,17 +54,17 @@ LATE_LAYER = Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=0.5)
 
 
 @pytest.fixture
-def deaf_address() -> Iterator[str]:
-    """An address on loopback whose port is taken and refuses every connection."""
+def refusing_address() -> Iterator[str]:
+    """An address on loopback that refuses every connection, and whose port nobody else can take."""
     with socket.socket() as taken:
-        # bound and not listening: nobody else gets the port, and the kernel refuses whoever connects
+        # bound and not listening: the kernel answers each connection attempt with a reset
         taken.bind(("127.0.0.1", 0))
         yield f"127.0.0.1:{taken.getsockname()[1]}"
 
 
-def pull_in_vain(runtime: Runtime, reference: str, timeout: float | None = None) -> None:
-    """Make a pull that must fail, with any code: Unavailable may mean the registry, as long as the
-    runtime itself answers.
+def expect_failed_pull(runtime: Runtime, reference: str, timeout: float | None = None) -> None:
+    """Make a pull that must fail, with any code: Unavailable may refer to the registry if the runtime
+    itself still responds.
     """
     try:
         runtime.refusal(runtime.images.PullImage, pulling(reference), timeout=timeout)
@@ -95,9 +95,9 @@ def pull_in_vain(runtime: Runtime, reference: str, timeout: float | None = None)
 def test_pull_fails_where_the_registry_gives_no_good_image(
     runtime: Runtime, registry: Registry, images: Images, image: str, fault: Fault | None
 ) -> None:
-    """A pull MUST fail, and nothing of it be listed, where the registry answers with 401 or 403, an index has
-    no variant for the node, a blob is not what its digest says, a manifest is none, or a layer is not what
-    the image's configuration says.
+    """PullImage MUST fail and leave nothing listed if the registry responds with 401 or 403, an index has no
+    variant for the node, a blob does not match its digest, a manifest is invalid, or a layer does not match
+    the image's configuration.
 
     Source: OCI distribution specification, error codes; OCI image specification, image index, descriptors and
     digests, image manifest, rootfs.diff_ids.
@@ -117,7 +117,7 @@ def test_pull_fails_where_the_registry_gives_no_good_image(
 def test_invalid_reference_is_refused_without_asking_a_registry(
     runtime: Runtime, registry: Registry, images: Images, reference: str
 ) -> None:
-    """A pull of something that is no reference MUST fail, without a request to any registry.
+    """PullImage of an invalid reference MUST fail without a request to any registry.
 
     Source: reference rules of the OCI distribution project.
     """
@@ -136,7 +136,7 @@ def test_invalid_reference_is_refused_without_asking_a_registry(
 def test_pull_of_what_the_registry_does_not_have_fails(
     runtime: Runtime, registry: Registry, images: Images, reference: str
 ) -> None:
-    """A pull of a tag, digest or repository that the registry does not have MUST fail.
+    """PullImage of a tag, digest or repository that the registry does not have MUST fail.
 
     Source: OCI distribution specification, 404 for a manifest.
     """
@@ -152,11 +152,10 @@ def test_pull_of_what_the_registry_does_not_have_fails(
 def test_pull_that_the_registry_refuses_is_told_as_such(
     runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
-    """A pull that the registry answers with 401 or 403 SHOULD fail with a code of authentication or
-    permission.
+    """PullImage SHOULD fail with Unauthenticated or PermissionDenied if the registry returns 401 or 403.
 
-    Source: codes of gRPC. Not stated by the CRI; only a code lets the caller tell a wrong password from a
-    wrong name.
+    Source: codes of gRPC. Not stated by the CRI; only by the code can the caller distinguish a wrong password
+    from a wrong name.
     """
     minted = registry.mint()
     registry.fault(minted, fault)
@@ -168,18 +167,17 @@ def test_pull_that_the_registry_refuses_is_told_as_such(
 
 @requirement("IMG-20")
 def test_rate_limit_ends_in_an_error(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """A pull that the registry keeps answering with 429 SHOULD end in an error after a bounded number of
-    requests.
+    """PullImage SHOULD fail after a bounded number of requests if the registry always responds with 429.
 
     Source: OCI distribution specification, TOOMANYREQUESTS.
     """
     minted = registry.mint()
     registry.fault(minted, TOO_MANY_REQUESTS)
 
-    pull_in_vain(runtime, minted.reference)
+    expect_failed_pull(runtime, minted.reference)
 
     assert images.look_up(minted.reference) is None
-    # a client that minds Retry-After asks a few times; one that does not, as fast as it can
+    # a client that respects Retry-After sends a few requests; one that does not sends them as fast as it can
     assert 0 < len(registry.requests(minted)) < 100
 
 
@@ -188,14 +186,14 @@ def test_rate_limit_ends_in_an_error(runtime: Runtime, registry: Registry, image
 def test_server_error_fails_the_pull(
     runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
-    """A pull MUST fail where the registry keeps answering with a server error for the manifest or for a blob.
+    """PullImage MUST fail if the registry always responds with a server error for the manifest or a blob.
 
     Source: OCI distribution specification.
     """
     minted = registry.mint()
     registry.fault(minted, fault)
 
-    pull_in_vain(runtime, minted.reference)
+    expect_failed_pull(runtime, minted.reference)
 
     assert images.look_up(minted.reference) is None
 
@@ -204,13 +202,13 @@ def test_server_error_fails_the_pull(
 def test_pull_works_once_the_server_error_is_over(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull that failed for a server error MUST leave nothing that stands in the way of a later one.
+    """PullImage MUST succeed after an earlier pull failed because of a server error that is now over.
 
     Source: the kubelet pulls again after a pause.
     """
     minted = registry.mint()
     registry.fault(minted, FAILING_LAYER)
-    pull_in_vain(runtime, minted.reference)
+    expect_failed_pull(runtime, minted.reference)
     registry.clear_faults(minted)
 
     runtime.images.PullImage(images.pull_request(minted.reference))
@@ -219,24 +217,23 @@ def test_pull_works_once_the_server_error_is_over(
 
 
 @requirement("IMG-22")
-def test_pull_from_nobody_fails_in_bounded_time(runtime: Runtime, deaf_address: str) -> None:
-    """A pull from an address that refuses connections MUST fail, and in bounded time.
+def test_pull_from_nobody_fails_in_bounded_time(runtime: Runtime, refusing_address: str) -> None:
+    """PullImage from an address that refuses connections MUST fail, and in bounded time.
 
-    Source: the kubelet waits for the answer before it tries again.
+    Source: the kubelet waits for the response before it tries again.
     """
-    reference = f"{deaf_address}/critests/nobody:1"
+    reference = f"{refusing_address}/critests/nobody:1"
 
-    # a refused connection is known at once; the time is for a runtime that tries some more times
-    pull_in_vain(runtime, reference, timeout=40 * runtime.scale)
+    # a refused connection fails at once; 40 s leave time for a runtime that retries
+    expect_failed_pull(runtime, reference, timeout=40 * runtime.scale)
 
 
 @requirement("IMG-24")
 def test_pull_works_once_the_corruption_is_over(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """A pull that failed for a corrupt blob MUST leave nothing that stands in the way of the kubelet's next
-    one.
+    """PullImage MUST succeed after an earlier pull failed because of a corrupt blob that is now correct.
 
-    Source: OCI image specification, descriptors and digests. A runtime may need a moment to throw away what
-    it was sent.
+    Source: OCI image specification, descriptors and digests. A runtime may need a moment to discard the
+    corrupt blob.
     """
     minted = registry.mint()
     registry.fault(minted, CORRUPT_LAYER)
@@ -246,7 +243,7 @@ def test_pull_works_once_the_corruption_is_over(runtime: Runtime, registry: Regi
     runtime.eventually(
         "a pull that works, now that the registry does",
         lambda: runtime.images.PullImage.future(images.pull_request(minted.reference)).exception() is None,
-        # so long the kubelet waits before it tries a failed pull again, for the first time
+        # the kubelet's first back-off after a failed pull
         seconds=10,
     )
 
@@ -258,8 +255,8 @@ def test_pull_works_once_the_corruption_is_over(runtime: Runtime, registry: Regi
 def test_interrupted_download_leaves_no_image_behind(
     runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
-    """A download that breaks off half-way every time MUST fail the pull, or be resumed; an image MUST be
-    visible only if it was whole.
+    """PullImage MUST fail, or resume the download, if every download breaks off half-way; an image MUST be
+    visible only if it is complete.
 
     Source: OCI distribution specification, range requests.
     """
@@ -277,7 +274,7 @@ def test_interrupted_download_leaves_no_image_behind(
 def test_manifest_that_is_not_what_its_digest_says_is_refused(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull by digest MUST fail where the registry answers with another manifest.
+    """PullImage by digest MUST fail if the registry responds with another manifest.
 
     Source: OCI image specification, descriptors and digests.
     """
@@ -293,10 +290,10 @@ def test_manifest_that_is_not_what_its_digest_says_is_refused(
 def test_pull_works_after_one_that_was_cancelled(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull that the client gives up MUST leave no image, and the kubelet's next pull MUST work.
+    """PullImage that the client cancels MUST leave no image, and the next pull MUST succeed.
 
-    Source: the kubelet ends a pull with its context. A runtime may need a moment to end what it was asked
-    for.
+    Source: the kubelet cancels a pull with its context. A runtime may need a moment to end the cancelled
+    pull.
     """
     minted = registry.mint()
     registry.fault(minted, STALLING_LAYER)
@@ -312,7 +309,7 @@ def test_pull_works_after_one_that_was_cancelled(
     runtime.eventually(
         "a pull that works, now that nothing stalls",
         lambda: runtime.images.PullImage.future(images.pull_request(minted.reference)).exception() is None,
-        # so long the kubelet waits before its next pull
+        # the kubelet's first back-off before the next pull
         seconds=10,
     )
     assert images.look_up(minted.reference) is not None
@@ -322,7 +319,7 @@ def test_pull_works_after_one_that_was_cancelled(
 def test_cancelled_pull_does_not_take_another_along(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """One of two pulls of the same image that is given up SHOULD NOT fail the other.
+    """PullImage SHOULD NOT fail if another pull of the same image is cancelled at the same time.
 
     Source: two pods may start from one image at once.
     """
@@ -330,7 +327,7 @@ def test_cancelled_pull_does_not_take_another_along(
     registry.fault(minted, LATE_LAYER)
     first = runtime.images.PullImage.future(images.pull_request(minted.reference))
     runtime.eventually(
-        "a layer that is waited for", lambda: [each for each in registry.requests(minted) if each.fault]
+        "a layer that is delayed", lambda: [each for each in registry.requests(minted) if each.fault]
     )
     second = runtime.images.PullImage.future(images.pull_request(minted.reference))
 

@@ -1,4 +1,4 @@
-"""IMG: images and names of images that are not of the usual kind."""
+"""IMG: unusual images and references."""
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
@@ -16,8 +16,8 @@ IPV6_REGISTRY = "[::1]:1/critests/nobody:1"
 def test_no_container_is_made_of_an_artifact(
     runtime: Runtime, registry: Registry, images: Images, containers: Containers, observe: Observe
 ) -> None:
-    """A manifest whose configuration is not that of an image MAY be pulled or refused; a container of it does
-    not start.
+    """PullImage of a manifest whose configuration is not that of an image MAY succeed or fail; a container of
+    it MUST NOT start.
 
     Source: OCI image specification, artifacts; the CRI does not say.
     """
@@ -28,15 +28,15 @@ def test_no_container_is_made_of_an_artifact(
         pulled = runtime.images.PullImage(images.pull_request(minted.reference)).image_ref
 
     observe("an artifact is pulled" if pulled else "a pull of an artifact is refused")
-    of_it = containers.config()
-    of_it.image.image, of_it.image.user_specified_image = pulled or minted.reference, minted.reference
-    containers.refusal(of_it)
+    config = containers.config()
+    config.image.image, config.image.user_specified_image = pulled or minted.reference, minted.reference
+    containers.refusal(config)
 
 
 @requirement("IMG-16")
 def test_form_of_a_pull_from_an_ipv6_address(runtime: Runtime, images: Images, observe: Observe) -> None:
-    """A name whose registry is an IPv6 address MAY be taken or refused as none; a pull from where nobody
-    listens ends in an error.
+    """PullImage from a registry at an IPv6 address MAY fail as an invalid reference or as a failed
+    connection; where nothing listens, it MUST end in an error.
 
     Source: reference rules of the OCI distribution project, by which a host may be an IPv6 address.
     """
@@ -44,7 +44,7 @@ def test_form_of_a_pull_from_an_ipv6_address(runtime: Runtime, images: Images, o
 
     error = call.exception()
 
-    assert error is not None, "an image came from where nobody listens"
+    assert error is not None, "a pull succeeded from an address where nothing listens"
     observe(f"a pull from an IPv6 address where nobody listens fails with {call.code().name}")
     assert call.code().name != "DEADLINE_EXCEEDED", "the pull hangs"
 
@@ -53,8 +53,8 @@ def test_form_of_a_pull_from_an_ipv6_address(runtime: Runtime, images: Images, o
 def test_a_pull_for_an_unknown_handler_leaves_nothing(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """Where a pull for a runtime handler that nobody knows is refused, it MUST leave no image; without a
-    handler, which means the default one, the same image is pulled.
+    """PullImage for an unknown runtime handler MUST leave no image if it fails; without a handler, which
+    means the default one, the same image is pulled.
 
     Source: ImageSpec.runtime_handler.
     """
@@ -78,27 +78,27 @@ def test_a_pull_for_an_unknown_handler_leaves_nothing(
 def test_image_of_more_than_a_hundred_layers_works_or_is_refused(
     runtime: Runtime, registry: Registry, images: Images, containers: Containers
 ) -> None:
-    """An image of more than a hundred layers SHOULD run, or be refused with an error.
+    """An image of more than a hundred layers SHOULD run, or be rejected with an error.
 
-    Source: OCI image specification, which names no limit; file systems do.
+    Source: OCI image specification, which has no limit; file systems have one.
     """
     minted = registry.mint("many-layers", changes={"filler_layers": 110})
 
-    made: list[Container] = []
+    started: list[Container] = []
     with may_be_refused():
         answer = runtime.images.PullImage(images.pull_request(minted.reference))
         config = containers.config(script="echo runs")
         config.image.image, config.image.user_specified_image = answer.image_ref, minted.reference
-        made.append(containers.attempt(config))
+        started.append(containers.attempt(config))
 
-    assert [container.final_log_lines() for container in made] in ([], [["runs"]])
+    assert [container.final_log_lines() for container in started] in ([], [["runs"]])
 
 
 @requirement("IMG-39")
 def test_image_without_layers_is_pulled_or_refused(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """An image without any layer SHOULD be pulled, or be refused with an error.
+    """PullImage of an image without layers SHOULD succeed, or fail with an error.
 
     Source: OCI image specification, image manifest, whose list of layers may be empty.
     """
@@ -114,17 +114,17 @@ def test_image_without_layers_is_pulled_or_refused(
 
 @requirement("IMG-40")
 def test_container_whose_image_has_no_name_of_a_user(containers: Containers, observe: Observe) -> None:
-    """A container whose `user_specified_image` is empty MAY be refused, as where signatures are checked by
-    that name; else it runs.
+    """CreateContainer with an empty `user_specified_image` MAY fail, for example if signatures are checked by
+    that name; otherwise the container runs.
 
     Source: ImageSpec.user_specified_image, which a kubelet before 1.28 does not send.
     """
     config = containers.config()
     config.image.user_specified_image = ""
 
-    made: list[Container] = []
+    started: list[Container] = []
     with may_be_refused():
-        made.append(containers.attempt(config))
+        started.append(containers.attempt(config))
 
-    observe("it runs" if made else "it is refused")
-    assert [container.state() for container in made] in ([], [cri.CONTAINER_RUNNING])
+    observe("it runs" if started else "it is refused")
+    assert [container.state() for container in started] in ([], [cri.CONTAINER_RUNNING])

@@ -1,4 +1,4 @@
-"""IMS: images that are removed, and what goes with them."""
+"""IMS: removal of images, and what it removes with them."""
 
 import grpc
 import pytest
@@ -16,8 +16,7 @@ from critests.run.outcomes import setting_up, unsupported
 @requirement("IMS-14")
 @pytest.mark.parametrize("form", ["tag", "digest", "id"])
 def test_removed_image_is_gone(runtime: Runtime, registry: Registry, images: Images, form: str) -> None:
-    """RemoveImage by tag, by digest or by id MUST remove the image from the answers of ImageStatus and
-    ListImages.
+    """RemoveImage by tag, by digest or by id MUST remove the image from ImageStatus and ListImages.
 
     Source: RemoveImage.
     """
@@ -26,7 +25,7 @@ def test_removed_image_is_gone(runtime: Runtime, registry: Registry, images: Ima
     names = {
         "tag": minted.reference,
         "digest": minted.by_digest,
-        # what PullImage returned may be a name with a digest instead
+        # the reference that PullImage returns may be a name with a digest instead
         "id": images.id_of(minted.reference),
     }
 
@@ -42,7 +41,7 @@ def test_removal_by_one_tag_removes_all_names(runtime: Runtime, registry: Regist
 
     Source: RemoveImage.
     """
-    # the same salt gives the same image
+    # equal salts make equal images
     here = registry.mint(repository="here", tags=["1", "2"], salt=registry.prefix)
     there = registry.mint(repository="there", salt=registry.prefix)
     for reference in (*here.references, *there.references):
@@ -56,7 +55,7 @@ def test_removal_by_one_tag_removes_all_names(runtime: Runtime, registry: Regist
 
 @requirement("IMS-16")
 def test_removal_of_an_absent_image_succeeds(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """RemoveImage of an image that was never there MUST succeed.
+    """RemoveImage of an image that has never been present MUST succeed.
 
     Source: RemoveImage.
     """
@@ -72,7 +71,7 @@ def test_removal_of_an_absent_image_succeeds(runtime: Runtime, registry: Registr
 def test_removal_of_an_image_is_idempotent(
     runtime: Runtime, registry: Registry, images: Images, form: str
 ) -> None:
-    """RemoveImage of an image that was removed before MUST succeed.
+    """RemoveImage of an image that has been removed before MUST succeed.
 
     Source: RemoveImage.
     """
@@ -94,8 +93,8 @@ def test_removal_of_an_image_in_use_leaves_its_container_alone(
     containers: Containers,
     observe: Observe,
 ) -> None:
-    """RemoveImage of an image that a container runs from MAY be refused or take its names; the container runs
-    on.
+    """RemoveImage of an image that a container runs from MAY be rejected or remove its names; the container
+    MUST keep running.
 
     Source: RemoveImage.
     """
@@ -119,17 +118,17 @@ def test_removal_of_an_image_in_use_leaves_its_container_alone(
 def test_layers_that_another_image_needs_stay(
     runtime: Runtime, registry: Registry, images: Images, containers: Containers
 ) -> None:
-    """Layers that a removed image shared with another MUST remain usable for the other.
+    """RemoveImage MUST leave layers that the removed image shares with another image usable for the other.
 
     Source: OCI image specification, layers are shared by digest.
     """
-    # a layer that both have and no other image, below the one that makes each unique
-    removed, kept = (
+    # one layer that only these two images have, below the one that makes each unique
+    removed, remaining = (
         registry.mint(repository=name, changes={"files": [{"path": "shared", "content": registry.prefix}]})
         for name in ("removed", "kept")
     )
     registry.pull(removed)
-    config = containers.config(image=registry.pull(kept), first="cat /shared; echo")
+    config = containers.config(image=registry.pull(remaining), first="cat /shared; echo")
 
     runtime.images.RemoveImage(images.removal_request(removed.reference))
 
@@ -143,8 +142,8 @@ def test_layers_that_another_image_needs_stay(
 def test_pull_beside_a_removal_ends_in_one_state(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull and a removal of one image at once MUST leave it there or gone, for ImageStatus and ListImages
-    alike.
+    """PullImage and RemoveImage of one image at the same time MUST leave it either present or absent, in both
+    ImageStatus and ListImages.
 
     Source: PullImage, RemoveImage.
     """
@@ -156,7 +155,7 @@ def test_pull_beside_a_removal_ends_in_one_state(
         runtime.images.PullImage.future(images.pull_request(minted.reference)),
     )
     for call in calls:
-        with may_be_refused():  # either may lose
+        with may_be_refused():  # either may fail
             call.result()
 
     found = images.look_up(minted.reference)
@@ -169,7 +168,7 @@ def test_pull_beside_a_removal_ends_in_one_state(
 def test_removals_of_one_image_at_once_all_succeed(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """Several RemoveImage of one unused image at once, by name and by id, MUST all succeed.
+    """RemoveImage of one unused image, called several times at once by name and by id, MUST always succeed.
 
     Source: RemoveImage.
     """
@@ -187,10 +186,10 @@ def test_removals_of_one_image_at_once_all_succeed(
 
 @requirement("IMS-25")
 def test_pulled_image_is_there_at_once(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """ImageStatus and ListImages MUST show an image as soon as PullImage has returned.
+    """ImageStatus and ListImages MUST report an image as soon as PullImage has returned.
 
-    Source: ImageStatus, which is silent only of an image that is not present, and PullImage. The kubelet
-    creates the container next.
+    Source: ImageStatus, whose response has no image only if it is absent, and PullImage. The kubelet creates
+    the container next.
     """
     minted = registry.mint()
     before = (images.look_up(minted.reference), images.listed(minted))
@@ -204,7 +203,7 @@ def test_pulled_image_is_there_at_once(runtime: Runtime, registry: Registry, ima
 
 @requirement("IMS-25")
 def test_removed_image_is_gone_at_once(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """ImageStatus and ListImages MUST no longer show an image as soon as RemoveImage has returned.
+    """ImageStatus and ListImages MUST stop reporting an image as soon as RemoveImage has returned.
 
     Source: RemoveImage.
     """
@@ -222,19 +221,18 @@ def test_removed_image_is_gone_at_once(runtime: Runtime, registry: Registry, ima
 @requirement("IMS-09")
 @disruptive
 def test_a_pinned_image_that_nothing_uses_can_be_removed(own_runtime: OwnRuntime) -> None:
-    """RemoveImage of a pinned image that no sandbox and no container uses MUST succeed, and the image be
-    gone.
+    """RemoveImage of a pinned image that no sandbox and no container uses MUST succeed and remove the image.
 
-    Source: Image.pinned, by which the kubelet leaves an image alone; RemoveImage makes no exception.
+    Source: Image.pinned, which keeps the kubelet from removing an image; RemoveImage makes no exception.
     """
-    # that of sandboxes, on a runtime that has none yet
+    # the sandbox image, on a runtime that has no sandbox yet
     assert own_runtime.daemon.pid
     spec = cri.ImageSpec(image=own_runtime.context.sandbox_image)
     with setting_up():
         own_runtime.images.PullImage(cri.PullImageRequest(image=spec))
         image = own_runtime.images.ImageStatus(cri.ImageStatusRequest(image=spec)).image
     if not image.pinned:
-        unsupported("pinning by configuration: not even the image of sandboxes is told as pinned")
+        unsupported("pinning by configuration: not even the sandbox image is reported as pinned")
 
     own_runtime.images.RemoveImage(cri.RemoveImageRequest(image=spec))
 

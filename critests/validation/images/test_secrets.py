@@ -1,4 +1,4 @@
-"""GEN: credentials of a pull in the log of the daemon."""
+"""GEN: credentials of a pull in the daemon's log."""
 
 import base64
 import secrets
@@ -17,7 +17,7 @@ REFUSAL = Fault(kind=FaultKind.UNAUTHORIZED)
 
 
 def credentials(secret: str) -> list[cri.AuthConfig]:
-    """Return a secret in every field that may hold one."""
+    """Return AuthConfigs with a secret, one for each field that may contain one."""
     encoded = base64.b64encode(f"{USERNAME}:{secret}".encode()).decode()
     return [
         cri.AuthConfig(username=USERNAME, password=secret),
@@ -32,10 +32,9 @@ def credentials(secret: str) -> list[cri.AuthConfig]:
 def test_secrets_of_a_pull_do_not_stand_in_the_log(
     own_runtime: OwnRuntime, registry: Registry, images: Images
 ) -> None:
-    """Passwords and tokens of a pull SHOULD NOT stand in the log of the daemon, whether the pull works or
-    not.
+    """The daemon's log SHOULD NOT contain passwords and tokens of a pull, whether the pull succeeds or fails.
 
-    Source: AuthConfig, whose fields are marked as secret; logs are sent to where many read them.
+    Source: AuthConfig, whose fields are marked as secret; logs are sent to where many can read them.
     """
     secret = secrets.token_hex(12)
     minted, refusing = registry.mint(), registry.mint(repository="refusing")
@@ -44,7 +43,7 @@ def test_secrets_of_a_pull_do_not_stand_in_the_log(
 
     for auth in credentials(secret):
         for each in (minted, refusing):
-            # a registry that gives no access may make the pull end with any code
+            # a registry that denies access may make the pull fail with any code
             with may_be_refused(grpc.StatusCode.UNAVAILABLE):
                 own_runtime.images.PullImage(images.pull_request(each.reference, auth))
 

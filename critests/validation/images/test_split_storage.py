@@ -1,4 +1,4 @@
-"""IMF: images that are stored where the configuration says, apart from what containers write or not."""
+"""IMF: where images and the writable layers of containers are stored, as configured."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ from critests.run.outcomes import setting_up
 pytestmark = disruptive
 
 STATS_SECONDS = 65.0
-"""Runtimes look at what is used every ten seconds, or every thirty."""
+"""Runtimes refresh their usage figures every 10 s or every 30 s."""
 MIB = 1 << 20
 WRITTEN_BYTES, FILES = 16 * MIB, 200
 WRITE = (
@@ -33,7 +33,7 @@ FirstOf = Callable[[cri.ImageFsInfoResponse], Sequence[cri.FilesystemUsage]]
 
 @dataclass(frozen=True)
 class Growth:
-    """By how much what is used grew while a container wrote."""
+    """The growth of a file system's usage while a container writes."""
 
     bytes: int
     inodes: int
@@ -41,64 +41,63 @@ class Growth:
 
 @pytest.fixture
 def split_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that is told to store images elsewhere than what containers write."""
+    """A runtime that is configured to store images apart from the writable layers of containers."""
     with shaped(request, runtime, Shape(told=(SplitStorage(),))) as own:
         yield own
 
 
 @pytest.fixture
-def runtime_with_a_folder(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that is told in which directory to store images."""
+def image_folder_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+    """A runtime that is configured to store images in a certain directory."""
     with shaped(request, runtime, Shape(told=(ImageFolder(),))) as own:
         yield own
 
 
 def growth(runtime: OwnRuntime, filesystems: FirstOf) -> Growth:
-    """Let a container write, and return what more the first of some file systems tells then."""
+    """Let a container write, and return the growth of the first of the file systems that are reported."""
 
     def look() -> cri.FilesystemUsage:
         listed = filesystems(runtime.images.ImageFsInfo(cri.ImageFsInfoRequest()))
         assert len(listed) > 0
         return listed[0]
 
-    def look_anew() -> cri.FilesystemUsage:
+    def look_again() -> cri.FilesystemUsage:
         asked = time.time_ns()
         return runtime.eventually(
             "another look at the file system", look, STATS_SECONDS, lambda seen: seen.timestamp >= asked
         )
 
     container = runtime.container()
-    before = look_anew()
+    before = look_again()
     with setting_up():
         written = runtime.stub.ExecSync(container.script_request(WRITE))
         assert written.exit_code == 0, written.stderr
-    after = look_anew()
+    after = look_again()
     return Growth(
         after.used_bytes.value - before.used_bytes.value, after.inodes_used.value - before.inodes_used.value
     )
 
 
 @requirement("IMF-09")
-def test_images_are_where_they_are_configured_to_be(runtime_with_a_folder: OwnRuntime) -> None:
-    """Where the configuration says in which directory images are stored, ImageFsInfo MUST name that one, or
-    one below it.
+def test_images_are_where_they_are_configured_to_be(image_folder_runtime: OwnRuntime) -> None:
+    """ImageFsInfo MUST report the directory that is configured for images, or one below it.
 
-    Source: FilesystemIdentifier.mountpoint; the kubelet removes images by how full that place is.
+    Source: FilesystemIdentifier.mountpoint; the kubelet removes images by how full that file system is.
     """
-    folder = runtime_with_a_folder.daemon.root / IMAGE_FOLDER
+    folder = image_folder_runtime.daemon.root / IMAGE_FOLDER
 
-    answer = runtime_with_a_folder.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    answer = image_folder_runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
 
     named = [Path(filesystem.fs_id.mountpoint) for filesystem in answer.image_filesystems]
     assert named != []
-    assert [place for place in named if not place.is_relative_to(folder)] == []
+    assert [path for path in named if not path.is_relative_to(folder)] == []
 
 
 @requirement("IMF-05/split")
 @requires(Capability.SAME_HOST)
 def test_where_containers_are_stored_is_told(split_runtime: OwnRuntime) -> None:
-    """Where images are stored elsewhere than what containers write, `container_filesystems` MUST name where
-    the latter is, by directories that exist and are none of the images'.
+    """`container_filesystems` MUST list the directories of writable layers if images are stored apart from
+    them; they exist and are none of the images' directories.
 
     Source: ImageFsInfoResponse.container_filesystems, FilesystemIdentifier.mountpoint; KEP-4191.
     """
@@ -109,21 +108,21 @@ def test_where_containers_are_stored_is_told(split_runtime: OwnRuntime) -> None:
         for filesystems in (answer.image_filesystems, answer.container_filesystems)
     )
     assert len(of_containers) > 0
-    assert [place for place in of_containers if place in of_images] == []
-    assert [place for place in of_containers if not split_runtime.seen_by_daemon(Path(place)).is_dir()] == []
+    assert [path for path in of_containers if path in of_images] == []
+    assert [path for path in of_containers if not split_runtime.seen_by_daemon(Path(path)).is_dir()] == []
 
 
 @requirement("IMF-06/images")
 @slow
 def test_what_a_container_writes_is_not_counted_to_the_images(split_runtime: OwnRuntime) -> None:
-    """Where images are stored elsewhere than what containers write, the used bytes and inodes of the file
-    system of images MUST NOT grow with what a container writes.
+    """used_bytes and inodes_used of the image file system MUST NOT grow with what a container writes if
+    writable layers are stored elsewhere.
 
     Source: FilesystemUsage.used_bytes, FilesystemUsage.inodes_used: what images use.
     """
     grown = growth(split_runtime, lambda answer: answer.image_filesystems)
 
-    # a runtime may note something about the container beside its images
+    # half: a runtime may store some metadata of the container with the images
     assert grown.bytes < WRITTEN_BYTES // 2
     assert grown.inodes < FILES // 2
 
@@ -131,8 +130,8 @@ def test_what_a_container_writes_is_not_counted_to_the_images(split_runtime: Own
 @requirement("IMF-06/containers")
 @slow
 def test_what_a_container_writes_and_where_it_is_counted(split_runtime: OwnRuntime, observe: Observe) -> None:
-    """Where images are stored elsewhere than what containers write, the file system of containers MAY count
-    what a container writes.
+    """used_bytes and inodes_used of `container_filesystems` MAY grow with what a container writes if images
+    are stored elsewhere.
 
     Source: FilesystemUsage.used_bytes speaks of images alone.
     """

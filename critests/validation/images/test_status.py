@@ -1,4 +1,4 @@
-"""IMS: what a runtime says of the images that it holds."""
+"""IMS: what a runtime reports about the images that it has."""
 
 from collections.abc import Callable
 
@@ -34,7 +34,7 @@ USERS = {
 
 
 def value_of(image: cri.Image, field: str) -> object:
-    """Return a field of an image so that it compares: lists sorted, None for a uid that is not set."""
+    """Return a field of an image in a form that compares: lists sorted, None for a uid that is not set."""
     if field == "uid":
         return image.uid.value if image.HasField("uid") else None
     value = getattr(image, field)
@@ -43,7 +43,7 @@ def value_of(image: cri.Image, field: str) -> object:
 
 @pytest.fixture
 def entry(runtime: Runtime) -> Entry:
-    """Return what finds the one entry of an id in the list of all images."""
+    """Return a function that finds the only entry with an id in the list of all images."""
 
     def look(image_id: str) -> cri.Image:
         found = [
@@ -59,7 +59,7 @@ def entry(runtime: Runtime) -> Entry:
 
 @requirement("IMS-01")
 def test_status_of_an_absent_image_is_empty(runtime: Runtime, image: ImageName) -> None:
-    """ImageStatus of an image that is not there MUST succeed, and answer without an image.
+    """ImageStatus of an image that is absent MUST succeed, with a response without an image.
 
     Source: ImageStatusResponse.image.
     """
@@ -87,8 +87,8 @@ def test_image_status_finds_an_image_by_its_name(runtime: Runtime, image: ImageN
 def test_image_status_finds_an_image_by_what_the_runtime_returned(
     runtime: Runtime, image: ImageName, images: Images, form: str
 ) -> None:
-    """ImageStatus MUST find an image by its digest, by its id and by the image_ref of its pull, to the
-    letter.
+    """ImageStatus MUST find an image by its digest, by its id and by the image_ref of its pull, exactly as
+    the runtime returned them.
 
     Source: ImageStatusRequest.image, Image.id, PullImageResponse.image_ref.
     """
@@ -109,13 +109,13 @@ def test_image_status_finds_an_image_by_what_the_runtime_returned(
 def test_image_status_may_find_an_id_with_and_without_its_algorithm(
     runtime: Runtime, image: ImageName, images: Images, observe: Observe
 ) -> None:
-    """ImageStatus MAY find an image by its id with `sha256:` added or taken away; it then is the same image.
+    """ImageStatus MAY find an image by its id with `sha256:` added or removed; if so, it is the same image.
 
     Source: ImageStatusRequest.image.
     """
     by_name = images.look_up(image.written)
     assert by_name is not None
-    # runtimes differ in whether the ids of images begin with the name of the algorithm
+    # runtimes differ as to whether image ids begin with the name of the algorithm
     prefixed = by_name.id.startswith("sha256:")
     other_form = by_name.id.removeprefix("sha256:") if prefixed else f"sha256:{by_name.id}"
 
@@ -135,8 +135,8 @@ def test_image_status_may_find_an_id_with_and_without_its_algorithm(
 
 @requirement("IMS-04")
 def test_id_of_an_image_is_the_same_everywhere(image: ImageName, images: Images, entry: Entry) -> None:
-    """The id of an image MUST NOT be empty, and MUST be the same in the answers to a pull, to ImageStatus and
-    to ListImages.
+    """Image.id MUST NOT be empty, and MUST be the same in the responses of PullImage, ImageStatus and
+    ListImages.
 
     Source: Image.id, PullImageResponse.image_ref.
     """
@@ -152,7 +152,7 @@ def test_id_of_an_image_is_the_same_everywhere(image: ImageName, images: Images,
 def test_containers_name_the_id_of_their_image(
     runtime: Runtime, image: ImageName, images: Images, containers: Containers
 ) -> None:
-    """ContainerStatus and ListContainers MUST name the id of the container's image as ImageStatus does.
+    """ContainerStatus and ListContainers MUST report the image id of a container as ImageStatus does.
 
     Source: ContainerStatus.image_id, Container.image_id.
     """
@@ -171,9 +171,9 @@ def test_containers_name_the_id_of_their_image(
 
 @requirement("IMS-05")
 def test_size_of_an_image_is_plausible(registry: Registry, images: Images, entry: Entry) -> None:
-    """The size of an image MUST lie between what was downloaded and a few times that, and MUST NOT change.
+    """Image.size MUST be between the downloaded size and a few times that, and MUST NOT change.
 
-    Source: Image.size. Whether it counts what is packed or unpacked is the runtime's to choose.
+    Source: Image.size. The runtime chooses whether it is the compressed or the unpacked size.
     """
     minted = registry.mint()
     registry.pull(minted)
@@ -181,7 +181,7 @@ def test_size_of_an_image_is_plausible(registry: Registry, images: Images, entry
     found = images.look_up(minted.reference)
 
     assert found is not None
-    # what was downloaded, or what it unpacks to, which is a few times that
+    # 0.9: some bytes, such as the manifest's, may not count; 4: unpacked layers are a few times as large
     assert 0.9 * minted.size <= found.size <= 4 * minted.size
     assert entry(found.id).size == found.size
 
@@ -191,8 +191,8 @@ def test_size_of_an_image_is_plausible(registry: Registry, images: Images, entry
 def test_user_of_an_image_is_told(
     images: Images, entry: Entry, name: str, uid: int | None, username: str
 ) -> None:
-    """An image MUST have uid where its user is a number, username where it is a name, and neither where it
-    has none.
+    """An Image MUST have uid if the image's user is a number, username if it is a name, and neither if it has
+    no user.
 
     Source: Image.uid, Image.username.
     """
@@ -207,7 +207,7 @@ def test_user_of_an_image_is_told(
 
 @requirement("IMS-07")
 def test_names_of_an_image_are_full_and_unique(registry: Registry, images: Images) -> None:
-    """repo_tags and repo_digests MUST hold each name once, in full, and no placeholder.
+    """repo_tags and repo_digests MUST contain each name once, in full, and no placeholder.
 
     Source: Image.repo_tags, Image.repo_digests.
     """
@@ -226,7 +226,7 @@ def test_names_of_an_image_are_full_and_unique(registry: Registry, images: Image
 
 @requirement("IMS-07")
 def test_image_without_a_tag_has_no_placeholder_for_one(registry: Registry, images: Images) -> None:
-    """An image that was pulled by digest MUST have no tag, and no placeholder for one.
+    """Image.repo_tags of an image that was pulled by digest MUST be empty, without a placeholder.
 
     Source: Image.repo_tags.
     """
@@ -242,17 +242,17 @@ def test_image_without_a_tag_has_no_placeholder_for_one(registry: Registry, imag
 @requirement("IMS-08/pinned")
 @requires(Capability.SANDBOX_PROCESS)
 def test_image_of_the_sandbox_is_pinned(runtime: Runtime, sandbox: Sandbox) -> None:
-    """The image that sandboxes are made of SHOULD be pinned, so that no clean-up takes it away.
+    """Image.pinned of the sandbox image SHOULD be true, so that the kubelet does not remove it.
 
-    Source: Image.pinned. The CRI does not say which image that is. A runtime that the run has started is told
-    its name; of any other, some image is pinned once there is a sandbox.
+    Source: Image.pinned. The CRI does not say which image that is. If the run has started the runtime, the
+    image is the configured one; otherwise any image may be the pinned one once there is a sandbox.
     """
     assert sandbox.id != ""
-    told = runtime.context.sandbox_image
+    configured = runtime.context.sandbox_image
 
     listed = runtime.images.ListImages(cri.ListImagesRequest()).images
 
-    candidates = [image for image in listed if not told or told in image.repo_tags]
+    candidates = [image for image in listed if not configured or configured in image.repo_tags]
     assert [image.id for image in candidates if image.pinned] != [], (
         f"none of {len(candidates)} images is pinned"
     )
@@ -260,7 +260,7 @@ def test_image_of_the_sandbox_is_pinned(runtime: Runtime, sandbox: Sandbox) -> N
 
 @requirement("IMS-10")
 def test_verbose_status_of_an_image_holds_its_configuration(runtime: Runtime, registry: Registry) -> None:
-    """ImageStatus with verbose SHOULD hold the configuration of the image, as JSON in `imageSpec` of `info`.
+    """ImageStatus with verbose SHOULD return the image's configuration, as JSON in `imageSpec` of `info`.
 
     Source: ImageStatusResponse.info.
     """
@@ -279,7 +279,7 @@ def test_verbose_status_of_an_image_holds_its_configuration(runtime: Runtime, re
 
 @requirement("IMS-10")
 def test_status_of_an_image_is_brief_unless_asked(runtime: Runtime, image: ImageName) -> None:
-    """ImageStatus without verbose SHOULD have no info.
+    """ImageStatus without verbose SHOULD return no info.
 
     Source: ImageStatusRequest.verbose, ImageStatusResponse.info.
     """
@@ -298,18 +298,18 @@ def test_list_images_without_a_filter_lists_all(
 
     Source: ListImagesRequest.filter.
     """
-    wanted = {image.written, images.pull("user-number").written}
+    expected = {image.written, images.pull("user-number").written}
 
     answer = runtime.images.ListImages(cri.ListImagesRequest(filter=selection))
 
-    assert wanted <= {tag for listed in answer.images for tag in listed.repo_tags}
+    assert expected <= {tag for listed in answer.images for tag in listed.repo_tags}
 
 
 @requirement("IMS-11/filter")
 def test_list_images_may_select_by_image(
     runtime: Runtime, image: ImageName, images: Images, observe: Observe
 ) -> None:
-    """ListImages with an image in the filter MAY list that image only; it lists it in any case.
+    """ListImages with an image in the filter MAY list that image only; it MUST list that image in any case.
 
     Source: ImageFilter.image.
     """
@@ -329,7 +329,7 @@ def test_list_images_may_select_by_image(
 def test_list_and_status_of_an_image_agree(
     registry: Registry, images: Images, entry: Entry, field: str
 ) -> None:
-    """ListImages and ImageStatus MUST say the same of an image.
+    """ListImages and ImageStatus MUST report the same about an image.
 
     Source: Image.
     """
@@ -344,7 +344,7 @@ def test_list_and_status_of_an_image_agree(
 
 @requirement("IMS-13")
 def test_list_images_lists_each_image_once(runtime: Runtime, registry: Registry) -> None:
-    """ListImages MUST have one entry for an id.
+    """ListImages MUST have exactly one entry for each id.
 
     Source: Image.id.
     """

@@ -1,4 +1,4 @@
-"""IMS: what ImageStatus makes of names that leave something out, and what stands beside an image."""
+"""IMS: ImageStatus by incomplete names, and the image specification in its response."""
 
 from critests.fixtures.images import Images, Registry
 from critests.fixtures.runtime import Runtime
@@ -9,10 +9,10 @@ from critests.run.marks import requirement
 
 @requirement("IMS-03")
 def test_status_takes_the_name_that_was_pulled(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """ImageStatus by a name without a tag SHOULD find the image that a pull by that name brought.
+    """ImageStatus by a name without a tag SHOULD find the image that was pulled by that name.
 
-    Source: ImageStatusRequest.image, PullImageRequest.image. Names that leave out the registry as well lead
-    to one that only a configuration names.
+    Source: ImageStatusRequest.image, PullImageRequest.image. Names without a registry are not tested: their
+    registry is the runtime's configuration.
     """
     minted = registry.mint(tags=["latest"])
     runtime.images.PullImage(images.pull_request(minted.name))
@@ -22,7 +22,7 @@ def test_status_takes_the_name_that_was_pulled(runtime: Runtime, registry: Regis
 
 @requirement("IMS-08/spec")
 def test_specification_of_an_image_in_its_status(image: ImageName, images: Images, observe: Observe) -> None:
-    """An image MAY have the specification by which it was pulled.
+    """Image.spec MAY be the specification by which the image was pulled.
 
     Source: Image.spec; the CRI does not say when it is set.
     """
