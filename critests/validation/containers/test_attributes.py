@@ -157,7 +157,7 @@ def test_user_specified_image_is_not_another_one(container: Container, image: Im
 
 
 @requirement("CTA-06/form")
-def test_whether_the_user_specified_image_is_told(
+def test_whether_the_user_specified_image_is_reported(
     container: Container, image: ImageName, observe: Observe
 ) -> None:
     """The image that the user specified MAY be left out of list and status.
@@ -225,7 +225,7 @@ def test_status_of_an_ended_container_has_a_reason(containers: Containers, code:
 
 
 @requirement("CTA-15")
-def test_verbose_status_tells_pid_and_process_settings(
+def test_verbose_status_reports_pid_and_process_settings(
     runtime: Runtime, running_container: Container
 ) -> None:
     """A verbose ContainerStatus SHOULD tell, as JSON, at least the process id and the settings that the OCI
@@ -305,7 +305,7 @@ CHOSEN_BY_THE_RUNTIME = ("image", "image_ref", "image_id", "resources", "created
 
 
 @requirement("CTA-31")
-def test_status_tells_nothing_but_what_was_asked_for(runtime: Runtime, containers: Containers) -> None:
+def test_status_reports_nothing_but_what_was_requested(runtime: Runtime, containers: Containers) -> None:
     """The status of a running container SHOULD tell what was requested of it, its state, who its process is
     and which signal stops it, and nothing else.
 

@@ -191,7 +191,7 @@ def test_times_of_events_do_not_go_back(events: Events, lived: Lived) -> None:
 
 @requirement("EVT-05")
 @pytest.mark.parametrize("kind", [CREATED, STARTED, STOPPED])
-def test_events_tell_the_state_of_their_container(events: Events, lived: Lived, kind: str) -> None:
+def test_events_carry_the_state_of_their_container(events: Events, lived: Lived, kind: str) -> None:
     """An event MUST carry the status of its container, which is in the state of the event or a later one.
 
     Source: ContainerEventResponse.containers_statuses.
@@ -207,7 +207,7 @@ def test_events_tell_the_state_of_their_container(events: Events, lived: Lived, 
 
 
 @requirement("EVT-05")
-def test_events_tell_the_pod_of_their_container(events: Events, lived: Lived) -> None:
+def test_events_carry_the_pod_of_their_container(events: Events, lived: Lived) -> None:
     """An event of a container in a sandbox that is there MUST carry the status of that sandbox.
 
     Source: ContainerEventResponse.pod_sandbox_status.
@@ -221,7 +221,7 @@ def test_events_tell_the_pod_of_their_container(events: Events, lived: Lived) ->
 
 
 @requirement("EVT-06")
-def test_a_removed_sandbox_is_not_told_as_one_that_is_there(
+def test_the_event_of_a_removed_sandbox_has_no_address(
     runtime: Runtime, events: Events, sandboxes: Sandboxes
 ) -> None:
     """The event of the removal of a sandbox SHOULD NOT carry the address of one that is gone.

@@ -82,7 +82,7 @@ def test_exec_sync_of_a_missing_program(
 
 @requirement("EXS-04")
 @pytest.mark.parametrize(("name", "number"), [("TERM", 15), ("KILL", 9)])
-def test_exec_sync_tells_death_by_a_signal(
+def test_exec_sync_reports_death_by_a_signal(
     runtime: Runtime, running_container: Container, name: str, number: int
 ) -> None:
     """ExecSync of a command that a signal kills SHOULD return 128 plus the number of the signal.

@@ -33,7 +33,7 @@ def with_a_killed_child(containers: Containers) -> Container:
 
 @requirement("CTR-21")
 @pytest.mark.parametrize("code", [0, 1, 42, 255])
-def test_the_exit_code_is_told_exactly(containers: Containers, code: int) -> None:
+def test_the_exit_code_is_reported_exactly(containers: Containers, code: int) -> None:
     """A process that ends by itself MUST be reported as EXITED with its own exit code.
 
     Source: ContainerStatus.state and exit_code.
@@ -45,7 +45,7 @@ def test_the_exit_code_is_told_exactly(containers: Containers, code: int) -> Non
 
 
 @requirement("CTR-21")
-def test_the_end_of_a_process_is_told_after_its_start(containers: Containers) -> None:
+def test_the_end_of_a_process_is_reported_after_its_start(containers: Containers) -> None:
     """The end of a process that ends by itself MUST NOT be reported as a time before its start.
 
     Source: ContainerStatus.started_at and finished_at. The process lives for longer than it takes to note the
@@ -60,7 +60,9 @@ def test_the_end_of_a_process_is_told_after_its_start(containers: Containers) ->
 
 @requirement("CTR-22")
 @pytest.mark.parametrize(("code", "reason"), [(0, "Completed"), (3, "Error")], ids=["success", "failure"])
-def test_the_reason_tells_success_from_failure(containers: Containers, code: int, reason: str) -> None:
+def test_the_reason_distinguishes_success_from_failure(
+    containers: Containers, code: int, reason: str
+) -> None:
     """The reason of an ended container SHOULD be Completed for the exit code 0 and Error for another.
 
     Source: ContainerStatus.reason; not stated by the CRI beyond the form, every runtime does it and the

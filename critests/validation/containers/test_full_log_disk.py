@@ -95,7 +95,7 @@ def test_container_whose_log_disk_is_full_comes_to_its_own_end(runtime: Runtime,
 
 
 @requirement("LOG-31/after")
-def test_log_goes_on_once_there_is_room(runtime: Runtime, cramped: Cramped) -> None:
+def test_log_goes_on_once_there_is_space(runtime: Runtime, cramped: Cramped) -> None:
     """When the log was on a full disk, has been removed and is opened again, what the container prints then
     SHOULD be in it.
 

@@ -228,7 +228,7 @@ def test_a_line_of_exactly_the_limit(printed: Printed, observe: Observe) -> None
 
 
 @requirement("LOG-08/kept")
-def test_a_last_line_without_a_newline_is_kept(printed: Printed) -> None:
+def test_a_last_line_without_a_newline_is_logged(printed: Printed) -> None:
     """What a process printed last MUST be in the log though no newline followed.
 
     Source: not stated by the CRI; often it is the reason why the process ended.
@@ -255,7 +255,7 @@ def test_a_last_line_without_a_newline_is_kept(printed: Printed) -> None:
         ),
     ],
 )
-def test_lines_are_kept_as_they_are(printed: Printed, script: str, lines: list[bytes]) -> None:
+def test_lines_are_logged_unchanged(printed: Printed, script: str, lines: list[bytes]) -> None:
     """An empty line MUST be a record with an empty payload, and spaces at the beginning, inside and at the
     end of a line MUST be kept.
 
@@ -295,7 +295,7 @@ def test_a_last_line_without_a_newline_is_partial(printed: Printed) -> None:
         ),
     ],
 )
-def test_bytes_are_kept_as_they_are(printed: Printed, script: str, lines: list[bytes]) -> None:
+def test_bytes_are_logged_unchanged(printed: Printed, script: str, lines: list[bytes]) -> None:
     """Every byte but the newline SHOULD come through unaltered: NUL, control characters, what is not UTF-8,
     and carriage returns alone and before a newline.
 

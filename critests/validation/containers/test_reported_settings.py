@@ -39,7 +39,7 @@ def mount_in(status: cri.ContainerStatus, path: str) -> cri.Mount:
 @requirement("CTA-09/required")
 @pytest.mark.parametrize("readonly", [False, True], ids=["writable", "read-only"])
 @requires(Capability.SAME_HOST)
-def test_status_tells_the_requested_mounts(
+def test_status_reports_the_requested_mounts(
     containers: Containers, host_folder: Path, *, readonly: bool
 ) -> None:
     """Every mount that was requested MUST be in ContainerStatus with its path in the container, its host path
@@ -58,7 +58,7 @@ def test_status_tells_the_requested_mounts(
 
 @requirement("CTA-09/recommended")
 @requires(Capability.SAME_HOST)
-def test_status_tells_that_a_mount_is_relabelled(containers: Containers, host_folder: Path) -> None:
+def test_status_reports_that_a_mount_is_relabelled(containers: Containers, host_folder: Path) -> None:
     """ContainerStatus SHOULD tell of a mount whether it is relabelled for SELinux, and how mounts propagate.
 
     Source: Mount.selinux_relabel and propagation.
@@ -78,9 +78,7 @@ def test_status_tells_that_a_mount_is_relabelled(containers: Containers, host_fo
 
 @requirement("CTA-09/recommended")
 @requires(Capability.SAME_HOST, Capability.RECURSIVE_READ_ONLY_MOUNTS)
-def test_status_tells_that_a_mount_is_read_only_all_the_way_down(
-    containers: Containers, host_folder: Path
-) -> None:
+def test_status_reports_recursive_read_only_mounts(containers: Containers, host_folder: Path) -> None:
     """ContainerStatus SHOULD tell of a mount that it is read-only with everything mounted below it.
 
     Source: Mount.recursive_read_only.
@@ -100,7 +98,7 @@ def test_status_tells_that_a_mount_is_read_only_all_the_way_down(
 
 @requirement("CTA-09/recorded")
 @requires(Capability.SAME_HOST)
-def test_what_else_status_tells_of_mounts(
+def test_which_other_mounts_status_reports(
     containers: Containers, host_folder: Path, observe: Observe
 ) -> None:
     """ContainerStatus MAY tell mounts that nobody requested.
@@ -131,7 +129,7 @@ def test_log_path_is_the_sandboxs_directory_and_the_containers_path(containers: 
 
 
 @requirement("CTA-11")
-def test_status_tells_the_limits_that_were_requested(runtime: Runtime, containers: Containers) -> None:
+def test_status_reports_the_requested_limits(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus MUST tell the limits that a container was created with.
 
     Source: ContainerStatus.resources. CPU shares may be told as what the weight of cgroup v2 is worth.
@@ -149,7 +147,7 @@ def test_status_tells_the_limits_that_were_requested(runtime: Runtime, container
 
 
 @requirement("CTA-11")
-def test_status_tells_no_more_limits_of_huge_pages_than_were_requested(containers: Containers) -> None:
+def test_status_reports_no_more_hugepage_limits_than_requested(containers: Containers) -> None:
     """Of the limits of huge pages ContainerStatus MUST NOT tell more than the container was created with, nor
     any without a size.
 
@@ -171,7 +169,7 @@ def test_status_tells_no_more_limits_of_huge_pages_than_were_requested(container
 
 @requirement("CTA-32")
 @requires(Capability.SWAP_ACCOUNTING)
-def test_status_tells_what_else_was_requested_of_resources(containers: Containers) -> None:
+def test_status_reports_the_other_requested_resources(containers: Containers) -> None:
     """ContainerStatus SHOULD tell the limit of memory and swap, the sets of CPUs and memory nodes, and the
     score for the kernel's choice of a victim that a container was created with.
 
@@ -196,7 +194,7 @@ def test_status_tells_what_else_was_requested_of_resources(containers: Container
 
 @requirement("CTA-32")
 @requires(Capability.SWAP_ACCOUNTING)
-def test_status_tells_what_else_an_update_has_changed(runtime: Runtime, containers: Containers) -> None:
+def test_status_reports_other_resources_after_an_update(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus SHOULD tell the sets of CPUs and memory nodes that UpdateContainerResources has set; of
     memory and swap no limit but that of the update, or the one before where a runtime leaves it.
 
@@ -225,7 +223,7 @@ def test_status_tells_what_else_an_update_has_changed(runtime: Runtime, containe
 
 
 @requirement("CTA-11")
-def test_status_tells_the_limits_after_an_update(runtime: Runtime, containers: Containers) -> None:
+def test_status_reports_the_limits_after_an_update(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus MUST tell the limits that UpdateContainerResources has set.
 
     Source: ContainerStatus.resources, UpdateContainerResources. CPU shares may be told as what the weight of
@@ -247,7 +245,7 @@ def test_status_tells_the_limits_after_an_update(runtime: Runtime, containers: C
 
 
 @requirement("CTA-12")
-def test_status_tells_no_limits_where_there_are_none(running_container: Container) -> None:
+def test_status_reports_no_limits_where_there_are_none(running_container: Container) -> None:
     """ContainerStatus SHOULD NOT tell a memory limit or a CPU quota of a container that has none.
 
     Source: ContainerStatus.resources; not stated by the CRI, the kubelet would show such a limit to the user.
@@ -261,7 +259,7 @@ def test_status_tells_no_limits_where_there_are_none(running_container: Containe
 
 @requirement("CTA-13")
 @requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
-def test_status_tells_the_identity_of_the_first_process(containers: Containers) -> None:
+def test_status_reports_the_identity_of_the_first_process(containers: Containers) -> None:
     """ContainerStatus MUST tell the user, the group and the supplementary groups of the container's first
     process.
 

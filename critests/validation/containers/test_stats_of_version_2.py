@@ -55,7 +55,7 @@ def kernel(pressed: Container) -> Kernel:
 
 
 @requirement("STA-10")
-def test_pressure_is_told(runtime: Runtime, kernel: Kernel, look: Look) -> None:
+def test_pressure_is_reported(runtime: Runtime, kernel: Kernel, look: Look) -> None:
     """Where the kernel counts pressure, ContainerStats SHOULD tell it of CPU time, memory and input and
     output.
 
@@ -74,7 +74,7 @@ def test_pressure_is_told(runtime: Runtime, kernel: Kernel, look: Look) -> None:
 
 
 @requirement("STA-11")
-def test_pressure_is_told_in_nanoseconds_and_percent(runtime: Runtime, kernel: Kernel, look: Look) -> None:
+def test_pressure_is_in_nanoseconds_and_percent(runtime: Runtime, kernel: Kernel, look: Look) -> None:
     """Pressure that is told MUST be what the kernel has counted: its time in nanoseconds, its averages in
     percent.
 

@@ -125,9 +125,7 @@ def test_times_of_a_running_container(runtime: Runtime, running_container: Conta
 
 
 @requirement("CTA-30")
-def test_what_is_told_of_an_ended_container_does_not_change(
-    runtime: Runtime, ended_container: Container
-) -> None:
+def test_status_of_an_exited_container_does_not_change(runtime: Runtime, ended_container: Container) -> None:
     """The exit code and the times of a container that has ended MUST be the same whenever they are asked for.
 
     Source: ContainerStatus.exit_code, started_at and finished_at.

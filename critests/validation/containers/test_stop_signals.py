@@ -107,7 +107,7 @@ def test_a_stop_signal_in_the_configuration_overrides_the_image(
     ],
     ids=["default", "from the image", "from the configuration"],
 )
-def test_status_tells_the_effective_stop_signal(
+def test_status_reports_the_effective_stop_signal(
     containers: Containers,
     images: Images,
     image: str,

@@ -187,7 +187,7 @@ def test_stats_do_not_wait_for_large_layers(
 @requirement("STA-28")
 @requires(Capability.USER_NAMESPACES)
 @slow
-def test_stats_are_told_of_a_pod_with_a_user_namespace(
+def test_stats_are_reported_for_a_pod_with_a_user_namespace(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """CPU time and memory SHOULD be told of a container also where its pod has a user namespace.

@@ -29,7 +29,7 @@ def told_otherwise(events: Events, containers: Containers, sandbox: Sandbox) -> 
 
 @requirement("STA-32")
 @requires(Capability.POD_STATS)
-def test_the_list_tells_of_a_sandbox_what_its_own_stats_tell(
+def test_list_of_sandbox_stats_agrees_with_sandbox_stats(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """An entry of ListPodSandboxStats SHOULD tell what PodSandboxStats tells of the same sandbox before and
@@ -51,7 +51,7 @@ def test_the_list_tells_of_a_sandbox_what_its_own_stats_tell(
 
 
 @requirement("STA-33")
-def test_the_list_tells_of_a_container_what_its_own_stats_tell(
+def test_list_of_container_stats_agrees_with_container_stats(
     runtime: Runtime, containers: Containers
 ) -> None:
     """An entry of ListContainerStats SHOULD tell what ContainerStats tells of the same container before and
@@ -74,7 +74,7 @@ def test_the_list_tells_of_a_container_what_its_own_stats_tell(
 
 @requirement("EVT-14/container")
 @requires(Capability.EVENTS)
-def test_an_event_tells_of_a_pod_s_containers_what_their_statuses_tell(
+def test_event_agrees_with_status_of_the_containers_of_the_pod(
     events: Events, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """The event of the end of a container SHOULD have, once each, the statuses of all containers of its pod
@@ -97,7 +97,7 @@ def test_an_event_tells_of_a_pod_s_containers_what_their_statuses_tell(
 
 @requirement("EVT-14/container")
 @requires(Capability.EVENTS, Capability.SAME_HOST)
-def test_an_event_tells_of_mounts_and_limits_what_the_status_tells(
+def test_event_agrees_with_status_on_mounts_and_limits(
     events: Events,
     own_sandbox: Sandbox,
     containers: Containers,
@@ -145,7 +145,7 @@ def test_an_event_tells_of_mounts_and_limits_what_the_status_tells(
 
 @requirement("EVT-14/container")
 @requires(Capability.EVENTS, Capability.IMAGE_VOLUMES)
-def test_an_event_tells_of_images_what_the_status_tells(
+def test_event_agrees_with_status_on_images(
     events: Events, own_sandbox: Sandbox, containers: Containers, images: Images
 ) -> None:
     """The status in the event of a container's end SHOULD name its image, and one that is mounted, as
@@ -173,7 +173,7 @@ def test_an_event_tells_of_images_what_the_status_tells(
 
 @requirement("EVT-14/container")
 @requires(Capability.EVENTS, Capability.USER_NAMESPACES, Capability.SAME_HOST)
-def test_an_event_tells_of_a_user_and_of_mapped_mounts_what_the_status_tells(
+def test_event_agrees_with_status_on_user_and_mapped_mounts(
     events: Events, sandboxes: Sandboxes, containers: Containers, host_folder: Path
 ) -> None:
     """The status in the event of a container's end SHOULD tell as whom it ran, and which ids a mount maps, as
@@ -208,7 +208,7 @@ def test_an_event_tells_of_a_user_and_of_mapped_mounts_what_the_status_tells(
 
 @requirement("EVT-14/pod")
 @requires(Capability.EVENTS)
-def test_an_event_tells_of_a_pod_what_its_status_tells(
+def test_event_agrees_with_status_of_the_sandbox(
     events: Events, sandbox: Sandbox, containers: Containers
 ) -> None:
     """The status of a sandbox that does not change SHOULD be in the events of its containers as
@@ -222,7 +222,7 @@ def test_an_event_tells_of_a_pod_what_its_status_tells(
 
 @requirement("EVT-14/pod")
 @requires(Capability.EVENTS)
-def test_an_event_tells_of_a_pod_with_namespaces_of_the_node_what_its_status_tells(
+def test_event_agrees_with_status_of_a_sandbox_with_node_namespaces(
     events: Events, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """The status of a sandbox that has namespaces of the node, and is not the first of its pod, SHOULD be in
@@ -238,7 +238,7 @@ def test_an_event_tells_of_a_pod_with_namespaces_of_the_node_what_its_status_tel
 
 @requirement("EVT-14/pod")
 @requires(Capability.EVENTS, Capability.USER_NAMESPACES)
-def test_an_event_tells_of_a_pod_with_a_user_namespace_what_its_status_tells(
+def test_event_agrees_with_status_of_a_sandbox_with_a_user_namespace(
     events: Events, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """The status of a sandbox that has a user namespace SHOULD be in the events of its containers as
@@ -254,7 +254,7 @@ def test_an_event_tells_of_a_pod_with_a_user_namespace_what_its_status_tells(
 
 @requirement("EVT-14/pod")
 @requires(Capability.EVENTS)
-def test_an_event_tells_of_a_pod_with_a_named_handler_what_its_status_tells(
+def test_event_agrees_with_status_of_a_sandbox_with_a_named_handler(
     runtime: Runtime, events: Events, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """The status of a sandbox whose handler was asked for by name SHOULD be in the events of its containers
