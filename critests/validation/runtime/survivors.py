@@ -1,8 +1,8 @@
-"""What a daemon leaves behind that ends with sandboxes and containers in every state and with calls under
-way, and has to find when it is started again.
+"""Objects that a daemon leaves behind when it exits, in every state and with calls in progress, and that it
+must find when it is started again.
 
-One restart answers the questions of many tests: each asks the daemon of now, and holds the answer against
-what was written down before. What a test changes it takes, so that no other test asks for it.
+Many tests share one restart: each calls the restarted daemon and compares the response with what was recorded
+before. A test takes (`take`) what it changes, so that no other test uses it.
 """
 
 import contextlib
@@ -32,42 +32,42 @@ from critests.run.outcomes import Blocked, SetUpFailed, setting_up
 
 MIB = 1 << 20
 GATE = "/gate"
-"""Where containers that are to end while there is no daemon see a folder of this machine, and wait for a file
-in it.
-"""
+"""Mount point of a host directory in which containers that shall exit without a daemon wait for a file."""
 WAIT_AT_THE_GATE = f"until [ -e {GATE}/open ]; do usleep 20000; done"
-ENDED_WITH, ENDED_MEANWHILE_WITH, STOPPED_WITH = 7, 23, 5
-SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=24 * MIB, memory_swap_limit_in_bytes=24 * MIB)
-UPDATED = cri.LinuxContainerResources(
+EXITED_CODE, EXITED_MEANWHILE_CODE, STOPPED_CODE = 7, 23, 5
+SMALL_MEMORY = cri.LinuxContainerResources(
+    memory_limit_in_bytes=24 * MIB, memory_swap_limit_in_bytes=24 * MIB
+)
+UPDATED_RESOURCES = cri.LinuxContainerResources(
     cpu_shares=512, memory_limit_in_bytes=96 * MIB, memory_swap_limit_in_bytes=96 * MIB
 )
-"""To what a container was updated before the restart."""
+"""Resources to which a container was updated before the restart."""
 IN_EVERY_STATE = ("created", "running", "exited")
-"""Containers whose names say their states, and with which no test does anything."""
+"""Names and states of the containers that no test changes."""
 PORT = 7001
-"""Of the pod, at which somebody sends back what comes."""
-LIVELY = f"{{ nc -ll -p {PORT} -e cat & while :; do echo tick; usleep 100000; done & }}"
-"""What the running container does beside waiting: it serves, and prints."""
+"""Port of the pod at which a server echoes its input."""
+SERVE_AND_PRINT = f"{{ nc -ll -p {PORT} -e cat & while :; do echo tick; usleep 100000; done & }}"
+"""Script of the running container: an echo server, and a line of output every 0.1 seconds."""
 
 
 @dataclass(repr=False)
 class Survivors:
-    """What was made on a runtime before its daemon ended, and what was said of it then.
+    """Objects that were created on a runtime before its daemon exited, and what it reported of them then.
 
     Attributes:
-        runtime: restarted, and asked by the tests.
-        pod: READY, with the containers that keep their sandbox.
-        sandboxes: others by name: `stopped` before, `orphaned` meanwhile of its process, `leaving` for a
-            test to stop.
+        runtime: restarted; the tests call it.
+        pod: READY, with most of the containers.
+        sandboxes: others by name: `stopped` before the restart, `without process` since the daemon was down,
+            `sandbox to stop` by a test.
         containers: by name.
-        missing: why something could not be made, by its name.
-        said: what the statuses were before the restart, by id.
+        missing: why an object could not be created, by its name.
+        statuses: ContainerStatus and PodSandboxStatus before the restart, by id.
         listed: ListContainers and ListPodSandbox before the restart, by id.
         images: ListImages before the restart, by id.
-        status: what Status said.
-        born: when the first process of the running container began; see `birth`.
-        failure: what went wrong with the restart; empty where the daemon came back.
-        opened_ns: when the containers at the gate were told to end; nanoseconds since the epoch.
+        status: Status before the restart.
+        process_start: when the first process of the running container started; see `process_start_of`.
+        failure: why the restart failed; empty if the daemon came back.
+        opened_ns: when the containers at the gate were released; nanoseconds since the epoch.
     """
 
     runtime: OwnRuntime
@@ -75,44 +75,44 @@ class Survivors:
     sandboxes: dict[str, Sandbox] = field(default_factory=dict)
     containers: dict[str, Container] = field(default_factory=dict)
     missing: dict[str, Blocked | SetUpFailed] = field(default_factory=dict)
-    said: dict[str, cri.ContainerStatus | cri.PodSandboxStatus] = field(default_factory=dict)
+    statuses: dict[str, cri.ContainerStatus | cri.PodSandboxStatus] = field(default_factory=dict)
     listed: dict[str, cri.Container | cri.PodSandbox] = field(default_factory=dict)
     images: dict[str, cri.Image] = field(default_factory=dict)
     status: cri.StatusResponse = field(default_factory=cri.StatusResponse)
-    born: str = ""
+    process_start: str = ""
     failure: str = ""
     opened_ns: int = 0
 
     def __repr__(self) -> str:
-        return f"<what survived on {self.runtime!r}>"
+        return f"<objects from before a restart of {self.runtime!r}>"
 
     def container(self, name: str) -> Container:
-        """Return a container to look at; ends the test where it could not be made."""
-        self._must_be(name)
+        """Return a container to read; ends the test if it could not be created."""
+        self._check_created(name)
         return self.containers[name]
 
     def sandbox(self, name: str) -> Sandbox:
-        """Return a sandbox to look at; ends the test where it could not be made."""
-        self._must_be(name)
+        """Return a sandbox to read; ends the test if it could not be created."""
+        self._check_created(name)
         return self.sandboxes[name]
 
     def take(self, name: str) -> Container:
-        """Return a container that this test alone may change."""
+        """Return a container that only this test may change."""
         self.runtime.used_up = True
         return self.container(name)
 
     def take_sandbox(self, name: str) -> Sandbox:
-        """Return a sandbox that this test alone may change."""
+        """Return a sandbox that only this test may change."""
         self.runtime.used_up = True
         return self.sandbox(name)
 
-    def keep(self, name: str, make: Callable[[], Container]) -> None:
-        """Make a container; what fails is held against the tests alone that ask for it."""
+    def add(self, name: str, make: Callable[[], Container]) -> None:
+        """Create a container; a failure ends only the tests that use it."""
         with self._or_missing(name):
             self.containers[name] = make()
 
-    def keep_sandbox(self, name: str, make: Callable[[], Sandbox]) -> None:
-        """Make a sandbox in the same way."""
+    def add_sandbox(self, name: str, make: Callable[[], Sandbox]) -> None:
+        """Create a sandbox in the same way."""
         with self._or_missing(name):
             self.sandboxes[name] = make()
 
@@ -123,12 +123,12 @@ class Survivors:
         except (Blocked, SetUpFailed) as reason:
             self.missing[name] = reason
 
-    def _must_be(self, name: str) -> None:
+    def _check_created(self, name: str) -> None:
         if name in self.missing:
             raise self.missing[name]
 
-    def write_down(self) -> None:
-        """Note what is said of everything that no test and no end changes."""
+    def record_state(self) -> None:
+        """Record lists and statuses of all objects."""
         stub = self.runtime.stub
         with setting_up():
             self.status = stub.Status(cri.StatusRequest())
@@ -136,19 +136,19 @@ class Survivors:
                 image.id: image for image in self.runtime.images.ListImages(cri.ListImagesRequest()).images
             }
             if "running" in self.containers:
-                self.born = birth(self.containers["running"])
+                self.process_start = process_start_of(self.containers["running"])
             for container in self.containers.values():
-                self.said[container.id] = container.status()
+                self.statuses[container.id] = container.status()
             for sandbox in (self.pod, *self.sandboxes.values()):
-                self.said[sandbox.id] = sandbox.status()
+                self.statuses[sandbox.id] = sandbox.status()
             containers = stub.ListContainers(cri.ListContainersRequest()).containers
             sandboxes = stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
             self.listed = {entry.id: entry for entry in containers}
             self.listed |= {entry.id: entry for entry in sandboxes}
 
 
-def changed(before: Message, now: Message) -> dict[str, str]:
-    """Return what differs between two messages of a kind: by the name of the field, what it was and is."""
+def differences(before: Message, now: Message) -> dict[str, str]:
+    """Return what differs between two messages of one type: the old and the new value, by field."""
     return {
         field.name: f"{getattr(before, field.name)!r}, now {getattr(now, field.name)!r}"
         for field in before.DESCRIPTOR.fields
@@ -156,98 +156,102 @@ def changed(before: Message, now: Message) -> dict[str, str]:
     }
 
 
-def birth(container: Container) -> str:
-    """Return when the first process of a container began, in clock ticks since the machine started: field 22
-    of proc(5)'s stat.
+def process_start_of(container: Container) -> str:
+    """Return the start time of a container's first process, in clock ticks since boot: field 22 of
+    /proc/PID/stat, see proc(5).
     """
     return container.output("cat", "/proc/1/stat").rpartition(")")[2].split()[19]
 
 
 @contextlib.contextmanager
-def surviving(
+def survivors_of_restart(
     runtime: OwnRuntime, end: signal.Signals, change: Callable[[], None] = lambda: None
 ) -> Iterator[Survivors]:
-    """Make everything, end the daemon, let happen what happens without one, and start it again.
+    """Create all objects, end the daemon, let their state change while it is down, and start it again.
 
     Args:
-        runtime: whose daemon it is.
-        end: by which signal it ends.
-        change: what else is different when it starts again.
+        runtime: whose daemon is restarted.
+        end: the signal that ends it.
+        change: what else is changed before it starts again.
     """
-    folder = Path(tempfile.mkdtemp(prefix="gate-", dir=_made(runtime.context.run.data_directory)))
+    folder = Path(tempfile.mkdtemp(prefix="gate-", dir=_created(runtime.context.run.data_directory)))
     try:
         survivors = Survivors(runtime, runtime.sandbox(labels={"app": "survivor"}))
         runtime.used_up = False
         marks = _make_containers(survivors, folder)
         _make_sandboxes(survivors)
-        survivors.write_down()
-        with _under_way(survivors):
+        survivors.record_state()
+        with _calls_in_progress(survivors):
             _end_and_start(survivors, end, folder, marks, change)
         yield survivors
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _made(directory: Path) -> Path:
+def _created(directory: Path) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     return directory
 
 
 def _make_containers(survivors: Survivors, folder: Path) -> dict[str, str]:
-    """Make the containers of the pod; return the marks of those that wait at the gate, by name."""
+    """Create the containers of the pod; return the marks in the command lines of the ones at the gate, by
+    name.
+    """
     containers, pod = survivors.runtime.containers, survivors.pod
     gate = cri.Mount(container_path=GATE, host_path=str(folder), readonly=True)
-    whole: dict[str, Any] = {
+    every_field: dict[str, Any] = {
         "labels": {"app": "survivor"},
-        "annotations": {"note": "kept"},
+        "annotations": {"note": "retained"},
         "attempt": 2,
-        "envs": {"KEPT": "yes"},
+        "envs": {"RETAINED": "yes"},
         "mounts": [gate],
         "in_sandbox": pod,
     }
-    survivors.keep("created", lambda: containers.created(**whole))
-    survivors.keep("running", lambda: containers.running(first=LIVELY, **whole))
-    survivors.keep("exited", lambda: containers.exited(script=f"exit {ENDED_WITH}", **whole))
-    survivors.keep("to start", lambda: containers.created(in_sandbox=pod))
-    survivors.keep("to stop", lambda: containers.running(on_term=f"exit {STOPPED_WITH}", in_sandbox=pod))
-    survivors.keep("to remove", lambda: containers.exited(in_sandbox=pod))
-    survivors.keep("to hear of", lambda: containers.running(in_sandbox=pod))
-    survivors.keep("stubborn", lambda: containers.running(on_term="echo told", in_sandbox=pod))
-    survivors.keep("updated", lambda: _updated(containers.running(in_sandbox=pod)))
+    survivors.add("created", lambda: containers.created(**every_field))
+    survivors.add("running", lambda: containers.running(first=SERVE_AND_PRINT, **every_field))
+    survivors.add("exited", lambda: containers.exited(script=f"exit {EXITED_CODE}", **every_field))
+    survivors.add("to start", lambda: containers.created(in_sandbox=pod))
+    survivors.add("to stop", lambda: containers.running(on_term=f"exit {STOPPED_CODE}", in_sandbox=pod))
+    survivors.add("to remove", lambda: containers.exited(in_sandbox=pod))
+    survivors.add("to watch", lambda: containers.running(in_sandbox=pod))
+    survivors.add("ignores SIGTERM", lambda: containers.running(on_term="echo signalled", in_sandbox=pod))
+    survivors.add("updated", lambda: _updated(containers.running(in_sandbox=pod)))
     marks = {}
     for name, script, resources in (
-        ("ended meanwhile", f"{WAIT_AT_THE_GATE}; exit {ENDED_MEANWHILE_WITH}", None),
-        # `dd` takes a buffer of the size of its block
-        ("killed for its memory", f"{WAIT_AT_THE_GATE}; exec dd if=/dev/zero of=/dev/null bs=96M", SMALL),
+        ("exited meanwhile", f"{WAIT_AT_THE_GATE}; exit {EXITED_MEANWHILE_CODE}", None),
+        # `dd` allocates a buffer of its block size: 96 MiB, four times the limit
+        ("OOM-killed", f"{WAIT_AT_THE_GATE}; exec dd if=/dev/zero of=/dev/null bs=96M", SMALL_MEMORY),
     ):
         marks[name] = mark = f"gate-{secrets.token_hex(8)}"
         config = containers.config(script=script, mounts=[gate], resources=resources)
         config.args.append(mark)
-        survivors.keep(name, lambda config=config: containers.running(config, in_sandbox=pod))  # type: ignore[misc]  # mypy cannot type a lambda's default
+        survivors.add(name, lambda config=config: containers.running(config, in_sandbox=pod))  # type: ignore[misc]  # mypy cannot type a lambda's default
     return {name: mark for name, mark in marks.items() if name not in survivors.missing}
 
 
 def _updated(container: Container) -> Container:
     with setting_up():
         container.connection.runtime.UpdateContainerResources(
-            cri.UpdateContainerResourcesRequest(container_id=container.id, linux=UPDATED)
+            cri.UpdateContainerResourcesRequest(container_id=container.id, linux=UPDATED_RESOURCES)
         )
     return container
 
 
 def _make_sandboxes(survivors: Survivors) -> None:
     runtime = survivors.runtime
-    survivors.keep_sandbox("stopped", lambda: runtime.sandboxes.in_state(cri.SANDBOX_NOTREADY))
-    survivors.keep_sandbox("leaving", runtime.sandbox)
-    survivors.keep_sandbox("orphaned", runtime.sandbox)
-    if "leaving" in survivors.sandboxes:
-        home = survivors.sandboxes["leaving"]
-        survivors.keep("in the leaving sandbox", lambda: runtime.container(home))
+    survivors.add_sandbox("stopped", lambda: runtime.sandboxes.in_state(cri.SANDBOX_NOTREADY))
+    survivors.add_sandbox("sandbox to stop", runtime.sandbox)
+    survivors.add_sandbox("without process", runtime.sandbox)
+    if "sandbox to stop" in survivors.sandboxes:
+        pod = survivors.sandboxes["sandbox to stop"]
+        survivors.add("in the sandbox to stop", lambda: runtime.container(pod))
 
 
 @contextlib.contextmanager
-def _under_way(survivors: Survivors) -> Iterator[None]:
-    """Have an exec of either kind, an attach, a stream of events and a stop under way."""
+def _calls_in_progress(survivors: Survivors) -> Iterator[None]:
+    """Have an ExecSync, an exec session, an attach session, a stream of events and a StopContainer in
+    progress.
+    """
     runtime = survivors.runtime
     streams = Streams(runtime)
     stub = runtime.stub
@@ -266,11 +270,11 @@ def _under_way(survivors: Survivors) -> Iterator[None]:
         )
         if runtime.has(Capability.EVENTS):
             calls.append(stub.GetContainerEvents(cri.GetEventsRequest()))
-        stubborn = survivors.container("stubborn")
+        ignoring = survivors.container("ignores SIGTERM")
         calls.append(
-            stub.StopContainer.future(cri.StopContainerRequest(container_id=stubborn.id, timeout=600))
+            stub.StopContainer.future(cri.StopContainerRequest(container_id=ignoring.id, timeout=600))
         )
-        runtime.containers.until_logged(stubborn, "told")
+        runtime.containers.until_logged(ignoring, "signalled")
     try:
         yield
     finally:
@@ -288,32 +292,35 @@ def _end_and_start(
 ) -> None:
     runtime = survivors.runtime
     pids = [pid for mark in marks.values() for pid in host_processes(mark)]
-    pause = _process_of(survivors)
+    sandbox_process = _process_of(survivors)
     try:
         with runtime.down(end):
             survivors.opened_ns = time.time_ns()
             (folder / "open").touch()
             change()
-            if pause:
-                os.kill(pause, signal.SIGKILL)
-            runtime.eventually("the processes at the gate to end", lambda: not any(map(_lives, pids)))
+            if sandbox_process:
+                os.kill(sandbox_process, signal.SIGKILL)
+            runtime.eventually("the processes at the gate to exit", lambda: not any(map(_is_running, pids)))
     except AssertionError as error:
         survivors.failure = str(error)
 
 
 def _process_of(survivors: Survivors) -> int:
-    """Return the process of the sandbox that is to lose it; 0 where it has none, or none is to be seen."""
+    """Return the process of the sandbox that shall lose it; 0 if there is none, or none that this machine
+    shows.
+    """
     runtime = survivors.runtime
-    seen = Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT
-    if "orphaned" in survivors.missing or not all(map(runtime.has, seen)):
+    needed = Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT
+    if "without process" in survivors.missing or not all(map(runtime.has, needed)):
         return 0
     try:
         with setting_up():
-            return process_of_sandbox(survivors.sandboxes["orphaned"])
+            return process_of_sandbox(survivors.sandboxes["without process"])
     except Blocked as reason:
-        survivors.missing["orphaned"] = reason
+        survivors.missing["without process"] = reason
         return 0
 
 
-def _lives(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
+    # the first field is the state: Z is a zombie, X a dead process
     return stat_of(pid)[:1] not in ([], ["Z"], ["X"])

@@ -1,4 +1,4 @@
-"""RST: that a daemon which was restarted still does everything with what stood before, to its removal."""
+"""RST: after a restart of the daemon every RPC still works for existing objects, including their removal."""
 
 import pytest
 
@@ -10,29 +10,30 @@ from critests.node import container_cgroup
 from critests.node.container_cgroup import CgroupValues
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import blocked
-from critests.validation.runtime.survivors import MIB, PORT, STOPPED_WITH, Survivors
+from critests.validation.runtime.survivors import MIB, PORT, STOPPED_CODE, Survivors
 
 pytestmark = disruptive
 
 
 @requirement("RST-11")
 def test_exec_sync_works_after_a_restart(survivors: Survivors) -> None:
-    """ExecSync MUST work in a container of before a restart of the daemon, output and exit code included.
+    """ExecSync MUST work after a restart of the daemon in an existing container, output and exit code
+    included.
 
-    Source: ExecSync, of any container that runs, however old the daemon is; probes and hooks go on.
+    Source: ExecSync, of any running container, whatever daemon created it; probes and hooks go on.
     """
     container = survivors.container("running")
 
-    answer = survivors.runtime.stub.ExecSync(container.script_request("echo said; exit 3"))
+    answer = survivors.runtime.stub.ExecSync(container.script_request("echo output; exit 3"))
 
-    assert (answer.stdout, answer.exit_code) == (b"said\n", 3)
+    assert (answer.stdout, answer.exit_code) == (b"output\n", 3)
 
 
 @requirement("RST-11")
 def test_exec_works_after_a_restart(survivors: Survivors, sessions: Streams) -> None:
-    """Exec MUST work in a container of before a restart of the daemon, both ways.
+    """Exec MUST work after a restart of the daemon in an existing container, in both directions.
 
-    Source: Exec, of any container that runs, however old the daemon is.
+    Source: Exec, of any running container, whatever daemon created it.
     """
     container = survivors.container("running")
     request = cri.ExecRequest(container_id=container.id, cmd=["cat"], stdin=True, stdout=True, stderr=True)
@@ -45,9 +46,9 @@ def test_exec_works_after_a_restart(survivors: Survivors, sessions: Streams) -> 
 
 @requirement("RST-11")
 def test_attach_works_after_a_restart(survivors: Survivors, sessions: Streams) -> None:
-    """Attach MUST show what the process of a container of before a restart of the daemon prints.
+    """Attach MUST stream the output of an existing container after a restart of the daemon.
 
-    Source: Attach, of any container that runs, however old the daemon is.
+    Source: Attach, of any running container, whatever daemon created it.
     """
     container = survivors.container("running")
     request = cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
@@ -59,9 +60,9 @@ def test_attach_works_after_a_restart(survivors: Survivors, sessions: Streams) -
 
 @requirement("RST-11")
 def test_port_forward_works_after_a_restart(survivors: Survivors, sessions: Streams) -> None:
-    """PortForward MUST reach the ports of a sandbox of before a restart of the daemon.
+    """PortForward MUST reach the ports of an existing sandbox after a restart of the daemon.
 
-    Source: PortForward, of any sandbox that is ready, however old the daemon is.
+    Source: PortForward, of any READY sandbox, whatever daemon created it.
     """
     assert survivors.container("running")
     request = cri.PortForwardRequest(pod_sandbox_id=survivors.pod.id, port=[PORT])
@@ -74,9 +75,9 @@ def test_port_forward_works_after_a_restart(survivors: Survivors, sessions: Stre
 
 @requirement("RST-11")
 def test_stats_are_told_after_a_restart(survivors: Survivors) -> None:
-    """ContainerStats MUST tell the processor time of a container of before a restart of the daemon.
+    """ContainerStats MUST report the CPU time of an existing container after a restart of the daemon.
 
-    Source: ContainerStats, of any container, however old the daemon is; eviction goes by stats.
+    Source: ContainerStats, of any container, whatever daemon created it; the kubelet evicts by stats.
     """
     container = survivors.container("running")
     request = cri.ContainerStatsRequest(container_id=container.id)
@@ -89,30 +90,30 @@ def test_stats_are_told_after_a_restart(survivors: Survivors) -> None:
 
 @requirement("RST-11")
 def test_resources_can_be_updated_after_a_restart(survivors: Survivors) -> None:
-    """UpdateContainerResources MUST change the limits of a container of before a restart of the daemon.
+    """UpdateContainerResources MUST change the limits of an existing container after a restart of the daemon.
 
-    Source: UpdateContainerResources, of any container, however old the daemon is.
+    Source: UpdateContainerResources, of any container, whatever daemon created it.
     """
     container = survivors.take("updated")
-    wanted = cri.LinuxContainerResources(
+    larger = cri.LinuxContainerResources(
         memory_limit_in_bytes=128 * MIB, memory_swap_limit_in_bytes=128 * MIB
     )
 
     survivors.runtime.stub.UpdateContainerResources(
-        cri.UpdateContainerResourcesRequest(container_id=container.id, linux=wanted)
+        cri.UpdateContainerResourcesRequest(container_id=container.id, linux=larger)
     )
 
     cgroup = CgroupValues.printed(container.output("/bin/sh", "-c", container_cgroup.INSIDE))
-    assert cgroup.memory == wanted.memory_limit_in_bytes
+    assert cgroup.memory == larger.memory_limit_in_bytes
 
 
 @requirement("RST-11")
 def test_logs_can_be_rotated_after_a_restart(survivors: Survivors) -> None:
-    """ReopenContainerLog MUST let the output of a container of before a restart of the daemon go to a new
-    file.
+    """ReopenContainerLog MUST direct the output of an existing container to a new file after a restart of the
+    daemon.
 
-    Source: ReopenContainerLog, of any container that runs, however old the daemon is; the kubelet rotates
-    logs at any time.
+    Source: ReopenContainerLog, of any running container, whatever daemon created it; the kubelet rotates logs
+    at any time.
     """
     container = survivors.take("running")
     container.log_path.rename(f"{container.log_path}.1")
@@ -126,11 +127,11 @@ def test_logs_can_be_rotated_after_a_restart(survivors: Survivors) -> None:
 @requirement("RST-11")
 @requires(Capability.EVENTS)
 def test_events_of_containers_come_after_a_restart(survivors: Survivors) -> None:
-    """GetContainerEvents MUST tell that a container of before a restart of the daemon was stopped.
+    """GetContainerEvents MUST report the stop of an existing container after a restart of the daemon.
 
-    Source: GetContainerEvents, of any container, however old the daemon is.
+    Source: GetContainerEvents, of any container, whatever daemon created it.
     """
-    container = survivors.take("to hear of")
+    container = survivors.take("to watch")
     stub = survivors.runtime.stub
     events = stub.GetContainerEvents(cri.GetEventsRequest(), timeout=10 * survivors.runtime.scale)
 
@@ -143,10 +144,11 @@ def test_events_of_containers_come_after_a_restart(survivors: Survivors) -> None
 
 @requirement("RST-04/removable")
 def test_created_container_can_be_started_or_removed_after_a_restart(survivors: Survivors) -> None:
-    """A container that was made before a restart of the daemon MUST either start after it or, told as ended,
-    be removable.
+    """A created container MUST, after a restart of the daemon, either start or be reported as exited and be
+    removable.
 
-    Source: StartContainer, RemoveContainer, of any container that is listed; a pod would hang for ever.
+    Source: StartContainer, RemoveContainer, of any container that is listed; otherwise the pod would hang for
+    ever.
     """
     container = survivors.take("to start")
     stub = survivors.runtime.stub
@@ -162,8 +164,8 @@ def test_created_container_can_be_started_or_removed_after_a_restart(survivors: 
 
 @requirement("RST-13")
 def test_name_of_a_container_stays_taken_over_a_restart(survivors: Survivors) -> None:
-    """A container's name and attempt MUST NOT be there twice in a sandbox, also where the first is of before
-    a restart of the daemon.
+    """CreateContainer MUST NOT create a second container with the name and attempt of an existing one in its
+    sandbox, also after a restart of the daemon.
 
     Source: ContainerMetadata. Not stated by the CRI for a restart.
     """
@@ -179,8 +181,8 @@ def test_name_of_a_container_stays_taken_over_a_restart(survivors: Survivors) ->
 
 @requirement("RST-13")
 def test_name_of_a_sandbox_stays_taken_over_a_restart(survivors: Survivors) -> None:
-    """A sandbox's name, namespace, uid and attempt MUST NOT be there twice, also where the first is of before
-    a restart of the daemon.
+    """RunPodSandbox MUST NOT create a second sandbox with the name, namespace, uid and attempt of an existing
+    one, also after a restart of the daemon.
 
     Source: PodSandboxMetadata. Not stated by the CRI for a restart.
     """
@@ -197,12 +199,12 @@ def test_name_of_a_sandbox_stays_taken_over_a_restart(survivors: Survivors) -> N
 
 @requirement("RST-21")
 def test_stop_that_a_restart_cut_off_can_be_repeated(survivors: Survivors) -> None:
-    """A container whose StopContainer was under way when the daemon ended MUST be RUNNING or EXITED, and a
-    second StopContainer MUST end it.
+    """A container whose StopContainer a restart of the daemon interrupted MUST be RUNNING or EXITED, and a
+    second StopContainer MUST stop it.
 
-    Source: StopContainer, which may be repeated; the kubelet calls again.
+    Source: StopContainer, which is idempotent; the kubelet calls again.
     """
-    container = survivors.take("stubborn")
+    container = survivors.take("ignores SIGTERM")
     assert container.state() in {cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED}
 
     survivors.runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
@@ -212,8 +214,8 @@ def test_stop_that_a_restart_cut_off_can_be_repeated(survivors: Survivors) -> No
 
 @requirement("RST-23/stop")
 def test_stop_gives_time_after_a_restart(survivors: Survivors) -> None:
-    """StopContainer MUST let a process of before a restart of the daemon handle its stop signal, and its own
-    exit code MUST be told.
+    """StopContainer MUST let the process of an existing container handle its stop signal after a restart of
+    the daemon, and the process's own exit code MUST be reported.
 
     Source: StopContainerRequest.timeout.
     """
@@ -222,12 +224,12 @@ def test_stop_gives_time_after_a_restart(survivors: Survivors) -> None:
     survivors.runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=30))
 
     status = container.status()
-    assert (status.state, status.exit_code) == (cri.CONTAINER_EXITED, STOPPED_WITH)
+    assert (status.state, status.exit_code) == (cri.CONTAINER_EXITED, STOPPED_CODE)
 
 
 @requirement("RST-23/removal")
 def test_containers_can_be_removed_after_a_restart(survivors: Survivors) -> None:
-    """RemoveContainer MUST remove a container that ended before a restart of the daemon.
+    """RemoveContainer MUST remove, after a restart of the daemon, a container that exited before it.
 
     Source: RemoveContainer.
     """
@@ -240,18 +242,20 @@ def test_containers_can_be_removed_after_a_restart(survivors: Survivors) -> None
 
 @requirement("RST-23/network")
 @requires(Capability.POD_NETWORK)
-@pytest.mark.parametrize("name", ["leaving", "orphaned"], ids=["ready", "without its process"])
+@pytest.mark.parametrize("name", ["sandbox to stop", "without process"], ids=["ready", "without its process"])
 def test_address_of_a_sandbox_is_given_back_after_a_restart(survivors: Survivors, name: str) -> None:
-    """StopPodSandbox MUST give back the address of a sandbox of before a restart of the daemon, also where
-    the sandbox has lost its process meanwhile.
+    """StopPodSandbox MUST release the address of an existing sandbox after a restart of the daemon, also if
+    the sandbox process died while the daemon was down.
 
-    Source: StopPodSandbox, which reclaims what the sandbox has of the network.
+    Source: StopPodSandbox, which reclaims the network resources of the sandbox.
     """
     pod = survivors.take_sandbox(name)
-    before = survivors.said[pod.id]
+    before = survivors.statuses[pod.id]
     assert isinstance(before, cri.PodSandboxStatus)
     if before.network.ip not in survivors.runtime.daemon.leases:
-        blocked(f"no lease of the address {before.network.ip!r} was found, by which a release is seen")
+        blocked(
+            f"no lease of the address {before.network.ip!r} was found, so that its release cannot be observed"
+        )
 
     survivors.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
 
@@ -260,11 +264,11 @@ def test_address_of_a_sandbox_is_given_back_after_a_restart(survivors: Survivors
 
 @requirement("RST-03")
 @pytest.mark.parametrize(
-    "name", ["stopped", "leaving", "orphaned"], ids=["stopped", "ready", "without its process"]
+    "name", ["stopped", "sandbox to stop", "without process"], ids=["stopped", "ready", "without its process"]
 )
 def test_sandboxes_can_be_removed_after_a_restart(survivors: Survivors, name: str) -> None:
-    """A sandbox of before a restart of the daemon MUST be removable with all that is in it, once it is
-    stopped.
+    """StopPodSandbox and RemovePodSandbox MUST remove an existing sandbox and its containers after a restart
+    of the daemon.
 
     Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI for a restart.
     """

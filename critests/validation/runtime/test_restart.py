@@ -1,4 +1,4 @@
-"""RST: what must be the same after the daemon was restarted, and what is told of what happened meanwhile."""
+"""RST: state that a restart of the daemon must not change, and events that happen while it is down."""
 
 import time
 
@@ -13,13 +13,13 @@ from critests.node import container_cgroup
 from critests.node.container_cgroup import CgroupValues
 from critests.run.marks import disruptive, requirement, requires
 from critests.validation.runtime.survivors import (
-    ENDED_MEANWHILE_WITH,
-    ENDED_WITH,
+    EXITED_CODE,
+    EXITED_MEANWHILE_CODE,
     IN_EVERY_STATE,
-    UPDATED,
+    UPDATED_RESOURCES,
     Survivors,
-    birth,
-    changed,
+    differences,
+    process_start_of,
 )
 
 pytestmark = disruptive
@@ -28,7 +28,7 @@ in_every_state = pytest.mark.parametrize("state", IN_EVERY_STATE)
 
 
 def status_of(survivors: Survivors, container: Container) -> cri.ContainerStatus:
-    """Ask the daemon that was started again for the status of a container of before."""
+    """Return the restarted daemon's ContainerStatus of an existing container."""
     request = cri.ContainerStatusRequest(container_id=container.id)
     return survivors.runtime.stub.ContainerStatus(request).status
 
@@ -37,7 +37,7 @@ def status_of(survivors: Survivors, container: Container) -> cri.ContainerStatus
 def test_running_container_survives_a_restart(restarted: Survivors) -> None:
     """A running container MUST keep running over a restart of the daemon, as the same process.
 
-    Source: StopContainer and StopPodSandbox, without which nothing but its own process ends a container. The
+    Source: StopContainer and StopPodSandbox: apart from them only its own process ends a container. The
     kubelet relies on it whenever a runtime is upgraded.
     """
     assert not restarted.failure
@@ -46,41 +46,44 @@ def test_running_container_survives_a_restart(restarted: Survivors) -> None:
     answer = status_of(restarted, container)
 
     assert cri.ContainerState.Name(answer.state) == "CONTAINER_RUNNING"
-    assert birth(container) == restarted.born, "its first process is another one after the restart"
+    assert process_start_of(container) == restarted.process_start, (
+        "its first process is not the same one after the restart"
+    )
 
 
 @requirement("RST-02")
 def test_ready_sandbox_survives_a_restart(survivors: Survivors) -> None:
-    """A READY sandbox MUST stay READY over a restart of the daemon, and all that is reported of it the same.
+    """A READY sandbox MUST stay READY over a restart of the daemon, and PodSandboxStatus MUST report the same
+    as before.
 
-    Source: PodSandboxStatus; StopPodSandbox, without which a sandbox stays READY. The kubelet makes a new pod
-    where it finds another.
+    Source: PodSandboxStatus; StopPodSandbox, without which a sandbox stays READY. The kubelet creates a new
+    pod if the status differs.
     """
     pod = survivors.pod
 
     answer = survivors.runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id))
 
     assert cri.PodSandboxState.Name(answer.status.state) == "SANDBOX_READY"
-    assert changed(survivors.said[pod.id], answer.status) == {}
+    assert differences(survivors.statuses[pod.id], answer.status) == {}
 
 
 @requirement("RST-03")
 def test_stopped_sandbox_survives_a_restart(survivors: Survivors) -> None:
-    """A stopped sandbox MUST be NOTREADY after a restart of the daemon too.
+    """A stopped sandbox MUST still be listed as NOTREADY after a restart of the daemon.
 
-    Source: PodSandboxState. Not stated by the CRI; the kubelet removes old pods at its leisure.
+    Source: PodSandboxState. Not stated by the CRI; the kubelet removes old pods later.
     """
     pod = survivors.sandbox("stopped")
-    wanted = cri.PodSandboxFilter(id=pod.id)
+    only = cri.PodSandboxFilter(id=pod.id)
 
-    items = survivors.runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=wanted)).items
+    items = survivors.runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=only)).items
 
     assert [item.state for item in items] == [cri.SANDBOX_NOTREADY]
 
 
 @requirement("RST-04/form")
 def test_form_in_which_a_created_container_survives_a_restart(survivors: Survivors, observe: Observe) -> None:
-    """A container that was not started MAY be as it was after a restart, or be told as EXITED or UNKNOWN.
+    """A created container MAY be reported as CREATED, EXITED or UNKNOWN after a restart of the daemon.
 
     Source: ContainerState; the CRI does not say which.
     """
@@ -92,21 +95,20 @@ def test_form_in_which_a_created_container_survives_a_restart(survivors: Survivo
 
 @requirement("RST-05")
 def test_end_of_a_container_is_remembered_over_a_restart(survivors: Survivors) -> None:
-    """A container that has ended MUST keep its exit code, its reason and the time of its end over a restart
-    of the daemon.
+    """An exited container MUST retain its exit code, reason and finished_at over a restart of the daemon.
 
-    Source: ContainerStatus.exit_code, reason and finished_at, which are told of what has ended, however old
-    the daemon is. The kubelet decides by them whether to start it again.
+    Source: ContainerStatus.exit_code, reason and finished_at of an exited container, whatever daemon created
+    it. The kubelet decides by them whether to start it again.
     """
     container = survivors.container("exited")
-    before = survivors.said[container.id]
+    before = survivors.statuses[container.id]
     assert isinstance(before, cri.ContainerStatus)
 
     answer = status_of(survivors, container)
 
     assert cri.ContainerState.Name(answer.state) == "CONTAINER_EXITED"
     assert (answer.exit_code, answer.reason, answer.finished_at) == (
-        ENDED_WITH,
+        EXITED_CODE,
         before.reason,
         before.finished_at,
     )
@@ -114,16 +116,16 @@ def test_end_of_a_container_is_remembered_over_a_restart(survivors: Survivors) -
 
 @requirement("RST-06/state")
 def test_end_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
-    """A container that ended while the daemon was down MUST be told as EXITED by the next one, with a time of
-    its end that lies in between.
+    """A container that exits while the daemon is down MUST be reported as EXITED after the restart, with a
+    finished_at in that time.
 
-    Source: ContainerStatus.state and finished_at, which tell what is so; the kubelet would wait for ever.
-    Half a second is left for clocks of another resolution.
+    Source: ContainerStatus.state and finished_at; otherwise the kubelet would wait for ever. The margin of
+    half a second is for clocks with different resolutions.
     """
-    container = survivors.container("ended meanwhile")
+    container = survivors.container("exited meanwhile")
 
     answer = survivors.runtime.eventually(
-        "the container that ended meanwhile to be EXITED",
+        "the container to be EXITED",
         lambda: status_of(survivors, container),
         holds=lambda status: status.state == cri.CONTAINER_EXITED,
     )
@@ -134,29 +136,29 @@ def test_end_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
 
 @requirement("RST-06/code")
 def test_exit_code_of_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
-    """A container that ended while the daemon was down SHOULD be told with its own exit code.
+    """A container that exits while the daemon is down SHOULD be reported with its own exit code.
 
-    Source: ContainerStatus.exit_code. Not stated by the CRI; by it the kubelet decides whether a job is done.
+    Source: ContainerStatus.exit_code. Not stated by the CRI; the kubelet decides by it whether a job is
+    complete.
     """
-    container = survivors.container("ended meanwhile")
+    container = survivors.container("exited meanwhile")
 
     answer = survivors.runtime.eventually(
-        "the container that ended meanwhile to be EXITED",
+        "the container to be EXITED",
         lambda: status_of(survivors, container),
         holds=lambda status: status.state == cri.CONTAINER_EXITED,
     )
 
-    assert answer.exit_code == ENDED_MEANWHILE_WITH
+    assert answer.exit_code == EXITED_MEANWHILE_CODE
 
 
 @requirement("RST-07")
 def test_kill_for_memory_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
-    """A container that the kernel killed for its memory while the daemon was down SHOULD be told with the
-    reason OOMKilled.
+    """A container that is OOM-killed while the daemon is down SHOULD be reported with the reason OOMKilled.
 
-    Source: ContainerStatus.reason, whose text for this case the CRI fixes.
+    Source: ContainerStatus.reason, for which the CRI defines this text.
     """
-    container = survivors.container("killed for its memory")
+    container = survivors.container("OOM-killed")
 
     survivors.runtime.eventually(
         "the reason OOMKilled",
@@ -168,11 +170,11 @@ def test_kill_for_memory_while_there_was_no_daemon_is_told(survivors: Survivors)
 @requirement("RST-08")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_sandbox_that_lost_its_process_meanwhile_is_not_ready(survivors: Survivors) -> None:
-    """A sandbox whose process died while the daemon was down MUST be told as NOTREADY by the next one.
+    """A sandbox whose process dies while the daemon is down MUST be reported as NOTREADY after the restart.
 
-    Source: PodSandboxStatus.state: READY is what is ready; the kubelet would go on using it.
+    Source: PodSandboxStatus.state; otherwise the kubelet would go on using it.
     """
-    pod = survivors.sandbox("orphaned")
+    pod = survivors.sandbox("without process")
     request = cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id)
 
     survivors.runtime.eventually(
@@ -184,9 +186,9 @@ def test_sandbox_that_lost_its_process_meanwhile_is_not_ready(survivors: Survivo
 
 @requirement("RST-09")
 def test_images_survive_a_restart(survivors: Survivors) -> None:
-    """Images MUST be there after a restart of the daemon, with the same tags and digests.
+    """ListImages MUST return the same images after a restart of the daemon, with the same tags and digests.
 
-    Source: ListImages. Not stated by the CRI; the kubelet does not pull again what a node holds.
+    Source: ListImages. Not stated by the CRI; the kubelet does not pull an image again that is on the node.
     """
     answer = survivors.runtime.images.ListImages(cri.ListImagesRequest())
 
@@ -194,12 +196,12 @@ def test_images_survive_a_restart(survivors: Survivors) -> None:
     assert names == {
         image.id: (sorted(image.repo_tags), sorted(image.repo_digests)) for image in survivors.images.values()
     }
-    assert names, "there was no image to begin with"
+    assert names, "there was no image before the restart"
 
 
 @requirement("RST-12/cgroup")
 def test_updated_limits_stay_in_force_over_a_restart(survivors: Survivors) -> None:
-    """Limits that were updated MUST still be those of the container's cgroup after a restart of the daemon.
+    """Updated limits MUST still be those of the container's cgroup after a restart of the daemon.
 
     Source: UpdateContainerResources. Not stated by the CRI for a restart; the kubelet does not update again.
     """
@@ -207,19 +209,19 @@ def test_updated_limits_stay_in_force_over_a_restart(survivors: Survivors) -> No
 
     cgroup = CgroupValues.printed(container.output("/bin/sh", "-c", container_cgroup.INSIDE))
 
-    assert cgroup.memory == UPDATED.memory_limit_in_bytes
-    assert cgroup.has_shares(UPDATED.cpu_shares)
+    assert cgroup.memory == UPDATED_RESOURCES.memory_limit_in_bytes
+    assert cgroup.has_shares(UPDATED_RESOURCES.cpu_shares)
 
 
 @requirement("RST-12/status")
 def test_updated_limits_are_told_after_a_restart(survivors: Survivors) -> None:
-    """ContainerStatus SHOULD tell the same limits after a restart of the daemon as before it, also updated
-    ones.
+    """ContainerStatus SHOULD report the same resources after a restart of the daemon as before, including
+    updated ones.
 
-    Source: ContainerStatus.resources. The kubelet resizes a pod again where they differ from what it wants.
+    Source: ContainerStatus.resources. The kubelet resizes a pod again if they differ from its own.
     """
     container = survivors.container("updated")
-    before = survivors.said[container.id]
+    before = survivors.statuses[container.id]
     assert isinstance(before, cri.ContainerStatus)
 
     answer = status_of(survivors, container)
@@ -230,35 +232,35 @@ def test_updated_limits_are_told_after_a_restart(survivors: Survivors) -> None:
 @requirement("RST-22/containers")
 @in_every_state
 def test_status_of_a_container_is_whole_after_a_restart(survivors: Survivors, state: str) -> None:
-    """Everything that ContainerStatus says of a container MUST be the same after a restart of the daemon.
+    """ContainerStatus MUST report all fields of a container unchanged after a restart of the daemon.
 
-    Source: ContainerStatus. Not stated by the CRI; what changes looks to a client like another container.
+    Source: ContainerStatus. Not stated by the CRI; to a client a changed status looks like another container.
     """
     container = survivors.container(state)
 
-    assert changed(survivors.said[container.id], status_of(survivors, container)) == {}
+    assert differences(survivors.statuses[container.id], status_of(survivors, container)) == {}
 
 
 @requirement("RST-22/sandboxes")
 def test_status_of_a_stopped_sandbox_is_whole_after_a_restart(survivors: Survivors) -> None:
-    """Everything that PodSandboxStatus says of a stopped sandbox MUST be the same after a restart of the
-    daemon, but for the network that it has no more.
+    """PodSandboxStatus MUST report all fields of a stopped sandbox unchanged after a restart of the daemon,
+    except for the network, which it no longer has.
 
-    Source: PodSandboxStatus. Not stated by the CRI; what changes looks to a client like another pod.
+    Source: PodSandboxStatus. Not stated by the CRI; to a client a changed status looks like another pod.
     """
     pod = survivors.sandbox("stopped")
 
     answer = survivors.runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id))
 
-    assert changed(survivors.said[pod.id], answer.status).keys() <= {"network"}
+    assert differences(survivors.statuses[pod.id], answer.status).keys() <= {"network"}
 
 
 @requirement("RST-22/lists")
 def test_entries_of_containers_are_whole_after_a_restart(survivors: Survivors) -> None:
-    """ListContainers MUST list the containers of before a restart of the daemon, each once and with
-    everything as it was.
+    """ListContainers MUST list each existing container once after a restart of the daemon, with all fields
+    unchanged.
 
-    Source: Container. Not stated by the CRI; the kubelet knows its containers by what is listed.
+    Source: Container. Not stated by the CRI; the kubelet knows its containers by the list.
     """
     unchanged = {survivors.container(state).id for state in IN_EVERY_STATE}
 
@@ -266,15 +268,15 @@ def test_entries_of_containers_are_whole_after_a_restart(survivors: Survivors) -
 
     found = [entry for entry in listed if entry.id in unchanged]
     assert sorted(entry.id for entry in found) == sorted(unchanged)
-    assert [differs for entry in found if (differs := changed(survivors.listed[entry.id], entry))] == []
+    assert [changed for entry in found if (changed := differences(survivors.listed[entry.id], entry))] == []
 
 
 @requirement("RST-22/lists")
 def test_entries_of_sandboxes_are_whole_after_a_restart(survivors: Survivors) -> None:
-    """ListPodSandbox MUST list the sandboxes of before a restart of the daemon, each once and with everything
-    as it was.
+    """ListPodSandbox MUST list each existing sandbox once after a restart of the daemon, with all fields
+    unchanged.
 
-    Source: PodSandbox. Not stated by the CRI; the kubelet knows its pods by what is listed.
+    Source: PodSandbox. Not stated by the CRI; the kubelet knows its pods by the list.
     """
     unchanged = {survivors.pod.id, survivors.sandbox("stopped").id}
 
@@ -282,12 +284,12 @@ def test_entries_of_sandboxes_are_whole_after_a_restart(survivors: Survivors) ->
 
     found = [entry for entry in listed if entry.id in unchanged]
     assert sorted(entry.id for entry in found) == sorted(unchanged)
-    assert [differs for entry in found if (differs := changed(survivors.listed[entry.id], entry))] == []
+    assert [changed for entry in found if (changed := differences(survivors.listed[entry.id], entry))] == []
 
 
 @requirement("RT-21/restart")
 def test_features_are_the_same_after_a_restart(survivors: Survivors) -> None:
-    """Status SHOULD name the same features and handlers after a restart of the daemon without a change of its
+    """Status SHOULD report the same features and handlers after a restart of the daemon with an unchanged
     configuration.
 
     Source: StatusResponse.features, StatusResponse.runtime_handlers.

@@ -1,4 +1,4 @@
-"""RST: what outlives that the daemon's program is exchanged for that of a newer release."""
+"""RST: objects survive an upgrade of the daemon to a newer release."""
 
 import signal
 from collections.abc import Iterator
@@ -11,17 +11,22 @@ from critests.fixtures.runtime import Runtime
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import Blocked, unsupported
-from critests.validation.runtime.survivors import IN_EVERY_STATE, Survivors, birth, surviving
+from critests.validation.runtime.survivors import (
+    IN_EVERY_STATE,
+    Survivors,
+    process_start_of,
+    survivors_of_restart,
+)
 
 pytestmark = disruptive
 
-KEPT = ("metadata", "state", "created_at", "labels", "annotations", "log_path", "exit_code", "finished_at")
-"""What is told of a container by every release; a newer one may tell more."""
+FIELDS = ("metadata", "state", "created_at", "labels", "annotations", "log_path", "exit_code", "finished_at")
+"""Fields of ContainerStatus that every release reports; a newer one may report more."""
 
 
 @pytest.fixture(scope="module")
 def older_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that is started with the program of an earlier release."""
+    """A runtime that is started with the binary of an earlier release."""
     before = runtime.context.settings.upgrade_from
     if before is None:
         unsupported("an upgrade: --upgrade-from names no program of an earlier release")
@@ -31,19 +36,19 @@ def older_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[
 
 @pytest.fixture(scope="module")
 def upgraded(older_runtime: OwnRuntime) -> Iterator[Survivors]:
-    """Sandboxes and containers in every state that the earlier release made, and the release under test
-    found.
+    """Sandboxes and containers in every state, created by the earlier release and found by the release under
+    test.
     """
-    with surviving(older_runtime, signal.SIGTERM, older_runtime.exchange) as found:
-        if found.failure:
-            raise Blocked(found.failure, by="RST-01")
-        yield found
+    with survivors_of_restart(older_runtime, signal.SIGTERM, older_runtime.exchange) as survivors:
+        if survivors.failure:
+            raise Blocked(survivors.failure, by="RST-01")
+        yield survivors
 
 
 @requirement("RST-19")
 def test_a_running_container_outlives_an_upgrade(upgraded: Survivors) -> None:
-    """A running container SHOULD go on as the same process when the daemon is followed by one of a newer
-    release, and commands can be run in it.
+    """A running container SHOULD keep running as the same process over an upgrade of the daemon, and ExecSync
+    SHOULD work in it.
 
     Source: not stated by the CRI; the kubelet relies on it whenever a runtime is upgraded.
     """
@@ -53,29 +58,29 @@ def test_a_running_container_outlives_an_upgrade(upgraded: Survivors) -> None:
     answer = upgraded.runtime.stub.ContainerStatus(request)
 
     assert answer.status.state == cri.CONTAINER_RUNNING
-    assert birth(container) == upgraded.born
+    assert process_start_of(container) == upgraded.process_start
 
 
 @requirement("RST-19")
 @pytest.mark.parametrize("state", IN_EVERY_STATE)
 def test_what_is_told_of_a_container_outlives_an_upgrade(upgraded: Survivors, state: str) -> None:
-    """What was told of a container SHOULD be told by a newer release too.
+    """ContainerStatus SHOULD report the same fields of a container after an upgrade of the daemon.
 
-    Source: ContainerStatus; the kubelet decides by it what to do with a pod.
+    Source: ContainerStatus, by which the kubelet decides what to do with a pod.
     """
     container = upgraded.container(state)
     request = cri.ContainerStatusRequest(container_id=container.id)
 
     now = upgraded.runtime.stub.ContainerStatus(request).status
 
-    before = upgraded.said[container.id]
-    assert {name: getattr(now, name) for name in KEPT} == {name: getattr(before, name) for name in KEPT}
+    before = upgraded.statuses[container.id]
+    assert {name: getattr(now, name) for name in FIELDS} == {name: getattr(before, name) for name in FIELDS}
 
 
 @requirement("RST-19")
 def test_a_sandbox_outlives_an_upgrade(upgraded: Survivors) -> None:
-    """A sandbox SHOULD be READY under a newer release too with the address that it had, and take new
-    containers, made of the images that are there.
+    """A sandbox SHOULD be READY after an upgrade of the daemon, with the same address, and CreateContainer
+    SHOULD work in it with existing images.
 
     Source: PodSandboxStatus, CreateContainer.
     """
@@ -83,7 +88,7 @@ def test_a_sandbox_outlives_an_upgrade(upgraded: Survivors) -> None:
 
     now = upgraded.runtime.stub.PodSandboxStatus(request).status
 
-    before = upgraded.said[upgraded.pod.id]
+    before = upgraded.statuses[upgraded.pod.id]
     assert isinstance(before, cri.PodSandboxStatus)
     assert now.state == cri.SANDBOX_READY
     assert (now.network, now.labels) == (before.network, before.labels)
@@ -94,7 +99,8 @@ def test_a_sandbox_outlives_an_upgrade(upgraded: Survivors) -> None:
 
 @requirement("RST-19")
 def test_a_container_of_before_an_upgrade_can_be_removed(upgraded: Survivors) -> None:
-    """A container that runs SHOULD be stopped and removed by a newer release, and then be gone.
+    """A running container SHOULD be stopped and removed by StopContainer and RemoveContainer after an upgrade
+    of the daemon.
 
     Source: StopContainer, RemoveContainer.
     """
