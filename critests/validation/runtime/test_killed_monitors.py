@@ -1,4 +1,4 @@
-"""SBX-40: the process between daemon and container (a shim, a monitor) that is killed."""
+"""SBX-40: the process between daemon and container (a shim or monitor) is killed."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ pytestmark = [requires(Capability.SHARED_KERNEL, Capability.ROOT), disruptive]
 
 @dataclass(frozen=True)
 class Orphan:
-    """A container whose parent on this machine was killed.
+    """A container whose parent process on this machine was killed.
 
     Attributes:
         pod: its sandbox.
@@ -40,12 +40,12 @@ class Orphan:
 
 @pytest.fixture
 def orphan(steps: FailingSteps) -> Orphan:
-    """A running container whose parent on this machine was killed."""
+    """A running container whose parent process on this machine was killed."""
     pod, mark = steps.runtime.sandbox(), f"orphan-{secrets.token_hex(8)}"
     config = steps.runtime.containers.config()
     config.args.append(mark)
     container = steps.runtime.containers.running(config, in_sandbox=pod)
-    # a container may be told as running a moment before its process has become its program
+    # a container may be reported as RUNNING a moment before its process executes its program
     steps.runtime.eventually("the process of the container", lambda: host_processes(mark))
     process = first_process(mark)
     parent = int(stat_of(process)[1])
@@ -57,10 +57,10 @@ def orphan(steps: FailingSteps) -> Orphan:
 
 @requirement("SBX-40/told")
 def test_end_of_a_container_whose_monitor_was_killed_is_told(steps: FailingSteps, orphan: Orphan) -> None:
-    """Where the shim or monitor of a container is killed and then its process, the container SHOULD NOT be
-    told as RUNNING for long.
+    """A container whose shim or monitor is killed, and then its own process, SHOULD NOT be reported as
+    RUNNING for long.
 
-    Source: ContainerState. Not stated by the CRI, which says nothing of the processes of a runtime; the
+    Source: ContainerState. Not stated by the CRI, which does not mention the processes of a runtime; the
     kubelet would not start the container again.
     """
     with contextlib.suppress(ProcessLookupError):
@@ -75,10 +75,10 @@ def test_end_of_a_container_whose_monitor_was_killed_is_told(steps: FailingSteps
 
 @requirement("SBX-40/removed")
 def test_pod_whose_monitor_was_killed_can_be_removed(steps: FailingSteps, orphan: Orphan) -> None:
-    """A pod whose shim or monitor was killed MUST be removable by the usual calls.
+    """StopPodSandbox and RemovePodSandbox MUST remove a pod whose shim or monitor was killed.
 
-    Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI for this case; the pod would hang until a
-    person comes.
+    Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI for this case; otherwise the pod hangs
+    until it is repaired manually.
     """
     steps.remove(orphan.pod.id)
 
@@ -87,13 +87,13 @@ def test_pod_whose_monitor_was_killed_can_be_removed(steps: FailingSteps, orphan
 
 @requirement("SBX-40/ended")
 def test_no_process_outlives_its_pod_without_a_monitor(steps: FailingSteps, orphan: Orphan) -> None:
-    """Once a pod is stopped and removed none of its processes MUST be left, also where the shim or monitor
+    """No process of a pod MUST be left after StopPodSandbox and RemovePodSandbox, also if its shim or monitor
     was killed before.
 
-    Source: StopPodSandbox and RemovePodSandbox, which end every process of the sandbox by force.
+    Source: StopPodSandbox and RemovePodSandbox, which terminate every process of the sandbox by force.
     """
     steps.remove(orphan.pod.id)
 
     steps.runtime.eventually(
-        "the processes of the pod to end", lambda: host_processes(orphan.mark), holds=lambda left: not left
+        "the processes of the pod to exit", lambda: host_processes(orphan.mark), holds=lambda left: not left
     )

@@ -1,5 +1,5 @@
-"""RST-18: what a runtime makes of its objects when the machine was switched off and on: no process, mount or
-link of before is left, and nothing of what lies in /run.
+"""RST-18: a reboot of the machine: processes, mounts, network interfaces and the contents of /run are gone,
+and the runtime must update its objects.
 """
 
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from critests.run.outcomes import Blocked, setting_up
 
 pytestmark = disruptive
 
-CLEARED_SECONDS = 20.0
-"""For a runtime that clears up after it has become ready."""
+UPDATE_SECONDS = 20.0
+"""For a runtime that updates its state only after it has become ready."""
 
 
 @dataclass(frozen=True)
 class Rebooted:
-    """A runtime whose machine was switched off and on.
+    """A runtime whose machine was rebooted.
 
     Attributes:
         runtime: as it came back.
-        pod: of before; it had a container in every state.
+        pod: from before the reboot; it had a container in every state.
         address: of the pod.
-        images: what ListImages said before.
-        failure: why it did not come back; empty where it did.
+        images: ListImages before the reboot.
+        failure: why it did not come back; empty if it did.
     """
 
     runtime: OwnRuntime
@@ -38,12 +38,12 @@ class Rebooted:
     failure: str
 
     def sandboxes(self) -> list[cri.PodSandbox]:
-        """Return what is listed of the pod."""
+        """Return the entries of the pod in ListPodSandbox."""
         listed = self.runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
         return [entry for entry in listed if entry.id == self.pod.id]
 
     def containers(self) -> list[cri.Container]:
-        """Return what is listed of its containers."""
+        """Return the entries of its containers in ListContainers."""
         listed = self.runtime.stub.ListContainers(cri.ListContainersRequest()).containers
         return [entry for entry in listed if entry.pod_sandbox_id == self.pod.id]
 
@@ -55,9 +55,9 @@ def images_of(runtime: OwnRuntime) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def switched(module_runtime: OwnRuntime) -> Rebooted:
-    """A runtime that had a pod with containers in every state before its machine was switched off and on,
-    whether it came back or not.
+def restarted_machine(module_runtime: OwnRuntime) -> Rebooted:
+    """A runtime that had a pod with containers in every state before a reboot of its machine, whether it came
+    back or not.
     """
     pod = module_runtime.sandbox()
     for state in (cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED):
@@ -74,62 +74,62 @@ def switched(module_runtime: OwnRuntime) -> Rebooted:
 
 
 @pytest.fixture
-def rebooted(switched: Rebooted) -> Rebooted:
-    """A runtime that had a pod with containers in every state before its machine was switched off and on."""
-    if switched.failure:
-        raise Blocked(switched.failure, by="RST-18")
-    return switched
+def rebooted(restarted_machine: Rebooted) -> Rebooted:
+    """A runtime that had a pod with containers in every state before a reboot of its machine."""
+    if restarted_machine.failure:
+        raise Blocked(restarted_machine.failure, by="RST-18")
+    return restarted_machine
 
 
 @requirement("RST-18")
-def test_no_sandbox_is_ready_after_a_reboot(switched: Rebooted) -> None:
-    """A sandbox of before a reboot of the machine MUST be told as NOTREADY, or not at all.
+def test_no_sandbox_is_ready_after_a_reboot(restarted_machine: Rebooted) -> None:
+    """A sandbox from before a reboot MUST be listed as NOTREADY, or not at all.
 
-    Source: PodSandboxState: READY is what is ready. The kubelet would not make the pod again.
+    Source: PodSandboxState. The kubelet would not create a pod again that is listed as READY.
     """
-    assert not switched.failure
+    assert not restarted_machine.failure
 
-    switched.runtime.eventually(
+    restarted_machine.runtime.eventually(
         "the sandbox to be NOTREADY or gone",
-        lambda: [entry.state for entry in switched.sandboxes()],
-        CLEARED_SECONDS,
+        lambda: [entry.state for entry in restarted_machine.sandboxes()],
+        UPDATE_SECONDS,
         holds=lambda states: states in ([], [cri.SANDBOX_NOTREADY]),
     )
 
 
 @requirement("RST-18")
 def test_no_container_runs_after_a_reboot(rebooted: Rebooted) -> None:
-    """A container of before a reboot of the machine MUST NOT be told as RUNNING.
+    """A container from before a reboot MUST NOT be listed as RUNNING.
 
-    Source: ContainerState: RUNNING is what runs. The kubelet would not start it again.
+    Source: ContainerState. The kubelet would not start it again.
     """
     rebooted.runtime.eventually(
         "no container to be RUNNING",
         lambda: [entry.state for entry in rebooted.containers()],
-        CLEARED_SECONDS,
+        UPDATE_SECONDS,
         holds=lambda states: cri.CONTAINER_RUNNING not in states,
     )
 
 
 @requirement("RST-18")
 def test_images_survive_a_reboot(rebooted: Rebooted) -> None:
-    """Images MUST be there after a reboot of the machine, with their names.
+    """ListImages MUST return the same images after a reboot, with their names.
 
-    Source: ListImages; RemoveImage, without which no image goes. A node without a network could start
+    Source: ListImages; RemoveImage, the only call that removes images. A node without a network could start
     nothing.
     """
     assert images_of(rebooted.runtime) == rebooted.images
-    assert rebooted.images, "there was no image to begin with"
+    assert rebooted.images, "there was no image before the reboot"
 
 
 @requirement("RST-18")
 @requires(Capability.POD_NETWORK)
 def test_what_a_reboot_left_can_be_removed(rebooted: Rebooted) -> None:
-    """What is listed of a pod of before a reboot of the machine MUST be removable, and its address MUST be
-    free then.
+    """StopPodSandbox and RemovePodSandbox MUST remove a pod that is still listed after a reboot, and its
+    address MUST be released.
 
-    Source: StopPodSandbox, which reclaims what the sandbox has of the network, RemovePodSandbox. A runtime
-    that lists nothing any more has done both itself.
+    Source: StopPodSandbox, which reclaims the network resources of the sandbox, RemovePodSandbox. A runtime
+    that no longer lists the pod has done both itself.
     """
     runtime, stub = rebooted.runtime, rebooted.runtime.stub
     runtime.used_up = True
@@ -142,7 +142,7 @@ def test_what_a_reboot_left_can_be_removed(rebooted: Rebooted) -> None:
     assert rebooted.sandboxes() == []
     assert rebooted.containers() == []
     runtime.eventually(
-        "the address of the pod to be given back",
+        "the address of the pod to be released",
         lambda: runtime.daemon.leases,
         holds=lambda leases: rebooted.address not in leases,
     )
@@ -150,10 +150,9 @@ def test_what_a_reboot_left_can_be_removed(rebooted: Rebooted) -> None:
 
 @requirement("RST-18")
 def test_pod_can_be_made_again_after_a_reboot(rebooted: Rebooted) -> None:
-    """After a reboot of the machine the same pod MUST be made again, as its next attempt.
+    """RunPodSandbox MUST succeed after a reboot for the next attempt of the same pod.
 
-    Source: PodSandboxMetadata.attempt, which tells the sandboxes of one pod apart; it is what the kubelet
-    does.
+    Source: PodSandboxMetadata.attempt, which distinguishes the sandboxes of one pod; the kubelet does so.
     """
     runtime = rebooted.runtime
     config = cri.PodSandboxConfig()

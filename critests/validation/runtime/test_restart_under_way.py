@@ -1,4 +1,4 @@
-"""RST: what a restart of the daemon makes of output, pulls and streams that are under way."""
+"""RST: output, pulls and streams that are in progress during a restart of the daemon."""
 
 import os
 import signal
@@ -32,50 +32,50 @@ COUNT = f"i=0; while :; do i=$((i+1)); echo $i; echo $i > {FOLDER}/number; uslee
 LINES_WITHOUT_A_DAEMON = 20
 PODS = 100
 END_SECONDS = 20.0
-"""Well below the 90 of systemd's default."""
+"""Well below the 90 seconds of systemd's default TimeoutStopSec."""
 
 
 @pytest.fixture(autouse=True)
 def _restartable(own_runtime: OwnRuntime) -> None:
-    """End a test before its set-up where the daemon cannot be restarted."""
+    """End a test before its set-up if the daemon cannot be restarted."""
     assert own_runtime.daemon
 
 
 @dataclass(frozen=True)
 class Counting:
-    """A container that prints the numbers from 1, and tells in a file how far it is.
+    """A container that prints the numbers from 1, and writes the last one into a file.
 
     Attributes:
         container: it.
-        told: the file.
+        file: with the last number.
     """
 
     container: Container
-    told: Path
+    file: Path
 
     @property
     def number(self) -> int:
         """The last number that was printed; 0 while the file is being written."""
-        return int(self.told.read_text(encoding="ascii") or 0)
+        return int(self.file.read_text(encoding="ascii") or 0)
 
 
 @pytest.fixture
 def counting(own_runtime: OwnRuntime, host_folder: Path) -> Counting:
-    """A container that prints the numbers from 1 and goes on with it whatever becomes of the daemon."""
+    """A container that prints the numbers from 1 and continues without a daemon."""
     mount = cri.Mount(container_path=FOLDER, host_path=str(host_folder))
     container = own_runtime.containers.running(script=COUNT, mounts=[mount], wait_for_log="5")
     return Counting(container, host_folder / "number")
 
 
 def numbers_after(own_runtime: OwnRuntime, counting: Counting, end: signal.Signals) -> list[int]:
-    """Restart the daemon while a container prints, and return the numbers in its log once what was printed
-    meanwhile stands there.
+    """Restart the daemon while a container prints, and return the numbers in its log once the log has what
+    was printed in between.
     """
     with own_runtime.down(end):
         begin = own_runtime.eventually("the number that was printed last", lambda: counting.number)
         last = str(
             own_runtime.eventually(
-                "a process to go on printing without a daemon",
+                "a process to continue printing without a daemon",
                 lambda: counting.number,
                 holds=lambda number: number >= begin + LINES_WITHOUT_A_DAEMON,
             )
@@ -90,10 +90,10 @@ def numbers_after(own_runtime: OwnRuntime, counting: Counting, end: signal.Signa
 
 @requirement("RST-10/sigterm")
 def test_no_output_is_lost_over_a_restart_in_order(own_runtime: OwnRuntime, counting: Counting) -> None:
-    """What a container prints around an orderly restart of the daemon and without one MUST be in its log,
-    every line once.
+    """The log of a container MUST have every line of its output exactly once over an orderly restart of the
+    daemon.
 
-    Source: ContainerConfig.log_path. Not stated by the CRI for a restart; nobody can get lost lines back.
+    Source: ContainerConfig.log_path. Not stated by the CRI for a restart; lost lines cannot be recovered.
     """
     numbers = numbers_after(own_runtime, counting, signal.SIGTERM)
 
@@ -104,8 +104,8 @@ def test_no_output_is_lost_over_a_restart_in_order(own_runtime: OwnRuntime, coun
 def test_output_goes_on_after_the_daemon_was_killed(
     own_runtime: OwnRuntime, counting: Counting, observe: Observe
 ) -> None:
-    """A container MUST go on printing while there is no daemon and its output stand in the log afterwards; of
-    what was being copied when the daemon was killed a part MAY be lost or stand there twice.
+    """A container MUST keep running while the daemon is down, and its later output MUST reach the log; lines
+    that were being copied when the daemon was killed MAY be lost or duplicated.
 
     Source: ContainerConfig.log_path. Not stated by the CRI for a restart.
     """
@@ -120,8 +120,8 @@ def test_output_goes_on_after_the_daemon_was_killed(
 def test_pull_that_a_restart_cut_off_can_be_repeated(
     own_runtime: OwnRuntime, registry: Registry, end: signal.Signals
 ) -> None:
-    """An image whose pull was under way when the daemon ended MUST be had by pulling it again, whole enough
-    to run.
+    """PullImage MUST succeed after a restart of the daemon has interrupted a pull of the same image, and
+    containers MUST run from it.
 
     Source: PullImage. Not stated by the CRI for a restart; the kubelet pulls again.
     """
@@ -142,7 +142,7 @@ def test_pull_that_a_restart_cut_off_can_be_repeated(
 
 
 def end_of(stream: Iterator[object]) -> grpc.StatusCode:
-    """Read what comes of a stream, and return with which code it ends."""
+    """Read a stream to its end, and return the code with which it ends."""
     try:
         for _ in stream:
             pass
@@ -154,17 +154,17 @@ def end_of(stream: Iterator[object]) -> grpc.StatusCode:
 
 @requirement("RST-16")
 def test_lost_record_of_one_container_is_not_in_the_way_of_others(own_runtime: OwnRuntime) -> None:
-    """A daemon that finds the files of one container empty SHOULD come back and know all others; that one it
-    SHOULD NOT tell as RUNNING where it had ended.
+    """A daemon that finds the files of one container empty SHOULD start and list all others as before; it
+    SHOULD NOT report that container as RUNNING if it had exited.
 
-    Source: not stated by the CRI; files that were being written when a machine lost its power are empty.
+    Source: not stated by the CRI; files that are being written during a power failure can be empty.
     """
     pod = own_runtime.sandbox()
     healthy = own_runtime.container(pod)
     lost = own_runtime.containers.exited(in_sandbox=pod)
     files = own_runtime.daemon.files_of(lost.id)
     if not files:
-        blocked("no file was found in which the daemon keeps what it knows of a container")
+        blocked("no file was found in which the daemon stores the state of a container")
 
     with own_runtime.down(signal.SIGKILL):
         for file in files:
@@ -178,16 +178,16 @@ def test_lost_record_of_one_container_is_not_in_the_way_of_others(own_runtime: O
 
 @requirement("RST-16")
 def test_a_pod_whose_record_lacks_its_uid_is_not_listed_without(own_runtime: OwnRuntime) -> None:
-    """A daemon that finds no uid in what it has written of a pod SHOULD come back and know all other pods,
-    and SHOULD NOT list a pod without name, namespace and uid.
+    """A daemon that finds no uid in its files of a pod SHOULD start and list all other pods, and SHOULD NOT
+    list a pod without name, namespace or uid.
 
-    Source: PodSandboxMetadata; whoever made the pod knows it by these alone.
+    Source: PodSandboxMetadata; a client identifies its pods by these alone.
     """
     healthy, damaged = own_runtime.sandbox(), own_runtime.sandbox()
     uid = damaged.config.metadata.uid.encode()
     records = [file for file in own_runtime.daemon.files_of(damaged.id) if uid in file.read_bytes()]
     if not records:
-        blocked("no file was found in which the daemon keeps the uid of a pod")
+        blocked("no file was found in which the daemon stores the uid of a pod")
 
     with own_runtime.down(signal.SIGKILL):
         for file in records:
@@ -202,10 +202,11 @@ def test_a_pod_whose_record_lacks_its_uid_is_not_listed_without(own_runtime: Own
 @requirement("RST-17")
 @slow
 def test_daemon_with_many_pods_comes_back_knowing_all(own_runtime: OwnRuntime) -> None:
-    """A daemon with 100 pods SHOULD come back within 20 seconds and, once its Status says that it is ready,
-    know all of them.
+    """A daemon with 100 pods SHOULD restart within 20 seconds and list all of them once Status reports that
+    it is ready.
 
-    Source: StatusResponse.status. Not stated by the CRI; the kubelet would make again what it is not told of.
+    Source: StatusResponse.status. Not stated by the CRI; the kubelet would create pods again that are not
+    listed.
     """
     with ThreadPoolExecutor(8) as pool:
         pods = list(pool.map(lambda _: own_runtime.sandbox().id, range(PODS)))
@@ -219,11 +220,11 @@ def test_daemon_with_many_pods_comes_back_knowing_all(own_runtime: OwnRuntime) -
 
 @requirement("RST-20")
 def test_daemon_ends_in_order_although_somebody_is_connected(own_runtime: OwnRuntime) -> None:
-    """A daemon that is asked to end SHOULD do so within 20 seconds although a session and a stream of events
-    are open, with success or by the signal instead of a crash, and its containers SHOULD run on.
+    """A daemon that gets SIGTERM SHOULD exit within 20 seconds although a session and a stream of events are
+    open, with code 0 or by the signal and not by a crash, and its containers SHOULD keep running.
 
-    Source: not stated by the CRI; whoever waits longer kills it in the end, as systemd does, which takes any
-    other end for a failure.
+    Source: not stated by the CRI; service managers such as systemd kill a daemon that takes longer, and take
+    any other exit for a failure.
     """
     container = own_runtime.container(own_runtime.sandbox())
     echo = cri.ExecRequest(container_id=container.id, cmd=["cat"], stdin=True, stdout=True)
@@ -242,7 +243,7 @@ def test_daemon_ends_in_order_although_somebody_is_connected(own_runtime: OwnRun
             holds=lambda code: code is not None,
         )
     own_runtime.restart()
-    # shells and many programs tell an end by a signal as 128 and its number
+    # shells and many programs exit with 128 + the signal's number
     assert end in {0, -signal.SIGTERM, 128 + signal.SIGTERM}
     assert container.state() == cri.CONTAINER_RUNNING
 
@@ -251,13 +252,14 @@ def test_daemon_ends_in_order_although_somebody_is_connected(own_runtime: OwnRun
 @requires(Capability.EVENTS)
 @ends_of_the_daemon
 def test_stream_of_events_ends_with_the_daemon(own_runtime: OwnRuntime, end: signal.Signals) -> None:
-    """A stream of events that is open when the daemon ends SHOULD end for its client as well.
+    """A stream of GetContainerEvents that is open when the daemon exits SHOULD end for its client too.
 
-    Source: GetContainerEvents; not stated by the CRI, a client that hears nothing waits for ever.
+    Source: GetContainerEvents; not stated by the CRI. A client whose stream stays open without events waits
+    for ever.
     """
-    # far beyond the time of a restart
+    # far longer than a restart takes
     events = own_runtime.stub.GetContainerEvents(cri.GetEventsRequest(), timeout=20 * own_runtime.scale)
 
     own_runtime.restart(end)
 
-    assert end_of(events) is not grpc.StatusCode.DEADLINE_EXCEEDED, "the stream fell silent"
+    assert end_of(events) is not grpc.StatusCode.DEADLINE_EXCEEDED, "the stream stayed open without events"
