@@ -1,4 +1,4 @@
-"""What tests send both ways where much has to arrive as it was sent."""
+"""Data that tests send in both directions when all of it must arrive unchanged."""
 
 NUMBERED = b"".join(b"%07d\n" % number for number in range(100_000))
-"""Lines of which each says which it is: what is lost, doubled or changed shows."""
+"""Numbered lines, so that lost, duplicated or changed data shows."""

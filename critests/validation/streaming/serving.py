@@ -1,4 +1,4 @@
-"""Servers in pods, for connections that are forwarded to them."""
+"""Servers in pods, as targets of port-forward."""
 
 from collections.abc import Callable
 

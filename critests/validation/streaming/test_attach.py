@@ -1,4 +1,4 @@
-"""ATT: sessions with the first process of a container."""
+"""ATT: sessions attached to the first process of a container."""
 
 import time
 from collections.abc import Callable
@@ -20,33 +20,34 @@ from critests.run.marks import requirement
 from critests.validation.streaming.numbered import NUMBERED
 
 TICKING = "while :; do echo tick; echo tock >&2; usleep 50000; done"
-"""Output that goes on: what was printed before a client was there need not be shown to it."""
-ANSWERING = 'while read line; do echo "got $line"; done'
-UNTIL_TOLD = f"{TICKING} & read go; kill $!; wait; echo ready; "
-"""Shows a client that its attachment stands before it sends what must come back."""
-LAST_WORDS = f"{TICKING} & read go; kill $!; wait; echo last words"
-"""Waits for what it killed, which may be about to print."""
+"""Endless output, as a runtime need not show a client what was printed before it attached."""
+ECHO_LINES = 'while read line; do echo "got $line"; done'
+TICK_UNTIL_INPUT = f"{TICKING} & read go; kill $!; wait; echo ready; "
+"""Lets a client wait for a tick, which shows that it is attached, before it sends its data."""
+TICK_THEN_LAST_LINE = f"{TICKING} & read go; kill $!; wait; echo last words"
+"""`wait` makes sure that the killed loop prints nothing after the last line."""
 LINES = 6000
 FLOOD = (
     "line=$(head -c 4000 /dev/zero | tr '\\0' x); read go;"
     f" i=0; while [ $i -lt {LINES} ]; do i=$((i+1)); echo $i $line; done; echo done; {FOREVER}"
 )
-"""Prints 24 MB once it is told to: more than pipes and sockets hold where nobody reads."""
+"""Prints 24 MB after a line of input: more than pipes and sockets buffer if nobody reads."""
 STALLED_SECONDS = 1.0
 PROMPT_SECONDS = 5.0
+"""These calls take milliseconds on an idle machine; a call that waits for the client never returns."""
 
-Shown = Callable[[cri.AttachRequest], str]
+AttachResult = Callable[[cri.AttachRequest], str]
 Attached = Callable[[str], RemoteCommand]
 
 
 @dataclass(frozen=True)
 class Stalled:
-    """A container that prints much, and a client that is attached to it and does not read.
+    """A container that prints much output, and an attached client that does not read.
 
     Attributes:
-        runtime: of both.
-        container: it.
-        session: of the client.
+        runtime: the runtime of both.
+        container: the container.
+        session: the client's session.
     """
 
     runtime: Runtime
@@ -54,11 +55,11 @@ class Stalled:
     session: RemoteCommand
 
     def printed(self) -> int:
-        """Return how many bytes stand in the log."""
+        """Return the size of the log in bytes."""
         return self.container.written_log.stat().st_size
 
     def until_it_stalls(self) -> bool:
-        """Wait until the log has not grown for a while or is whole, and say whether it is not whole."""
+        """Wait until the log stops growing or is complete; return whether it is incomplete."""
         seen = [(time.monotonic(), 0)]
 
         def quiet() -> bool:
@@ -68,13 +69,13 @@ class Stalled:
             whole = size > LINES * 4000
             return whole or (size > 0 and time.monotonic() - seen[-1][0] > STALLED_SECONDS)
 
-        self.runtime.eventually("the log to be whole, or to grow no more", quiet, 30)
+        self.runtime.eventually("the log to be complete, or to stop growing", quiet, 30)
         return self.printed() <= LINES * 4000
 
 
 @pytest.fixture
 def stalled(runtime: Runtime, containers: Containers, streams: Streams) -> Stalled:
-    """A container that prints much, and a client that is attached to it and does not read."""
+    """A container that prints much output, and an attached client that does not read."""
     container = containers.running(script=FLOOD, stdin=True)
     request = cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)
     session = streams.open(runtime.stub.Attach, request, keep_bytes=0)
@@ -83,8 +84,8 @@ def stalled(runtime: Runtime, containers: Containers, streams: Streams) -> Stall
 
 
 @pytest.fixture
-def shown(runtime: Runtime, streams: Streams) -> Shown:
-    """Attach to a process that ticks where that may not be possible, and say what came of it."""
+def attach_result(runtime: Runtime, streams: Streams) -> AttachResult:
+    """Try to attach to a process that prints ticks, and return the result in words."""
 
     def attach(request: cri.AttachRequest) -> str:
         try:
@@ -104,7 +105,7 @@ def shown(runtime: Runtime, streams: Streams) -> Shown:
 
 @pytest.fixture
 def attached(runtime: Runtime, containers: Containers, streams: Streams) -> Attached:
-    """Attach to a container with such a script, and return when it is ready and the output comes."""
+    """Attach to a container that runs a script, and return once it has printed that it is ready."""
 
     def attach(script: str) -> RemoteCommand:
         container = containers.running(script=script, stdin=True)
@@ -119,14 +120,14 @@ def attached(runtime: Runtime, containers: Containers, streams: Streams) -> Atta
 
 
 def after_ready(session: RemoteCommand) -> bytes:
-    """Return what has come since the process said that it is ready."""
+    """Return the output after the line `ready`."""
     return session.received().stdout.partition(b"ready\n")[2]
 
 
 @requirement("ATT-01")
 def test_attach_shows_output_and_errors(runtime: Runtime, containers: Containers, streams: Streams) -> None:
-    """What the process prints after a client has attached MUST come, stdout and stderr on streams of their
-    own.
+    """Attach MUST send what the process prints after the client has attached, stdout and stderr in separate
+    streams.
 
     Source: AttachRequest.stdout and stderr.
     """
@@ -138,23 +139,23 @@ def test_attach_shows_output_and_errors(runtime: Runtime, containers: Containers
 
     session.stdout_until(b"tick\n")
     session.read_until(Stream.STDERR, b"tock\n")
-    seen = session.received()
-    assert b"tock" not in seen.stdout
-    assert b"tick" not in seen.stderr
+    received = session.received()
+    assert b"tock" not in received.stdout
+    assert b"tick" not in received.stderr
 
 
 @requirement("ATT-01")
 def test_attach_shows_the_output_of_what_takes_input(
     runtime: Runtime, containers: Containers, streams: Streams
 ) -> None:
-    """A client that asks for output alone MUST get it, as long as it is attached, of a container that takes
-    input too.
+    """Attach with stdout only to a container that has stdin MUST send the output for as long as the client is
+    attached.
 
     Source: AttachRequest.stdin and stdout, ContainerConfig.stdin.
     """
     container = containers.running(script=TICKING, stdin=True)
 
-    # over WebSocket there is a channel for input whether a client has any or not
+    # SPDY, as over WebSocket there is always a channel for stdin
     session = streams.open(
         runtime.stub.Attach,
         cri.AttachRequest(container_id=container.id, stdout=True, stderr=True),
@@ -166,12 +167,12 @@ def test_attach_shows_the_output_of_what_takes_input(
 
 @requirement("ATT-02")
 def test_attach_hands_over_input(attached: Attached) -> None:
-    """What a client writes MUST reach the process of a container that was made with stdin, and what that
-    answers MUST come, once.
+    """Attach with stdin to a container that has stdin MUST pass the client's input to the process, and send
+    its output, once.
 
     Source: AttachRequest.stdin and stdout, ContainerConfig.stdin.
     """
-    session = attached(f"{UNTIL_TOLD}{ANSWERING}")
+    session = attached(f"{TICK_UNTIL_INPUT}{ECHO_LINES}")
 
     session.write(b"the line\n")
     session.write(b"another\n")
@@ -182,11 +183,11 @@ def test_attach_hands_over_input(attached: Attached) -> None:
 
 @requirement("ATT-02")
 def test_attach_carries_much_both_ways(attached: Attached) -> None:
-    """However much a client writes, and the process prints, all of it MUST arrive as it was sent.
+    """Attach MUST transfer large amounts of input and output completely and unchanged.
 
     Source: AttachRequest.stdin and stdout, ContainerConfig.stdin.
     """
-    session = attached(f"{UNTIL_TOLD}cat")
+    session = attached(f"{TICK_UNTIL_INPUT}cat")
 
     session.write(NUMBERED)
 
@@ -196,16 +197,16 @@ def test_attach_carries_much_both_ways(attached: Attached) -> None:
 
 @requirement("ATT-03")
 def test_attach_with_input_to_a_container_without(
-    containers: Containers, shown: Shown, observe: Observe
+    containers: Containers, attach_result: AttachResult, observe: Observe
 ) -> None:
-    """Attaching with stdin to a container that was made without MAY be refused, or show the output; the
-    container runs on.
+    """Attach with stdin to a container that has none MAY be rejected, or send the output; the container MUST
+    keep running.
 
     Source: AttachRequest.stdin, ContainerConfig.stdin; the CRI does not say.
     """
     container = containers.running(script=TICKING)
 
-    observe(shown(cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)))
+    observe(attach_result(cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)))
 
     assert container.state() == cri.CONTAINER_RUNNING
 
@@ -213,26 +214,25 @@ def test_attach_with_input_to_a_container_without(
 @requirement("ATT-04")
 @pytest.mark.parametrize("terminal", ["with a terminal", "without a terminal"])
 def test_attach_as_to_a_terminal_that_is_none(
-    containers: Containers, shown: Shown, observe: Observe, terminal: str
+    containers: Containers, attach_result: AttachResult, observe: Observe, terminal: str
 ) -> None:
-    """Attaching with another `tty` than the container was made with MAY be refused, or show the output; the
-    container runs on.
+    """Attach with another `tty` than the container's MAY be rejected, or send the output; the container MUST
+    keep running.
 
-    Source: AttachRequest.tty, by which the caller is to say what the container has.
+    Source: AttachRequest.tty, which the caller must set to the container's.
     """
     tty = terminal == "with a terminal"
     container = containers.running(script=TICKING, tty=tty)
 
-    said = shown(cri.AttachRequest(container_id=container.id, stdout=True, stderr=tty, tty=not tty))
+    result = attach_result(cri.AttachRequest(container_id=container.id, stdout=True, stderr=tty, tty=not tty))
 
-    observe(f"{said} of a container made {terminal}")
+    observe(f"{result} of a container made {terminal}")
     assert container.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("ATT-05")
 def test_attach_to_a_terminal(runtime: Runtime, containers: Containers, streams: Streams) -> None:
-    """A client that attaches to a terminal MUST get stdout and stderr as one output, with the line ends of a
-    terminal.
+    """Attach to a terminal MUST send stdout and stderr as one output, with CR LF at the end of lines.
 
     Source: AttachRequest.tty, ContainerConfig.tty.
     """
@@ -250,11 +250,11 @@ def test_attach_to_a_terminal(runtime: Runtime, containers: Containers, streams:
 def test_attach_sets_the_size_of_the_terminal(
     runtime: Runtime, containers: Containers, streams: Streams
 ) -> None:
-    """A size that a client sends MUST become the size of the container's terminal.
+    """Attach MUST set the size of the container's terminal to the size that the client sends.
 
     Source: AttachRequest.tty; the stream for sizes.
     """
-    script = 'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo as wanted; read line'
+    script = 'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo size is set; read line'
     container = containers.running(script=script, stdin=True, tty=True)
     session = streams.open(
         runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, tty=True)
@@ -265,18 +265,18 @@ def test_attach_sets_the_size_of_the_terminal(
     runtime.eventually(
         "the process to see the size",
         lambda: "".join(container.log_lines()),
-        holds=lambda log: "as wanted" in log,
+        holds=lambda log: "size is set" in log,
     )
 
 
 @requirement("ATT-06")
 def test_attach_again_after_detaching(runtime: Runtime, containers: Containers, streams: Streams) -> None:
-    """Where stdin is not for once only, the process MUST live on when a client goes, and take the input of
-    the next.
+    """Attach MUST work again after a client has detached, if `stdin_once` is false: the process keeps
+    running and gets the input of the next client.
 
     Source: ContainerConfig.stdin_once, Attach.
     """
-    container = containers.running(script=ANSWERING, stdin=True)
+    container = containers.running(script=ECHO_LINES, stdin=True)
     request = cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)
     first = streams.open(runtime.stub.Attach, request)
     first.write(b"first\n")
@@ -294,7 +294,7 @@ def test_attach_again_after_detaching(runtime: Runtime, containers: Containers, 
 def test_detaching_closes_stdin_that_is_for_once(
     runtime: Runtime, containers: Containers, streams: Streams
 ) -> None:
-    """Where stdin is for once only, the process MUST see the end of its input when the client goes.
+    """Attach MUST close the process's stdin when the client detaches, if `stdin_once` is true.
 
     Source: ContainerConfig.stdin_once.
     """
@@ -313,7 +313,7 @@ def test_detaching_closes_stdin_that_is_for_once(
 
 @requirement("ATT-08")
 def test_two_clients_attached_at_once(runtime: Runtime, containers: Containers, streams: Streams) -> None:
-    """Two clients that are attached at the same time SHOULD both get the output.
+    """Attach SHOULD send the output to both of two clients that are attached at the same time.
 
     Source: Attach.
     """
@@ -328,12 +328,11 @@ def test_two_clients_attached_at_once(runtime: Runtime, containers: Containers, 
 
 @requirement("ATT-09")
 def test_attach_ends_with_its_container(runtime: Runtime, containers: Containers, streams: Streams) -> None:
-    """When the container ends, the session MUST end with the status Success, after everything that was
-    printed.
+    """Attach MUST end with the status Success when the container exits, after all of the output.
 
     Source: Attach, the sub-protocol v4.channel.k8s.io.
     """
-    container = containers.running(script=LAST_WORDS, stdin=True)
+    container = containers.running(script=TICK_THEN_LAST_LINE, stdin=True)
     session = streams.open(
         runtime.stub.Attach,
         cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True),
@@ -351,11 +350,11 @@ def test_attach_ends_with_its_container(runtime: Runtime, containers: Containers
 def test_client_that_does_not_read_holds_up_nobody_else(
     runtime: Runtime, running_container: Container, stalled: Stalled
 ) -> None:
-    """While an attached client does not read, calls about its container and others MUST be answered, and
-    the whole output MUST stand in the log once the client has gone.
+    """Calls about the container and others MUST return while an attached client does not read, and the log
+    MUST have the complete output once the client has gone.
 
-    Source: Attach, ContainerConfig.log_path. Not stated by the CRI for this case; anybody may leave a
-    terminal alone.
+    Source: Attach, ContainerConfig.log_path. Not stated by the CRI for this case; any user may leave a
+    terminal unattended.
     """
     stalled.until_it_stalls()
 
@@ -374,7 +373,7 @@ def test_client_that_does_not_read_holds_up_nobody_else(
 
 @requirement("ATT-10/pause")
 def test_what_becomes_of_output_that_a_client_does_not_read(stalled: Stalled, observe: Observe) -> None:
-    """While an attached client does not read, the container's output and log MAY pause or go on.
+    """Output and log of a container MAY pause or continue while an attached client does not read.
 
     Source: Attach; the CRI does not say.
     """
@@ -389,7 +388,7 @@ def test_what_becomes_of_output_that_a_client_does_not_read(stalled: Stalled, ob
 def test_attached_output_is_in_the_log_too(
     runtime: Runtime, containers: Containers, streams: Streams
 ) -> None:
-    """Output that an attached client gets MUST be in the container's log as well.
+    """Output that Attach sends to a client MUST also be in the container's log.
 
     Source: Attach, ContainerConfig.log_path.
     """
@@ -398,10 +397,10 @@ def test_attached_output_is_in_the_log_too(
         runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
     )
 
-    shown = session.stdout_until(lambda seen: seen.count(b"\n") >= 3).decode().split("\n")[1:-1]
+    output = session.stdout_until(lambda seen: seen.count(b"\n") >= 3).decode().split("\n")[1:-1]
 
-    log = container.wait_for_log(shown[-1])
-    assert set(shown) <= set(log)
+    log = container.wait_for_log(output[-1])
+    assert set(output) <= set(log)
 
 
 @requirement("ATT-12")
@@ -409,8 +408,8 @@ def test_attached_output_is_in_the_log_too(
 def test_attach_to_a_container_that_does_not_run(
     runtime: Runtime, containers: Containers, streams: Streams, observe: Observe, state: "cri.ContainerState"
 ) -> None:
-    """Attaching to a container that does not run MAY fail at the call or with the session, or wait for a
-    start; it changes nothing.
+    """Attach to a container that is not running MAY fail at the call or in the session, or wait for a start;
+    it MUST NOT change the container.
 
     Source: Attach; the CRI does not say.
     """

@@ -1,4 +1,4 @@
-"""EXE: commands over a streaming session: their output, their input, their terminal and their end."""
+"""EXE: commands in a streaming session: output, input, status and end."""
 
 import hashlib
 import os
@@ -22,18 +22,18 @@ from critests.run.outcomes import unsupported
 Ending = Callable[[cri.ExecRequest], str]
 
 ALL_BYTES = bytes(range(256))
-"""Those of 0x80 and more are no UTF-8 and those below 0x20 control characters, which a server may mangle."""
+"""Bytes from 0x80 are not UTF-8 and those below 0x20 are control characters, which a server may mangle."""
 PRINT_ALL_BYTES = 'i=0; while [ $i -lt 256 ]; do printf "\\\\$(printf %03o $i)"; i=$((i+1)); done'
 LARGE_BYTES = 16 << 20
 BEFORE_V4 = ("v2.channel.k8s.io", "channel.k8s.io")
-"""The first is SPDY's, where the servers lose the errors of the other; over WebSocket there is only that."""
-MORE_THAN_BUFFERS_HOLD = 24 << 20
-"""Pipes take 64 KiB and sockets some megabytes before anybody has to wait."""
+"""v2 is for SPDY, where servers lose the error of the unversioned one; WebSocket has the unversioned only."""
+BEYOND_BUFFERS = 24 << 20
+"""A pipe buffers 64 KiB and sockets some megabytes before the writer blocks."""
 
 
 @pytest.fixture
 def ending(runtime: Runtime, streams: Streams) -> Ending:
-    """Run a command that may not be possible, and say where and how it ended."""
+    """Try to run a command, and return in words where and how it ended."""
 
     def run(request: cri.ExecRequest) -> str:
         try:
@@ -48,7 +48,7 @@ def ending(runtime: Runtime, streams: Streams) -> Ending:
 
 
 def of_script(container: Container, script: str, *, stdin: bool = False) -> cri.ExecRequest:
-    """Return the request to run a script of the shell with its output and its errors."""
+    """Return the request to run a shell script with stdout and stderr."""
     return cri.ExecRequest(
         container_id=container.id, cmd=["/bin/sh", "-c", script], stdin=stdin, stdout=True, stderr=True
     )
@@ -58,7 +58,7 @@ def of_script(container: Container, script: str, *, stdin: bool = False) -> cri.
 def test_exec_keeps_output_and_errors_apart(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """Without a terminal, stdout and stderr MUST come on streams of their own, to the byte.
+    """Exec without a terminal MUST send stdout and stderr in separate streams, byte for byte.
 
     Source: ExecRequest.stdout and stderr.
     """
@@ -78,7 +78,7 @@ def test_exec_keeps_output_and_errors_apart(
 def test_exec_hands_over_its_input(
     runtime: Runtime, running_container: Container, streams: Streams, protocol: Protocol
 ) -> None:
-    """Bytes written to stdin MUST reach the command unchanged.
+    """Exec MUST pass the bytes that the client writes to stdin to the command unchanged.
 
     Source: ExecRequest.stdin.
     """
@@ -96,8 +96,8 @@ def test_exec_hands_over_its_input(
 def test_exec_sees_the_end_of_its_input(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """Where the client closes stdin, the command MUST see the end of its input, and what it still prints MUST
-    come.
+    """Exec MUST close the command's stdin when the client closes the stream, and send what the command prints
+    after that.
 
     Source: ExecRequest.stdin; the half-close of a SPDY stream.
     """
@@ -118,8 +118,8 @@ def test_exec_sees_the_end_of_its_input(
 def test_exec_tells_the_exit_code(
     runtime: Runtime, running_container: Container, streams: Streams, code: int
 ) -> None:
-    """The stream for errors MUST carry a status: Success for 0, else Failure with reason NonZeroExitCode and
-    the code as its cause.
+    """The error stream of Exec MUST carry a status: Success for exit code 0, else Failure with the reason
+    NonZeroExitCode and the code as its cause.
 
     Source: the sub-protocol v4.channel.k8s.io, metav1.Status.
     """
@@ -137,7 +137,7 @@ def test_exec_tells_the_exit_code(
 def test_exec_tells_failure_as_text_to_old_clients(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """A sub-protocol before v4 MUST carry a failure as text on the stream for errors, and nothing of a
+    """The error stream of Exec MUST carry a failure as plain text in sub-protocols before v4, and nothing on
     success.
 
     Source: the sub-protocol channel.k8s.io.
@@ -151,9 +151,9 @@ def test_exec_tells_failure_as_text_to_old_clients(
             for request in (failing, succeeding)
         )
     except UpgradeRefused as error:
-        unsupported(f"sub-protocols before v4: the server answers HTTP {error.status}")
+        unsupported(f"sub-protocols before v4: the server returns HTTP {error.status}")
 
-    assert failed is not None, "nothing came on the stream for errors"
+    assert failed is not None, "nothing arrived on the error stream"
     assert failed.message.strip()
     assert not failed.message.lstrip().startswith("{")
     assert succeeded is None
@@ -163,7 +163,7 @@ def test_exec_tells_failure_as_text_to_old_clients(
 def test_exec_of_a_missing_program_ends_with_a_failure(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """A command that cannot be started MUST end the session with a status of Failure.
+    """Exec of a command that cannot be started MUST end the session with a status of Failure.
 
     Source: ExecRequest.cmd, the sub-protocol v4.channel.k8s.io.
     """
@@ -181,7 +181,7 @@ def test_exec_of_a_missing_program_ends_with_a_failure(
 def test_exec_status_comes_after_all_output(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """The status MUST come after everything that the command wrote, since clients stop reading there.
+    """The status of Exec MUST come after all output of the command, as clients stop reading there.
 
     Source: the sub-protocol v4.channel.k8s.io.
     """
@@ -200,9 +200,9 @@ def test_exec_status_comes_after_all_output(
 def test_exec_transfers_much_in_both_directions(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """Many megabytes of input and of output MUST arrive complete and in order.
+    """Exec MUST transfer 16 MiB of input and of output completely and in order.
 
-    Source: Exec; not stated by the CRI, copying files to and from containers stands on it.
+    Source: Exec; not stated by the CRI, but copying files to and from containers relies on it.
     """
     sent, received = os.urandom(LARGE_BYTES), hashlib.sha256()
     request = cri.ExecRequest(
@@ -215,11 +215,11 @@ def test_exec_transfers_much_in_both_directions(
     session = streams.open(
         runtime.stub.Exec,
         request,
-        keep_bytes=0,  # the sink counts what comes, so that 16 MiB need not lie in memory twice
+        keep_bytes=0,  # the sink hashes the output, so that 16 MiB need not be in memory twice
         sink=lambda channel, data: received.update(data) if channel == Stream.STDOUT else None,
     )
 
-    # three times the usual patience, for the 32 MiB that pass shim, daemon and socket on a busy machine
+    # three times the usual time-out, for 32 MiB that pass shim, daemon and socket on a busy machine
     session.write(sent, 3 * streams.patience)
 
     finished = session.finish(3 * streams.patience)
@@ -231,33 +231,32 @@ def test_exec_transfers_much_in_both_directions(
 def test_exec_waits_for_a_client_that_does_not_read(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """A command whose client does not read MUST be made to wait, and nothing of its output MUST be lost for
-    it.
+    """Exec MUST block a command whose client does not read, and MUST lose none of its output.
 
-    Source: Exec; not stated by the CRI, the daemon would hold the output in its memory otherwise.
+    Source: Exec; not stated by the CRI, but otherwise the daemon would buffer the output in its memory.
     """
-    # `tee` writes to the file what it could also write to its output, so the file shows how far it got
-    script = f"head -c {MORE_THAN_BUFFERS_HOLD} /dev/zero | tee /written"
+    # `tee` writes to the file what it writes to its output, so the size of the file shows its progress
+    script = f"head -c {BEYOND_BUFFERS} /dev/zero | tee /written"
     request = of_script(running_container, script)
     session = streams.open(runtime.stub.Exec, request, keep_bytes=0)
-    seen = [0]
+    sizes = [0]
 
     def written() -> list[int]:
         answer = running_container.exec("stat", "-c", "%s", "/written")
-        seen.append(int(answer.stdout or 0))
-        return seen
+        sizes.append(int(answer.stdout or 0))
+        return sizes
 
-    runtime.eventually("the command to stand still", written, holds=lambda sizes: 0 < sizes[-2] == sizes[-1])
+    runtime.eventually("the command to block", written, holds=lambda sizes: 0 < sizes[-2] == sizes[-1])
 
-    assert seen[-1] < MORE_THAN_BUFFERS_HOLD
-    assert session.finish(3 * streams.patience).totals[Stream.STDOUT] == MORE_THAN_BUFFERS_HOLD
+    assert sizes[-1] < BEYOND_BUFFERS
+    assert session.finish(3 * streams.patience).totals[Stream.STDOUT] == BEYOND_BUFFERS
 
 
 @requirement("EXE-12/no-tty")
 def test_exec_loses_no_output_before_its_end(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """What a command prints right before it ends MUST come, every time.
+    """Exec MUST send, every time, what a command prints right before it exits.
 
     Source: Exec without a terminal.
     """
@@ -271,14 +270,18 @@ def test_exec_loses_no_output_before_its_end(
 
 @requirement("EXE-14")
 @pytest.mark.parametrize(
-    ("asked", "came"),
+    ("stream", "expected"),
     [("stdout", (b"to stdout\n", b"")), ("stderr", (b"", b"to stderr\n"))],
     ids=["stdout alone", "stderr alone"],
 )
 def test_exec_with_one_output_only(
-    runtime: Runtime, running_container: Container, streams: Streams, asked: str, came: tuple[bytes, bytes]
+    runtime: Runtime,
+    running_container: Container,
+    streams: Streams,
+    stream: str,
+    expected: tuple[bytes, bytes],
 ) -> None:
-    """A session that asks for one of stdout and stderr MUST work, and bring that one alone.
+    """Exec with only one of stdout and stderr MUST work and send that one only.
 
     Source: ExecRequest.stdout and stderr.
     """
@@ -286,19 +289,19 @@ def test_exec_with_one_output_only(
     request = cri.ExecRequest(
         container_id=running_container.id,
         cmd=["/bin/sh", "-c", script],
-        stdout=asked == "stdout",
-        stderr=asked == "stderr",
+        stdout=stream == "stdout",
+        stderr=stream == "stderr",
     )
 
     finished = streams.open(runtime.stub.Exec, request).finish()
 
-    assert (finished.stdout, finished.stderr) == came
+    assert (finished.stdout, finished.stderr) == expected
     assert finished.failure == ""
 
 
 @requirement("EXE-14")
 def test_exec_with_input_only(runtime: Runtime, running_container: Container, streams: Streams) -> None:
-    """A session that asks for stdin alone MUST work.
+    """Exec with stdin only MUST work.
 
     Source: ExecRequest.stdin.
     """
@@ -318,7 +321,7 @@ def test_exec_with_input_only(runtime: Runtime, running_container: Container, st
 
 @requirement("EXE-15/exited")
 def test_exec_in_an_ended_container_fails(containers: Containers, ending: Ending) -> None:
-    """A session in a container that has ended MUST fail, at the call or with a status of Failure.
+    """Exec in an exited container MUST fail, at the call or with a status of Failure.
 
     Source: Exec.
     """
@@ -335,8 +338,8 @@ def test_exec_in_an_ended_container_fails(containers: Containers, ending: Ending
 def test_form_of_exec_in_a_container_that_does_not_run(
     containers: Containers, ending: Ending, observe: Observe, state: "cri.ContainerState"
 ) -> None:
-    """A session in a container that does not run MAY fail at the call or with its status, and in a created
-    one MAY run; it never hangs.
+    """Exec in a container that is not running MAY fail at the call or with its status, and in a created one
+    MAY run; it MUST NOT hang.
 
     Source: Exec; the CRI does not say.
     """
@@ -351,7 +354,7 @@ def test_form_of_exec_in_a_container_that_does_not_run(
 def test_exec_ends_with_its_container(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """When its container is stopped, a session MUST end soon.
+    """Exec MUST end its session soon after the container is stopped.
 
     Source: StopContainer, Exec.
     """
@@ -361,7 +364,7 @@ def test_exec_ends_with_its_container(
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=running_container.id, timeout=0))
 
-    # half of what a session is otherwise waited for: the end of a killed process needs no grace
+    # half of the usual time-out: a killed process has no grace period
     status = session.finish(streams.patience / 2).status
     assert status is None or not status.success
 
@@ -370,7 +373,7 @@ def test_exec_ends_with_its_container(
 def test_many_execs_at_once_do_not_disturb_each_other(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """Many sessions in one container at the same time MUST each have their own input, output and exit code.
+    """Exec MUST give each of many concurrent sessions in a container its own input, output and exit code.
 
     Source: Exec.
     """
@@ -388,7 +391,7 @@ def test_many_execs_at_once_do_not_disturb_each_other(
 
 @requirement("EXE-19")
 def test_exec_without_a_command_fails(running_container: Container, ending: Ending) -> None:
-    """A session without a command SHOULD fail, at the call or with a status of Failure.
+    """Exec without a command SHOULD fail, at the call or with a status of Failure.
 
     Source: ExecRequest.cmd.
     """

@@ -1,5 +1,5 @@
-"""EXE: commands with a terminal over a streaming session: one output, sizes, control characters, the end of
-the client.
+"""EXE: commands with a terminal in a streaming session: output, sizes, control characters, and what happens
+when the client disconnects.
 """
 
 import contextlib
@@ -18,13 +18,13 @@ from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import requirement
 
 PRINT_SIZE_WHEN_IT_CHANGES = "trap 'stty size' WINCH; echo ready; while :; do usleep 20000; done"
-"""A shell runs its traps between two commands, hence the short ones."""
+"""A shell runs its traps between two commands, hence the short `usleep`."""
 Terminal = Callable[[str], RemoteCommand]
 
 
 @pytest.fixture
 def terminal(runtime: Runtime, running_container: Container, streams: Streams) -> Terminal:
-    """Runs a script of the shell with a terminal, its input and its output, in a container that waits."""
+    """Runs a shell script with a terminal and stdin in a running container."""
     return lambda script: streams.open(
         runtime.stub.Exec,
         cri.ExecRequest(
@@ -39,7 +39,7 @@ def terminal(runtime: Runtime, running_container: Container, streams: Streams) -
 
 @requirement("EXE-02")
 def test_exec_with_a_terminal_has_one_output(terminal: Terminal) -> None:
-    """With a terminal, stderr MUST come on stdout, and lines MUST end as a terminal ends them, with CR LF.
+    """Exec with a terminal MUST send stderr on stdout, and end lines with CR LF, as terminals do.
 
     Source: ExecRequest.tty.
     """
@@ -51,22 +51,22 @@ def test_exec_with_a_terminal_has_one_output(terminal: Terminal) -> None:
 
 @requirement("EXE-08")
 def test_exec_terminal_takes_a_size_before_its_first_output(terminal: Terminal) -> None:
-    """A size that is sent as soon as the session is open MUST become the size of the terminal.
+    """Exec MUST set the terminal to a size that the client sends as soon as the session is open.
 
     Source: ExecRequest.tty; the stream for sizes.
     """
     session = terminal(
-        'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo as wanted; read line'
+        'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo size is set; read line'
     )
 
     session.resize(132, 43)
 
-    session.stdout_until(b"as wanted")
+    session.stdout_until(b"size is set")
 
 
 @requirement("EXE-08")
 def test_exec_is_told_that_its_terminal_has_another_size(terminal: Terminal) -> None:
-    """A new size MUST be signalled to the command with SIGWINCH.
+    """Exec MUST signal a new terminal size to the command with SIGWINCH.
 
     Source: ExecRequest.tty; the stream for sizes.
     """
@@ -80,7 +80,7 @@ def test_exec_is_told_that_its_terminal_has_another_size(terminal: Terminal) -> 
 
 @requirement("EXE-09")
 def test_exec_ignores_a_terminal_of_no_size(terminal: Terminal) -> None:
-    """A size of zero SHOULD be ignored; later sizes count.
+    """Exec SHOULD ignore a terminal size of zero and apply later sizes.
 
     Source: the stream for sizes.
     """
@@ -97,7 +97,7 @@ def test_exec_ignores_a_terminal_of_no_size(terminal: Terminal) -> None:
 
 @requirement("EXE-09")
 def test_exec_survives_a_size_that_is_no_json(terminal: Terminal) -> None:
-    """Something else than a size on the stream for sizes SHOULD not end the session.
+    """Exec SHOULD NOT end the session when the client sends something other than a size on the resize stream.
 
     Source: the stream for sizes.
     """
@@ -106,7 +106,7 @@ def test_exec_survives_a_size_that_is_no_json(terminal: Terminal) -> None:
     session.send_raw(Stream.RESIZE, b'{"Width": "wide", ')
     session.write(b"still here\n")
 
-    # once from the terminal, which echoes what is typed, and once from `cat`
+    # twice: the terminal echoes the input, and `cat` prints it
     session.stdout_until(b"still here\r\nstill here\r\n")
 
 
@@ -117,14 +117,14 @@ def test_exec_survives_a_size_that_is_no_json(terminal: Terminal) -> None:
 def test_exec_with_a_terminal_ends_with_its_client(
     terminal: Terminal, runtime: Runtime, running_container: Container, script: str
 ) -> None:
-    """When the client of a session with a terminal vanishes, the command SHOULD not live on.
+    """Exec with a terminal SHOULD end the command when the client disconnects.
 
-    Source: ExecRequest.tty; not stated by the CRI, a terminal that is gone hangs up on its processes.
+    Source: ExecRequest.tty; not stated by the CRI, a terminal that is closed sends SIGHUP to its processes.
     """
     session = terminal(f"echo ready; {script}")
     session.stdout_until(b"ready")
 
-    session.abort()  # no close frame: the connection is gone, as with a client that was killed
+    session.abort()  # no close frame: the connection is closed as if the client was killed
 
     runtime.eventually(
         "the end of the command",
@@ -138,8 +138,8 @@ def test_exec_with_a_terminal_ends_with_its_client(
 def test_how_a_command_with_a_terminal_ends_with_its_client(
     terminal: Terminal, runtime: Runtime, running_container: Container, observe: Observe
 ) -> None:
-    """When the client of a session with a terminal vanishes, the command MAY be hung up on, see the end of
-    its input, or be killed; its container runs on.
+    """Exec with a terminal MAY send SIGHUP to the command, close its stdin, or kill it when the client
+    disconnects; the container MUST keep running.
 
     Source: ExecRequest.tty; the CRI does not say.
     """
@@ -150,7 +150,7 @@ def test_how_a_command_with_a_terminal_ends_with_its_client(
 
     session.abort()
 
-    # that it may go on for ever is what EXE-10/no-leak is about
+    # EXE-10/no-leak is about a command that never ends
     with contextlib.suppress(ConditionNotMet):
         runtime.eventually(
             "the end of the command",
@@ -158,17 +158,17 @@ def test_how_a_command_with_a_terminal_ends_with_its_client(
             5,
             lambda seen: "/how" not in seen,
         )
-    said = running_container.exec("cat", "/how").stdout.decode().strip()
+    how = running_container.exec("cat", "/how").stdout.decode().strip()
     lives = "/how" in running_container.output("ps", "-o", "args")
-    observe(said or ("it goes on" if lives else "it is killed"))
+    observe(how or ("it goes on" if lives else "it is killed"))
     assert running_container.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("EXE-12/tty")
 def test_exec_with_a_terminal_loses_no_output_before_its_end(terminal: Terminal) -> None:
-    """What a command with a terminal prints right before it ends SHOULD come, every time.
+    """Exec with a terminal SHOULD send, every time, what a command prints right before it exits.
 
-    Source: ExecRequest.tty. Not stated by the CRI; nobody could rely on what a command printed last.
+    Source: ExecRequest.tty. Not stated by the CRI; otherwise users cannot rely on a command's last output.
     """
     script = "head -c 70000 /dev/zero | tr '\\0' x; printf last"
 
@@ -179,14 +179,14 @@ def test_exec_with_a_terminal_loses_no_output_before_its_end(terminal: Terminal)
 
 @requirement("EXE-13")
 def test_exec_with_a_terminal_is_interrupted_by_control_c(terminal: Terminal) -> None:
-    """The byte 3 on the stdin of a terminal MUST interrupt what runs in its foreground.
+    """Exec with a terminal MUST interrupt the foreground process when the client sends byte 3 on stdin.
 
     Source: ExecRequest.tty; termios(3), ISIG.
     """
     session = terminal("trap 'echo interrupted; read line' INT; echo ready; while :; do usleep 20000; done")
     session.stdout_until(b"ready")
 
-    session.write(b"\x03")  # what Ctrl-C sends; the terminal makes it a SIGINT
+    session.write(b"\x03")  # Ctrl-C; the terminal turns it into SIGINT
 
     session.stdout_until(b"interrupted\r\n")
 
@@ -195,7 +195,7 @@ def test_exec_with_a_terminal_is_interrupted_by_control_c(terminal: Terminal) ->
 def test_exec_with_a_terminal_without_input(
     runtime: Runtime, running_container: Container, streams: Streams, observe: Observe
 ) -> None:
-    """A session with a terminal and without stdin MAY bring its output or lose it; it ends with a status.
+    """Exec with a terminal and without stdin MAY send the output or lose it; it MUST end with a status.
 
     Source: ExecRequest.tty and stdin; the CRI does not say.
     """

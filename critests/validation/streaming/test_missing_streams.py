@@ -1,4 +1,4 @@
-"""STR: sessions over SPDY whose client does not open all the streams that its request asks for."""
+"""STR: SPDY sessions whose client does not open all the streams of its request."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -27,15 +27,15 @@ pytestmark = slow
 Incomplete = Callable[[], RemoteCommand]
 
 STREAM_SECONDS = 30
-"""How long the servers of the kubelet's library wait for streams."""
+"""How long the servers of the kubelet's library wait for missing streams."""
 RAN = "/ran-here"
 PORT = 7020
-HALVES = 20
+HALF_CONNECTIONS = 20
 
 
 @pytest.fixture
 def incomplete(runtime: Runtime, running_container: Container, streams: Streams) -> Iterator[Incomplete]:
-    """Ask for a command with output, and open the stream for errors alone."""
+    """Request a command with output, and open only the error stream."""
     opened: list[RemoteCommand] = []
 
     def begin() -> RemoteCommand:
@@ -58,8 +58,9 @@ def incomplete(runtime: Runtime, running_container: Container, streams: Streams)
 
 
 def ends(session: RemoteCommand, scale: float) -> bool:
-    """Wait for a server that misses streams to end a session, and say whether it did."""
+    """Return whether a server that waits for missing streams ends a session in time."""
     try:
+        # 3 s of margin after the server's time-out
         session.await_end((STREAM_SECONDS + 3) * scale)
     except StreamTimeout:
         return False
@@ -70,10 +71,10 @@ def ends(session: RemoteCommand, scale: float) -> bool:
 def test_a_command_without_all_its_streams_is_not_run(
     runtime: Runtime, running_container: Container, incomplete: Incomplete
 ) -> None:
-    """Where a client does not open all the streams that its request asks for, the command SHOULD NOT be run,
-    not even when the server has waited long enough.
+    """Exec SHOULD NOT run a command whose client does not open all the streams of its request, not even after
+    the server's time-out for streams.
 
-    Source: ExecRequest.stdin, stdout and stderr; the header streamType. Its output would be lost.
+    Source: ExecRequest.stdin, stdout and stderr; the header streamType. The output would be lost.
     """
     ends(incomplete(), runtime.scale)
 
@@ -84,10 +85,10 @@ def test_a_command_without_all_its_streams_is_not_run(
 def test_form_of_the_end_of_a_session_without_all_its_streams(
     runtime: Runtime, running_container: Container, incomplete: Incomplete, observe: Observe
 ) -> None:
-    """A server that has waited for streams in vain MAY close the connection then, or leave that to a
-    time-out; the container is not disturbed.
+    """Exec MAY close the connection when the streams of the request do not arrive in time, or leave it open
+    until it is idle for too long; the container MUST keep running.
 
-    Source: not stated by the CRI; the kubelet's library keeps the connection until it is idle for too long.
+    Source: not stated by the CRI; the kubelet's library closes only idle connections.
     """
     ended = ends(incomplete(), runtime.scale)
 
@@ -98,11 +99,11 @@ def test_form_of_the_end_of_a_session_without_all_its_streams(
 @requirement("PFW-18")
 @disruptive
 def test_halves_of_connections_harm_no_others(own_runtime: OwnRuntime) -> None:
-    """While a server waits in vain for the second streams of some connections, and gives them up, other
-    connections of the session SHOULD be opened and work, and the daemon SHOULD live.
+    """PortForward SHOULD open other connections of a session, which work, and the daemon SHOULD live, while
+    the server waits for the second streams of incomplete connections and discards them.
 
     Source: PortForward; the headers requestID and streamType of the sub-protocol portforward.k8s.io. Not
-    stated by the CRI; clients lose streams where a line breaks.
+    stated by the CRI; clients lose streams when a network connection breaks.
     """
     pod = own_runtime.sandbox()
     server = own_runtime.container(pod, command=yielding("nc", "-ll", "-p", str(PORT), "-e", "cat"))
@@ -113,13 +114,13 @@ def test_halves_of_connections_harm_no_others(own_runtime: OwnRuntime) -> None:
     )
     streams = Streams(own_runtime)
     session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[PORT]))
-    for number in range(HALVES):
-        # the error stream says that it belongs to another connection
+    for number in range(HALF_CONNECTIONS):
+        # the data stream has another request id than the error stream, so neither connection is complete
         session.connect(
             PORT, data_headers={"streamtype": "data", "port": str(PORT), "requestid": f"half-{number}"}
         )
 
-    # servers give them up all at once
+    # until after the server's time-out, at which it discards all of them at once
     until = time.monotonic() + (STREAM_SECONDS + 2) * own_runtime.scale
     while time.monotonic() < until:
         connection = session.connect(PORT)

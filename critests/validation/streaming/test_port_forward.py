@@ -1,6 +1,4 @@
-"""PFW: connections to ports of a pod through a streaming session. And STR, as far as it is about PortForward
-alone.
-"""
+"""PFW: connections to ports of a pod in a streaming session; STR where it concerns PortForward only."""
 
 import contextlib
 import select
@@ -27,14 +25,14 @@ from critests.validation.streaming.serving import Serve
 Ending = Callable[[cri.PortForwardRequest], str]
 
 LARGE_BYTES = 4 << 20
-MORE_THAN_IS_READ = bytes(64 << 10)
-"""What a server leaves unread when it ends, so that the kernel resets the connection."""
+UNREAD = bytes(64 << 10)
+"""If a process exits with unread data in a socket, the kernel resets the connection instead of closing it."""
 RESETS = 8
 
 
 @pytest.fixture
 def ending(streams: Streams) -> Ending:
-    """Forward a port where that may not be possible, and say where it failed; empty where it did not."""
+    """Try to forward a port, and return in words where it failed; empty if it did not fail."""
 
     def forward(request: cri.PortForwardRequest) -> str:
         try:
@@ -50,14 +48,14 @@ def ending(streams: Streams) -> Ending:
             return "the stream is refused"
         except SessionEnded:
             return "the session ends"
-        assert end.data == b"", "data came through"
+        assert end.data == b"", "data arrived"
         return "the stream for errors says so" if end.error else ""
 
     return forward
 
 
 def localhost_is_ipv6() -> bool:
-    """Say whether the name localhost has an IPv6 address on this machine."""
+    """Return whether the name localhost has an IPv6 address on this machine."""
     with contextlib.suppress(socket.gaierror):
         return bool(socket.getaddrinfo("localhost", None, socket.AF_INET6))
     return False
@@ -66,8 +64,7 @@ def localhost_is_ipv6() -> bool:
 @requirement("STR-06/error")
 @pytest.mark.parametrize("sandbox_id", ["", NO_SUCH_ID], ids=["no id", "an unknown id"])
 def test_port_forward_to_an_unknown_sandbox_fails(ending: Ending, sandbox_id: str) -> None:
-    """PortForward for an id that no sandbox has, and for an empty one, MUST fail, at the call or at the
-    latest on the stream for errors.
+    """PortForward for an unknown or empty sandbox id MUST fail, at the latest on the error stream.
 
     Source: PortForwardRequest.pod_sandbox_id.
     """
@@ -79,8 +76,8 @@ def test_port_forward_to_an_unknown_sandbox_fails(ending: Ending, sandbox_id: st
 def test_where_port_forward_to_an_unknown_sandbox_fails(
     ending: Ending, observe: Observe, sandbox_id: str
 ) -> None:
-    """PortForward for an id that no sandbox has MAY fail at the call, at the upgrade or on the stream for
-    errors.
+    """PortForward for an unknown or empty sandbox id MAY fail at the call, at the upgrade or on the error
+    stream.
 
     Source: PortForwardRequest.pod_sandbox_id; the CRI names neither code nor place.
     """
@@ -89,8 +86,7 @@ def test_where_port_forward_to_an_unknown_sandbox_fails(
 
 @requirement("PFW-01")
 def test_port_forward_carries_bytes_both_ways(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
-    """Bytes that are written to a forwarded port MUST reach the server in the pod, and its answer MUST come
-    back.
+    """PortForward MUST carry the client's bytes to the server in the pod, and the server's bytes back.
 
     Source: PortForward; the sub-protocol portforward.k8s.io.
     """
@@ -106,21 +102,21 @@ def test_port_forward_carries_bytes_both_ways(sandbox: Sandbox, serve: Serve, st
 
 @requirement("PFW-02")
 def test_port_forward_of_many_connections_at_once(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
-    """One session MUST carry several connections at once, each its own, and further ones after these have
-    ended.
+    """PortForward MUST carry several independent connections in one session at once, and further ones after
+    these have ended.
 
     Source: PortForward; the header requestID.
     """
     serve(7002)
     session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7002]))
-    together = [session.connect(7002) for _ in range(5)]
+    connections = [session.connect(7002) for _ in range(5)]
 
-    for number, connection in enumerate(together):
+    for number, connection in enumerate(connections):
         connection.write(b"connection %d\n" % number)
 
-    echoes = [connection.read_until(b"\n") for connection in together]
+    echoes = [connection.read_until(b"\n") for connection in connections]
     assert echoes == [b"connection %d\n" % number for number in range(5)]
-    for connection in together:
+    for connection in connections:
         connection.close()
     later = session.connect(7002)
     later.write(b"later\n")
@@ -129,7 +125,7 @@ def test_port_forward_of_many_connections_at_once(sandbox: Sandbox, serve: Serve
 
 @requirement("PFW-03")
 def test_port_forward_of_several_ports(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
-    """One session MUST reach each of several ports.
+    """PortForward MUST reach each of several ports in one session.
 
     Source: PortForwardRequest.port.
     """
@@ -147,7 +143,7 @@ def test_port_forward_of_several_ports(sandbox: Sandbox, serve: Serve, streams: 
 def test_port_forward_reaches_what_listens_on_loopback_only(
     sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
-    """A server that listens on 127.0.0.1 of its pod only MUST be reached.
+    """PortForward MUST reach a server that listens on the pod's 127.0.0.1 only.
 
     Source: PortForward, which connects inside the pod's network.
     """
@@ -165,10 +161,10 @@ def test_port_forward_reaches_what_listens_on_loopback_only(
 def test_port_forward_reaches_what_listens_on_loopback_of_ipv6_only(
     sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
-    """A server that listens on ::1 of its pod only SHOULD be reached.
+    """PortForward SHOULD reach a server that listens on the pod's ::1 only.
 
     Source: PortForward, which connects inside the pod's network. Not stated by the CRI for IPv6; `localhost`
-    is both.
+    means both addresses.
     """
     server = serve(7005, "httpd", "-f", "-p", "[::1]:7005", "-h", "/home")
     assert server.exec("sh", "-c", "echo the page > /home/served").exit_code == 0
@@ -180,7 +176,7 @@ def test_port_forward_reaches_what_listens_on_loopback_of_ipv6_only(
         page = connection.read_until(b"the page\n")
     except SessionEnded:
         if not localhost_is_ipv6():
-            blocked("the name localhost has no IPv6 address on this machine, and the runtime may ask for it")
+            blocked("the name localhost has no IPv6 address on this machine, and the runtime may resolve it")
         raise
     assert page.startswith(b"HTTP/1.")
 
@@ -188,7 +184,7 @@ def test_port_forward_reaches_what_listens_on_loopback_of_ipv6_only(
 @requires(Capability.SAME_HOST)
 @requirement("PFW-06")
 def test_port_forward_to_a_pod_on_the_nodes_network(sandboxes: Sandboxes, streams: Streams) -> None:
-    """For a pod on the node's network, PortForward MUST reach the port of the node.
+    """PortForward to a pod on the node's network MUST reach the port of the node.
 
     Source: PortForward, NamespaceMode.NODE.
     """
@@ -199,7 +195,9 @@ def test_port_forward_to_a_pod_on_the_nodes_network(sandboxes: Sandboxes, stream
 
         connection.write(b"hello\n")
 
-        assert select.select([listener], [], [], streams.patience)[0], "no connection came to the node's port"
+        assert select.select([listener], [], [], streams.patience)[0], (
+            "no connection arrived at the node's port"
+        )
         with listener.accept()[0] as accepted:
             assert accepted.recv(6, socket.MSG_WAITALL) == b"hello\n"
             accepted.sendall(b"welcome\n")
@@ -208,8 +206,8 @@ def test_port_forward_to_a_pod_on_the_nodes_network(sandboxes: Sandboxes, stream
 
 @requirement("PFW-07")
 def test_port_forward_says_that_nobody_listens(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
-    """Where nobody listens at a port, the stream for errors MUST say so, and the session MUST go on for other
-    ports.
+    """PortForward MUST report on the error stream that nothing listens at a port, and the session MUST
+    continue for other ports.
 
     Source: PortForward; the sub-protocol portforward.k8s.io.
     """
@@ -229,10 +227,10 @@ def test_port_forward_says_that_nobody_listens(sandbox: Sandbox, serve: Serve, s
 def test_answer_that_comes_after_the_end_of_the_question(
     sandbox: Sandbox, serve: Serve, streams: Streams, observe: Observe
 ) -> None:
-    """What a server in the pod sends a moment after the client has closed its side MAY come or be lost; the
-    connection ends.
+    """PortForward MAY send or lose what the server in the pod writes a moment after the client has closed its
+    side; the connection MUST end.
 
-    Source: PortForward; the half-close of a SPDY stream, of which the CRI does not say.
+    Source: PortForward; the half-close of a SPDY stream, which the CRI does not define.
     """
     late = 'read line; usleep 300000; echo "late $line"'
     serve(7008, "nc", "-ll", "-p", "7008", "-e", "/bin/sh", "-c", late)
@@ -247,7 +245,7 @@ def test_answer_that_comes_after_the_end_of_the_question(
 
 @requirement("PFW-09")
 def test_port_forward_transfers_much(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
-    """Megabytes MUST arrive complete and in order.
+    """PortForward MUST transfer megabytes completely and in order.
 
     Source: PortForward.
     """
@@ -266,11 +264,11 @@ def test_port_forward_transfers_much(sandbox: Sandbox, serve: Serve, streams: St
 def test_port_forward_to_a_port_that_cannot_be_fails(
     sandbox: Sandbox, serve: Serve, ending: Ending, port: int
 ) -> None:
-    """A port below 1 or above 65535 MUST be refused: at the call, at the upgrade or in the stream.
+    """PortForward MUST reject ports below 1 and above 65535: at the call, at the upgrade or in the stream.
 
     Source: PortForwardRequest.port.
     """
-    # what a server would reach that forgets the upper bits
+    # the port that a server reaches if it cuts the number to 16 bits
     serve(7010)
 
     assert ending(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[port])) != ""
@@ -280,9 +278,9 @@ def test_port_forward_to_a_port_that_cannot_be_fails(
 def test_port_forward_reaches_a_port_that_the_request_does_not_name(
     sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
-    """A session whose request names no port SHOULD reach the port that a stream of it names.
+    """PortForward SHOULD reach the port that a stream names if the request names no port.
 
-    Source: PortForwardRequest.port. Not stated by the CRI; over SPDY clients say it in the session.
+    Source: PortForwardRequest.port. Not stated by the CRI; over SPDY, clients name the port in the session.
     """
     serve(7011, "nc", "-ll", "-p", "7011", "-e", "echo", "welcome")
 
@@ -295,8 +293,7 @@ def test_port_forward_reaches_a_port_that_the_request_does_not_name(
 def test_port_forward_to_a_stopped_sandbox_fails(
     runtime: Runtime, own_sandbox: Sandbox, serve: Serve, ending: Ending
 ) -> None:
-    """PortForward to a sandbox that was stopped MUST fail, at the call, at the upgrade or on the stream for
-    errors.
+    """PortForward to a stopped sandbox MUST fail, at the call, at the upgrade or on the error stream.
 
     Source: PortForwardRequest.pod_sandbox_id, StopPodSandbox.
     """
@@ -310,8 +307,7 @@ def test_port_forward_to_a_stopped_sandbox_fails(
 def test_where_port_forward_to_a_stopped_sandbox_fails(
     runtime: Runtime, own_sandbox: Sandbox, ending: Ending, observe: Observe
 ) -> None:
-    """PortForward to a sandbox that was stopped MAY fail at the call, at the upgrade or on the stream for
-    errors.
+    """PortForward to a stopped sandbox MAY fail at the call, at the upgrade or on the error stream.
 
     Source: PortForwardRequest.pod_sandbox_id; the CRI names neither code nor place.
     """
@@ -325,7 +321,7 @@ def test_where_port_forward_to_a_stopped_sandbox_fails(
 def test_port_forward_to_a_pod_with_a_user_namespace(
     sandboxes: Sandboxes, serve: Serve, streams: Streams
 ) -> None:
-    """A pod with a user namespace SHOULD be forwarded to as any other.
+    """PortForward to a pod with a user namespace SHOULD work as for any other pod.
 
     Source: PortForward, NamespaceOption.userns_options.
     """
@@ -342,7 +338,7 @@ def test_port_forward_to_a_pod_with_a_user_namespace(
 def test_port_forward_does_not_delay_removal(
     runtime: Runtime, own_sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
-    """StopPodSandbox and RemovePodSandbox MUST not wait for a forwarded connection, and the connection MUST
+    """StopPodSandbox and RemovePodSandbox MUST NOT wait for a forwarded connection, and the connection MUST
     end.
 
     Source: StopPodSandbox, RemovePodSandbox, PortForward.
@@ -363,8 +359,8 @@ def test_port_forward_does_not_delay_removal(
 def test_port_forward_outlives_connections_that_are_reset(
     sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
-    """A connection that the server in the pod resets SHOULD end alone: the session's other connections and
-    later ones go on.
+    """PortForward SHOULD end only a connection that the server in the pod resets: the session's other
+    connections and later ones continue.
 
     Source: PortForward; the sub-protocol portforward.k8s.io.
     """
@@ -372,11 +368,11 @@ def test_port_forward_outlives_connections_that_are_reset(
     serve(7018, "nc", "-ll", "-p", "7018", "-e", "usleep", "100000")
     session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7017, 7018]))
     lasting = session.connect(7017)
-    together = [session.connect(7018) for _ in range(RESETS)]
+    reset = [session.connect(7018) for _ in range(RESETS)]
 
-    for connection in together:
-        connection.write(MORE_THAN_IS_READ)
-    for connection in together:
+    for connection in reset:
+        connection.write(UNREAD)
+    for connection in reset:
         connection.finish()
 
     lasting.write(b"still there\n")
@@ -390,17 +386,17 @@ def test_port_forward_outlives_connections_that_are_reset(
 def test_a_reset_by_the_server_is_no_error_of_the_session(
     sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
-    """That the server in the pod resets a connection SHOULD be passed on, and not be told on the stream for
-    errors.
+    """PortForward SHOULD pass on that the server in the pod resets a connection, without reporting it on the
+    error stream.
 
     Source: the sub-protocol portforward.k8s.io. Not stated by the CRI; kubectl ends the whole session at any
     error.
     """
-    # a byte is read, so that the rest is there to be unread when the server ends
+    # the server reads one byte, so it exits after the data has arrived, and most of it is unread
     serve(7019, "nc", "-ll", "-p", "7019", "-e", "dd", "bs=1", "count=1")
     session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7019]))
     connection = session.connect(7019)
 
-    connection.write(MORE_THAN_IS_READ)
+    connection.write(UNREAD)
 
     assert connection.finish().error == b""

@@ -1,4 +1,4 @@
-"""PFW: connections to ports of a pod over WebSocket, where a server offers that."""
+"""PFW: connections to ports of a pod over WebSocket, if the server supports it."""
 
 from collections.abc import Callable
 
@@ -22,24 +22,22 @@ UNUSED = 7998
 
 @pytest.fixture
 def forward(sandbox: Sandbox, streams: Streams) -> Forward:
-    """Forward ports of the shared sandbox over WebSocket; a server that does not take that makes the test
-    unsupported.
-    """
+    """Forward ports of the shared sandbox over WebSocket; unsupported if the server rejects that."""
 
     def open_(*ports: int) -> PortForward:
         request = cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=ports)
         try:
             return streams.forward(request, protocol=Protocol.WEBSOCKET)
         except UpgradeRefused as error:
-            unsupported(f"port-forward over WebSocket: the server answers HTTP {error.status}")
+            unsupported(f"port-forward over WebSocket: the server returns HTTP {error.status}")
 
     return open_
 
 
 @requirement("PFW-12")
 def test_port_forward_over_websocket_carries_bytes_to_each_port(serve: Serve, forward: Forward) -> None:
-    """Over WebSocket the channels 2i and 2i+1 MUST be data and errors of the i-th port of the request, begin
-    with that port, and carry its bytes.
+    """PortForward over WebSocket MUST use the channels 2i and 2i+1 for data and errors of the request's i-th
+    port; both begin with the port number and carry its bytes.
 
     Source: PortForwardRequest.port; the sub-protocol v4.channel.k8s.io.
     """
@@ -47,7 +45,7 @@ def test_port_forward_over_websocket_carries_bytes_to_each_port(serve: Serve, fo
         serve(port, "nc", "-ll", "-p", str(port), "-e", "echo", f"this is {port}")
     session = forward(7021, 7022)
 
-    # that each channel begins with its port is read, and held against the request, as it is connected to
+    # connect() reads the port number at the beginning of each channel and compares it with the request
     answers = [session.connect(port).read_until(b"\n") for port in (7021, 7022)]
 
     assert answers == [b"this is 7021\n", b"this is 7022\n"]
@@ -55,8 +53,8 @@ def test_port_forward_over_websocket_carries_bytes_to_each_port(serve: Serve, fo
 
 @requirement("PFW-12")
 def test_port_forward_over_websocket_carries_much_both_ways(serve: Serve, forward: Forward) -> None:
-    """Over WebSocket, however much a client writes, and the server answers, all of it MUST arrive as it was
-    sent.
+    """PortForward over WebSocket MUST transfer large amounts of data completely and unchanged in both
+    directions.
 
     Source: PortForward; the sub-protocol v4.channel.k8s.io.
     """
@@ -70,8 +68,8 @@ def test_port_forward_over_websocket_carries_much_both_ways(serve: Serve, forwar
 
 @requirement("PFW-16")
 def test_port_forward_over_websocket_says_that_nobody_listens(forward: Forward) -> None:
-    """Over WebSocket, where nobody listens at a port, both its channels MUST begin with the port, and the one
-    for errors say what is wrong, before a close frame ends the session.
+    """PortForward over WebSocket to a port where nothing listens MUST begin both channels with the port
+    number and report the error on the error channel, before a close frame ends the session.
 
     Source: PortForward; the sub-protocol v4.channel.k8s.io; RFC 6455, 7.1.1.
     """

@@ -1,4 +1,4 @@
-"""STR: sessions over which nothing passes for a while."""
+"""STR: sessions without traffic."""
 
 import contextlib
 import time
@@ -15,14 +15,14 @@ from critests.run.marks import requirement, slow
 from critests.validation.streaming.serving import Serve
 
 QUIET_SECONDS = 100.0
-"""Not scaled: how patient a server is does not depend on how fast its machine is."""
+"""Not scaled: the time-outs of a server do not depend on the speed of its machine."""
 LOOK_SECONDS = 0.05
-"""How long each session is read in its turn."""
+"""How long to read each session in turn."""
 PORT = 7030
 
 
 def first_to_end(sessions: Sequence[Session], seconds: float) -> Session | None:
-    """Write nothing, and return the session that ends first; None where none does in time."""
+    """Write nothing, and return the first session that ends; None if none ends in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         for session in sessions:
@@ -32,8 +32,8 @@ def first_to_end(sessions: Sequence[Session], seconds: float) -> Session | None:
     return None
 
 
-def answers(session: RemoteCommand, line: bytes) -> bool:
-    """Say whether a process that sends back what it gets still does."""
+def echoes(session: RemoteCommand, line: bytes) -> bool:
+    """Return whether an echoing process still sends a line back."""
     session.write(line)
     return session.stdout_until(b"\n") == line
 
@@ -43,11 +43,10 @@ def answers(session: RemoteCommand, line: bytes) -> bool:
 def test_sessions_outlast_minutes_of_quiet(
     runtime: Runtime, streams: Streams, containers: Containers, serve: Serve
 ) -> None:
-    """Sessions of exec, attach and port-forward over which nothing passes for minutes SHOULD stay open and
-    serve on.
+    """Sessions of Exec, Attach and PortForward SHOULD stay open and work after minutes without traffic.
 
-    Source: ExecResponse.url, AttachResponse.url, PortForwardResponse.url. Not stated by the CRI; a person
-    thinks between two commands, and servers are known to wait for hours.
+    Source: ExecResponse.url, AttachResponse.url, PortForwardResponse.url. Not stated by the CRI; users pause
+    between two commands, and the time-outs of known servers are hours.
     """
     reading = containers.running(command=["cat"], stdin=True)
     execution = cri.ExecRequest(container_id=reading.id, cmd=["cat"], stdin=True, stdout=True)
@@ -57,14 +56,14 @@ def test_sessions_outlast_minutes_of_quiet(
     attached = streams.open(runtime.stub.Attach, attachment)
     forwarded = streams.forward(forwarding)
     connection = forwarded.connect(PORT)
-    assert answers(executed, b"exec\n")
-    assert answers(attached, b"attach\n")
+    assert echoes(executed, b"exec\n")
+    assert echoes(attached, b"attach\n")
     connection.write(b"forwarded\n")
     connection.read_until(b"forwarded\n")
 
     assert first_to_end([executed, attached, forwarded], QUIET_SECONDS) is None
 
-    assert answers(executed, b"exec again\n")
-    assert answers(attached, b"attach again\n")
+    assert echoes(executed, b"exec again\n")
+    assert echoes(attached, b"attach again\n")
     connection.write(b"forwarded again\n")
     assert connection.read_until(b"again\n") == b"forwarded again\n"

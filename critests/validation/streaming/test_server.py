@@ -1,4 +1,4 @@
-"""STR: the streaming server, its URLs, what it negotiates and what it refuses."""
+"""STR: the streaming server: its URLs, what it negotiates and what it rejects."""
 
 import ipaddress
 import socket
@@ -22,7 +22,7 @@ from critests.node.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 
-Refused = Callable[..., UpgradeRefused]
+RejectedUpgrade = Callable[..., UpgradeRefused]
 UrlOf = Callable[..., str]
 
 WEBSOCKET_PROTOCOLS = {
@@ -39,12 +39,12 @@ STREAM_SETS = {
     "a terminal": {"stdin": True, "stdout": True, "tty": True},
 }
 TERMINAL_AND_ERRORS = {"tty": True, "stdout": True, "stderr": True}
-FEWEST_TOKEN_CHARACTERS = 6
-"""36 bits where a character carries six: more than can be tried in the minute that a token lives."""
+MIN_TOKEN_CHARACTERS = 6
+"""36 bits at 6 bits a character: too many tokens to try in the minute for which one is valid."""
 
 
 def asking(rpc: str, container_id: str, *command: str, **flags: bool) -> cri.ExecRequest | cri.AttachRequest:
-    """Return the request for a session by Exec or Attach."""
+    """Return the request of Exec or Attach for a session."""
     if rpc == "Exec":
         return cri.ExecRequest(container_id=container_id, cmd=command or ("true",), **flags)
     return cri.AttachRequest(container_id=container_id, **flags)
@@ -52,7 +52,7 @@ def asking(rpc: str, container_id: str, *command: str, **flags: bool) -> cri.Exe
 
 @pytest.fixture
 def url_of(runtime: Runtime, running_container: Container) -> UrlOf:
-    """Ask Exec, Attach or PortForward for the URL of a session in a container that runs."""
+    """Get the URL of a session in a running container from Exec, Attach or PortForward."""
     container = running_container
 
     def ask(rpc: str) -> str:
@@ -66,8 +66,8 @@ def url_of(runtime: Runtime, running_container: Container) -> UrlOf:
 
 
 @pytest.fixture
-def refused(streams: Streams) -> Refused:
-    """Ask for an upgrade over SPDY that must be refused, and return how it was."""
+def rejected_upgrade(streams: Streams) -> RejectedUpgrade:
+    """Request an upgrade to SPDY that the server must reject, and return its rejection."""
 
     def ask(url: str, subprotocols: tuple[str, ...] = (V4,)) -> UpgradeRefused:
         try:
@@ -85,8 +85,8 @@ def refused(streams: Streams) -> Refused:
             return error
         session.abort()
         msg = (
-            "the upgrade was expected to be refused, and the server switched protocols, to"
-            f" {session.subprotocol or 'none named'}"
+            "the server accepted an upgrade that it must reject, with the sub-protocol"
+            f" {session.subprotocol or 'none'}"
         )
         raise AssertionError(msg)
 
@@ -96,7 +96,7 @@ def refused(streams: Streams) -> Refused:
 @requirement("STR-01")
 @pytest.mark.parametrize("rpc", ["Exec", "Attach", "PortForward"])
 def test_url_of_a_session_is_complete_and_reachable(url_of: UrlOf, streams: Streams, rpc: str) -> None:
-    """Exec, Attach and PortForward MUST answer with a URL of scheme, host, port and path, whose server takes
+    """Exec, Attach and PortForward MUST return a URL with scheme, host, port and path, whose server accepts
     connections from this node.
 
     Source: ExecResponse.url, AttachResponse.url, PortForwardResponse.url.
@@ -110,51 +110,52 @@ def test_url_of_a_session_is_complete_and_reachable(url_of: UrlOf, streams: Stre
     assert parts.path.strip("/"), url
     with socket.socket(socket.AF_INET6 if ":" in parts.hostname else socket.AF_INET) as connection:
         connection.settimeout(streams.patience)
-        assert connection.connect_ex((parts.hostname, parts.port)) == 0, f"nobody takes connections at {url}"
+        assert connection.connect_ex((parts.hostname, parts.port)) == 0, f"nothing listens at {url}"
 
 
 @requirement("STR-02")
-def test_url_of_a_session_is_good_for_one_use(streams: Streams, refused: Refused, url_of: UrlOf) -> None:
-    """A URL that a session was opened at SHOULD be unknown afterwards: a second use is answered with HTTP
-    404.
+def test_url_of_a_session_is_good_for_one_use(
+    streams: Streams, rejected_upgrade: RejectedUpgrade, url_of: UrlOf
+) -> None:
+    """The streaming server SHOULD accept a URL once only: a second use gets HTTP 404.
 
-    Source: ExecResponse.url; not stated by the CRI, a leaked URL would be an open door otherwise.
+    Source: ExecResponse.url; not stated by the CRI, otherwise a leaked URL would give access.
     """
     url = url_of("Exec")
     request = cri.ExecRequest(stdout=True, stderr=True)
     streams.open(lambda _: cri.ExecResponse(url=url), request, protocol=Protocol.SPDY)  # the first use
 
-    second = refused(url)
+    second = rejected_upgrade(url)
 
     assert second.status == 404
 
 
 @requirement("STR-02")
-def test_token_that_was_never_given_is_unknown(url_of: UrlOf, refused: Refused) -> None:
-    """A URL with a token that was never given out SHOULD be answered with HTTP 404.
+def test_token_that_was_never_given_is_unknown(url_of: UrlOf, rejected_upgrade: RejectedUpgrade) -> None:
+    """The streaming server SHOULD respond with HTTP 404 to a URL with a token that it has never issued.
 
     Source: ExecResponse.url.
     """
     parts = urlsplit(url_of("Exec"))
     stem, _, token = parts.path.rpartition("/")
-    # made of the same characters, so that the server refuses the token and not its form
+    # only characters of real tokens, so that the server cannot reject the form of the token
     forged = f"{stem}/{token[::-1].swapcase()}x"
 
-    answer = refused(urlunsplit(parts._replace(path=forged)))
+    answer = rejected_upgrade(urlunsplit(parts._replace(path=forged)))
 
     assert answer.status == 404
 
 
 @requirement("STR-02")
 def test_tokens_of_sessions_are_long_and_all_different(url_of: UrlOf) -> None:
-    """Tokens of URLs SHOULD be different every time and too long to be guessed.
+    """The streaming server SHOULD use tokens that are all different and too long to be guessed.
 
     Source: ExecResponse.url.
     """
     tokens = [urlsplit(url_of("Exec")).path.rpartition("/")[2] for _ in range(20)]
 
     assert len(set(tokens)) == len(tokens)
-    assert min(map(len, tokens)) >= FEWEST_TOKEN_CHARACTERS
+    assert min(map(len, tokens)) >= MIN_TOKEN_CHARACTERS
 
 
 @pytest.mark.parametrize("rpc", ["Exec", "Attach"])
@@ -168,8 +169,8 @@ def test_tokens_of_sessions_are_long_and_all_different(url_of: UrlOf) -> None:
 def test_session_with_impossible_streams_is_refused(
     runtime: Runtime, running_container: Container, rpc: str, flags: dict[str, bool]
 ) -> None:
-    """Exec and Attach MUST fail where none of stdin, stdout and stderr is asked for, and where a terminal and
-    stderr are, since a terminal has only one output.
+    """Exec and Attach MUST fail if none of stdin, stdout and stderr is requested, and if a terminal and
+    stderr are, as a terminal has only one output.
 
     Source: ExecRequest and AttachRequest: one of the three must be true; stderr.
     """
@@ -187,7 +188,7 @@ def test_session_with_impossible_streams_is_refused(
 def test_code_for_a_session_with_impossible_streams(
     runtime: Runtime, running_container: Container, rpc: str, flags: dict[str, bool]
 ) -> None:
-    """Exec and Attach without any stream, and with a terminal and stderr, SHOULD fail with InvalidArgument.
+    """Exec and Attach SHOULD fail with InvalidArgument without any stream, and with a terminal and stderr.
 
     Source: ExecRequest, AttachRequest, the gRPC status codes.
     """
@@ -200,7 +201,7 @@ def test_code_for_a_session_with_impossible_streams(
 @pytest.mark.parametrize("container_id", ["", NO_SUCH_ID], ids=["no id", "an unknown id"])
 @pytest.mark.parametrize("rpc", ["Exec", "Attach"])
 def test_session_in_an_unknown_container_is_refused(runtime: Runtime, rpc: str, container_id: str) -> None:
-    """Exec and Attach MUST fail for an id that no container has, and for an empty one.
+    """Exec and Attach MUST fail for an unknown or empty container id.
 
     Source: ExecRequest.container_id, AttachRequest.container_id.
     """
@@ -213,7 +214,7 @@ def test_session_in_an_unknown_container_is_refused(runtime: Runtime, rpc: str, 
 def test_code_for_a_session_in_an_unknown_container(
     runtime: Runtime, observe: Observe, rpc: str, container_id: str
 ) -> None:
-    """Exec and Attach MAY fail with any code for an id that no container has, NotFound above all.
+    """Exec and Attach MAY fail with any code for an unknown or empty container id; NotFound is expected.
 
     Source: ExecRequest.container_id, AttachRequest.container_id; the CRI names no code.
     """
@@ -227,7 +228,7 @@ def test_code_for_a_session_in_an_unknown_container(
 def test_session_over_spdy(
     runtime: Runtime, running_container: Container, streams: Streams, method: str
 ) -> None:
-    """The server MUST switch to SPDY/3.1 where it is asked to with POST or GET, and the session MUST work.
+    """The streaming server MUST upgrade to SPDY/3.1 with POST and with GET, and the session MUST work.
 
     Source: ExecResponse.url; the upgrade that the kubelet makes.
     """
@@ -244,7 +245,7 @@ def test_session_over_spdy(
 def test_client_that_prefers_v4_gets_v4(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """A client that names v4.channel.k8s.io first among older sub-protocols MUST get it.
+    """The streaming server MUST choose v4.channel.k8s.io if a client lists it first, before older ones.
 
     Source: the header X-Stream-Protocol-Version.
     """
@@ -269,7 +270,7 @@ def test_client_that_prefers_v4_gets_v4(
 def test_client_gets_the_first_protocol_that_the_server_knows(
     runtime: Runtime, running_container: Container, streams: Streams, offered: tuple[str, ...], chosen: str
 ) -> None:
-    """Of the sub-protocols that a client names, the server SHOULD take the first that it knows.
+    """The streaming server SHOULD choose the first of the client's sub-protocols that it knows.
 
     Source: the header X-Stream-Protocol-Version.
     """
@@ -281,13 +282,15 @@ def test_client_gets_the_first_protocol_that_the_server_knows(
 
 
 @requirement("STR-09")
-def test_server_names_what_it_speaks_where_nothing_is_in_common(url_of: UrlOf, refused: Refused) -> None:
-    """Where a client names only sub-protocols that the server does not know, it SHOULD get HTTP 403 and the
-    list of those it does.
+def test_server_names_what_it_speaks_where_nothing_is_in_common(
+    url_of: UrlOf, rejected_upgrade: RejectedUpgrade
+) -> None:
+    """The streaming server SHOULD respond with HTTP 403 and the list of its sub-protocols if it knows none of
+    the client's.
 
     Source: the headers X-Stream-Protocol-Version and X-Accepted-Stream-Protocol-Versions.
     """
-    answer = refused(url_of("Exec"), ("v99.channel.k8s.io",))
+    answer = rejected_upgrade(url_of("Exec"), ("v99.channel.k8s.io",))
 
     assert answer.status == 403
     assert V4 in answer.headers.get("x-accepted-stream-protocol-versions", "")
@@ -298,8 +301,8 @@ def test_server_names_what_it_speaks_where_nothing_is_in_common(url_of: UrlOf, r
 def test_session_begins_when_its_streams_are_there(
     runtime: Runtime, running_container: Container, streams: Streams, flags: dict[str, bool]
 ) -> None:
-    """Over SPDY the command MUST run once there is a stream for errors, one for each flag of the request, and
-    resize for a terminal.
+    """Exec over SPDY MUST run the command once these streams are open: the error stream, one for each flag of
+    the request, and resize for a terminal.
 
     Source: ExecRequest.stdin, stdout, stderr and tty; the header streamType.
     """
@@ -320,8 +323,8 @@ def test_session_begins_when_its_streams_are_there(
 def test_session_over_websocket(
     runtime: Runtime, running_container: Container, streams: Streams, subprotocols: tuple[str, ...]
 ) -> None:
-    """A server that takes WebSocket MUST take v4 of the sub-protocol, plain or in base64; it MAY take those
-    without a version, and none at all.
+    """A streaming server that supports WebSocket MUST accept the sub-protocol v4, plain and in base64; it MAY
+    accept unversioned ones, and none.
 
     Source: RFC 6455, Sec-WebSocket-Protocol; the sub-protocols of Kubernetes' remote commands.
     """
@@ -332,7 +335,7 @@ def test_session_over_websocket(
     except UpgradeRefused as error:
         if "".join(subprotocols).startswith("v4."):
             raise
-        unsupported(f"sub-protocols before v4: the server answers HTTP {error.status}")
+        unsupported(f"sub-protocols before v4: the server returns HTTP {error.status}")
 
     assert session.subprotocol == "".join(subprotocols)
     assert session.finish().stdout == b"hello\n"
@@ -343,7 +346,7 @@ def test_session_over_websocket(
 def test_numbers_of_websocket_channels(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
-    """Over WebSocket, stdin MUST be channel 0, stdout 1, stderr 2 and the status 3.
+    """Exec over WebSocket MUST use channel 0 for stdin, 1 for stdout, 2 for stderr and 3 for the status.
 
     Source: the sub-protocol v4.channel.k8s.io.
     """
@@ -353,7 +356,7 @@ def test_numbers_of_websocket_channels(
     )
     session = streams.open(runtime.stub.Exec, request)
 
-    session.send_raw(0, b"them\n")  # by the channel's number, not by its name
+    session.send_raw(0, b"them\n")  # by number, as the number of the channel is under test
 
     arrived: dict[int, bytes] = {}
     for frame in session.finish().frames:
@@ -370,8 +373,8 @@ def test_numbers_of_websocket_channels(
 def test_pings_are_answered(
     runtime: Runtime, running_container: Container, streams: Streams, protocol: Protocol
 ) -> None:
-    """The server SHOULD answer the pings of a session's protocol while the command is quiet, and the session
-    goes on.
+    """The streaming server SHOULD respond to pings of the session's protocol while the command is quiet, and
+    the session SHOULD continue.
 
     Source: RFC 6455, section 5.5.2; SPDY/3.1, PING.
     """
@@ -387,9 +390,9 @@ def test_pings_are_answered(
 @requirement("STR-19")
 @pytest.mark.parametrize("rpc", ["Exec", "Attach", "PortForward"])
 def test_streaming_server_listens_on_loopback(url_of: UrlOf, rpc: str) -> None:
-    """The streaming server SHOULD listen on loopback, since who knows a URL needs no other permission.
+    """The streaming server SHOULD listen on loopback, as the URL alone gives access.
 
-    Source: ExecResponse.url; not stated by the CRI, every runtime does it by default.
+    Source: ExecResponse.url; not stated by the CRI, every runtime does so by default.
     """
     host = urlsplit(url_of(rpc)).hostname or ""
 
@@ -397,11 +400,13 @@ def test_streaming_server_listens_on_loopback(url_of: UrlOf, rpc: str) -> None:
 
 
 @requirement("STR-21")
-def test_spdy_without_a_protocol_version_is_a_bad_request(url_of: UrlOf, refused: Refused) -> None:
-    """An upgrade to SPDY that names no sub-protocol SHOULD be answered with HTTP 400.
+def test_spdy_without_a_protocol_version_is_a_bad_request(
+    url_of: UrlOf, rejected_upgrade: RejectedUpgrade
+) -> None:
+    """The streaming server SHOULD respond with HTTP 400 to an upgrade to SPDY without a sub-protocol.
 
     Source: the header X-Stream-Protocol-Version.
     """
-    answer = refused(url_of("Exec"), ())
+    answer = rejected_upgrade(url_of("Exec"), ())
 
     assert answer.status == 400

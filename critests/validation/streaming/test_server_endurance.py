@@ -1,4 +1,4 @@
-"""STR: what the streaming server must stand: a restart of the daemon, and clients that never come."""
+"""STR: restarts of the daemon, and clients that never connect or that leave."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -22,20 +22,20 @@ from critests.run.outcomes import blocked
 
 pytestmark = disruptive
 
-Catting = Callable[[Container], RemoteCommand]
+CatSession = Callable[[Container], RemoteCommand]
 
 NOBODY_LISTENS = 7099
 FAILURES = 20
 PIECE = bytes(512)
 PIECES = 100
-"""Of what nobody reads, in frames of their own: more than a server keeps, and no more than a client may send
-before the server takes any.
+"""Data that nothing reads, in separate frames: more than a server buffers, and at most what a client may send
+before the server reads.
 """
 
 
 @pytest.fixture
-def catting(own_runtime: OwnRuntime) -> Iterator[Catting]:
-    """Open a session over SPDY on the runtime of the test's own, in which `cat` sends back every line."""
+def cat_session(own_runtime: OwnRuntime) -> Iterator[CatSession]:
+    """Open a SPDY session on the test's own runtime in which `cat` sends each line back."""
     streams = Streams(own_runtime)
 
     def begin(container: Container) -> RemoteCommand:
@@ -56,14 +56,14 @@ def echo(session: RemoteCommand, line: bytes) -> bytes:
 
 @requirement("STR-20")
 def test_session_does_not_fall_silent_when_the_daemon_restarts(
-    own_runtime: OwnRuntime, catting: Catting
+    own_runtime: OwnRuntime, cat_session: CatSession
 ) -> None:
-    """A session that is open while the daemon restarts SHOULD either go on or end for its client as well.
+    """A session of Exec SHOULD continue or end, also for its client, when the daemon restarts.
 
-    Source: ExecResponse.url; not stated by the CRI, a client that hears nothing waits for ever.
+    Source: ExecResponse.url; not stated by the CRI, otherwise a client would wait for ever.
     """
     assert own_runtime.daemon  # blocks the test where the suite may not restart the daemon
-    session = catting(own_runtime.container())
+    session = cat_session(own_runtime.container())
     assert echo(session, b"before\n") == b"before\n"
 
     own_runtime.restart()
@@ -73,8 +73,10 @@ def test_session_does_not_fall_silent_when_the_daemon_restarts(
 
 
 @requirement("STR-20")
-def test_sessions_can_be_opened_after_the_daemon_restarted(own_runtime: OwnRuntime, catting: Catting) -> None:
-    """After a restart of the daemon, new sessions SHOULD work in the containers of before.
+def test_sessions_can_be_opened_after_the_daemon_restarted(
+    own_runtime: OwnRuntime, cat_session: CatSession
+) -> None:
+    """Exec SHOULD work in the existing containers after the daemon has restarted.
 
     Source: ExecResponse.url.
     """
@@ -83,16 +85,15 @@ def test_sessions_can_be_opened_after_the_daemon_restarted(own_runtime: OwnRunti
 
     own_runtime.restart()
 
-    assert echo(catting(container), b"new\n") == b"new\n"
+    assert echo(cat_session(container), b"new\n") == b"new\n"
 
 
 @requirement("STR-03")
 @slow
 def test_urls_that_nobody_uses_do_not_pile_up(own_runtime: OwnRuntime) -> None:
-    """Where very many URLs wait for a client that never comes, Exec SHOULD fail with ResourceExhausted
-    instead of giving out more.
+    """Exec SHOULD fail with ResourceExhausted if there are very many URLs that no client has used.
 
-    Source: ExecResponse.url, the gRPC status codes; not stated by the CRI, the daemon would have to remember
+    Source: ExecResponse.url, the gRPC status codes; not stated by the CRI, otherwise the daemon would store
     them all.
     """
     container = own_runtime.container()
@@ -105,7 +106,7 @@ def test_urls_that_nobody_uses_do_not_pile_up(own_runtime: OwnRuntime) -> None:
             return refused_with(error)
         return grpc.StatusCode.OK
 
-    # both known servers take a thousand
+    # both known servers accept a thousand
     codes = (code() for _ in range(2000))
     refused = next((code for code in codes if code is not grpc.StatusCode.OK), grpc.StatusCode.OK)
 
@@ -115,7 +116,7 @@ def test_urls_that_nobody_uses_do_not_pile_up(own_runtime: OwnRuntime) -> None:
 
 @pytest.fixture
 def open_sockets(own_runtime: OwnRuntime) -> Callable[[], int]:
-    """Count the sockets that the daemon has open."""
+    """Count the open sockets of the daemon."""
     daemon = own_runtime.context.daemon_pid
     if daemon is None:
         blocked("the daemon's process cannot be seen from here")
@@ -123,8 +124,8 @@ def open_sockets(own_runtime: OwnRuntime) -> Callable[[], int]:
     return lambda: sum(file.startswith("socket:") for file in open_files(daemon))
 
 
-def forward_in_vain(runtime: OwnRuntime, pod: Sandbox) -> None:
-    """Send much to a port of a pod where nobody listens, and leave."""
+def failing_forward(runtime: OwnRuntime, pod: Sandbox) -> None:
+    """Send much data to a port of a pod where nothing listens, and disconnect."""
     streams = Streams(runtime)
     request = cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[NOBODY_LISTENS])
     connection = streams.forward(request).connect(NOBODY_LISTENS)
@@ -140,19 +141,19 @@ def forward_in_vain(runtime: OwnRuntime, pod: Sandbox) -> None:
 def test_failing_port_forwards_leave_no_connection_open(
     own_runtime: OwnRuntime, open_sockets: Callable[[], int]
 ) -> None:
-    """After sessions of PortForward to a port where nobody listens, whose clients have sent much and are
-    gone, the daemon SHOULD have closed their connections.
+    """PortForward to a port where nothing listens SHOULD leave no open connection in the daemon after clients
+    have sent much data and disconnected.
 
-    Source: PortForwardResponse.url. Not stated by the CRI; a client that tries again and again would bring
-    the daemon to its limit of open files.
+    Source: PortForwardResponse.url. Not stated by the CRI; clients that retry would bring the daemon to its
+    limit of open files.
     """
     pod = own_runtime.sandbox()
 
-    # what is opened once for all
-    forward_in_vain(own_runtime, pod)
+    # the first call also opens what later ones share
+    failing_forward(own_runtime, pod)
     before = open_sockets()
     for _ in range(FAILURES):
-        forward_in_vain(own_runtime, pod)
+        failing_forward(own_runtime, pod)
 
     own_runtime.eventually(
         f"fewer than {FAILURES} more sockets to be open than the {before} before {FAILURES} failures",

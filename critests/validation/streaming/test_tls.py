@@ -1,4 +1,4 @@
-"""STR: a streaming server that speaks TLS."""
+"""STR: a streaming server with TLS."""
 
 import contextlib
 import shutil
@@ -21,8 +21,8 @@ from critests.run.outcomes import blocked
 
 
 @pytest.fixture
-def served(host_folder: Path) -> StreamingTls:
-    """A certificate that signs itself, and its key."""
+def tls_files(host_folder: Path) -> StreamingTls:
+    """A self-signed certificate and its key."""
     program = shutil.which("openssl")
     if program is None:
         blocked(
@@ -38,18 +38,18 @@ def served(host_folder: Path) -> StreamingTls:
 
 @pytest.fixture
 def tls_runtime(
-    request: pytest.FixtureRequest, runtime: Runtime, served: StreamingTls
+    request: pytest.FixtureRequest, runtime: Runtime, tls_files: StreamingTls
 ) -> Iterator[OwnRuntime]:
-    """A runtime whose streaming server speaks TLS."""
-    with shaped(request, runtime, Shape(told=(served,))) as own:
+    """A runtime whose streaming server uses TLS."""
+    with shaped(request, runtime, Shape(told=(tls_files,))) as own:
         yield own
 
 
 @requirement("STR-18")
 @disruptive
-def test_a_session_over_tls(tls_runtime: OwnRuntime, served: StreamingTls) -> None:
-    """Where the streaming server is configured with a certificate, its URLs SHOULD be https, its certificate
-    that one, and sessions work.
+def test_a_session_over_tls(tls_runtime: OwnRuntime, tls_files: StreamingTls) -> None:
+    """The streaming server SHOULD use https URLs and the configured certificate if one is configured, and
+    sessions SHOULD work.
 
     Source: ExecResponse.url; not stated by the CRI.
     """
@@ -61,7 +61,7 @@ def test_a_session_over_tls(tls_runtime: OwnRuntime, served: StreamingTls) -> No
     parts = urlsplit(url)
     assert parts.scheme == "https"
     shown = ssl.get_server_certificate((parts.hostname or "", parts.port or 0))
-    assert shown == served.certificate.read_text(encoding="ascii")
+    assert shown == tls_files.certificate.read_text(encoding="ascii")
     with contextlib.closing(Streams(tls_runtime)) as streams:
         session = streams.open(lambda _: cri.ExecResponse(url=url), request)
         assert session.finish().stdout == b"hello\n"

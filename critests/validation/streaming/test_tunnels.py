@@ -1,4 +1,4 @@
-"""STR: SPDY inside WebSocket, by which port-forward passes what lets only WebSocket through."""
+"""STR: SPDY inside WebSocket, by which port-forward passes proxies that support only WebSocket."""
 
 import pytest
 
@@ -16,21 +16,19 @@ PORT, UNUSED = 7031, 7998
 
 @pytest.fixture
 def tunnel(sandbox: Sandbox, streams: Streams) -> PortForward:
-    """A session to two ports of the shared sandbox; a server that does not take the sub-protocol makes the
-    test unsupported.
-    """
+    """A session to two ports of the shared sandbox; unsupported if the server rejects the sub-protocol."""
     try:
         return streams.forward_tunnelled(
             cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[PORT, UNUSED])
         )
     except UpgradeRefused as error:
-        unsupported(f"SPDY inside WebSocket: the server answers HTTP {error.status}")
+        unsupported(f"SPDY inside WebSocket: the server returns HTTP {error.status}")
 
 
 @requirement("STR-15")
 def test_port_forward_through_a_tunnel_carries_bytes_and_errors(serve: Serve, tunnel: PortForward) -> None:
-    """Over SPDY/3.1+portforward.k8s.io, SPDY inside WebSocket, the streams of a connection MUST carry the
-    bytes of the port both ways, and where nobody listens the one for errors MUST say what is wrong.
+    """PortForward over SPDY/3.1+portforward.k8s.io, SPDY inside WebSocket, MUST carry the bytes of a port in
+    both directions, and report on the error stream that nothing listens at a port.
 
     Source: PortForwardRequest.port; the sub-protocol SPDY/3.1+portforward.k8s.io.
     """

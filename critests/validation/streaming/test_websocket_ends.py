@@ -1,4 +1,4 @@
-"""STR: how a session over WebSocket ends, and one direction of it (v5.channel.k8s.io)."""
+"""STR: how a WebSocket session ends, and how the client closes stdin (v5.channel.k8s.io)."""
 
 import pytest
 
@@ -16,12 +16,12 @@ from critests.run.outcomes import unsupported
 
 V5 = "v5.channel.k8s.io"
 NORMAL_CLOSURE = 1000
-"""The code of a close frame that says that all is said."""
+"""The code of a close frame after a complete session."""
 
 
 @pytest.fixture
 def session(runtime: Runtime, running_container: Container, streams: Streams) -> RemoteCommand:
-    """A command that prints its input until that ends, over v5.channel.k8s.io."""
+    """A session over v5.channel.k8s.io with a command that prints its input and reports the end of it."""
     script = "cat; echo the input has ended"
     request = cri.ExecRequest(
         container_id=running_container.id, cmd=["/bin/sh", "-c", script], stdin=True, stdout=True, stderr=True
@@ -29,7 +29,7 @@ def session(runtime: Runtime, running_container: Container, streams: Streams) ->
     try:
         opened = streams.open(runtime.stub.Exec, request, protocol=Protocol.WEBSOCKET, subprotocols=(V5, V4))
     except UpgradeRefused as error:
-        unsupported(f"WebSocket v5: the server answers HTTP {error.status}")
+        unsupported(f"WebSocket v5: the server returns HTTP {error.status}")
     if opened.subprotocol != V5:
         unsupported(f"WebSocket v5: the server chooses {opened.subprotocol or 'none'}")
     return opened
@@ -37,8 +37,8 @@ def session(runtime: Runtime, running_container: Container, streams: Streams) ->
 
 @requirement("STR-14")
 def test_the_end_of_input_is_told_over_websocket(session: RemoteCommand) -> None:
-    """Over v5.channel.k8s.io, where the client says on channel 255 that stdin has ended, the command MUST see
-    the end of its input, and what it still prints MUST come.
+    """Exec over v5.channel.k8s.io MUST close the command's stdin when the client says so on channel 255, and
+    send what the command prints after that.
 
     Source: ExecRequest.stdin; the sub-protocol v5.channel.k8s.io.
     """
@@ -56,11 +56,10 @@ def test_the_end_of_input_is_told_over_websocket(session: RemoteCommand) -> None
 def test_a_session_that_is_over_ends_with_a_close_frame(
     runtime: Runtime, containers: Containers, streams: Streams, rpc: str
 ) -> None:
-    """When the process has ended, the server SHOULD end a session over WebSocket with a close frame that says
-    so.
+    """The streaming server SHOULD end a WebSocket session with a close frame when the process has exited.
 
-    Source: RFC 6455, 7.1.1 and 7.4.1; ExecResponse.url and AttachResponse.url. Clients take a connection that
-    merely ends for one that broke.
+    Source: RFC 6455, 7.1.1 and 7.4.1; ExecResponse.url and AttachResponse.url. Clients treat a connection
+    that ends without a close frame as broken.
     """
     container = containers.running(script="read go", stdin=True)
     requests: dict[str, cri.ExecRequest | cri.AttachRequest] = {
