@@ -76,7 +76,7 @@ def found_with_host_path(containers: Containers, images: Images, folder: Path) -
 
 @requirement("VOL-03/host-path")
 @requires(Capability.IMAGE_VOLUMES, Capability.SAME_HOST)
-def test_beside_an_image_no_host_path_is_shown(
+def test_a_mount_of_an_image_shows_no_host_path(
     containers: Containers, images: Images, host_folder: Path
 ) -> None:
     """A mount with both `image` and `host_path` MUST NOT show the host path.
@@ -141,7 +141,7 @@ def test_an_image_is_mounted_by_what_its_pull_returned(
 
 @requirement("VOL-09")
 @requires(Capability.IMAGE_VOLUMES)
-def test_images_are_mounted_several_times_and_beside_each_other(
+def test_images_are_mounted_several_times_and_together(
     containers: Containers, images: Images, image: ImageName
 ) -> None:
     """A container MUST find every image volume: one image at two paths and in two containers, a second image,
@@ -208,7 +208,7 @@ def test_running_a_program_from_a_volume(containers: Containers, image: ImageNam
 
 @requirement("VOL-12/image")
 @requires(Capability.IMAGE_VOLUMES)
-def test_status_tells_which_image_is_mounted(containers: Containers, images: Images) -> None:
+def test_status_reports_which_image_is_mounted(containers: Containers, images: Images) -> None:
     """ContainerStatus SHOULD report the image of each image volume, and no other `user_specified_image` than
     that of the request.
 
@@ -227,7 +227,7 @@ def test_status_tells_which_image_is_mounted(containers: Containers, images: Ima
 
 @requirement("VOL-12/details")
 @requires(Capability.IMAGE_SUB_PATHS)
-def test_status_tells_which_part_of_an_image_is_mounted(containers: Containers, images: Images) -> None:
+def test_status_reports_which_part_of_an_image_is_mounted(containers: Containers, images: Images) -> None:
     """ContainerStatus MUST report the `image_sub_path` of an image volume as requested, if it reports one.
 
     Source: ContainerStatus.mounts, Mount.image_sub_path.

@@ -100,7 +100,9 @@ def test_pod_whose_network_cannot_be_made_is_refused(
 
 @requirement("NET-19/message")
 @requires(Capability.POD_NETWORK)
-def test_what_a_failing_plugin_says_is_told(steps: FailingSteps, config: cri.PodSandboxConfig) -> None:
+def test_the_message_of_a_failing_plugin_is_reported(
+    steps: FailingSteps, config: cri.PodSandboxConfig
+) -> None:
     """What a failing CNI plugin says SHOULD stand in the error of RunPodSandbox.
 
     Source: not stated by the CRI; the kubelet shows it with the pod, and nobody else would find it.

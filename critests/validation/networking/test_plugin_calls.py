@@ -38,7 +38,7 @@ def told(wrapped_module_runtime: OwnRuntime, witness: Witness) -> Callable[[cri.
 
 
 @requirement("NET-17")
-def test_plugins_are_told_whose_network_they_make(
+def test_plugins_receive_the_identity_of_the_pod(
     wrapped_module_runtime: OwnRuntime, witness: Witness
 ) -> None:
     """A CNI plugin SHOULD be told namespace, name and uid of the pod, and the id of its sandbox, by the names
@@ -62,7 +62,7 @@ def test_plugins_are_told_whose_network_they_make(
 
 
 @requirement("NET-18/bandwidth")
-def test_plugins_that_limit_bandwidth_are_told_the_limits(
+def test_plugins_that_limit_bandwidth_receive_the_limits(
     wrapped_module_runtime: OwnRuntime, told: Callable[[cri.PodSandboxConfig], Any]
 ) -> None:
     """A CNI plugin with the capability `bandwidth` SHOULD be told the rates that the annotations of the pod
@@ -76,7 +76,7 @@ def test_plugins_that_limit_bandwidth_are_told_the_limits(
 
 
 @requirement("NET-18/form")
-def test_what_else_plugins_are_told(
+def test_plugins_receive_host_ports_and_dns(
     wrapped_module_runtime: OwnRuntime,
     told: Callable[[cri.PodSandboxConfig], Any],
     node: Node,

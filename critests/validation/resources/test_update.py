@@ -289,7 +289,7 @@ def test_update_of_the_oom_score(runtime: Runtime, limits: Limits, observe: Obse
 
 @requirement("UPD-13")
 @pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING], ids=["created", "running"])
-def test_status_tells_the_new_limits_when_the_update_returns(
+def test_status_reports_the_new_limits_when_the_update_returns(
     runtime: Runtime, limits: Limits, state: "cri.ContainerState"
 ) -> None:
     """ContainerStatus MUST tell the new limits as soon as an update has returned.

@@ -213,7 +213,7 @@ def test_cgroups_are_those_of_the_container(
     [OF_THE_POD, NETWORK_OF_THE_NODE, IPC_OF_THE_NODE, ALL_OF_THE_NODE],
     ids=["of-the-pod", "network-of-the-node", "ipc-of-the-node", "all-of-the-node"],
 )
-def test_status_of_a_sandbox_tells_its_namespaces(
+def test_status_of_a_sandbox_reports_its_namespaces(
     runtime: Runtime, shared: SharedContainers, namespaces: cri.NamespaceOption
 ) -> None:
     """PodSandboxStatus MUST tell whose namespaces the sandbox uses, as they were requested.

@@ -230,7 +230,7 @@ def test_a_profile_means_nothing_to_privileged_processes(
 
 @requirement("SCP-09")
 @pytest.mark.parametrize("profile", REFUSED_BY)
-def test_rules_of_a_profile_are_kept(
+def test_rules_of_a_profile_are_preserved(
     shared: SharedContainers, profiles: Path, profile: str, seen_from: str
 ) -> None:
     """A profile SHOULD be able to let a call pass and log it, to look at arguments, and to list

@@ -244,7 +244,7 @@ def test_a_user_namespace_on_the_nodes_network_that_is_not_offered(
 
 @requirement("UNS-11")
 @pytest.mark.parametrize("shared_with_node", ["pid", "ipc"])
-def test_a_user_namespace_beside_others_of_the_node(
+def test_a_user_namespace_with_other_namespaces_of_the_node(
     shared: SharedContainers, sandboxes: Sandboxes, shared_with_node: str, observe: Observe
 ) -> None:
     """A pod with a user namespace and the node's pid or ipc namespace MAY be refused, or made with it.
