@@ -1,4 +1,6 @@
-"""The sockets of the tests: a port that was given away at random is found, and none where there is none."""
+"""The sockets of the tests: the search for an ephemeral port finds an open one, and nothing if there is
+none.
+"""
 
 import contextlib
 import socket
@@ -14,25 +16,25 @@ WORD = "critests-says-so"
 
 @pytest.fixture
 def port() -> Iterator[int]:
-    """A port that the kernel gave away, at which a word is said to everybody who comes."""
+    """An ephemeral port whose server sends a word to each client."""
     with socket.create_server((Node(1.0).address, 0)) as server:
 
-        def speak() -> None:
+        def serve() -> None:
             with contextlib.suppress(OSError):
                 while True:
                     client, _ = server.accept()
                     with client:
                         client.sendall(WORD.encode())
 
-        speaker = threading.Thread(target=speak)
-        speaker.start()
+        server_thread = threading.Thread(target=serve)
+        server_thread.start()
         yield int(server.getsockname()[1])
-        # wakes it up, which a plain close does not
+        # ends the accept, which close does not
         server.shutdown(socket.SHUT_RDWR)
-        speaker.join()
+        server_thread.join()
 
 
-def test_a_port_among_all_that_the_kernel_gives_away_is_found_by_what_it_says(port: int) -> None:
+def test_an_ephemeral_port_is_found_by_what_its_server_sends(port: int) -> None:
     node = Node(3.0)
-    assert node.port_that_says(WORD) == port
-    assert node.port_that_says("something else") is None
+    assert node.ephemeral_port_that_sends(WORD) == port
+    assert node.ephemeral_port_that_sends("something else") is None

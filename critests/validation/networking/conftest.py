@@ -8,5 +8,5 @@ from critests.validation.networking.connections import Node
 
 @pytest.fixture
 def node(runtime: Runtime) -> Node:
-    """The node's side of connections to pods: its address, its ports, and calls from there."""
+    """The node's side of connections to pods: its address, its ports and its connections."""
     return Node(runtime.scale)

@@ -1,5 +1,5 @@
-"""Sockets of the tests, on the node and inside a pod. What a peer does wrong is a value or a failed
-assertion, never an OSError.
+"""Sockets of the tests, on the node and inside a pod. A peer's error is a value or a failed assertion, never
+an OSError.
 """
 
 import contextlib
@@ -19,21 +19,19 @@ from critests.node.addresses import free_port, node_address
 
 CLONE_NEWNET = 0x40000000
 PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
-LISTEN_SECONDS = 10.0
-ANSWER_SECONDS = 10.0
-REFUSED_SECONDS = 1.0
-"""How long a connection is given that must not come about; refusals come at once, and what is thrown away
-never answers.
-"""
+LISTEN_TIMEOUT_SECONDS = 10.0
+ANSWER_TIMEOUT_SECONDS = 10.0
+REFUSAL_TIMEOUT_SECONDS = 1.0
+"""Timeout of a connection that must fail: a rejected SYN fails at once, a dropped one gets no reply."""
 
 
 def until_it_listens(container: Container, port: int) -> None:
-    """Wait until something in a container listens on a TCP port."""
+    """Wait until a process in a container listens on a TCP port."""
     eventually(
         f"a listener on port {port}",
         lambda: container.output("netstat", "-ltn"),
-        LISTEN_SECONDS * container.connection.deadlines.scale,
-        lambda seen: f":{port} " in seen,
+        LISTEN_TIMEOUT_SECONDS * container.connection.deadlines.scale,
+        lambda output: f":{port} " in output,
     )
 
 
@@ -48,22 +46,21 @@ class Node:
     scale: float
 
     @property
-    def patience(self) -> float:
-        """Seconds to wait for a connection, and for every piece of what comes over it."""
-        return ANSWER_SECONDS * self.scale
+    def timeout(self) -> float:
+        """Seconds to wait for a connection, and for each read from it."""
+        return ANSWER_TIMEOUT_SECONDS * self.scale
 
     @property
     def address(self) -> str:
-        """An address of the node that is not loopback."""
+        """An address of the node, not that of loopback."""
         return node_address()
 
     def free_port(self) -> int:
-        """Return a port of the node that nobody uses, neither with TCP nor with UDP."""
+        """Return a port of the node that is free with both TCP and UDP."""
         return free_port()
 
-    def hears(self, port: int, address: str = "") -> str:
-        """Connect with TCP and return what the server says until it ends the connection; or why there is no
-        answer.
+    def greeting(self, port: int, address: str = "") -> str:
+        """Connect with TCP and return what the server sends until it closes the connection, or the error.
 
         Args:
             port: of the server.
@@ -71,7 +68,7 @@ class Node:
         """
         answer = b""
         try:
-            with socket.create_connection((address or self.address, port), self.patience) as connection:
+            with socket.create_connection((address or self.address, port), self.timeout) as connection:
                 connection.shutdown(socket.SHUT_WR)
                 while piece := connection.recv(4096):
                     answer += piece
@@ -80,55 +77,55 @@ class Node:
         return answer.decode(errors="backslashreplace").strip()
 
     def reaches(self, port: int, address: str = "") -> bool:
-        """Say whether a TCP connection is taken; by default at the node's address."""
+        """Return whether a TCP connection is accepted; by default at the node's address."""
         try:
-            socket.create_connection((address or self.address, port), REFUSED_SECONDS).close()
+            socket.create_connection((address or self.address, port), REFUSAL_TIMEOUT_SECONDS).close()
         except OSError:
             return False
         return True
 
-    def port_that_says(self, word: str) -> int | None:
-        """Return the port, of those that the kernel gives away, at which a word is said; None where there is
-        none among as many as can be looked at while patience lasts.
+    def ephemeral_port_that_sends(self, word: str) -> int | None:
+        """Return the port of the kernel's ephemeral range whose server sends a word; None if no port that can
+        be tried within the timeout does.
         """
         first, last = map(int, PORT_RANGE.read_text(encoding="ascii").split())
-        address, deadline = self.address, time.monotonic() + self.patience
+        address, deadline = self.address, time.monotonic() + self.timeout
         with contextlib.ExitStack() as opened:
-            connection = opened.enter_context(_dialling(address))
+            connection = opened.enter_context(_connecting_socket(address))
             for port in range(first, last + 1):
                 if time.monotonic() > deadline:
                     break
                 error = connection.connect_ex((address, port))
                 if error == errno.ECONNREFUSED:
-                    continue  # and can dial again, which costs half of a new socket
-                # whoever dials the port that it was given itself is connected to itself
+                    continue  # the socket can connect again, at half the cost of a new one
+                # a client that connects to its own ephemeral port is connected to itself
                 if error == 0 and connection.getsockname()[1] != port:
                     with contextlib.suppress(OSError):
                         if connection.recv(len(word)) == word.encode():
                             return port
-                connection = opened.enter_context(_dialling(address))
+                connection = opened.enter_context(_connecting_socket(address))
         return None
 
     def connected(self, address: str, port: int) -> socket.socket:
-        """Return a TCP connection whose calls do not wait for ever.
+        """Return a TCP connection with a timeout on its calls.
 
         Raises:
-            AssertionError: nobody takes it.
+            AssertionError: the connection fails.
         """
         try:
-            return socket.create_connection((address, port), self.patience)
+            return socket.create_connection((address, port), self.timeout)
         except OSError as error:
             msg = f"no connection to port {port} of {address}: {error}"
             raise AssertionError(msg) from error
 
     def association(self, port: int) -> socket.socket:
-        """Return an association of SCTP with a port of the node, whose calls do not wait for ever.
+        """Return an SCTP association with a port of the node, with a timeout on its calls.
 
         Raises:
-            AssertionError: nobody takes it.
+            AssertionError: the association fails.
         """
         client = socket.socket(type=socket.SOCK_STREAM, proto=socket.IPPROTO_SCTP)
-        client.settimeout(self.patience)
+        client.settimeout(self.timeout)
         try:
             client.connect((self.address, port))
         except OSError as error:
@@ -138,8 +135,8 @@ class Node:
         return client
 
     def datagram(self, receiver: socket.socket) -> tuple[bytes, tuple[str, int]]:
-        """Return the next datagram and where it came from; where none comes, nothing, from nowhere."""
-        receiver.settimeout(self.patience)
+        """Return the next datagram and its sender; empty bytes and no sender if none arrives in time."""
+        receiver.settimeout(self.timeout)
         try:
             content, (address, port) = receiver.recvfrom(65536)
         except OSError:
@@ -147,54 +144,58 @@ class Node:
         return content, (address, port)
 
 
-def _dialling(address: str) -> socket.socket:
-    """Return a TCP socket for an address; no call of it waits longer than a refusal may take.
+def _connecting_socket(address: str) -> socket.socket:
+    """Return a TCP socket for an address, whose calls time out after REFUSAL_TIMEOUT_SECONDS.
 
-    The kernel keeps the time: with `settimeout` a socket that dials again finds every second refusal an
-    aborted connection (ECONNABORTED), and would be of no use for the next port.
+    The kernel applies the timeout: with `settimeout`, every second refusal of a socket that connects again is
+    an aborted connection (ECONNABORTED), after which the socket is of no use for the next port.
     """
-    made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     for direction in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
-        made.setsockopt(socket.SOL_SOCKET, direction, struct.pack("ll", int(REFUSED_SECONDS), 0))
-    return made
+        connection.setsockopt(
+            socket.SOL_SOCKET, direction, struct.pack("ll", int(REFUSAL_TIMEOUT_SECONDS), 0)
+        )
+    return connection
 
 
-def echo(connection: socket.socket, words: bytes) -> bytes:
-    """Return what comes back for what is sent, at most as much; what came so far where no more comes."""
-    back = b""
+def echo(connection: socket.socket, content: bytes) -> bytes:
+    """Send bytes and return what the server sends back, up to the same length; fewer bytes if it stops
+    earlier.
+    """
+    received = b""
     with contextlib.suppress(OSError):
-        connection.sendall(words)
-        while len(back) < len(words) and (piece := connection.recv(len(words) - len(back))):
-            back += piece
-    return back
+        connection.sendall(content)
+        while len(received) < len(content) and (piece := connection.recv(len(content) - len(received))):
+            received += piece
+    return received
 
 
-def socket_beside(pid: int, kind: socket.SocketKind, protocol: int = 0) -> socket.socket:
-    """Return a new IPv4 socket in the network namespace of a process, wherever the caller is.
+def socket_in_namespace_of(pid: int, kind: socket.SocketKind, protocol: int = 0) -> socket.socket:
+    """Return a new IPv4 socket in the network namespace of a process, whatever the caller's namespace.
 
     Args:
-        pid: of the process, as this machine counts.
+        pid: of the process, in the PID namespace of the caller.
         kind: of the socket.
         protocol: of the socket; 0 for the usual one of its kind.
 
     Raises:
         OSError: the namespace cannot be entered.
     """
-    made: list[socket.socket] = []
-    failed: list[OSError] = []
+    sockets: list[socket.socket] = []
+    errors: list[OSError] = []
 
     def make() -> None:
-        # a thread of its own, which ends there: the others stay where they are
+        # setns(2) changes the namespace of one thread: this one, which ends afterwards
         libc = ctypes.CDLL(None, use_errno=True)
         with Path(f"/proc/{pid}/ns/net").open("rb") as namespace:
             if libc.setns(namespace.fileno(), CLONE_NEWNET) != 0:
-                failed.append(OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno())))
+                errors.append(OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno())))
                 return
-        made.append(socket.socket(socket.AF_INET, kind, protocol))
+        sockets.append(socket.socket(socket.AF_INET, kind, protocol))
 
     maker = threading.Thread(target=make)
     maker.start()
     maker.join()
-    if failed:
-        raise failed[0]
-    return made[0]
+    if errors:
+        raise errors[0]
+    return sockets[0]

@@ -1,5 +1,5 @@
-"""A network of version 1.1 of the CNI, made of one plugin of ours that gives pods no more than a name of an
-address.
+"""A network of CNI version 1.1 with one plugin of the suite, which gives pods an address in its result
+only.
 """
 
 import json
@@ -18,7 +18,7 @@ from critests.run.outcomes import unsupported
 NAME = "critests-newer"
 VERSION = "1.1.0"
 OLDER_VERSION = "1.0.0"
-PROGRAM = """#!{python} -IS
+PLUGIN = """#!{python} -IS
 import json, os, sys
 from pathlib import Path
 
@@ -42,11 +42,11 @@ elif command == "STATUS" and (folder / "down").exists():
 
 
 class NewerNetwork:
-    """Takes the place of the network of a runtime of a test's own, which is started again for it.
+    """Replaces the network of a runtime of the test's own, which is restarted for it.
 
     Args:
-        runtime: with wrappers, whose folder of plugins is its own. One that is not ready with such a network
-            makes the test unsupported.
+        runtime: with wrappers, and therefore a plugin directory of its own. The test is unsupported if the
+            runtime is not ready with such a network.
     """
 
     def __init__(self, runtime: OwnRuntime) -> None:
@@ -54,19 +54,19 @@ class NewerNetwork:
         self._folder.mkdir()
         program = runtime.cni.plugins / NAME
         program.write_text(
-            PROGRAM.format(python=shlex.quote(sys.executable), folder=str(self._folder)), encoding="utf-8"
+            PLUGIN.format(python=shlex.quote(sys.executable), folder=str(self._folder)), encoding="utf-8"
         )
         program.chmod(0o755)
         self._runtime = runtime
         try:
-            self._take_place(VERSION)
+            self._replace_network(VERSION)
         except AssertionError as error:
             unsupported(f"CNI 1.1: the runtime is not ready with a network of that version: {error}")
 
-    def _take_place(self, version: str) -> None:
+    def _replace_network(self, version: str) -> None:
         network = json.loads(self._runtime.conflist.read_text(encoding="utf-8"))
-        ours = {"cniVersion": version, "name": network["name"], "plugins": [{"type": NAME}]}
-        self._runtime.conflist.write_text(json.dumps(ours), encoding="utf-8")
+        replacement = {"cniVersion": version, "name": network["name"], "plugins": [{"type": NAME}]}
+        self._runtime.conflist.write_text(json.dumps(replacement), encoding="utf-8")
         self._runtime.restart()
 
     @property
@@ -74,35 +74,37 @@ class NewerNetwork:
         return self._folder / "down"
 
     def calls(self, command: str) -> list[dict[str, Any]]:
-        """Return what the plugin was told at each call of a command, in their order."""
-        return [told for called, _, told in self._recorded() if called == command]
+        """Return the network configuration of each call of a command, in order."""
+        return [config for called, _, config in self._recorded() if called == command]
 
     def added(self) -> list[tuple[str, str]]:
-        """Return what was added to the network: each sandbox with the name of its interface."""
+        """Return the attachments that were added to the network: the sandbox's id and the interface's
+        name.
+        """
         return [tuple(attachment) for called, attachment, _ in self._recorded() if called == "ADD"]
 
     def pod(self) -> Sandbox:
-        """Make a pod on the network; unsupported where that fails though one on the same network in the
-        version before works.
+        """Create a pod on the network; the test is unsupported if only a network of the previous version
+        works.
 
         Raises:
-            grpc.RpcError: pods do not work on the network in either version, or nothing answers.
+            grpc.RpcError: pods fail on the network in either version, or the runtime does not respond.
         """
         sandboxes = self._runtime.sandboxes
         try:
             return sandboxes.attempt(sandboxes.config())
         except grpc.RpcError as error:
             refused_with(error)
-            self._take_place(OLDER_VERSION)
+            self._replace_network(OLDER_VERSION)
             sandboxes.attempt(sandboxes.config()).discard()
             unsupported("CNI 1.1: pods work on a network of version 1.0 and not on one of 1.1")
 
     def go_down(self) -> None:
-        """Let STATUS fail from now on."""
+        """Make STATUS fail from now on."""
         self._down.touch()
 
     def come_up(self) -> None:
-        """Let STATUS succeed again."""
+        """Make STATUS succeed again."""
         self._down.unlink()
 
     def _recorded(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""RT: a network that is made from a template and the pod CIDR that the kubelet tells."""
+"""RT: a pod network created from a CNI template and the pod CIDR of the kubelet."""
 
 import ipaddress
 from collections.abc import Iterator
@@ -17,35 +17,35 @@ TEMPLATE = (CniTemplate(),)
 
 @pytest.fixture
 def template_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime without a network until it is told the pod CIDR."""
+    """A runtime that has no network until it receives the pod CIDR."""
     with shaped(request, runtime, Shape(told=TEMPLATE)) as own:
         yield own
 
 
 @pytest.fixture
 def dual_stack_template_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """The same, on which pods may have an address of each family."""
+    """Such a runtime with IPv4 and IPv6."""
     with shaped(request, runtime, Shape(told=TEMPLATE, dual_stack=True)) as own:
         yield own
 
 
-def ranges(runtime: OwnRuntime) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
-    """Return a small range of each of a runtime's own subnets, and not the first that it has."""
-    whole = [ipaddress.ip_network(subnet) for subnet in runtime.daemon.subnets]
-    return [ipaddress.ip_network((net[5 * net.num_addresses // 16], net.prefixlen + 4)) for net in whole]
+def pod_cidrs(runtime: OwnRuntime) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
+    """Return a sixteenth of each of a runtime's own subnets, and not the first one."""
+    subnets = [ipaddress.ip_network(subnet) for subnet in runtime.daemon.subnets]
+    return [ipaddress.ip_network((net[5 * net.num_addresses // 16], net.prefixlen + 4)) for net in subnets]
 
 
-def tell(
-    runtime: OwnRuntime, told: list[ipaddress.IPv4Network | ipaddress.IPv6Network]
+def cidr_request(
+    runtime: OwnRuntime, cidrs: list[ipaddress.IPv4Network | ipaddress.IPv6Network]
 ) -> cri.UpdateRuntimeConfigRequest:
-    """Return the request by which a runtime is told its pod CIDR; it has no network before."""
-    assert not is_ready(runtime)
-    network = cri.NetworkConfig(pod_cidr=",".join(map(str, told)))
+    """Return the request that passes its pod CIDRs to a runtime, which has no network yet."""
+    assert not network_is_ready(runtime)
+    network = cri.NetworkConfig(pod_cidr=",".join(map(str, cidrs)))
     return cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig(network_config=network))
 
 
-def is_ready(runtime: OwnRuntime) -> bool:
-    """Say whether a runtime tells that its network is ready."""
+def network_is_ready(runtime: OwnRuntime) -> bool:
+    """Return whether a runtime reports its network as ready."""
     conditions = runtime.stub.Status(cri.StatusRequest()).status.conditions
     return {one.type: one.status for one in conditions}.get("NetworkReady", False)
 
@@ -54,7 +54,7 @@ def addresses(
     runtime: OwnRuntime,
 ) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
     """Return the addresses of a new pod, once the network is ready."""
-    runtime.eventually("the network to be ready", lambda: is_ready(runtime), 15)
+    runtime.eventually("the network to be ready", lambda: network_is_ready(runtime), 15)
     network = runtime.sandboxes.attempt(runtime.sandboxes.config()).status().network
     return [ipaddress.ip_address(text) for text in (network.ip, *(one.ip for one in network.additional_ips))]
 
@@ -62,31 +62,31 @@ def addresses(
 @requirement("RT-25/effect")
 @disruptive
 def test_pods_get_an_address_of_the_pod_cidr(template_runtime: OwnRuntime) -> None:
-    """Where the network is made from a template, pods MUST get an address of the range that
-    UpdateRuntimeConfig tells.
+    """UpdateRuntimeConfig MUST make the runtime give pods addresses of its pod CIDR, if the network is
+    created from a template.
 
     Source: NetworkConfig.pod_cidr.
     """
-    told = ranges(template_runtime)
+    cidrs = pod_cidrs(template_runtime)
 
-    template_runtime.stub.UpdateRuntimeConfig(tell(template_runtime, told))
+    template_runtime.stub.UpdateRuntimeConfig(cidr_request(template_runtime, cidrs))
 
-    given = addresses(template_runtime)
-    assert [address in network for address, network in zip(given, told, strict=True)] == [True]
+    pod_addresses = addresses(template_runtime)
+    assert [address in network for address, network in zip(pod_addresses, cidrs, strict=True)] == [True]
 
 
 @requirement("RT-27")
 @disruptive
 def test_pods_get_an_address_of_both_pod_cidrs(dual_stack_template_runtime: OwnRuntime) -> None:
-    """UpdateRuntimeConfig with a range of each family, with a comma between them, SHOULD be taken, and pods
+    """UpdateRuntimeConfig with an IPv4 and an IPv6 range, separated by a comma, SHOULD be accepted, and pods
     get an address of both.
 
     Source: NetworkConfig.pod_cidr.
     """
     own = dual_stack_template_runtime
-    told = ranges(own)
+    cidrs = pod_cidrs(own)
 
-    own.stub.UpdateRuntimeConfig(tell(own, told))
+    own.stub.UpdateRuntimeConfig(cidr_request(own, cidrs))
 
-    given = addresses(own)
-    assert [address in network for address, network in zip(given, told, strict=True)] == [True, True]
+    pod_addresses = addresses(own)
+    assert [address in network for address, network in zip(pod_addresses, cidrs, strict=True)] == [True, True]

@@ -1,4 +1,4 @@
-"""NET: names: the resolver's configuration and the hostname of a pod."""
+"""NET: the resolver configuration and the hostname of a pod."""
 
 import socket
 from collections.abc import Callable
@@ -25,21 +25,21 @@ ORDERED = cri.DNSConfig(
     searches=["b.example", "a.example", "c.example"],
     options=["ndots:5", "timeout:3"],
 )
-# the GNU C library took three servers and, until 2.26, six searches of 256 characters together
+# the GNU C library uses three servers and, before 2.26, six searches of 256 characters together
 MORE_THAN_RESOLVERS_TAKE = cri.DNSConfig(
     servers=[f"192.0.2.{number}" for number in range(1, 6)],
     searches=[f"{'x' * 60}.{number}.example" for number in range(1, 9)],
 )
-# the kernel takes 64 bytes, sethostname(2); a label of DNS has 63
+# the kernel accepts 64 bytes, sethostname(2); a DNS label has at most 63
 HOSTNAMES = {"63 characters": "h" * 63, "64 characters": "h" * 64, "with dots": "pod.sub.example"}
 
 
-def words_of(text: str) -> Resolver:
-    """Return the words behind each keyword of a resolv.conf, in order, over all its lines."""
+def parsed_resolv_conf(text: str) -> Resolver:
+    """Return the values of each keyword of a resolv.conf, in order, over all its lines."""
     found: Resolver = {}
     for line in text.splitlines():
         words = line.split()
-        # both begin comments, resolv.conf(5)
+        # both start comments, resolv.conf(5)
         if words and words[0][0] not in "#;":
             found.setdefault(words[0], []).extend(words[1:])
     return found
@@ -47,34 +47,34 @@ def words_of(text: str) -> Resolver:
 
 @pytest.fixture
 def resolver_of(containers: Containers) -> ResolverOf:
-    """Read the resolver's configuration in a container of a sandbox."""
+    """Reads the resolver configuration in a container of a sandbox."""
 
     def read(sandbox: Sandbox) -> Resolver:
-        return words_of(containers.running(in_sandbox=sandbox).output("cat", "/etc/resolv.conf"))
+        return parsed_resolv_conf(containers.running(in_sandbox=sandbox).output("cat", "/etc/resolv.conf"))
 
     return read
 
 
 @pytest.fixture
 def nodes_resolver(runtime: Runtime) -> Resolver:
-    """The resolver's configuration of the node, as its daemon sees it."""
-    return words_of(runtime.seen_by_daemon(Path("/etc/resolv.conf")).read_text(encoding="utf-8"))
+    """The resolver configuration of the node, in the mount namespace of the daemon."""
+    return parsed_resolv_conf(runtime.seen_by_daemon(Path("/etc/resolv.conf")).read_text(encoding="utf-8"))
 
 
 @requirement("NET-01")
 def test_dns_configuration_is_written_in_its_order(sandboxes: Sandboxes, resolver_of: ResolverOf) -> None:
-    """Servers, searches and options MUST stand in the containers' resolv.conf in the order in which they were
-    given, and no others.
+    """The containers' resolv.conf MUST have the servers, searches and options of the request in their order,
+    and no others.
 
     Source: PodSandboxConfig.dns_config.
     """
     sandbox = sandboxes.ready(dns_config=ORDERED)
 
-    seen = resolver_of(sandbox)
+    resolver = resolver_of(sandbox)
 
-    assert seen.get("nameserver") == list(ORDERED.servers)
-    assert seen.get("search") == list(ORDERED.searches)
-    assert seen.get("options") == list(ORDERED.options)
+    assert resolver.get("nameserver") == list(ORDERED.servers)
+    assert resolver.get("search") == list(ORDERED.searches)
+    assert resolver.get("options") == list(ORDERED.options)
 
 
 @requires(Capability.SAME_HOST)
@@ -82,13 +82,14 @@ def test_dns_configuration_is_written_in_its_order(sandboxes: Sandboxes, resolve
 def test_pod_without_dns_configuration_has_the_nodes(
     sandboxes: Sandboxes, resolver_of: ResolverOf, nodes_resolver: Resolver
 ) -> None:
-    """Without a DNS configuration, the containers' resolv.conf SHOULD say what the node's says.
+    """The containers' resolv.conf SHOULD have the contents of the node's if the request has no DNS
+    configuration.
 
     Source: PodSandboxConfig.dns_config.
     """
-    seen = resolver_of(sandboxes.ready())
+    resolver = resolver_of(sandboxes.ready())
 
-    assert seen == nodes_resolver
+    assert resolver == nodes_resolver
 
 
 @requires(Capability.SAME_HOST)
@@ -96,34 +97,34 @@ def test_pod_without_dns_configuration_has_the_nodes(
 def test_pod_with_empty_dns_configuration(
     sandboxes: Sandboxes, resolver_of: ResolverOf, nodes_resolver: Resolver, observe: Observe
 ) -> None:
-    """An empty DNS configuration MAY give an empty resolv.conf or the node's, and nothing else.
+    """An empty DNS configuration MAY result in an empty resolv.conf or the node's, and in nothing else.
 
     Source: PodSandboxConfig.dns_config; the CRI does not say.
     """
-    seen = resolver_of(sandboxes.ready(dns_config=cri.DNSConfig()))
+    resolver = resolver_of(sandboxes.ready(dns_config=cri.DNSConfig()))
 
-    observe("the node's" if seen else "empty")
-    assert seen in ({}, nodes_resolver)
+    observe("the node's" if resolver else "empty")
+    assert resolver in ({}, nodes_resolver)
 
 
 @requirement("NET-04")
 def test_dns_configuration_is_not_cut(sandboxes: Sandboxes, resolver_of: ResolverOf) -> None:
-    """More servers and longer searches than old resolvers take SHOULD be written as they are, since limits
-    are the kubelet's.
+    """The containers' resolv.conf SHOULD have all servers and searches of the request, even more than old
+    resolvers use, as the kubelet enforces the limits.
 
     Source: PodSandboxConfig.dns_config.
     """
     sandbox = sandboxes.ready(dns_config=MORE_THAN_RESOLVERS_TAKE)
 
-    seen = resolver_of(sandbox)
+    resolver = resolver_of(sandbox)
 
-    assert seen.get("nameserver") == list(MORE_THAN_RESOLVERS_TAKE.servers)
-    assert seen.get("search") == list(MORE_THAN_RESOLVERS_TAKE.searches)
+    assert resolver.get("nameserver") == list(MORE_THAN_RESOLVERS_TAKE.servers)
+    assert resolver.get("search") == list(MORE_THAN_RESOLVERS_TAKE.searches)
 
 
 @requirement("NET-05")
 def test_resolver_is_the_same_in_all_containers(sandboxes: Sandboxes, resolver_of: ResolverOf) -> None:
-    """All containers of a pod SHOULD have the same resolv.conf.
+    """The resolv.conf SHOULD be the same in all containers of a pod.
 
     Source: PodSandboxConfig.dns_config, which belongs to the pod.
     """
@@ -137,8 +138,8 @@ def test_resolver_is_the_same_in_all_containers(sandboxes: Sandboxes, resolver_o
 
 @requirement("NET-06")
 def test_hostname_is_seen_in_every_way(sandboxes: Sandboxes, containers: Containers) -> None:
-    """The hostname of a pod MUST be the kernel's in its containers, and stand in /etc/hostname and in
-    HOSTNAME.
+    """The hostname of a pod MUST be the result of uname(2) in its containers, the text of /etc/hostname and
+    the value of HOSTNAME.
 
     Source: PodSandboxConfig.hostname.
     """
@@ -153,7 +154,7 @@ def test_hostname_is_seen_in_every_way(sandboxes: Sandboxes, containers: Contain
 
 @requirement("NET-06")
 def test_hostname_is_the_same_in_all_containers(sandboxes: Sandboxes, containers: Containers) -> None:
-    """Every container of a pod, and every command in it, MUST see the pod's hostname.
+    """The hostname of a pod MUST be the same in all its containers, and in every command that runs in them.
 
     Source: PodSandboxConfig.hostname.
     """
@@ -170,7 +171,7 @@ def test_hostname_is_the_same_in_all_containers(sandboxes: Sandboxes, containers
 @requires(Capability.SAME_HOST)
 @requirement("NET-07")
 def test_hostname_on_the_nodes_network(sandboxes: Sandboxes, containers: Containers) -> None:
-    """A pod on the node's network for which no hostname is given MUST have the node's.
+    """A pod on the node's network without a `hostname` MUST have the node's hostname.
 
     Source: PodSandboxConfig.hostname, NamespaceMode.NODE.
     """
@@ -185,7 +186,7 @@ def test_hostname_on_the_nodes_network(sandboxes: Sandboxes, containers: Contain
 def test_form_of_a_pod_without_hostname(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, observe: Observe
 ) -> None:
-    """A pod with a network of its own for which no hostname is given MAY be refused or get one of the
+    """A pod with a network of its own and without a `hostname` MAY be rejected, or get a name of the
     runtime's choice.
 
     Source: PodSandboxConfig.hostname; the CRI does not say.
@@ -210,11 +211,12 @@ def test_form_of_a_pod_without_hostname(
 def test_form_of_a_hostname_on_the_node(
     runtime: Runtime, sandboxes: Sandboxes, observe: Observe, containers: Containers
 ) -> None:
-    """A hostname for a pod on the node's network MAY be refused, ignored or used; the node keeps its own.
+    """A `hostname` for a pod on the node's network MAY be rejected, ignored or used; the node's hostname does
+    not change.
 
     Source: PodSandboxConfig.hostname; the CRI does not say.
     """
-    nodes = socket.gethostname()
+    node_hostname = socket.gethostname()
     config = runtime.requests.sandbox(hostname="not-the-nodes", namespaces=HOST_NETWORK)
 
     try:
@@ -226,10 +228,10 @@ def test_form_of_a_hostname_on_the_node(
             script=lingering("hostname"), in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
         )
         name = "".join(container.log_lines())
-        observe("is ignored" if name == nodes else "is used")
-        assert name in {nodes, "not-the-nodes"}
+        observe("is ignored" if name == node_hostname else "is used")
+        assert name in {node_hostname, "not-the-nodes"}
 
-    assert socket.gethostname() == nodes
+    assert socket.gethostname() == node_hostname
 
 
 @requirement("NET-10")
@@ -237,7 +239,7 @@ def test_form_of_a_hostname_on_the_node(
 def test_hostname_may_be_as_long_as_the_kernel_takes(
     sandboxes: Sandboxes, containers: Containers, hostname: str
 ) -> None:
-    """A hostname of up to 64 characters, and one with dots, SHOULD be set as it is.
+    """A `hostname` of up to 64 characters, or one with dots, SHOULD be used unchanged.
 
     Source: PodSandboxConfig.hostname; sethostname(2).
     """

@@ -1,4 +1,4 @@
-"""NET: pods with an address of each family, and with one of IPv6 alone."""
+"""NET: pods with an IPv4 and an IPv6 address, and pods with only an IPv6 address."""
 
 import ipaddress
 import json
@@ -18,7 +18,7 @@ pytestmark = [requires(Capability.POD_NETWORK, Capability.IPV6, Capability.SAME_
 
 
 def lies_in(address: str, subnet: str) -> bool:
-    """Say whether a text is an address of a subnet."""
+    """Return whether a text is an address of a subnet."""
     try:
         return ipaddress.ip_address(address) in ipaddress.ip_network(subnet)
     except ValueError:
@@ -26,7 +26,7 @@ def lies_in(address: str, subnet: str) -> bool:
 
 
 def can_be_bound(address: str) -> bool:
-    """Say whether an IPv6 address is this node's, and good for use."""
+    """Return whether an IPv6 address belongs to this node and is ready for use."""
     with socket.socket(socket.AF_INET6) as server:
         try:
             server.bind((address, 0))
@@ -35,16 +35,16 @@ def can_be_bound(address: str) -> bool:
     return True
 
 
-def greet(runtime: OwnRuntime, pod: Sandbox) -> None:
-    """Run a server in a pod that greets whoever connects to `PORT`, and wait until it listens."""
+def run_greeter(runtime: OwnRuntime, pod: Sandbox) -> None:
+    """Run a server in a pod that sends a greeting to each client of `PORT`, and wait until it listens."""
     server = yielding("nc", "-ll", "-p", str(PORT), "-e", "echo", "welcome")
     until_it_listens(runtime.container(pod, command=server), PORT)
 
 
 @requirement("NET-14")
 def test_pod_of_two_families_has_an_address_of_each(dual_stack_runtime: OwnRuntime) -> None:
-    """Where the CNI gives a pod an address of each family, `ip` MUST be the first and `additional_ips` the
-    other, and the pod have both.
+    """PodSandboxStatus MUST report a dual-stack pod's first address as `ip` and the other one in
+    `additional_ips`, and the pod have both.
 
     Source: PodSandboxNetworkStatus.ip and additional_ips.
     """
@@ -53,17 +53,17 @@ def test_pod_of_two_families_has_an_address_of_each(dual_stack_runtime: OwnRunti
     pod = dual_stack_runtime.sandboxes.attempt(dual_stack_runtime.sandboxes.config())
 
     network = pod.status().network
-    others = [more.ip for more in network.additional_ips]
+    additional = [entry.ip for entry in network.additional_ips]
     assert lies_in(network.ip, first)
-    assert [lies_in(address, second) for address in others] == [True]
-    inside = dual_stack_runtime.container(pod).output("ip", "-o", "addr")
-    assert [address for address in (network.ip, *others) if f" {address}/" not in inside] == []
+    assert [lies_in(address, second) for address in additional] == [True]
+    interfaces = dual_stack_runtime.container(pod).output("ip", "-o", "addr")
+    assert [address for address in (network.ip, *additional) if f" {address}/" not in interfaces] == []
 
 
 @requirement("NET-15")
 def test_pod_of_ipv6_alone_is_reached(dual_stack_runtime: OwnRuntime, node: Node) -> None:
-    """Where the CNI gives pods addresses of IPv6 alone, `ip` MUST be that address, and what listens in the
-    pod be reached there.
+    """PodSandboxStatus MUST report the address of an IPv6-only pod as `ip`, and a server in the pod be
+    reachable at it.
 
     Source: PodSandboxNetworkStatus.ip.
     """
@@ -75,11 +75,11 @@ def test_pod_of_ipv6_alone_is_reached(dual_stack_runtime: OwnRuntime, node: Node
 
     pod = dual_stack_runtime.sandboxes.attempt(dual_stack_runtime.sandboxes.config())
 
-    told = pod.status().network
-    assert lies_in(told.ip, dual_stack_runtime.daemon.subnets[1])
-    assert list(told.additional_ips) == []
-    greet(dual_stack_runtime, pod)
-    assert node.hears(PORT, told.ip) == "welcome"
+    reported = pod.status().network
+    assert lies_in(reported.ip, dual_stack_runtime.daemon.subnets[1])
+    assert list(reported.additional_ips) == []
+    run_greeter(dual_stack_runtime, pod)
+    assert node.greeting(PORT, reported.ip) == "welcome"
 
 
 @requirement("NET-33")
@@ -87,19 +87,18 @@ def test_pod_of_ipv6_alone_is_reached(dual_stack_runtime: OwnRuntime, node: Node
 def test_host_port_leads_to_a_pod_of_two_families_over_both(
     dual_stack_runtime: OwnRuntime, node: Node
 ) -> None:
-    """A host port of a pod with an address of each family SHOULD lead to the pod over IPv6 as it does over
-    IPv4.
+    """A host port of a dual-stack pod SHOULD lead to the pod over IPv6 as well as over IPv4.
 
-    Source: PortMapping, whose host_ip may be empty.
+    Source: PortMapping, whose `host_ip` may be empty.
     """
     port = node.free_port()
     mapping = cri.PortMapping(protocol=cri.TCP, container_port=PORT, host_port=port)
-    greet(dual_stack_runtime, dual_stack_runtime.sandbox(port_mappings=[mapping]))
+    run_greeter(dual_stack_runtime, dual_stack_runtime.sandbox(port_mappings=[mapping]))
 
-    # the bridge of the pods has it, which makes it an address of the node once no other is found to have it
+    # of the pods' bridge, and so of the node, once duplicate address detection is over
     over_ipv6 = str(next(ipaddress.ip_network(dual_stack_runtime.daemon.subnets[1]).hosts()))
 
     dual_stack_runtime.eventually(f"{over_ipv6} to be the node's", lambda: can_be_bound(over_ipv6))
 
-    assert node.hears(port) == "welcome"
-    assert node.hears(port, over_ipv6) == "welcome"
+    assert node.greeting(port) == "welcome"
+    assert node.greeting(port, over_ipv6) == "welcome"

@@ -1,4 +1,6 @@
-"""SBX, NET: CNI plugins that fail, hang, answer nonsense or are missing, and what is left of a pod then."""
+"""SBX, NET: CNI plugins that fail, hang, return invalid results or are missing, and the remains of their
+pods.
+"""
 
 import subprocess
 import time
@@ -21,14 +23,14 @@ from critests.run.outcomes import unsupported
 
 pytestmark = disruptive
 
-TOLD = "no address is left for anybody"
-AFTER_THE_ADDRESS = {"portmap/ADD": [Fail(101, TOLD)]}
-"""Fails once the plugin before has given an address."""
-PROMPT_SECONDS = 5.0
-"""For what a plugin that hangs is none of the business of."""
-GIVEN_UP_SECONDS = 3.0
-"""After which the client of a call that hangs leaves."""
-CLEARED_SECONDS = 20.0
+MESSAGE = "no address is left in the range"
+FAIL_AFTER_THE_ADDRESS = {"portmap/ADD": [Fail(101, MESSAGE)]}
+"""Fails after the previous plugin of the chain has assigned an address."""
+UNAFFECTED_SECONDS = 5.0
+"""Limit for a call that does not depend on the plugin that hangs."""
+CLIENT_DEADLINE_SECONDS = 3.0
+"""Deadline of the client whose call hangs."""
+CLEANUP_SECONDS = 20.0
 
 
 @pytest.fixture
@@ -39,45 +41,45 @@ def pod(steps: FailingSteps) -> Sandbox:
 
 @pytest.fixture
 def config(steps: FailingSteps) -> cri.PodSandboxConfig:
-    """The configuration of a pod on the pods' network."""
+    """The configuration of a pod with a network of its own."""
     return steps.runtime.sandboxes.marked_config()
 
 
-def refused(
+def rejected_run(
     steps: FailingSteps, config: cri.PodSandboxConfig, plan: Mapping[str, Sequence[Action]]
 ) -> Refusal:
-    """Call RunPodSandbox while plugins do what is planned, and return how it was refused."""
+    """Call RunPodSandbox, which must be rejected, while plugins act as planned, and return the rejection."""
     with steps.cni.planned(plan), must_be_refused() as refusal:
         steps.runtime.stub.RunPodSandbox(steps.runtime.sandboxes.creation(config))
     return refusal
 
 
-def pins_of(steps: FailingSteps, pod: Sandbox) -> list[Path]:
-    """Return the files that hold the network namespace of a pod; end the test as unsupported where there are
+def namespace_mounts(steps: FailingSteps, pod: Sandbox) -> list[Path]:
+    """Return the mount points that hold the network namespace of a pod; the test is unsupported if there are
     none.
     """
     namespace = steps.runtime.container(pod).output("readlink", "/proc/self/ns/net")
-    pins = [Path(point) for root, point, _ in mount_table() if root == namespace]
-    if not pins:
-        unsupported(f"the runtime keeps no file for a pod's network namespace: no mount of {namespace}")
-    return pins
+    mounts = [Path(point) for root, point, _ in mount_table() if root == namespace]
+    if not mounts:
+        unsupported(f"the runtime has no file for a pod's network namespace: no mount of {namespace}")
+    return mounts
 
 
-def unpin(pins: Sequence[Path]) -> None:
-    """Take the files away that hold a namespace."""
-    for pin in pins:
-        # lazily: a mount that is in use would not go otherwise
-        subprocess.run(["umount", "--lazy", pin], check=True)
-        pin.unlink(missing_ok=True)
+def unmount(mounts: Sequence[Path]) -> None:
+    """Unmount and delete the files that hold a namespace."""
+    for mount in mounts:
+        # lazily, as umount(2) fails with EBUSY for a mount in use
+        subprocess.run(["umount", "--lazy", mount], check=True)
+        mount.unlink(missing_ok=True)
 
 
-def until_given_back(steps: FailingSteps, leases: set[str]) -> None:
-    """Wait until no other addresses are given away than before."""
+def until_released(steps: FailingSteps, leases: set[str]) -> None:
+    """Wait until the runtime has no more leased addresses than before."""
     steps.runtime.eventually(
-        "every address of the pod to be given back",
+        "every address of the pod to be released",
         lambda: steps.runtime.daemon.leases - leases,
-        CLEARED_SECONDS,
-        holds=lambda kept: not kept,
+        CLEANUP_SECONDS,
+        holds=lambda leased: not leased,
     )
 
 
@@ -86,11 +88,11 @@ def until_given_back(steps: FailingSteps, leases: set[str]) -> None:
 def test_pod_whose_network_cannot_be_made_is_refused(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """RunPodSandbox MUST fail where a CNI plugin fails, and no sandbox be READY.
+    """RunPodSandbox MUST fail if a CNI plugin fails, and leave no READY sandbox.
 
-    Source: RunPodSandbox, whose success means a ready sandbox.
+    Source: RunPodSandbox, which returns a ready sandbox on success.
     """
-    refused(steps, config, AFTER_THE_ADDRESS)
+    rejected_run(steps, config, FAIL_AFTER_THE_ADDRESS)
 
     ready = [
         entry.id for entry in steps.runtime.sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY
@@ -103,13 +105,13 @@ def test_pod_whose_network_cannot_be_made_is_refused(
 def test_the_message_of_a_failing_plugin_is_reported(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """What a failing CNI plugin says SHOULD stand in the error of RunPodSandbox.
+    """RunPodSandbox SHOULD report the message of a failing CNI plugin in its error.
 
-    Source: not stated by the CRI; the kubelet shows it with the pod, and nobody else would find it.
+    Source: not stated by the CRI; the kubelet shows the error with the pod, where users look for it.
     """
-    refusal = refused(steps, config, AFTER_THE_ADDRESS)
+    refusal = rejected_run(steps, config, FAIL_AFTER_THE_ADDRESS)
 
-    assert TOLD in refusal.words
+    assert MESSAGE in refusal.words
 
 
 @requirement("NET-19/cleaned")
@@ -117,18 +119,18 @@ def test_the_message_of_a_failing_plugin_is_reported(
 def test_nothing_is_left_of_a_pod_whose_network_could_not_be_made(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """After a RunPodSandbox that failed for its network the address that it had got MUST be free once what is
-    listed is removed, and the same pod can be made.
+    """RunPodSandbox that fails for its network MUST NOT leave its address in use once the listed remains are
+    removed, and the same pod can be created then.
 
     Source: not stated by the CRI; a node runs out of addresses.
     """
     leases = steps.runtime.daemon.leases
 
-    refused(steps, config, AFTER_THE_ADDRESS)
+    rejected_run(steps, config, FAIL_AFTER_THE_ADDRESS)
 
-    for half in steps.runtime.sandboxes.made_from(config):
-        steps.remove(half.id)
-    until_given_back(steps, leases)
+    for entry in steps.runtime.sandboxes.made_from(config):
+        steps.remove(entry.id)
+    until_released(steps, leases)
     assert steps.runtime.sandboxes.attempt(config).state() == cri.SANDBOX_READY
 
 
@@ -137,24 +139,24 @@ def test_nothing_is_left_of_a_pod_whose_network_could_not_be_made(
 def test_what_is_left_of_a_pod_without_a_network_has_its_time(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """A sandbox that stays listed after a RunPodSandbox that failed for its network MUST have the time at
-    which it was made, in list and status.
+    """A sandbox that is still listed after its network failed MUST have its time of creation in list and
+    status.
 
     Source: PodSandbox.created_at and PodSandboxStatus.created_at.
     """
     began = time.time_ns()
 
-    # where the network cannot be taken down again, the sandbox has to stay
-    refused(steps, config, {**AFTER_THE_ADDRESS, "DEL": [Fail(101, TOLD)]})
+    # the runtime retains the sandbox, as it cannot tear down its network
+    rejected_run(steps, config, {**FAIL_AFTER_THE_ADDRESS, "DEL": [Fail(101, MESSAGE)]})
 
-    left = steps.runtime.sandboxes.made_from(config)
-    request = [cri.PodSandboxStatusRequest(pod_sandbox_id=entry.id) for entry in left]
-    told = [steps.runtime.stub.PodSandboxStatus(each).status.created_at for each in request]
-    times = [*told, *(entry.created_at for entry in left)]
-    for entry in left:
+    entries = steps.runtime.sandboxes.made_from(config)
+    requests = [cri.PodSandboxStatusRequest(pod_sandbox_id=entry.id) for entry in entries]
+    reported = [steps.runtime.stub.PodSandboxStatus(each).status.created_at for each in requests]
+    times = [*reported, *(entry.created_at for entry in entries)]
+    for entry in entries:
         steps.remove(entry.id)
-    # clocks of the two may differ by a little
-    assert [when for when in times if abs(when - began) > CLEARED_SECONDS * 1e9 * steps.runtime.scale] == []
+    # the clocks of suite and runtime may differ a little
+    assert [when for when in times if abs(when - began) > CLEANUP_SECONDS * 1e9 * steps.runtime.scale] == []
 
 
 @requirement("SBX-10")
@@ -162,27 +164,27 @@ def test_what_is_left_of_a_pod_without_a_network_has_its_time(
 def test_address_of_a_pod_whose_process_could_not_be_made_is_given_back(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """After a RunPodSandbox that failed behind its network, in the OCI runtime, no address MUST stay taken
-    once what is listed is removed.
+    """RunPodSandbox that fails in the OCI runtime, after its network is set up, MUST NOT leave an address in
+    use once the listed remains are removed.
 
-    Source: RunPodSandbox, whose sandbox is not there; StopPodSandbox, which reclaims what it had.
+    Source: RunPodSandbox, whose sandbox does not exist; StopPodSandbox, which reclaims its network resources.
     """
     leases = steps.runtime.daemon.leases
 
-    broken = {"create": [Fail(1, "the runtime has broken down")]}
-    with steps.oci.planned(broken), must_be_refused():
+    failing = {"create": [Fail(1, "the OCI runtime fails")]}
+    with steps.oci.planned(failing), must_be_refused():
         steps.runtime.containers.attempt(
             steps.runtime.containers.config(), in_sandbox=steps.runtime.sandboxes.attempt(config)
         )
 
-    for half in steps.runtime.sandboxes.made_from(config):
-        steps.remove(half.id)
-    until_given_back(steps, leases)
+    for entry in steps.runtime.sandboxes.made_from(config):
+        steps.remove(entry.id)
+    until_released(steps, leases)
 
 
 @pytest.fixture
 def _hanging_pod(steps: FailingSteps, config: cri.PodSandboxConfig) -> Iterator[None]:
-    """A call of RunPodSandbox that waits for a CNI plugin that hangs."""
+    """A call of RunPodSandbox that waits for a hanging CNI plugin."""
     with steps.hanging(steps.cni, "portmap/ADD"):
         call = steps.runtime.stub.RunPodSandbox.future(steps.runtime.sandboxes.creation(config))
         steps.until_held(steps.cni)
@@ -194,9 +196,9 @@ def _hanging_pod(steps: FailingSteps, config: cri.PodSandboxConfig) -> Iterator[
 @requires(Capability.POD_NETWORK)
 @pytest.mark.usefixtures("_hanging_pod")
 def test_a_plugin_that_hangs_holds_up_nobody_else(steps: FailingSteps) -> None:
-    """While a CNI plugin hangs, lists and Status MUST be answered.
+    """ListPodSandbox, ListContainers and Status MUST return while a CNI plugin hangs.
 
-    Source: not stated by the CRI; the kubelet would take the whole node for dead.
+    Source: not stated by the CRI; the kubelet would consider the whole node down.
     """
     stub = steps.runtime.stub
 
@@ -206,7 +208,7 @@ def test_a_plugin_that_hangs_holds_up_nobody_else(steps: FailingSteps) -> None:
         steps.runtime.timed(stub.Status, cri.StatusRequest()).seconds,
     ]
 
-    assert max(seconds) < PROMPT_SECONDS * steps.runtime.scale
+    assert max(seconds) < UNAFFECTED_SECONDS * steps.runtime.scale
 
 
 @requirement("NET-20/after")
@@ -214,30 +216,30 @@ def test_a_plugin_that_hangs_holds_up_nobody_else(steps: FailingSteps) -> None:
 def test_pod_whose_network_hung_can_be_removed_and_made(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """What a RunPodSandbox leaves whose client went while a CNI plugin hung MUST be removable once the plugin
-    has ended: the same pod can be made then, and no address is kept.
+    """RunPodSandbox whose client gave up while a CNI plugin hung MUST leave a pod that can be removed once
+    the plugin has exited: the same pod can be created then, and its address is released.
 
-    Source: not stated by the CRI; the kubelet's own deadline is minutes, and it calls again.
+    Source: not stated by the CRI; the kubelet's own deadline is minutes, and it repeats the call.
     """
     runtime, request = steps.runtime, steps.runtime.sandboxes.creation(config)
     leases = runtime.daemon.leases
 
     with steps.hanging(steps.cni, "portmap/ADD"):
-        call = runtime.stub.RunPodSandbox.future(request, timeout=GIVEN_UP_SECONDS * runtime.scale)
+        call = runtime.stub.RunPodSandbox.future(request, timeout=CLIENT_DEADLINE_SECONDS * runtime.scale)
         steps.until_held(steps.cni)
         with must_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
             call.result()
 
-    def clear_and_make() -> Sandbox:
-        for half in runtime.sandboxes.made_from(config):
-            steps.remove(half.id)
-        # a call that comes while the one before ends may wait for that as long as it is let
-        return runtime.sandboxes.attempt(config, timeout=GIVEN_UP_SECONDS * runtime.scale)
+    def remove_and_create() -> Sandbox:
+        for entry in runtime.sandboxes.made_from(config):
+            steps.remove(entry.id)
+        # the call may wait for the previous one of the same pod, up to its deadline
+        return runtime.sandboxes.attempt(config, timeout=CLIENT_DEADLINE_SECONDS * runtime.scale)
 
-    # what is under way may still come to its end
-    again = runtime.until_answered("RunPodSandbox of the same pod", clear_and_make)
+    # the previous call may still complete
+    again = runtime.until_answered("RunPodSandbox of the same pod", remove_and_create)
     steps.remove(again.id)
-    until_given_back(steps, leases)
+    until_released(steps, leases)
 
 
 @requirement("NET-21")
@@ -245,7 +247,7 @@ def test_pod_whose_network_hung_can_be_removed_and_made(
 def test_every_plugin_that_was_called_to_add_is_called_to_delete(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """For every CNI ADD of a pod StopPodSandbox MUST call the same plugin's DEL with the same id.
+    """StopPodSandbox MUST call DEL of every CNI plugin whose ADD was called for the pod, with the same id.
 
     Source: the CNI specification's DEL; StopPodSandbox.
     """
@@ -263,7 +265,7 @@ def test_every_plugin_that_was_called_to_add_is_called_to_delete(
 @requirement("NET-21")
 @requires(Capability.POD_NETWORK)
 def test_no_plugin_is_called_for_a_pod_on_the_network_of_the_host(steps: FailingSteps) -> None:
-    """A pod on the node's network MUST NOT be added to another by a CNI plugin.
+    """A pod on the node's network MUST NOT be added to another network by a CNI plugin.
 
     Source: NamespaceOption.network; a plugin would change the interfaces of the node.
     """
@@ -281,21 +283,21 @@ def test_no_plugin_is_called_for_a_pod_on_the_network_of_the_host(steps: Failing
 def test_pod_is_refused_without_the_program_of_its_plugin(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """RunPodSandbox MUST fail where the program of a CNI plugin is missing, and work once it is there again.
+    """RunPodSandbox MUST fail if the program of a CNI plugin is missing, and succeed once it is back.
 
-    Source: RunPodSandbox, whose success means a ready sandbox with its network.
+    Source: RunPodSandbox, which returns a ready sandbox with its network on success.
     """
     runtime, request = steps.runtime, steps.runtime.sandboxes.creation(config)
     bridge = steps.cni.directory / "bin" / "bridge"
-    away = bridge.rename(bridge.with_name("bridge.away"))
+    moved = bridge.rename(bridge.with_name("bridge.moved"))
 
     try:
         runtime.refusal(runtime.stub.RunPodSandbox, request)
     finally:
-        away.rename(bridge)
+        moved.rename(bridge)
 
-    for half in runtime.sandboxes.made_from(config):
-        steps.remove(half.id)
+    for entry in runtime.sandboxes.made_from(config):
+        steps.remove(entry.id)
     answer = runtime.until_answered(
         "RunPodSandbox with the plugin in place", lambda: runtime.stub.RunPodSandbox(request)
     )
@@ -305,21 +307,21 @@ def test_pod_is_refused_without_the_program_of_its_plugin(
 @requirement("NET-25")
 @requires(Capability.POD_NETWORK)
 def test_pod_without_an_address_is_refused(steps: FailingSteps, config: cri.PodSandboxConfig) -> None:
-    """RunPodSandbox SHOULD fail where the result of the CNI plugins has no address.
+    """RunPodSandbox SHOULD fail if the result of the CNI plugins has no address.
 
-    Source: PodSandboxNetworkStatus.ip. Not stated by the CRI; nobody could reach the pod.
+    Source: PodSandboxNetworkStatus.ip. Not stated by the CRI; the pod would be unreachable.
     """
     no_address = {"ADD": [Edit('"ips"', '"others"')]}
 
-    assert refused(steps, config, no_address).code is not grpc.StatusCode.OK
+    assert rejected_run(steps, config, no_address).code is not grpc.StatusCode.OK
 
 
 @requirement("SBX-13")
 @requires(Capability.POD_NETWORK)
 def test_stop_of_a_sandbox_gives_its_address_back(steps: FailingSteps, pod: Sandbox) -> None:
-    """StopPodSandbox MUST give back the address of the pod.
+    """StopPodSandbox MUST release the address of the pod.
 
-    Source: StopPodSandbox, which reclaims what the sandbox has of the network.
+    Source: StopPodSandbox, which reclaims the sandbox's network resources.
     """
     address = pod.status().network.ip
     assert address in steps.runtime.daemon.leases
@@ -332,15 +334,15 @@ def test_stop_of_a_sandbox_gives_its_address_back(steps: FailingSteps, pod: Sand
 @requirement("SBX-19")
 @requires(Capability.POD_NETWORK)
 def test_stop_whose_network_cannot_be_taken_down_can_be_repeated(steps: FailingSteps, pod: Sandbox) -> None:
-    """StopPodSandbox SHOULD fail where a CNI plugin fails, and give the address back when it is called again
-    and the plugin works.
+    """StopPodSandbox SHOULD fail if a CNI plugin fails, and release the address when it is called again and
+    the plugin works.
 
-    Source: StopPodSandbox, which reclaims what the sandbox has of the network.
+    Source: StopPodSandbox, which reclaims the sandbox's network resources.
     """
     stop = cri.StopPodSandboxRequest(pod_sandbox_id=pod.id)
     address = pod.status().network.ip
 
-    with steps.cni.planned({"DEL": [Fail(101, TOLD)]}), must_be_refused():
+    with steps.cni.planned({"DEL": [Fail(101, MESSAGE)]}), must_be_refused():
         steps.runtime.stub.StopPodSandbox(stop)
     steps.runtime.stub.StopPodSandbox(stop)
 
@@ -350,15 +352,15 @@ def test_stop_whose_network_cannot_be_taken_down_can_be_repeated(steps: FailingS
 @requirement("NET-40")
 @requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_address_is_given_back_without_the_network_namespace(steps: FailingSteps, pod: Sandbox) -> None:
-    """StopPodSandbox MUST give back the address of the pod, also where the file that held the pod's network
-    namespace has gone.
+    """StopPodSandbox MUST release the address of the pod, even if the file that held its network namespace is
+    gone.
 
-    Source: StopPodSandbox, which reclaims what the sandbox has of the network.
+    Source: StopPodSandbox, which reclaims the sandbox's network resources.
     """
     address = pod.status().network.ip
-    pins = pins_of(steps, pod)
+    mounts = namespace_mounts(steps, pod)
 
-    unpin(pins)
+    unmount(mounts)
     steps.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
 
     assert address not in steps.runtime.daemon.leases
@@ -369,17 +371,17 @@ def test_address_is_given_back_without_the_network_namespace(steps: FailingSteps
 def test_address_is_given_back_after_the_network_namespace_went_with_the_daemon(
     steps: FailingSteps, pod: Sandbox
 ) -> None:
-    """Where the file that held a pod's network namespace went while there was no daemon, the first
-    StopPodSandbox afterwards MUST succeed, and give back the address of the pod.
+    """StopPodSandbox MUST succeed at the first call and release the address of the pod if the file that held
+    its network namespace disappeared while the daemon was down.
 
-    Source: StopPodSandbox, which reclaims what the sandbox has of the network, and is no error for what is
-    gone already.
+    Source: StopPodSandbox, which reclaims the sandbox's network resources, and must not fail if they are
+    reclaimed already.
     """
     address = pod.status().network.ip
-    pins = pins_of(steps, pod)
+    mounts = namespace_mounts(steps, pod)
 
     with steps.runtime.down():
-        unpin(pins)
+        unmount(mounts)
     steps.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
 
     assert address not in steps.runtime.daemon.leases

@@ -1,4 +1,4 @@
-"""NET: what version 1.1 of the CNI has beside the older ones: STATUS and GC."""
+"""NET: STATUS and GC, which version 1.1 of the CNI adds."""
 
 from collections.abc import Callable
 
@@ -11,23 +11,23 @@ from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import unsupported
 from critests.validation.networking.newer_network import NewerNetwork
 
-Ready = Callable[[], bool]
+NetworkReady = Callable[[], bool]
 
 READINESS_SECONDS = 40.0
-"""How long a runtime may take to follow: some wait half a minute before they believe it."""
+"""How long NetworkReady may take to change: some runtimes wait half a minute for a stable result."""
 
 pytestmark = requires(Capability.POD_NETWORK)
 
 
 @pytest.fixture
 def newer(wrapped_runtime: OwnRuntime) -> NewerNetwork:
-    """A network of version 1.1 in place of that of the test's own runtime."""
+    """A network of CNI version 1.1, which replaces that of the test's own runtime."""
     return NewerNetwork(wrapped_runtime)
 
 
 @pytest.fixture
-def ready(wrapped_runtime: OwnRuntime) -> Ready:
-    """Return what asks Status for NetworkReady."""
+def network_is_ready(wrapped_runtime: OwnRuntime) -> NetworkReady:
+    """Asks Status for the condition NetworkReady."""
 
     def ask() -> bool:
         conditions = wrapped_runtime.stub.Status(cri.StatusRequest()).status.conditions
@@ -39,36 +39,37 @@ def ready(wrapped_runtime: OwnRuntime) -> Ready:
 @requirement("NET-22")
 @disruptive
 def test_network_is_not_ready_while_its_plugin_is_not(
-    wrapped_runtime: OwnRuntime, newer: NewerNetwork, ready: Ready
+    wrapped_runtime: OwnRuntime, newer: NewerNetwork, network_is_ready: NetworkReady
 ) -> None:
-    """Where the runtime asks CNI plugins for their STATUS, NetworkReady MUST turn false some time after that
-    fails, and true again with it.
+    """NetworkReady MUST turn false some time after STATUS of a CNI plugin fails, and true once it succeeds,
+    if the runtime calls STATUS.
 
     Source: RuntimeCondition, NetworkReady; the CNI specification's STATUS.
     """
-    assert ready()
+    assert network_is_ready()
     if not newer.calls("STATUS"):
         unsupported("CNI 1.1: STATUS is not called")
 
     newer.go_down()
 
     wrapped_runtime.eventually(
-        "NetworkReady to turn false", ready, READINESS_SECONDS, holds=lambda seen: not seen
+        "NetworkReady to turn false", network_is_ready, READINESS_SECONDS, holds=lambda is_ready: not is_ready
     )
     newer.come_up()
-    wrapped_runtime.eventually("NetworkReady to turn true", ready, READINESS_SECONDS)
+    wrapped_runtime.eventually("NetworkReady to turn true", network_is_ready, READINESS_SECONDS)
 
 
 @requirement("NET-23")
 @disruptive
 def test_attachments_that_are_in_use_are_no_garbage(wrapped_runtime: OwnRuntime, newer: NewerNetwork) -> None:
-    """Where the runtime lets CNI plugins collect garbage, it MUST name the pods that use the network among
-    the valid attachments, each with the name of its interface, and none that is gone.
+    """A runtime that calls GC of CNI plugins MUST list the attachments of existing pods as valid, with their
+    interface names, and no others.
 
-    Source: the CNI specification's GC, cni.dev/valid-attachments. A plugin takes away what is not named.
+    Source: the CNI specification's GC, cni.dev/valid-attachments. A plugin deletes attachments that are not
+    listed.
     """
-    used, gone = newer.pod(), newer.pod()
-    gone.discard()
+    used, removed = newer.pod(), newer.pod()
+    removed.discard()
 
     wrapped_runtime.restart()
 

@@ -1,4 +1,4 @@
-"""NET: what a CNI plugin is told of the pod that it adds to a network."""
+"""NET: what a CNI plugin receives about the pod that it adds to a network."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,30 +22,32 @@ pytestmark = [requires(Capability.POD_NETWORK), disruptive]
 
 @pytest.fixture(scope="module")
 def witness(wrapped_module_runtime: OwnRuntime) -> Witness:
-    """A plugin at the end of the network of the module's runtime that writes down how it is called."""
+    """A plugin at the end of the network of the module's runtime that records its calls."""
     return Witness(wrapped_module_runtime, "portMappings", "bandwidth", "dns", "ips")
 
 
 @pytest.fixture
-def told(wrapped_module_runtime: OwnRuntime, witness: Witness) -> Callable[[cri.PodSandboxConfig], Any]:
-    """Return what makes a pod and returns what a plugin was told at runtime, `runtimeconfig`."""
+def runtime_config(
+    wrapped_module_runtime: OwnRuntime, witness: Witness
+) -> Callable[[cri.PodSandboxConfig], Any]:
+    """Creates a pod and returns what a plugin received as `runtimeConfig`."""
 
-    def make(config: cri.PodSandboxConfig) -> Any:  # noqa: ANN401 - JSON
+    def run(config: cri.PodSandboxConfig) -> Any:  # noqa: ANN401 - JSON
         pod = wrapped_module_runtime.sandboxes.attempt(config)
         return witness.added(pod.id).configuration.get("runtimeconfig", {})
 
-    return make
+    return run
 
 
 @requirement("NET-17")
 def test_plugins_receive_the_identity_of_the_pod(
     wrapped_module_runtime: OwnRuntime, witness: Witness
 ) -> None:
-    """A CNI plugin SHOULD be told namespace, name and uid of the pod, and the id of its sandbox, by the names
-    that Kubernetes has for them.
+    """A CNI plugin SHOULD receive namespace, name and UID of the pod and the id of its sandbox, under
+    Kubernetes' names for them.
 
-    Source: CNI_ARGS in the CNI specification and its conventions; PodSandboxMetadata. Network plugins look
-    the pod up by it.
+    Source: CNI_ARGS in the CNI specification and its conventions; PodSandboxMetadata. Network plugins look up
+    the pod by these.
     """
     config = wrapped_module_runtime.sandboxes.config()
 
@@ -63,14 +65,16 @@ def test_plugins_receive_the_identity_of_the_pod(
 
 @requirement("NET-18/bandwidth")
 def test_plugins_that_limit_bandwidth_receive_the_limits(
-    wrapped_module_runtime: OwnRuntime, told: Callable[[cri.PodSandboxConfig], Any]
+    wrapped_module_runtime: OwnRuntime, runtime_config: Callable[[cri.PodSandboxConfig], Any]
 ) -> None:
-    """A CNI plugin with the capability `bandwidth` SHOULD be told the rates that the annotations of the pod
-    ask for, in bits a second.
+    """A CNI plugin with the capability `bandwidth` SHOULD receive the rates of the pod's annotations, in bits
+    per second.
 
     Source: the conventions of the CNI; the annotations kubernetes.io/ingress-bandwidth and egress-bandwidth.
     """
-    limits = told(wrapped_module_runtime.sandboxes.config(annotations=BANDWIDTH)).get("bandwidth", {})
+    limits = runtime_config(wrapped_module_runtime.sandboxes.config(annotations=BANDWIDTH)).get(
+        "bandwidth", {}
+    )
 
     assert (limits.get("ingressrate"), limits.get("egressrate")) == (3 * MEGABIT, 2 * MEGABIT)
 
@@ -78,22 +82,22 @@ def test_plugins_that_limit_bandwidth_receive_the_limits(
 @requirement("NET-18/form")
 def test_plugins_receive_host_ports_and_dns(
     wrapped_module_runtime: OwnRuntime,
-    told: Callable[[cri.PodSandboxConfig], Any],
+    runtime_config: Callable[[cri.PodSandboxConfig], Any],
     node: Node,
     observe: Observe,
 ) -> None:
-    """A CNI plugin with the capabilities `portMappings` and `dns` MAY be told the host ports and the DNS
-    configuration of the pod; what it is told MUST be those.
+    """A CNI plugin with the capabilities `portMappings` and `dns` MAY receive the pod's host ports and DNS
+    configuration; what it receives MUST equal the request.
 
-    Source: PodSandboxConfig.port_mappings and dns_config; the conventions of the CNI. A runtime may see to
+    Source: PodSandboxConfig.port_mappings and dns_config; the conventions of the CNI. A runtime may implement
     both itself.
     """
     port = cri.PortMapping(protocol=cri.TCP, container_port=80, host_port=node.free_port())
 
-    found = told(wrapped_module_runtime.sandboxes.config(dns_config=DNS, port_mappings=[port]))
+    received = runtime_config(wrapped_module_runtime.sandboxes.config(dns_config=DNS, port_mappings=[port]))
 
-    ports = [(each["hostport"], each["containerport"]) for each in found.get("portmappings", [])]
-    servers = found.get("dns", {}).get("servers", [])
-    observe(", ".join(name for name in ("portmappings", "dns") if found.get(name)) or "neither")
+    ports = [(each["hostport"], each["containerport"]) for each in received.get("portmappings", [])]
+    servers = received.get("dns", {}).get("servers", [])
+    observe(", ".join(name for name in ("portmappings", "dns") if received.get(name)) or "neither")
     assert ports in ([], [(port.host_port, 80)])
     assert servers in ([], list(DNS.servers))

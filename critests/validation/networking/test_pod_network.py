@@ -25,15 +25,15 @@ pytestmark = requires(Capability.POD_NETWORK)
 
 @pytest.fixture
 def greeter(containers: Containers) -> Container:
-    """A container in the shared sandbox that greets whoever connects to `PORT`."""
-    # busybox's nc: -ll takes one connection after the other, -e runs a program for each
+    """A container in the shared sandbox that sends a greeting to each client of `PORT`."""
+    # busybox's nc: -ll accepts one connection after another, -e runs a program for each
     container = containers.running(command=yielding("nc", "-ll", "-p", str(PORT), "-e", "echo", "welcome"))
     until_it_listens(container, PORT)
     return container
 
 
 def objects_in(value: object) -> Iterator[dict[str, Any]]:
-    """Yield every object inside a JSON value, however deep."""
+    """Yield every object inside a JSON value, at any depth."""
     if isinstance(value, dict):
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
@@ -44,33 +44,33 @@ def objects_in(value: object) -> Iterator[dict[str, Any]]:
 def test_address_of_a_pod_is_its_interfaces(
     runtime: Runtime, sandbox: Sandbox, running_container: Container
 ) -> None:
-    """The address in the status of a sandbox MUST be one of an interface inside the pod.
+    """PodSandboxStatus MUST report an address of an interface inside the pod.
 
     Source: PodSandboxNetworkStatus.ip.
     """
     answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id))
 
-    inside = running_container.output("ip", "-o", "addr")
-    assert f" {answer.status.network.ip}/" in inside
+    interfaces = running_container.output("ip", "-o", "addr")
+    assert f" {answer.status.network.ip}/" in interfaces
 
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-11")
 def test_address_of_a_pod_is_reached_from_the_node(greeter: Container, node: Node) -> None:
-    """What listens in a pod MUST be reached at the pod's address from the node.
+    """A server in a pod MUST be reachable at the pod's address from the node.
 
     Source: PodSandboxNetworkStatus.ip; the network model of Kubernetes.
     """
     assert greeter.state() == cri.CONTAINER_RUNNING
 
-    assert node.hears(PORT, greeter.sandbox.status().network.ip) == "welcome"
+    assert node.greeting(PORT, greeter.sandbox.status().network.ip) == "welcome"
 
 
 @requirement("NET-11")
 def test_address_of_a_pod_is_reached_from_another_pod(
     greeter: Container, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """What listens in a pod MUST be reached at the pod's address from another pod.
+    """A server in a pod MUST be reachable at the pod's address from another pod.
 
     Source: PodSandboxNetworkStatus.ip; the network model of Kubernetes.
     """
@@ -99,7 +99,7 @@ def test_loopback_of_a_pod_is_up(running_container: Container) -> None:
 @requires(Capability.IPV6)
 @requirement("NET-12/v6")
 def test_loopback_of_a_pod_has_its_ipv6_address(running_container: Container) -> None:
-    """The loopback interface of a pod SHOULD have ::1 where the kernel has IPv6.
+    """The loopback interface of a pod SHOULD have ::1 if the kernel has IPv6.
 
     Source: RunPodSandbox; the CNI's loopback plugin.
     """
@@ -112,7 +112,7 @@ def test_loopback_of_a_pod_has_its_ipv6_address(running_container: Container) ->
 def test_pods_that_are_made_at_once_have_addresses_of_their_own(
     runtime: Runtime, sandboxes: Sandboxes
 ) -> None:
-    """Pods that are made at the same time MUST each get an address of their own.
+    """Pods that are created at the same time MUST each get an address of their own.
 
     Source: PodSandboxNetworkStatus.ip.
     """
@@ -146,8 +146,8 @@ def test_pod_on_the_nodes_network_shares_its_interfaces(sandboxes: Sandboxes, co
 @requires(Capability.SAME_HOST)
 @requirement("NET-37")
 def test_pod_network_survives_the_end_of_a_container(containers: Containers, node: Node) -> None:
-    """A connection to one container of a pod MUST live on when another container of the pod fails and is made
-    anew.
+    """A connection to one container of a pod MUST stay open when another container of the pod fails and is
+    replaced.
 
     Source: RunPodSandbox: the network belongs to the pod.
     """
@@ -157,12 +157,14 @@ def test_pod_network_survives_the_end_of_a_container(containers: Containers, nod
     with node.connected(server.sandbox.status().network.ip, 7101) as connection:
         assert echo(connection, b"before") == b"before"
 
-        # as after a segmentation fault: 128 and SIGSEGV
+        # as after a segmentation fault: 128 + SIGSEGV (11)
         containers.exited(script="exit 139")
-        again = containers.running()
+        replacement = containers.running()
 
         assert echo(connection, b"after") == b"after"
-    assert again.output("readlink", "/proc/self/ns/net") == server.output("readlink", "/proc/self/ns/net")
+    assert replacement.output("readlink", "/proc/self/ns/net") == server.output(
+        "readlink", "/proc/self/ns/net"
+    )
 
 
 @requires(Capability.SHARED_KERNEL, Capability.ROOT, Capability.SANDBOX_PROCESS)
@@ -170,18 +172,18 @@ def test_pod_network_survives_the_end_of_a_container(containers: Containers, nod
 def test_verbose_status_names_the_network_namespace(
     runtime: Runtime, sandbox: Sandbox, running_container: Container
 ) -> None:
-    """The verbose status SHOULD name the path of the pod's network namespace, and its containers are in that
-    one.
+    """PodSandboxStatus SHOULD report the path of the pod's network namespace in its verbose `info`, and the
+    path be that of the containers' namespace.
 
-    Source: PodSandboxStatusResponse.info; not stated by the CRI, tools that look into pods stand on it.
+    Source: PodSandboxStatusResponse.info; not stated by the CRI, tools that inspect pods depend on it.
     """
     info = runtime.stub.PodSandboxStatus(
         cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)
     ).info
 
-    objects = [entry for told in objects_of(info) for entry in objects_in(told)]
+    objects = [entry for value in objects_of(info) for entry in objects_in(value)]
     paths = [entry["path"] for entry in objects if entry.get("type") == "network" and entry.get("path")]
     assert paths, "no path of a network namespace in the verbose status"
-    inside = running_container.output("readlink", "/proc/1/ns/net")
-    # a namespace is the same where its file has the same inode
-    assert {f"net:[{runtime.seen_by_daemon(Path(path)).stat().st_ino}]" for path in paths} == {inside}
+    namespace = running_container.output("readlink", "/proc/1/ns/net")
+    # files of one namespace have one inode, namespaces(7)
+    assert {f"net:[{runtime.seen_by_daemon(Path(path)).stat().st_ino}]" for path in paths} == {namespace}
