@@ -1,4 +1,4 @@
-"""Calls that are made at the same time, and all that can be asked about a container."""
+"""Concurrent calls, and all reads about one container."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -11,21 +11,21 @@ from critests.fixtures.runtime import Runtime, refused_with
 from critests.lifecycle.containers import Container
 from critests.run.outcomes import blocked
 
-ANSWER_SECONDS = 4.0
-"""Within which whatever only reads is answered, before scaling: far more than it takes."""
+READ_SECONDS = 4.0
+"""Limit for calls that only read, before scaling: far more than they take."""
 
 
 def all_of(calls: Sequence[Any]) -> list[Any]:
-    """Wait for the answers of calls that must all succeed."""
+    """Wait for the responses of calls that must all succeed."""
     return [call.result() for call in calls]
 
 
 def settled(calls: Sequence[Any], *allowed: grpc.StatusCode) -> list[Any]:
-    """Wait until each call has succeeded or was refused, and return those that have succeeded.
+    """Wait until each call has succeeded or was rejected, and return those that succeeded.
 
     Args:
-        calls: under way.
-        allowed: codes beside refusals that a call may end with.
+        calls: in progress.
+        allowed: codes other than rejections with which a call may end.
     """
     succeeded = []
     for call in calls:
@@ -37,8 +37,8 @@ def settled(calls: Sequence[Any], *allowed: grpc.StatusCode) -> list[Any]:
     return succeeded
 
 
-def questions(runtime: Runtime, container: Container) -> Iterator[tuple[str, Callable[..., Any], Any]]:
-    """Yield everything that can be asked about a container and its pod, by name."""
+def reads_about(runtime: Runtime, container: Container) -> Iterator[tuple[str, Callable[..., Any], Any]]:
+    """Yield every read about a container and its pod, by name."""
     stub, pod = runtime.stub, container.sandbox
     yield (
         "ContainerStatus",
@@ -67,18 +67,19 @@ def questions(runtime: Runtime, container: Container) -> Iterator[tuple[str, Cal
         yield "PodSandboxStats", stub.PodSandboxStats, cri.PodSandboxStatsRequest(pod_sandbox_id=pod.id)
 
 
-def unanswered(runtime: Runtime, container: Container, change: Any) -> list[str]:  # noqa: ANN401 - grpcio's future
-    """Ask everything about a container while a call changes something, and return what was not answered in
-    time. A refusal is an answer. Ends the test where that call is over too soon to ask anything.
+def late_reads(runtime: Runtime, container: Container, change: Any) -> list[str]:  # noqa: ANN401 - grpcio's future
+    """Make every read about a container while a call changes something, and return the ones that did not
+    return in time. An error counts as a response. Ends the test if the changing call returns before the first
+    read.
     """
     late = []
-    for number, (name, call, request) in enumerate(questions(runtime, container)):
+    for number, (name, call, request) in enumerate(reads_about(runtime, container)):
         if change.done():
             if not number:
-                blocked("what was to be slow was over at once")
+                blocked("the call that should have been slow returned at once")
             break
         try:
-            call(request, timeout=ANSWER_SECONDS * runtime.scale)
+            call(request, timeout=READ_SECONDS * runtime.scale)
         except grpc.RpcError as error:
             code = refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED)
             if code is grpc.StatusCode.DEADLINE_EXCEEDED:

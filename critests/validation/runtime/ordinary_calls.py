@@ -9,7 +9,7 @@ from critests.fixtures.runtime import Runtime
 from critests.images.repositories import MintedImage
 from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import pulling
-from critests.validation.runtime.calls import questions
+from critests.validation.runtime.calls import reads_about
 
 Call = tuple[Callable[..., Any], Any]
 """A method of a stub, and a request."""
@@ -37,7 +37,7 @@ def after_the_start(runtime: Runtime, container: Container, minted: MintedImage)
     if runtime.has(Capability.RUNTIME_CONFIG):
         yield stub.RuntimeConfig, cri.RuntimeConfigRequest()
     yield stub.UpdateRuntimeConfig, without_a_pod_cidr()
-    for _, method, request in questions(runtime, container):
+    for _, method, request in reads_about(runtime, container):
         yield method, request
     if runtime.has(Capability.POD_STATS):
         pods = cri.PodSandboxStatsFilter(id=pod)

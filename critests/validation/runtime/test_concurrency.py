@@ -1,4 +1,4 @@
-"""CNC: pulls, removals and lists of images at the same time."""
+"""CNC: concurrent pulls, removals and lists of images."""
 
 from collections import Counter
 
@@ -13,11 +13,11 @@ from critests.validation.runtime.calls import all_of
 
 AT_ONCE = 4
 SLOW_LAYER = Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=0.5)
-"""Keeps the first pull at its layer while the others come."""
+"""Holds the first pull at its layer until the others have begun."""
 
 
 def downloads(registry: Registry, image: MintedImage) -> Counter[str]:
-    """Return how often the content of each blob of an image was asked for, by digest."""
+    """Return how often the content of each blob of an image was requested, by digest."""
     return Counter(each.reference for each in registry.requests(image) if each.method == "GET")
 
 
@@ -25,7 +25,7 @@ def downloads(registry: Registry, image: MintedImage) -> Counter[str]:
 def test_pulls_of_one_image_at_once_are_one_download(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """Pulls of the same image at the same time MUST all return the same image, and SHOULD download its layers
+    """Concurrent PullImage calls for one image MUST all return the same image, and SHOULD download each layer
     once.
 
     Source: PullImage. Not stated by the CRI; the kubelet pulls for several pods at once.
@@ -45,13 +45,13 @@ def test_pulls_of_one_image_at_once_are_one_download(
 def test_pulls_of_images_with_a_layer_in_common_download_it_once(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """Pulls of different images at the same time SHOULD download a layer that they have in common once.
+    """Concurrent PullImage calls for different images SHOULD download a common layer once.
 
-    Source: PullImage. Not stated by the CRI; a layer is named by its content.
+    Source: PullImage. Not stated by the CRI; a layer is identified by its content.
     """
     in_common: Changes = {"files": [{"path": "common", "content": registry.prefix}]}
     minted = [registry.mint(repository=f"image-{n}", changes=in_common) for n in range(AT_ONCE)]
-    # below the layer that makes each unique
+    # the layer below the one that makes each image unique
     shared = minted[0].layer_digests[-2]
 
     answers = all_of(
@@ -66,11 +66,10 @@ def test_pulls_of_images_with_a_layer_in_common_download_it_once(
 def test_images_are_listed_while_others_are_removed(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """Removals of images, lists of images and the usage of their file systems MUST all be answered at the
-    same time.
+    """RemoveImage, ListImages and ImageFsInfo MUST all succeed when they are called concurrently.
 
-    Source: RemoveImage, ListImages, ImageFsInfo. Not stated by the CRI; the kubelet removes images for space
-    while it looks at both.
+    Source: RemoveImage, ListImages, ImageFsInfo. Not stated by the CRI; the kubelet calls all three during
+    image garbage collection.
     """
     minted = [registry.mint(repository=f"image-{n}") for n in range(AT_ONCE)]
     for each in minted:
@@ -92,23 +91,23 @@ def test_images_are_listed_while_others_are_removed(
 def test_pull_succeeds_while_an_image_with_the_same_layers_is_removed(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull SHOULD succeed also when an image that has layers in common with it is removed meanwhile.
+    """PullImage SHOULD succeed although an image with common layers is removed at the same time.
 
-    Source: PullImage, RemoveImage. Not stated by the CRI; the kubelet removes images for space while it pulls
-    others.
+    Source: PullImage, RemoveImage. Not stated by the CRI; the kubelet's image garbage collection runs during
+    pulls.
     """
-    # a layer that both have and no other image, below the one that makes each unique
+    # a layer that only these two images have, below the one that makes each unique
     in_common: Changes = {"files": [{"path": "shared", "content": registry.prefix}]}
-    removed, wanted = (registry.mint(repository=name, changes=in_common) for name in ("removed", "wanted"))
+    removed, pulled = (registry.mint(repository=name, changes=in_common) for name in ("removed", "pulled"))
     registry.pull(removed)
-    registry.fault(wanted, Fault(kind=FaultKind.STALL, scope=Scope.LAYER))
-    pull = runtime.images.PullImage.future(images.pull_request(wanted.reference))
+    registry.fault(pulled, Fault(kind=FaultKind.STALL, scope=Scope.LAYER))
+    pull = runtime.images.PullImage.future(images.pull_request(pulled.reference))
     runtime.eventually(
-        "a layer that is waited for", lambda: [each for each in registry.requests(wanted) if each.fault]
+        "a stalled request for a layer", lambda: [each for each in registry.requests(pulled) if each.fault]
     )
 
     runtime.images.RemoveImage(images.removal_request(removed.reference))
-    registry.clear_faults(wanted)
+    registry.clear_faults(pulled)
 
     assert pull.result().image_ref != ""
-    assert images.look_up(wanted.reference) is not None
+    assert images.look_up(pulled.reference) is not None

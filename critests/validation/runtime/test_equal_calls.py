@@ -1,4 +1,4 @@
-"""CNC: calls about the same object at the same time."""
+"""CNC: concurrent calls about the same object."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,26 +18,26 @@ from critests.run.marks import disruptive, requirement
 from critests.validation.runtime.calls import settled
 
 FORM_SECONDS = 2.0
-"""How long the loser of two equal calls is given to say what it gets."""
+"""How long to wait for the second of two equal calls once the first has succeeded."""
 
 
 def first_of(runtime: Runtime, calls: Sequence[Any]) -> Any:  # noqa: ANN401 - grpcio's future
-    """Wait until one of several equal calls has succeeded, and return it: some runtimes keep the others until
-    their clients give them up.
+    """Wait until one of several equal calls has succeeded, and return it: some runtimes block the others
+    until their clients cancel.
     """
     return runtime.eventually(
-        "an answer to one of the calls",
+        "the response to one of the calls",
         lambda: next((call for call in calls if call.done() and call.exception() is None), None),
         60,
         holds=lambda call: call is not None or all(each.done() for each in calls),
     )
 
 
-def what_the_loser_gets(runtime: Runtime, calls: Sequence[Any], winner: Any, name: str) -> str:  # noqa: ANN401 - grpcio's future
-    """Return in words what the other one of two equal calls gets."""
+def result_of_loser(runtime: Runtime, calls: Sequence[Any], winner: Any, name: str) -> str:  # noqa: ANN401 - grpcio's future
+    """Return in words how the other one of two equal calls ends."""
     loser = next(call for call in calls if call is not winner)
     try:
-        runtime.eventually("the end of the other call", loser.done, FORM_SECONDS)
+        runtime.eventually("the other call to return", loser.done, FORM_SECONDS)
     except AssertionError:
         loser.cancel()
         return "waits"
@@ -50,7 +50,8 @@ def what_the_loser_gets(runtime: Runtime, calls: Sequence[Any], winner: Any, nam
 @requirement("CNC-02/one")
 @pytest.mark.usefixtures("sandbox")
 def test_two_equal_sandboxes_at_once_are_one(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """Of two equal calls of RunPodSandbox at the same time one MUST succeed, and one sandbox MUST come of it.
+    """One of two equal concurrent RunPodSandbox calls MUST succeed, and exactly one sandbox MUST exist
+    afterwards.
 
     Source: PodSandboxMetadata, which makes a sandbox unique.
     """
@@ -61,14 +62,14 @@ def test_two_equal_sandboxes_at_once_are_one(runtime: Runtime, sandboxes: Sandbo
     winner = first_of(runtime, calls)
     assert winner is not None, [call.details() for call in calls]
     pod = sandboxes.adopt(winner.result().pod_sandbox_id, config)
-    what_the_loser_gets(runtime, calls, winner, "pod_sandbox_id")
+    result_of_loser(runtime, calls, winner, "pod_sandbox_id")
     assert [item.id for item in sandboxes.made_from(config)] == [pod.id]
 
 
 @requirement("CNC-02/form")
 @pytest.mark.usefixtures("sandbox")
 def test_loser_of_two_equal_sandboxes(runtime: Runtime, sandboxes: Sandboxes, observe: Observe) -> None:
-    """The other one of two equal calls of RunPodSandbox MAY fail, get the same id, or wait.
+    """The other one of two equal concurrent RunPodSandbox calls MAY fail, return the same id, or block.
 
     Source: RunPodSandbox; the CRI leaves it open.
     """
@@ -79,15 +80,15 @@ def test_loser_of_two_equal_sandboxes(runtime: Runtime, sandboxes: Sandboxes, ob
     winner = first_of(runtime, calls)
     assert winner is not None, [call.details() for call in calls]
     sandboxes.adopt(winner.result().pod_sandbox_id, config)
-    observe(what_the_loser_gets(runtime, calls, winner, "pod_sandbox_id"))
+    observe(result_of_loser(runtime, calls, winner, "pod_sandbox_id"))
 
 
 @requirement("CNC-03/one")
 def test_two_equal_containers_at_once_are_one(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """Of two equal calls of CreateContainer at the same time one MUST succeed, and one container MUST come of
-    it.
+    """One of two equal concurrent CreateContainer calls MUST succeed, and exactly one container MUST exist
+    afterwards.
 
     Source: ContainerMetadata, which makes a container unique in its sandbox.
     """
@@ -98,7 +99,7 @@ def test_two_equal_containers_at_once_are_one(
     winner = first_of(runtime, calls)
     assert winner is not None, [call.details() for call in calls]
     made = containers.adopt(winner.result().container_id, request.config, own_sandbox)
-    what_the_loser_gets(runtime, calls, winner, "container_id")
+    result_of_loser(runtime, calls, winner, "container_id")
     inside = cri.ContainerFilter(pod_sandbox_id=own_sandbox.id)
     listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=inside)).containers
     assert [item.id for item in listed] == [made.id]
@@ -108,7 +109,7 @@ def test_two_equal_containers_at_once_are_one(
 def test_loser_of_two_equal_containers(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, observe: Observe
 ) -> None:
-    """The other one of two equal calls of CreateContainer MAY fail, get the same id, or wait.
+    """The other one of two equal concurrent CreateContainer calls MAY fail, return the same id, or block.
 
     Source: CreateContainer; the CRI leaves it open.
     """
@@ -119,17 +120,17 @@ def test_loser_of_two_equal_containers(
     winner = first_of(runtime, calls)
     assert winner is not None, [call.details() for call in calls]
     containers.adopt(winner.result().container_id, request.config, own_sandbox)
-    observe(what_the_loser_gets(runtime, calls, winner, "container_id"))
+    observe(result_of_loser(runtime, calls, winner, "container_id"))
 
 
 @requirement("CNC-04")
 @disruptive
 def test_a_container_that_is_started_twice_at_once_runs_once(own_runtime: OwnRuntime) -> None:
-    """A container that two calls start at the same time MUST run, and its process MUST be started once.
+    """A container with two concurrent StartContainer calls MUST run, and its process MUST be started once.
 
-    Source: StartContainer. Not stated by the CRI; the call that comes too late has nothing to do. On a
-    runtime of its own, as some keep the container to themselves for as long as the second call waits, and
-    answer nobody else who asks for the statistics of all.
+    Source: StartContainer. Not stated by the CRI; the later call has nothing to do. The test has a runtime of
+    its own, as some hold a lock on the container while the second call waits, and block statistics of all
+    containers.
     """
     containers = own_runtime.containers
     container = containers.created(first="echo begun")
@@ -146,10 +147,10 @@ def test_a_container_that_is_started_twice_at_once_runs_once(own_runtime: OwnRun
 def test_a_container_that_is_removed_many_times_at_once_is_gone(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """Calls that stop and remove a container at the same time MUST end, and it MUST be removed then or by the
-    next call.
+    """Concurrent StopContainer and RemoveContainer calls for one container MUST end, and the container MUST
+    be removed by them or by the next call.
 
-    Source: StopContainer and RemoveContainer, which the API calls idempotent.
+    Source: StopContainer and RemoveContainer, which are idempotent by the API.
     """
     removal = cri.RemoveContainerRequest(container_id=running_container.id)
     stop = cri.StopContainerRequest(container_id=running_container.id, timeout=1)
@@ -164,7 +165,7 @@ def test_a_container_that_is_removed_many_times_at_once_is_gone(
         )
     ]
 
-    # some wait for the process until the client gives up
+    # some runtimes block until the process exits or the client cancels
     settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
     runtime.until_answered("RemoveContainer", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try))
     assert running_container.entries() == []
@@ -173,11 +174,11 @@ def test_a_container_that_is_removed_many_times_at_once_is_gone(
 @requirement("CNC-05")
 @disruptive
 def test_a_sandbox_that_is_removed_many_times_at_once_is_gone(own_runtime: OwnRuntime) -> None:
-    """Calls that stop and remove a sandbox at the same time MUST end, and it MUST be removed then or by the
-    next call.
+    """Concurrent StopPodSandbox and RemovePodSandbox calls for one sandbox MUST end, and the sandbox MUST be
+    removed by them or by the next call.
 
-    Source: StopPodSandbox and RemovePodSandbox, which the API calls idempotent. On a runtime of its own, as
-    some daemons do not survive that a sandbox goes beside its containers.
+    Source: StopPodSandbox and RemovePodSandbox, which are idempotent by the API. The test has a runtime of
+    its own, as some daemons crash when a sandbox is removed concurrently with its containers.
     """
     pod = own_runtime.container().sandbox
     removal = cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id)
@@ -193,7 +194,7 @@ def test_a_sandbox_that_is_removed_many_times_at_once_is_gone(own_runtime: OwnRu
         )
     ]
 
-    # some wait for the process until the client gives up
+    # some runtimes block until the process exits or the client cancels
     settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
     own_runtime.until_answered(
         "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=own_runtime.one_try)

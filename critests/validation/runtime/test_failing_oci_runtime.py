@@ -1,4 +1,4 @@
-"""RCL, CTR, STP: an OCI runtime that fails at one of its steps, and what the daemon makes of it."""
+"""RCL, CTR, STP: an OCI runtime that fails at one of its steps, and how the daemon handles it."""
 
 import contextlib
 import statistics
@@ -17,13 +17,13 @@ from critests.lifecycle.process import open_files
 from critests.lifecycle.sandboxes import Sandbox
 from critests.node.wrappers.actions import Fail
 from critests.run.marks import disruptive, requirement, slow
-from critests.validation.runtime.calls import questions, settled
+from critests.validation.runtime.calls import reads_about, settled
 
 pytestmark = disruptive
 
 BROKEN = [Fail(1, "the runtime has broken down")]
 FAILURES = 20
-"""So many failed starts, each of which leaves less than one open file."""
+"""Number of failed starts, which together leave fewer open files than this."""
 PATIENCE_SECONDS = 5.0
 
 
@@ -34,33 +34,34 @@ def pod(steps: FailingSteps) -> Sandbox:
 
 
 def fail_to_start(steps: FailingSteps, pod: Sandbox) -> None:
-    """Make a container whose start fails, and remove what is listed of it."""
+    """Create a container whose start fails, and remove it if it is listed."""
     stub, containers = steps.runtime.stub, steps.runtime.containers
     with must_be_refused():
         containers.attempt(containers.config(), in_sandbox=pod)
-    wanted = cri.ContainerFilter(pod_sandbox_id=pod.id)
-    for entry in stub.ListContainers(cri.ListContainersRequest(filter=wanted)).containers:
+    inside = cri.ContainerFilter(pod_sandbox_id=pod.id)
+    for entry in stub.ListContainers(cri.ListContainersRequest(filter=inside)).containers:
         stub.RemoveContainer(cri.RemoveContainerRequest(container_id=entry.id))
 
 
 def count_open_files(steps: FailingSteps, kind: str = "") -> int:
-    """Count the files of a kind, else all, that the processes of the runtime have open: daemon, shims or
-    monitors, containers.
+    """Count the open files of the runtime's processes (daemon, shims or monitors, containers), of one kind or
+    all.
     """
-    found = 0
+    count = 0
     for pid in steps.runtime.daemon.processes:
-        # what ends meanwhile has none open any more
+        # a process that has exited meanwhile has no open files
         with contextlib.suppress(FileNotFoundError):
-            found += sum(file.startswith(kind) for file in open_files(pid))
-    return found
+            count += sum(file.startswith(kind) for file in open_files(pid))
+    return count
 
 
 @requirement("RCL-06")
 def test_nothing_runs_while_the_oci_runtime_is_broken(steps: FailingSteps) -> None:
-    """Where the OCI runtime of a handler fails, RunPodSandbox or, without a sandbox process, the start of a
-    container MUST fail, and work once it works again.
+    """RunPodSandbox or, without a sandbox process, the start of a container MUST fail while the handler's OCI
+    runtime fails, and MUST succeed once it works again.
 
-    Source: RunPodSandbox, StartContainer, whose success means that it is ready, or runs.
+    Source: RunPodSandbox, StartContainer, whose success means that the sandbox is ready, or that the
+    container runs.
     """
     sandboxes, containers = steps.runtime.sandboxes, steps.runtime.containers
     config = sandboxes.marked_config()
@@ -68,8 +69,8 @@ def test_nothing_runs_while_the_oci_runtime_is_broken(steps: FailingSteps) -> No
     with steps.oci.planned({"create": BROKEN}), must_be_refused():
         containers.attempt(containers.config(), in_sandbox=sandboxes.attempt(config))
 
-    for half in sandboxes.made_from(config):
-        steps.remove(half.id)
+    for leftover in sandboxes.made_from(config):
+        steps.remove(leftover.id)
     pod = sandboxes.attempt(config)
     assert containers.attempt(containers.config(), in_sandbox=pod).state() == cri.CONTAINER_RUNNING
 
@@ -78,12 +79,12 @@ def test_nothing_runs_while_the_oci_runtime_is_broken(steps: FailingSteps) -> No
 @slow
 def test_failed_starts_leave_no_files_open(steps: FailingSteps, pod: Sandbox) -> None:
     """A container whose start fails in the OCI runtime SHOULD leave no files open, neither in the daemon nor
-    in what it has started.
+    in its child processes.
 
-    Source: StartContainer. Not stated by the CRI; a crash loop would bring them to their limit.
+    Source: StartContainer. Not stated by the CRI; a crash loop would reach the limit of open files.
     """
     with steps.oci.planned({"create": BROKEN}):
-        # what is opened once for all
+        # the first failure opens what the daemon opens only once
         fail_to_start(steps, pod)
         before = count_open_files(steps)
         for _ in range(FAILURES):
@@ -98,28 +99,27 @@ def test_failed_starts_leave_no_files_open(steps: FailingSteps, pod: Sandbox) ->
 
 @requirement("CTR-18")
 def test_a_failed_start_closes_the_pipes_of_its_container(steps: FailingSteps, pod: Sandbox) -> None:
-    """When StartContainer has failed in the OCI runtime, the pipes that were made for the container's output
-    SHOULD be closed.
+    """The pipes for a container's output SHOULD be closed when StartContainer has failed in the OCI runtime.
 
-    Source: StartContainer. Not stated by the CRI; who waits until a garbage collector happens to close them
-    has none left where many start at once.
+    Source: StartContainer. Not stated by the CRI; a daemon that leaves closing them to its garbage collector
+    runs out of descriptors when many containers start at once.
     """
-    seen = []
+    counts = []
     with steps.oci.planned({"create": BROKEN}):
         for _ in range(FAILURES):
             fail_to_start(steps, pod)
-            seen.append(count_open_files(steps, "pipe:"))
+            counts.append(count_open_files(steps, "pipe:"))
 
-    # a program that happens to be run at a moment has pipes, too, but not at most of them
-    assert statistics.median(seen) == min(seen), seen
+    # a program that runs just then has pipes, too, but not at most of the counts: hence the median
+    assert statistics.median(counts) == min(counts), counts
 
 
 @requirement("CTR-40/start")
 def test_container_whose_start_failed_does_not_run_and_can_be_removed(
     steps: FailingSteps, pod: Sandbox
 ) -> None:
-    """Where the OCI runtime fails at its start, StartContainer MUST fail, the container MUST NOT be RUNNING,
-    and RemoveContainer MUST remove it.
+    """StartContainer MUST fail if the OCI runtime fails, the container MUST NOT be RUNNING, and
+    RemoveContainer MUST remove it.
 
     Source: StartContainer, ContainerState, RemoveContainer.
     """
@@ -136,27 +136,27 @@ def test_container_whose_start_failed_does_not_run_and_can_be_removed(
 
 @requirement("CTR-40/exec")
 def test_exec_that_failed_leaves_its_container_as_it_was(steps: FailingSteps, pod: Sandbox) -> None:
-    """Where the OCI runtime fails at an exec, ExecSync MUST NOT tell success, and the container MUST run on
-    and take the next one.
+    """ExecSync MUST NOT report success if the OCI runtime fails to exec; the container MUST keep running, and
+    the next ExecSync MUST work.
 
     Source: ExecSyncResponse.exit_code.
     """
     container = steps.runtime.container(pod)
     request = container.exec_request("echo", "said")
 
-    told = 1
+    exit_code = 1
     with steps.oci.planned({"exec": BROKEN}), may_be_refused():
-        told = steps.runtime.stub.ExecSync(request).exit_code
+        exit_code = steps.runtime.stub.ExecSync(request).exit_code
 
-    assert told != 0
+    assert exit_code != 0
     assert container.state() == cri.CONTAINER_RUNNING
     assert steps.runtime.stub.ExecSync(request).stdout == b"said\n"
 
 
 @requirement("CTR-40/delete")
 def test_container_whose_deletion_failed_can_be_removed(steps: FailingSteps, pod: Sandbox) -> None:
-    """Where the OCI runtime fails at its deletion of a container, StopContainer and RemoveContainer MUST
-    remove it when they are called again and the OCI runtime works.
+    """StopContainer and RemoveContainer MUST remove a container after the OCI runtime has failed to delete
+    it, when they are called again and the OCI runtime works.
 
     Source: StopContainer, RemoveContainer. Not stated by the CRI; the kubelet calls again.
     """
@@ -180,10 +180,10 @@ def test_container_whose_deletion_failed_can_be_removed(steps: FailingSteps, pod
 
 @requirement("STP-22")
 def test_stop_whose_kill_failed_is_told_and_can_be_repeated(steps: FailingSteps, pod: Sandbox) -> None:
-    """Where the OCI runtime fails to kill, StopContainer SHOULD NOT succeed while the container runs, and
-    SHOULD end it when it is called again and the OCI runtime works.
+    """StopContainer SHOULD NOT succeed while the OCI runtime fails to kill and the container runs; it SHOULD
+    stop the container when it is called again and the OCI runtime works.
 
-    Source: StopContainer. Not stated by the CRI; the kubelet calls again where it is told.
+    Source: StopContainer. Not stated by the CRI; the kubelet calls again after an error.
     """
     runtime, stub = steps.runtime, steps.runtime.stub
     container = runtime.container(pod)
@@ -204,11 +204,12 @@ def test_stop_whose_kill_failed_is_told_and_can_be_repeated(steps: FailingSteps,
 @requirement("STP-22")
 @slow
 def test_stops_that_are_given_up_do_not_add_up(steps: FailingSteps, pod: Sandbox) -> None:
-    """Where the OCI runtime fails to kill, a dozen StopContainer that their clients give up SHOULD leave the
-    container listed and its status answered, and one SHOULD end it when the OCI runtime works again.
+    """StopContainer SHOULD leave the container listed and its status readable when it is called and cancelled
+    a dozen times while the OCI runtime fails to kill; it SHOULD stop the container when the OCI runtime works
+    again.
 
-    Source: StopContainer. Not stated by the CRI; the kubelet calls until a process that cannot be killed for
-    a while has ended.
+    Source: StopContainer. Not stated by the CRI; the kubelet repeats the call while a process cannot be
+    killed.
     """
     runtime, stub = steps.runtime, steps.runtime.stub
     container = runtime.container(pod)
@@ -229,24 +230,24 @@ def test_stops_that_are_given_up_do_not_add_up(steps: FailingSteps, pod: Sandbox
 
 @requirement("CNC-16/neighbour")
 def test_a_container_is_used_while_its_neighbour_is_made(steps: FailingSteps, pod: Sandbox) -> None:
-    """Everything that is asked of a container, and a command in it, MUST be answered while the OCI runtime
-    hangs over another container of its pod.
+    """Reads and ExecSync of a container MUST return while the OCI runtime hangs in the creation of another
+    container of the same pod.
 
     Source: CreateContainer, StartContainer. Not stated by the CRI; a slow hook of one container would fail
     the probes of the others.
     """
     runtime, containers = steps.runtime, steps.runtime.containers
     used = runtime.container(pod)
-    asked: list[tuple[str, Callable[..., Any], Any]] = [
+    command: list[tuple[str, Callable[..., Any], Any]] = [
         ("ExecSync", runtime.stub.ExecSync, used.exec_request("true"))
     ]
     late = []
 
-    with ThreadPoolExecutor(1) as beside, steps.hanging(steps.oci, "create"):
-        making = beside.submit(containers.attempt, containers.config(), in_sandbox=pod)
+    with ThreadPoolExecutor(1) as thread, steps.hanging(steps.oci, "create"):
+        creation = thread.submit(containers.attempt, containers.config(), in_sandbox=pod)
         steps.until_held(steps.oci)
-        for name, call, request in (*asked, *questions(runtime, used)):
-            if making.done():
+        for name, call, request in (*command, *reads_about(runtime, used)):
+            if creation.done():
                 break
             try:
                 call(request, timeout=PATIENCE_SECONDS * runtime.scale)
@@ -259,11 +260,11 @@ def test_a_container_is_used_while_its_neighbour_is_made(steps: FailingSteps, po
 
 @requirement("CNC-16/elsewhere")
 def test_a_container_is_removed_while_statistics_wait_for_another(steps: FailingSteps, pod: Sandbox) -> None:
-    """A container of another pod MUST be removed in time while the OCI runtime hangs over the start of a
-    container, and a list of statistics of all is under way.
+    """RemoveContainer of a container in another pod MUST return in time while the OCI runtime hangs in the
+    start of a container and a ListContainerStats is in progress.
 
-    Source: RemoveContainer, StartContainer, ListContainerStats. Not stated by the CRI; the kubelet asks for
-    statistics all the time, and one container would hold up the whole node.
+    Source: RemoveContainer, StartContainer, ListContainerStats. Not stated by the CRI; the kubelet reads
+    statistics all the time, and one container would block the whole node.
     """
     runtime = steps.runtime
     elsewhere = runtime.container()

@@ -1,4 +1,4 @@
-"""CTR: steps of the OCI runtime that hang, the client that leaves meanwhile, and what comes of it."""
+"""CTR: steps of the OCI runtime that hang, and whose client cancels the call."""
 
 import time
 from collections.abc import Callable
@@ -17,29 +17,29 @@ from critests.lifecycle.told import the_one
 from critests.node.object_remains import remains_of
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import unsupported
-from critests.validation.runtime.calls import unanswered
+from critests.validation.runtime.calls import late_reads
 
 pytestmark = disruptive
 
 Call = Callable[..., Any]
-"""Begins a call, with a `timeout` where it is to have one, and returns grpcio's future of it."""
+"""Begins a call, with an optional `timeout`, and returns grpcio's future of it."""
 
 STEPS = ("create", "start", "exec", "kill", "delete")
 ENDS = ("killed", "late")
 COMMAND_SECONDS = 2
 TRY_SECONDS = 3.0
-TRACES_SECONDS = 20.0
+REMOVAL_SECONDS = 20.0
 
 
 class Hanging:
-    """A pod, and calls that hang in a step of its OCI runtime until their client leaves.
+    """A pod, and calls that hang in a step of its OCI runtime until their client cancels them.
 
     Args:
         steps: of the runtime, whose OCI runtime can hang.
 
     Attributes:
         pod: a READY one.
-        runtime: on which it is.
+        runtime: of the pod.
     """
 
     def __init__(self, steps: FailingSteps) -> None:
@@ -47,20 +47,20 @@ class Hanging:
         self.pod: Sandbox = steps.runtime.sandbox()
 
     def entries(self) -> list[cri.Container]:
-        """Return what is listed of the containers of the pod."""
+        """Return the entries of the pod in ListContainers."""
         only = cri.ContainerFilter(pod_sandbox_id=self.pod.id)
         return list(self.runtime.stub.ListContainers(cri.ListContainersRequest(filter=only)).containers)
 
     def states(self) -> list[int]:
-        """Return the states in which they are listed."""
+        """Return the states of those entries."""
         return [entry.state for entry in self.entries()]
 
-    def leading_to(self, step: str) -> list[Call]:
-        """Return the calls of which one comes to a step of the OCI runtime; runtimes differ in which."""
+    def calls_reaching(self, step: str) -> list[Call]:
+        """Return calls, one of which reaches a step of the OCI runtime; runtimes differ in which one."""
         stub, containers = self.runtime.stub, self.runtime.containers
         if step == "create":
             creation = containers.creation(containers.config(), self.pod)
-            return [partial(stub.CreateContainer.future, creation), self._start_what_was_made]
+            return [partial(stub.CreateContainer.future, creation), self._start_created]
         if step == "start":
             start = cri.StartContainerRequest(container_id=containers.created(in_sandbox=self.pod).id)
             return [partial(stub.StartContainer.future, start)]
@@ -71,27 +71,28 @@ class Hanging:
         removal = cri.RemoveContainerRequest(container_id=container.id)
         return [partial(stub.StopContainer.future, stop), partial(stub.RemoveContainer.future, removal)]
 
-    def _start_what_was_made(self, timeout: float | None = None) -> Any:  # noqa: ANN401 - grpcio's future
-        made = cri.StartContainerRequest(container_id=the_one("the half", self.entries()).id)
-        return self.runtime.stub.StartContainer.future(made, timeout=timeout)
+    def _start_created(self, timeout: float | None = None) -> Any:  # noqa: ANN401 - grpcio's future
+        created = the_one("the created container", self.entries())
+        start = cri.StartContainerRequest(container_id=created.id)
+        return self.runtime.stub.StartContainer.future(start, timeout=timeout)
 
     def until_one_hangs(self, calls: list[Call]) -> Any:  # noqa: ANN401 - grpcio's future
-        """Make calls, one after the other, until one hangs in the OCI runtime, and return that one."""
+        """Make calls, one after the other, until one hangs in the OCI runtime, and return it."""
         for begin in calls:
             if self.steps.hangs(self.steps.oci, call := begin()):
                 return call
-        return unsupported("a step of the OCI runtime of this name: no call comes to it")
+        return unsupported("a step of the OCI runtime of this name: no call reaches it")
 
-    def leave(self, step: str, end: str, calls: list[Call] | None = None) -> list[Call]:
-        """Make calls until one comes to a step that hangs, leave there, let the step end, and return those
+    def cancel_in(self, step: str, end: str, calls: list[Call] | None = None) -> list[Call]:
+        """Make calls until one reaches a step that hangs, cancel it there, let the step end, and return the
         calls.
 
         Args:
             step: of the OCI runtime.
             end: one of `ENDS`.
-            calls: those that lead there by default.
+            calls: by default those that lead to the step.
         """
-        calls = calls or self.leading_to(step)
+        calls = calls or self.calls_reaching(step)
         hold = {"killed": self.steps.hanging, "late": self.steps.held_up}[end]
         with hold(self.steps.oci, step):
             self.until_one_hangs(calls).cancel()
@@ -103,7 +104,7 @@ class Hanging:
 
     @property
     def one_try(self) -> float:
-        """Deadline in seconds of a call that may wait for what is still under way."""
+        """Deadline in seconds of a call that may wait for a step that is still in progress."""
         return TRY_SECONDS * self.runtime.scale
 
 
@@ -117,13 +118,13 @@ def hanging(steps: FailingSteps) -> Hanging:
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("step", STEPS)
 def test_pod_can_be_removed_after_a_step_that_hung(hanging: Hanging, step: str, end: str) -> None:
-    """A pod MUST be removable by the usual calls when a step of its OCI runtime hung until its client left,
-    whether that step was killed then or came to its end.
+    """StopPodSandbox and RemovePodSandbox MUST remove a pod after a step of its OCI runtime hung until the
+    client cancelled, whether the step was then killed or completed.
 
-    Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI for this case; the kubelet calls until it
-    is done.
+    Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI for this case; the kubelet repeats both
+    until they succeed.
     """
-    hanging.leave(step, end)
+    hanging.cancel_in(step, end)
 
     hanging.remove()
 
@@ -135,75 +136,78 @@ def test_pod_can_be_removed_after_a_step_that_hung(hanging: Hanging, step: str, 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("step", STEPS)
 def test_nothing_is_left_of_a_pod_after_a_step_that_hung(hanging: Hanging, step: str, end: str) -> None:
-    """Of a pod that was removed no process, mount or cgroup SHOULD be left, also when a step of its OCI
-    runtime hung until its client left.
+    """No process, mount or cgroup of a removed pod SHOULD be left, also after a step of its OCI runtime hung
+    until the client cancelled.
 
     Source: RemovePodSandbox. Not stated by the CRI for this case.
     """
-    hanging.leave(step, end)
+    hanging.cancel_in(step, end)
     ids = [hanging.pod.id, *(entry.id for entry in hanging.entries())]
 
     hanging.remove()
 
     hanging.runtime.eventually(
-        "the traces of the pod to go", lambda: remains_of(*ids), TRACES_SECONDS, lambda left: not left
+        "the remains of the pod to go",
+        lambda: remains_of(*ids),
+        REMOVAL_SECONDS,
+        lambda left: not left,
     )
 
 
 @requirement("CTR-41/again")
 @pytest.mark.parametrize("end", ENDS)
 def test_container_whose_making_hung_can_be_made_again(hanging: Hanging, end: str) -> None:
-    """A container whose client left while the OCI runtime hung in making it MUST be gone or removable, and
-    the same one MUST run when it is made again.
+    """A container whose creation hung in the OCI runtime until the client cancelled MUST be gone or
+    removable, and the same container MUST run when it is created again.
 
     Source: CreateContainer, StartContainer, ContainerMetadata. Not stated by the CRI for this case; the
     kubelet calls again.
     """
     stub = hanging.runtime.stub
-    calls = hanging.leave("create", end)
+    calls = hanging.cancel_in("create", end)
 
-    def clear_and_make() -> None:
-        for half in hanging.entries():
-            stub.RemoveContainer(cri.RemoveContainerRequest(container_id=half.id), timeout=hanging.one_try)
+    def remove_and_create() -> None:
+        for left in hanging.entries():
+            stub.RemoveContainer(cri.RemoveContainerRequest(container_id=left.id), timeout=hanging.one_try)
         for begin in calls:
             begin(timeout=hanging.one_try).result()
 
-    # what is under way may still come to its end, and is in the way so long
-    hanging.runtime.until_answered("the same calls once more", clear_and_make)
+    # the cancelled call may still be in progress, and blocks the new one until it ends
+    hanging.runtime.until_answered("the same calls once more", remove_and_create)
     assert hanging.states() == [cri.CONTAINER_RUNNING]
 
 
 @requirement("CTR-41/again")
 @pytest.mark.parametrize("end", ENDS)
 def test_container_takes_commands_after_one_that_hung(hanging: Hanging, end: str) -> None:
-    """A container MUST run on and take the next command when the OCI runtime hung at an exec until its client
-    left.
+    """A container MUST keep running and accept the next ExecSync after an exec hung in the OCI runtime until
+    the client cancelled.
 
     Source: ExecSync. Not stated by the CRI for this case; a probe comes every few seconds.
     """
-    hanging.leave("exec", end)
+    hanging.cancel_in("exec", end)
 
     entry = the_one("the container", hanging.entries())
-    said = cri.ExecSyncRequest(container_id=entry.id, cmd=["echo", "said"], timeout=COMMAND_SECONDS)
-    assert hanging.runtime.stub.ExecSync(said).stdout == b"said\n"
+    echo = cri.ExecSyncRequest(container_id=entry.id, cmd=["echo", "output"], timeout=COMMAND_SECONDS)
+    assert hanging.runtime.stub.ExecSync(echo).stdout == b"output\n"
     assert entry.state == cri.CONTAINER_RUNNING
 
 
 @requirement("CTR-41/again")
 @pytest.mark.parametrize("end", ENDS)
 def test_stop_that_hung_can_be_repeated(hanging: Hanging, end: str) -> None:
-    """A container MUST be ended by a second StopContainer when the OCI runtime hung at its kill until the
-    client of the first one left.
+    """StopContainer MUST stop a container after a first StopContainer hung in the OCI runtime's kill until
+    the client cancelled.
 
     Source: StopContainer. Not stated by the CRI for this case; the kubelet calls again.
     """
-    calls = hanging.leave("kill", end)
+    calls = hanging.cancel_in("kill", end)
 
     hanging.runtime.until_answered(
         "StopContainer once more", lambda: calls[0](timeout=hanging.runtime.one_try).result()
     )
 
-    # how soon after an answer lists tell the end is judged elsewhere: here the kill comes late and by itself
+    # other tests judge how soon a list reports the exit after the response: here the kill comes late
     hanging.runtime.eventually(
         "the container to be listed as exited",
         hanging.states,
@@ -214,50 +218,50 @@ def test_stop_that_hung_can_be_repeated(hanging: Hanging, end: str) -> None:
 @requirement("CTR-41/again")
 @pytest.mark.parametrize("end", ENDS)
 def test_pod_whose_making_hung_can_be_made_again(hanging: Hanging, end: str) -> None:
-    """A pod whose client left while the OCI runtime hung in making its sandbox MUST be gone or removable, and
-    the same one MUST be READY when it is made again.
+    """A pod whose sandbox creation hung in the OCI runtime until the client cancelled MUST be gone or
+    removable, and the same pod MUST be READY when it is created again.
 
     Source: RunPodSandbox, PodSandboxMetadata. Not stated by the CRI for this case; the kubelet calls again.
     """
     sandboxes = hanging.runtime.sandboxes
     config = sandboxes.marked_config()
     call = partial(hanging.runtime.stub.RunPodSandbox.future, sandboxes.creation(config))
-    hanging.leave("create", end, [call])
+    hanging.cancel_in("create", end, [call])
 
-    def clear_and_make() -> Sandbox:
-        for half in sandboxes.made_from(config):
-            hanging.remove(half.id)
+    def remove_and_create() -> Sandbox:
+        for left in sandboxes.made_from(config):
+            hanging.remove(left.id)
         return sandboxes.attempt(config, timeout=hanging.one_try)
 
-    again = hanging.runtime.until_answered("RunPodSandbox once more", clear_and_make)
+    again = hanging.runtime.until_answered("RunPodSandbox once more", remove_and_create)
     assert again.state() == cri.SANDBOX_READY
 
 
 @requirement("CTR-41/others")
 def test_others_are_served_while_the_oci_runtime_hangs(hanging: Hanging) -> None:
-    """While the OCI runtime hangs in making a container, everything MUST be answered that is asked of
-    another one, and its commands MUST run.
+    """Reads and ExecSync of another container MUST return while the OCI runtime hangs in the creation of a
+    container.
 
-    Source: not stated by the CRI; the kubelet would take the whole node for dead.
+    Source: not stated by the CRI; the kubelet would consider the whole node unhealthy.
     """
-    other, calls = hanging.runtime.container(), hanging.leading_to("create")
+    other, calls = hanging.runtime.container(), hanging.calls_reaching("create")
 
     with hanging.steps.hanging(hanging.steps.oci, "create"):
         call = hanging.until_one_hangs(calls)
-        late = unanswered(hanging.runtime, other, call)
-        said = hanging.runtime.stub.ExecSync(other.exec_request("echo", "said")).stdout
+        late = late_reads(hanging.runtime, other, call)
+        stdout = hanging.runtime.stub.ExecSync(other.exec_request("echo", "output")).stdout
         call.cancel()
 
     assert late == []
-    assert said == b"said\n"
+    assert stdout == b"output\n"
 
 
 @requirement("CTR-41/time")
 def test_form_of_a_command_that_cannot_begin(hanging: Hanging, observe: Observe) -> None:
-    """Where the OCI runtime hangs at the beginning of a command, ExecSync MAY end with its time-out or wait
-    until its client leaves; it MUST NOT tell success.
+    """ExecSync MAY end with its timeout or wait until its client cancels while the OCI runtime hangs at the
+    start of the command; it MUST NOT report success.
 
-    Source: ExecSyncRequest.timeout, which is for the command; runtimes differ.
+    Source: ExecSyncRequest.timeout, which applies to the command; runtimes differ.
     """
     request = hanging.runtime.container(hanging.pod).exec_request("true")
     request.timeout = COMMAND_SECONDS

@@ -1,4 +1,4 @@
-"""CNC, GEN: a node with hundreds of containers, and with more to tell than an answer may hold."""
+"""CNC, GEN: hundreds of containers on a node, and responses above the message limit."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,22 +7,20 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.run.marks import disruptive, requirement, slow
-from critests.validation.runtime.calls import questions
+from critests.validation.runtime.calls import reads_about
 
 MANY, AT_ONCE, PODS = 300, 8, 3
-ANSWER_SECONDS = 5.0
-"""Within which whatever only reads is answered, before scaling."""
+READ_SECONDS = 5.0
+"""Limit for calls that only read, before scaling."""
 LARGE, ENOUGH = {"example.com/large": "x" * 200_000}, 88
-"""An annotation, and so many containers with it that a list of them is more than the 16 MiB that a client
-takes.
-"""
+"""An annotation, and the number of containers with it whose list exceeds the 16 MiB that a client accepts."""
 
 
 @requirement("CNC-14")
 @disruptive
 @slow
 def test_reads_are_answered_soon_among_hundreds_of_containers(own_runtime: OwnRuntime) -> None:
-    """Status, statistics and lists SHOULD be answered within seconds where there are hundreds of containers.
+    """Status, statistics and lists SHOULD be returned within seconds on a node with hundreds of containers.
 
     Source: ListContainers. Not stated by the CRI; the kubelet lists all containers every second.
     """
@@ -35,23 +33,23 @@ def test_reads_are_answered_soon_among_hundreds_of_containers(own_runtime: OwnRu
             call.result()
 
     late = {}
-    for name, question, request in questions(own_runtime, one):
-        seconds = own_runtime.timed(question, request).seconds
-        if seconds > ANSWER_SECONDS * own_runtime.scale:
+    for name, read, request in reads_about(own_runtime, one):
+        seconds = own_runtime.timed(read, request).seconds
+        if seconds > READ_SECONDS * own_runtime.scale:
             late[name] = seconds
     listed = own_runtime.timed(own_runtime.stub.ListContainers, cri.ListContainersRequest())
 
     assert late == {}
     assert len(listed.response.containers) == MANY + 1
-    assert listed.seconds < ANSWER_SECONDS * own_runtime.scale
+    assert listed.seconds < READ_SECONDS * own_runtime.scale
 
 
 @requirement("GEN-05")
 @disruptive
 @slow
 def test_an_answer_that_is_too_large_fails_alone(own_runtime: OwnRuntime) -> None:
-    """An answer that is larger than its client takes SHOULD fail with ResourceExhausted, and the next calls
-    SHOULD be answered.
+    """A response larger than its client accepts SHOULD fail with ResourceExhausted, and later calls SHOULD
+    succeed.
 
     Source: ListContainers; the gRPC status codes. Not stated by the CRI; the kubelet lists all containers.
     """

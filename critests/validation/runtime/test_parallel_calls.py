@@ -1,4 +1,4 @@
-"""CNC: many calls at the same time, about different objects and about the same one."""
+"""CNC: many concurrent calls, about different objects and about the same one."""
 
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -20,8 +20,7 @@ AT_ONCE = 8
 
 @requirement("CNC-01")
 def test_sandboxes_that_are_made_at_once_are_all_there(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """RunPodSandbox MUST succeed for several different sandboxes at the same time, each with an id of its
-    own.
+    """RunPodSandbox MUST succeed for several different sandboxes at the same time, each with a unique id.
 
     Source: RunPodSandbox.
     """
@@ -42,7 +41,8 @@ def test_sandboxes_that_are_made_at_once_are_all_there(runtime: Runtime, sandbox
 def test_a_container_that_is_removed_while_it_starts_is_gone(
     runtime: Runtime, containers: Containers
 ) -> None:
-    """A start and a removal of a container at the same time MUST both end, and it MUST be removable.
+    """Concurrent StartContainer and RemoveContainer calls for one container MUST both end, and the container
+    MUST be removable.
 
     Source: StartContainer, RemoveContainer.
     """
@@ -55,7 +55,7 @@ def test_a_container_that_is_removed_while_it_starts_is_gone(
         stub.RemoveContainer.future(removal, timeout=runtime.one_try),
     ]
 
-    # some wait for the process until the client gives up
+    # some runtimes block until the process exits or the client cancels
     settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
     runtime.until_answered("RemoveContainer", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try))
     assert container.entries() == []
@@ -64,10 +64,11 @@ def test_a_container_that_is_removed_while_it_starts_is_gone(
 @requirement("CNC-06")
 @disruptive
 def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(own_runtime: OwnRuntime) -> None:
-    """Calls that make containers in a sandbox while it is removed MUST end, and no container MUST be left
-    when it is gone.
+    """CreateContainer calls in a sandbox that is being removed MUST end, and no container MUST be left when
+    the sandbox is gone.
 
-    Source: CreateContainer, RemovePodSandbox. On a runtime of its own, as some daemons do not survive it.
+    Source: CreateContainer, RemovePodSandbox. The test has a runtime of its own, as some daemons do not
+    survive it.
     """
     pod, containers = own_runtime.sandbox(), own_runtime.containers
     removal = cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id)
@@ -81,7 +82,7 @@ def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(own_run
         stub.RemovePodSandbox.future(removal, timeout=own_runtime.one_try),
     ]
 
-    # some wait for the process until the client gives up
+    # some runtimes block until the process exits or the client cancels
     settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
     own_runtime.until_answered(
         "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=own_runtime.one_try)
@@ -93,11 +94,11 @@ def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(own_run
 @requirement("CNC-06")
 @disruptive
 def test_a_container_that_is_made_while_its_sandbox_goes_does_not_outlive_it(own_runtime: OwnRuntime) -> None:
-    """No container MUST be left of a sandbox that is removed while containers are made in it, one after
-    another, whichever of these calls succeed.
+    """No container of a removed sandbox MUST be left, although containers are created in it, one after
+    another, during its removal, whichever of these calls succeed.
 
-    Source: CreateContainer, RemovePodSandbox: containers in the sandbox go with it. On a runtime of its own,
-    as some daemons do not survive what is done with such a container.
+    Source: CreateContainer, RemovePodSandbox, which removes the containers in the sandbox. The test has a
+    runtime of its own, as some daemons do not survive further calls about such a container.
     """
     pod, containers = own_runtime.sandbox(), own_runtime.containers
     containers.created(in_sandbox=pod)
@@ -120,15 +121,17 @@ def test_a_container_that_is_made_while_its_sandbox_goes_does_not_outlive_it(own
 def test_a_container_that_is_started_while_its_sandbox_stops_does_not_run_on(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """A container that is started while its sandbox is stopped MUST NOT run when the stop has succeeded.
+    """A container that is started while its sandbox is being stopped MUST NOT run once StopPodSandbox has
+    succeeded.
 
-    Source: StopPodSandbox: what runs in the sandbox is ended by force. Of two calls at once, either the start
-    comes first, or it comes too late and is refused (SBX-30). Which does is chance, so there are several.
+    Source: StopPodSandbox, which terminates running containers by force. Of two concurrent calls, either the
+    start comes first, or it comes too late and is rejected (SBX-30). The order is random, so the test starts
+    several.
     """
     stub = runtime.stub
     for _ in range(3):
         pod = sandboxes.ready()
-        # something that has to be ended, so that the stop takes as long as starts do
+        # a running container that must be killed, so that the stop takes as long as the starts
         containers.running(in_sandbox=pod)
         others = [containers.created(in_sandbox=pod) for _ in range(4)]
         stop = cri.StopPodSandboxRequest(pod_sandbox_id=pod.id)
@@ -145,8 +148,8 @@ def test_a_container_that_is_started_while_its_sandbox_stops_does_not_run_on(
 @requirement("CNC-07")
 @slow
 def test_commands_under_way_do_not_hold_up_a_kill(runtime: Runtime, containers: Containers) -> None:
-    """A container MUST be killed when the grace period of its stop is over, also while many commands run in
-    it.
+    """A container MUST be killed when the grace period of StopContainer is over, also while many ExecSync
+    calls are in progress in it.
 
     Source: StopContainerRequest.timeout.
     """
@@ -161,6 +164,7 @@ def test_commands_under_way_do_not_hold_up_a_kill(runtime: Runtime, containers: 
     )
 
     assert call.seconds < 2 + 8 * runtime.scale
+    # 128 + SIGKILL
     assert container.status().exit_code == 137
     for command in commands:
         command.cancel()
@@ -170,19 +174,19 @@ def test_commands_under_way_do_not_hold_up_a_kill(runtime: Runtime, containers: 
 def test_lists_are_whole_while_containers_come_and_go(
     runtime: Runtime, sandbox: Sandbox, containers: Containers
 ) -> None:
-    """Every list MUST be answered while containers are made and removed, with whole entries.
+    """Lists MUST be returned, with complete entries, while containers are created and removed.
 
     Source: ListContainers, ListPodSandbox, ListContainerStats, ListImages.
     """
     stub = runtime.stub
 
-    def come_and_go() -> None:
+    def create_and_remove() -> None:
         with setting_up():
             for _ in range(AT_ONCE):
                 containers.running(in_sandbox=sandbox).discard()
 
-    with ThreadPoolExecutor(1) as beside:
-        churn = beside.submit(come_and_go)
+    with ThreadPoolExecutor(1) as thread:
+        churn = thread.submit(create_and_remove)
         while not churn.done():
             listed = stub.ListContainers(cri.ListContainersRequest()).containers
             pods = stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
@@ -224,8 +228,8 @@ def test_containers_that_are_made_at_once_run_what_each_is_told(
 def test_containers_that_are_stopped_at_once_each_keep_their_exit_code(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """StopContainer MUST succeed for several containers of a pod at the same time, and each MUST keep the
-    exit code of its own process.
+    """StopContainer MUST succeed for several containers of a pod at the same time, and each container MUST
+    report the exit code of its own process.
 
     Source: StopContainer, ContainerStatus.exit_code.
     """
@@ -263,8 +267,8 @@ def test_containers_that_are_removed_at_once_are_all_gone(
 
 
 def _containers_of(pod: Sandbox, runtime: Runtime, *states: "cri.ContainerState") -> list[str]:
-    """Return the ids of a sandbox's containers, of all or of those in a state, as a list of all tells them:
-    that of a sandbox which has gone may be empty while they are there.
+    """Return the ids of a sandbox's containers, of all or of those in a state, from an unfiltered list: a
+    list filtered by a removed sandbox may be empty although its containers are still there.
     """
     listed = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
     return [

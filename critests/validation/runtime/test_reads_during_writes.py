@@ -1,4 +1,4 @@
-"""CNC: what is asked of an object while a call changes it."""
+"""CNC: reads of an object while a call changes it."""
 
 import math
 
@@ -11,46 +11,47 @@ from critests.images.faults import Fault, FaultKind, Scope
 from critests.lifecycle.containers import Container
 from critests.node.wrappers.actions import Delay
 from critests.run.marks import disruptive, requirement, slow
-from critests.validation.runtime.calls import ANSWER_SECONDS, settled, unanswered
+from critests.validation.runtime.calls import READ_SECONDS, late_reads, settled
 
 GRACE_SECONDS = 60
-"""Of a stop that goes on while the container is asked for, before scaling."""
+"""Grace period of a stop that is in progress during the reads, before scaling."""
 STEP_SECONDS = 7.0
-"""What the OCI runtime takes for a step, before scaling: whoever waits for it is late."""
+"""Duration of a step of the OCI runtime, before scaling: a read that waits for it is late."""
 
 
 def long_stop(runtime: Runtime, container: Container) -> cri.StopContainerRequest:
-    """Return the request of a stop that goes on while the container is asked for."""
+    """Return the request of a stop that lasts longer than the reads of the container."""
     seconds = math.ceil(GRACE_SECONDS * runtime.scale)
     return cri.StopContainerRequest(container_id=container.id, timeout=seconds)
 
 
 def slow_step(runtime: Runtime) -> list[Delay]:
-    """Return what makes a step of the OCI runtime slow."""
+    """Return the action that makes a step of the OCI runtime slow."""
     return [Delay(STEP_SECONDS * runtime.scale)]
 
 
 @requirement("CNC-16/stop")
 @disruptive
 def test_a_container_is_told_of_while_it_is_stopped(own_runtime: OwnRuntime) -> None:
-    """Status, statistics and lists of a container and its pod MUST be answered while the container is being
-    stopped.
+    """Status, statistics and lists of a container and its pod MUST be returned while a StopContainer of it is
+    in progress.
 
-    Source: StopContainerRequest.timeout. Not stated by the CRI; the kubelet looks at a pod while it ends.
+    Source: StopContainerRequest.timeout. Not stated by the CRI; the kubelet reads the state of a pod while it
+    terminates.
     """
     container = own_runtime.container(on_term="")
     stop = own_runtime.stub.StopContainer.future(long_stop(own_runtime, container))
 
-    late = unanswered(own_runtime, container, stop)
+    late = late_reads(own_runtime, container, stop)
 
-    # nothing is judged of the stop itself, and clean-up kills what it leaves
+    # the stop itself is not judged; clean-up kills the container
     stop.cancel()
     assert late == []
 
 
 @requirement("CNC-16/stop")
 def test_a_command_runs_while_its_container_is_stopped(runtime: Runtime, containers: Containers) -> None:
-    """ExecSync MUST be answered while the container is being stopped.
+    """ExecSync MUST return while a StopContainer of its container is in progress.
 
     Source: StopContainerRequest.timeout, ExecSync. Not stated by the CRI; probes go on during a stop.
     """
@@ -58,12 +59,12 @@ def test_a_command_runs_while_its_container_is_stopped(runtime: Runtime, contain
     stop = runtime.stub.StopContainer.future(long_stop(runtime, container))
 
     command = runtime.stub.ExecSync.future(
-        container.exec_request("true"), timeout=2 * ANSWER_SECONDS * runtime.scale
+        container.exec_request("true"), timeout=2 * READ_SECONDS * runtime.scale
     )
 
     command.exception()
     stop.cancel()
-    # a refusal is an answer
+    # an error counts as a response
     settled([command])
 
 
@@ -71,8 +72,8 @@ def test_a_command_runs_while_its_container_is_stopped(runtime: Runtime, contain
 @disruptive
 @slow
 def test_a_container_is_told_of_while_it_starts(wrapped_runtime: OwnRuntime) -> None:
-    """Status, statistics and lists of a container and its pod MUST be answered while a slow StartContainer is
-    under way.
+    """Status, statistics and lists of a container and its pod MUST be returned while a slow StartContainer is
+    in progress.
 
     Source: StartContainer. Not stated by the CRI; the kubelet lists all the time.
     """
@@ -82,7 +83,7 @@ def test_a_container_is_told_of_while_it_starts(wrapped_runtime: OwnRuntime) -> 
         start = wrapped_runtime.stub.StartContainer.future(
             cri.StartContainerRequest(container_id=container.id)
         )
-        late = unanswered(wrapped_runtime, container, start)
+        late = late_reads(wrapped_runtime, container, start)
         start.result()
 
     assert late == []
@@ -93,7 +94,7 @@ def test_a_container_is_told_of_while_it_starts(wrapped_runtime: OwnRuntime) -> 
 @disruptive
 @slow
 def test_lists_are_answered_while_a_sandbox_is_made(wrapped_runtime: OwnRuntime) -> None:
-    """Lists and Status MUST be answered while a slow RunPodSandbox is under way.
+    """Lists and Status MUST be returned while a slow RunPodSandbox is in progress.
 
     Source: RunPodSandbox. Not stated by the CRI; the kubelet lists all the time.
     """
@@ -101,7 +102,7 @@ def test_lists_are_answered_while_a_sandbox_is_made(wrapped_runtime: OwnRuntime)
 
     with wrapped_runtime.oci.planned({"create": slow_step(wrapped_runtime)}):
         run = wrapped_runtime.stub.RunPodSandbox.future(wrapped_runtime.sandboxes.creation(config))
-        late = unanswered(wrapped_runtime, container, run)
+        late = late_reads(wrapped_runtime, container, run)
         answer = run.result()
 
     wrapped_runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
@@ -112,8 +113,8 @@ def test_lists_are_answered_while_a_sandbox_is_made(wrapped_runtime: OwnRuntime)
 @disruptive
 @slow
 def test_a_container_is_told_of_while_it_is_removed(wrapped_runtime: OwnRuntime) -> None:
-    """Status, statistics and lists of a container and its pod MUST be answered while a slow removal of the
-    container is under way.
+    """Status, statistics and lists of a container and its pod MUST be returned while a slow RemoveContainer
+    is in progress.
 
     Source: RemoveContainer. Not stated by the CRI; the kubelet lists all the time.
     """
@@ -123,7 +124,7 @@ def test_a_container_is_told_of_while_it_is_removed(wrapped_runtime: OwnRuntime)
         removal = wrapped_runtime.stub.RemoveContainer.future(
             cri.RemoveContainerRequest(container_id=container.id)
         )
-        late = unanswered(wrapped_runtime, container, removal)
+        late = late_reads(wrapped_runtime, container, removal)
         settled([removal])
 
     assert late == []
@@ -131,22 +132,22 @@ def test_a_container_is_told_of_while_it_is_removed(wrapped_runtime: OwnRuntime)
 
 @requirement("CNC-16/pull")
 def test_images_are_told_of_while_one_is_pulled(runtime: Runtime, registry: Registry, images: Images) -> None:
-    """ImageStatus of an image, ListImages and ImageFsInfo MUST be answered while that image is being pulled.
+    """ImageStatus of an image, ListImages and ImageFsInfo MUST return while that image is being pulled.
 
-    Source: PullImage. Not stated by the CRI; the kubelet asks for the image of each container it starts.
+    Source: PullImage. Not stated by the CRI; the kubelet calls ImageStatus for each container that it starts.
     """
     minted = registry.mint()
     registry.fault(minted, Fault(kind=FaultKind.STALL, scope=Scope.LAYER))
     pull = runtime.images.PullImage.future(images.pull_request(minted.reference))
     runtime.eventually(
-        "a layer that is waited for", lambda: [each for each in registry.requests(minted) if each.fault]
+        "a stalled request for a layer", lambda: [each for each in registry.requests(minted) if each.fault]
     )
 
-    found = images.look_up(minted.reference)
+    status = images.look_up(minted.reference)
     runtime.images.ListImages(cri.ListImagesRequest())
     runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
 
-    assert found is None
+    assert status is None
     assert not pull.done()
     registry.clear_faults(minted)
     pull.result()

@@ -1,4 +1,4 @@
-"""CNC-13: calls that meet the end of a process, as where a job is deleted that is just done."""
+"""CNC-13: calls that race with the exit of a process, as when a job is deleted that is just complete."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,30 +15,30 @@ from critests.run.marks import requirement
 from critests.validation.runtime.calls import settled
 
 AT_ONCE = 2
-ENDS = 40
+EXITS = 40
 MOST_READS = 10
-Seen = TypeVar("Seen")
+Result = TypeVar("Result")
 
 
-def at_each_end(containers: Containers, meet: Callable[[Container, int], Seen]) -> list[Seen]:
-    """Hand many containers that end at once when they are started to what starts them and meets their end;
-    return what it saw of each.
+def race_with_exits(containers: Containers, race: Callable[[Container, int], Result]) -> list[Result]:
+    """Create many containers that exit at once, let `race` start each and race with its exit, and return its
+    results.
 
     Args:
-        containers: makes them.
-        meet: gets a container, and the number of calls to make between its start and what shall meet its end.
-            They spread the moments over the time in which the runtime learns of the end, as fast as it is.
+        containers: creates them.
+        race: gets a container, and a number of calls to make between its start and the call that races with
+            its exit. The number spreads the calls over the time in which the runtime notices the exit.
     """
-    seen: list[Seen] = []
-    with ThreadPoolExecutor(AT_ONCE) as beside:
-        for first in range(0, ENDS, AT_ONCE):
+    results: list[Result] = []
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for first in range(0, EXITS, AT_ONCE):
             reads = [number % MOST_READS for number in range(first, first + AT_ONCE)]
-            seen += beside.map(meet, [containers.created(command=["/bin/true"]) for _ in reads], reads)
-    return seen
+            results += pool.map(race, [containers.created(command=["/bin/true"]) for _ in reads], reads)
+    return results
 
 
 def refusal_of(call: Callable[..., object], request: object) -> grpc.StatusCode | None:
-    """Make a call, and return how it was refused; nothing where it succeeded."""
+    """Make a call, and return the code of its rejection; None if it succeeded."""
     try:
         call(request)
     except grpc.RpcError as error:
@@ -47,7 +47,7 @@ def refusal_of(call: Callable[..., object], request: object) -> grpc.StatusCode 
 
 
 def refusal_of_a_stop(container: Container, reads: int) -> grpc.StatusCode | None:
-    """Start a container, stop it after some reads, and return how the stop was refused."""
+    """Start a container, stop it after some reads, and return the code of the stop's rejection."""
     stub = container.connection.runtime
     stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
     for _ in range(reads):
@@ -57,19 +57,19 @@ def refusal_of_a_stop(container: Container, reads: int) -> grpc.StatusCode | Non
 
 @requirement("CNC-13/stop")
 def test_a_stop_that_meets_the_end_of_a_process_succeeds(containers: Containers) -> None:
-    """A stop MUST succeed at the very moment at which the process ends by itself.
+    """StopContainer MUST succeed at the very moment at which the process exits by itself.
 
-    Source: StopContainer, for which it is no error that a container has been stopped.
+    Source: StopContainer, for which a container that is already stopped is no error.
     """
-    refusals = at_each_end(containers, refusal_of_a_stop)
+    refusals = race_with_exits(containers, refusal_of_a_stop)
 
     assert [code for code in refusals if code] == []
 
 
 @requirement("CNC-13/state")
 def test_what_was_stopped_while_it_ended_is_told_as_ended(runtime: Runtime, containers: Containers) -> None:
-    """A container whose stop has succeeded MUST be told as ended, also where its process ended by itself
-    meanwhile.
+    """A container whose StopContainer has succeeded MUST be reported as EXITED, also if its process exited by
+    itself at that moment.
 
     Source: StopContainer, ContainerStatus.
     """
@@ -80,16 +80,17 @@ def test_what_was_stopped_while_it_ended_is_told_as_ended(runtime: Runtime, cont
         request = cri.ContainerStatusRequest(container_id=container.id)
         return cri.ContainerState.Name(runtime.stub.ContainerStatus(request).status.state)
 
-    states = at_each_end(containers, state)
+    states = race_with_exits(containers, state)
 
     assert [name for name in states if name not in {None, "CONTAINER_EXITED"}] == []
 
 
 @requirement("CNC-13/removal")
 def test_what_was_stopped_while_it_ended_can_be_removed(runtime: Runtime, containers: Containers) -> None:
-    """A removal MUST succeed once a stop has, also where the process ended by itself meanwhile.
+    """RemoveContainer MUST succeed once StopContainer has, also if the process exited by itself at that
+    moment.
 
-    Source: RemoveContainer, which removes even what runs.
+    Source: RemoveContainer, which removes even a running container.
     """
 
     def refusal(container: Container, reads: int) -> grpc.StatusCode | None:
@@ -97,7 +98,7 @@ def test_what_was_stopped_while_it_ended_can_be_removed(runtime: Runtime, contai
             return None
         return refusal_of(runtime.stub.RemoveContainer, cri.RemoveContainerRequest(container_id=container.id))
 
-    refusals = at_each_end(containers, refusal)
+    refusals = race_with_exits(containers, refusal)
 
     assert [code for code in refusals if code] == []
 
@@ -107,8 +108,8 @@ def test_what_was_stopped_while_it_ended_can_be_removed(runtime: Runtime, contai
 def test_calls_that_meet_the_end_of_a_process_are_answered(
     runtime: Runtime, containers: Containers, race: str
 ) -> None:
-    """A removal or a command at the very moment at which the process ends by itself MUST succeed or be
-    refused.
+    """RemoveContainer and ExecSync at the very moment at which the process exits by itself MUST succeed or be
+    rejected.
 
     Source: RemoveContainer, ExecSync.
     """
