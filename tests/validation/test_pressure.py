@@ -1,7 +1,7 @@
-"""Pressure as cgroup v2 says it, held against what an API says of it."""
+"""Pressure files of cgroup v2, compared with PsiData of the CRI."""
 
 from critests.api import api_pb2 as cri
-from critests.validation.containers.pressure import Pressure, parse, wrong_with
+from critests.validation.containers.pressure import Pressure, parse, psi_errors
 
 RECORDED = """\
 some avg10=87.46 avg60=46.02 avg300=12.80 total=41963284
@@ -10,7 +10,7 @@ full avg10=86.91 avg60=45.73 avg300=12.72 total=41700127
 LATER = Pressure((88.0, 47.0, 13.0), 42_100_000)
 
 
-def told(total: int, avg10: float = 87.5) -> cri.PsiData:
+def psi(total: int, avg10: float = 87.5) -> cri.PsiData:
     return cri.PsiData(Total=total, Avg10=avg10, Avg60=46.0, Avg300=12.8)
 
 
@@ -23,16 +23,16 @@ def test_the_kernels_lines_are_read() -> None:
 
 
 def test_nanoseconds_and_percent_are_right() -> None:
-    assert list(wrong_with(told(42_000_000_000), parse(RECORDED)["some"], LATER)) == []
+    assert list(psi_errors(psi(42_000_000_000), parse(RECORDED)["some"], LATER)) == []
 
 
 def test_microseconds_are_not_nanoseconds() -> None:
-    [wrong] = wrong_with(told(42_000_000), parse(RECORDED)["some"], LATER)
+    [error] = psi_errors(psi(42_000_000), parse(RECORDED)["some"], LATER)
 
-    assert "42000000 ns in all" in wrong
+    assert "Total is 42000000 ns" in error
 
 
 def test_hundredths_of_percent_are_no_percent() -> None:
-    [wrong] = wrong_with(told(42_000_000_000, avg10=8746.0), parse(RECORDED)["some"], LATER)
+    [error] = psi_errors(psi(42_000_000_000, avg10=8746.0), parse(RECORDED)["some"], LATER)
 
-    assert "8746.0 is no percentage" in wrong
+    assert "8746.0, is not a percentage" in error

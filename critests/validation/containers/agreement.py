@@ -1,4 +1,4 @@
-"""Whether two messages about one thing agree: value by value, by the way to each."""
+"""Comparison of messages that report the same object: field by field, by the path of each field."""
 
 from typing import Any
 
@@ -7,80 +7,79 @@ from google.protobuf.message import Message
 from critests.api import api_pb2 as cri
 
 SIZE = 10
-"""A figure may change between two looks; one that is so many times as large is another one, or in another
-unit.
+"""Factor by which a measured value may change between two reports; a larger difference means another value or
+another unit.
 """
 RATE = "usage_nano_cores"
-"""Is taken over a time of the runtime's choice: each look may have another one, or none yet."""
+"""Field that is not compared: the runtime chooses the interval of the rate, and has no rate at first."""
 
 
 class Figure(int):
-    """What was measured, and may be another a moment later."""
+    """A measured value, which may change between two reports."""
 
 
-def leaves(message: Message, way: str = "") -> dict[str, Any]:
-    """Return every value that a message holds, by the way to it. Elements of a list are named by the id or
-    name that they have, so that their order does not matter; a message is a value too, since it is told or
-    not.
+def values_by_path(message: Message, path: str = "") -> dict[str, Any]:
+    """Return every value of a message by its path. The path of a list element has its id or name, so that the
+    order of the list does not matter. A message counts as a value too: it is set or not.
     """
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for field, value in message.ListFields():
-        here = f"{way}.{field.name}" if way else field.name
+        here = f"{path}.{field.name}" if path else field.name
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
-            found |= {f"{here}[{key}]": each for key, each in value.items()}
+            values |= {f"{here}[{key}]": each for key, each in value.items()}
         elif field.is_repeated:
             for number, each in enumerate(value):
                 name = f"{here}[{_name(each) or number}]"
-                found |= _leaf(each, f"{name} once more" if name in found else name)
+                values |= _values_of(each, f"{name} once more" if name in values else name)
         else:
-            found |= _leaf(value, here)
-    return found
+            values |= _values_of(value, here)
+    return values
 
 
-def _leaf(value: Any, way: str) -> dict[str, Any]:  # noqa: ANN401 - whatever a field holds
+def _values_of(value: Any, path: str) -> dict[str, Any]:  # noqa: ANN401 - whatever a field holds
     if isinstance(value, cri.UInt64Value):
-        return {way: Figure(value.value)}
+        return {path: Figure(value.value)}
     if isinstance(value, Message):
-        return {way: "is told"} | leaves(value, way)
-    return {way: value}
+        return {path: "is set"} | values_by_path(value, path)
+    return {path: value}
 
 
 def _name(element: Any) -> str:  # noqa: ANN401 - see above
-    """Return what sets an element of a list apart from the others; empty where nothing does."""
+    """Return the id or name of a list element; empty if it has neither."""
     if isinstance(element, cri.ContainerStats | cri.PodSandboxStats):
         return element.attributes.id
     return getattr(element, "id", "") or getattr(element, "name", "")
 
 
-def differences(told: Message, elsewhere: Message) -> dict[str, tuple[Any, Any]]:
-    """Return the values that two messages do not share, both by the way to them; None for what one lacks."""
-    one, other = leaves(told), leaves(elsewhere)
+def differences(message: Message, expected: Message) -> dict[str, tuple[Any, Any]]:
+    """Return the values in which two messages differ, by path; None for a value that one of them lacks."""
+    actual, wanted = values_by_path(message), values_by_path(expected)
     return {
-        way: (one.get(way), other.get(way))
-        for way in sorted(one.keys() | other.keys())
-        if one.get(way) != other.get(way)
+        path: (actual.get(path), wanted.get(path))
+        for path in sorted(actual.keys() | wanted.keys())
+        if actual.get(path) != wanted.get(path)
     }
 
 
-def contradictions(told: Message, before: Message, after: Message) -> dict[str, tuple[Any, Any, Any]]:
-    """Return the values that cannot be those of the same thing between two looks, with what the looks saw:
-    what is told differs where both looks saw the same, a time is not between theirs, or a figure is far from
-    them.
+def contradictions(reported: Message, before: Message, after: Message) -> dict[str, tuple[Any, Any, Any]]:
+    """Return the values of a message that contradict an earlier and a later message about the same object, by
+    path, as (earlier, reported, later): a value that differs although both others are equal, a timestamp that
+    is not between theirs, or a measured value of another size.
     """
-    seen = leaves(before), leaves(told), leaves(after)
-    ways = sorted({way for some in seen for way in some})
-    values = {way: (seen[0].get(way), seen[1].get(way), seen[2].get(way)) for way in ways}
-    return {way: three for way, three in values.items() if _contradicts(way, *three)}
+    messages = values_by_path(before), values_by_path(reported), values_by_path(after)
+    paths = sorted({path for values in messages for path in values})
+    triples = {path: (messages[0].get(path), messages[1].get(path), messages[2].get(path)) for path in paths}
+    return {path: triple for path, triple in triples.items() if _contradicts(path, *triple)}
 
 
-def _contradicts(way: str, before: Any, told: Any, after: Any) -> bool:  # noqa: ANN401 - see above
-    if way.endswith(RATE):
+def _contradicts(path: str, before: Any, reported: Any, after: Any) -> bool:  # noqa: ANN401 - see above
+    if path.endswith(RATE):
         return False
-    if told is None or before is None or after is None:
-        # what comes, or goes, between the looks may be told or not
-        return (told is None) != (before is None) and (told is None) != (after is None)
-    if isinstance(told, Figure):
-        return not (min(before, after) <= told * SIZE and told <= max(before, after) * SIZE)
-    if way.endswith("timestamp"):
-        return not before <= told <= after
-    return bool(before == after != told)
+    if reported is None or before is None or after is None:
+        # a value that appears or disappears between the two messages may be reported or not
+        return (reported is None) != (before is None) and (reported is None) != (after is None)
+    if isinstance(reported, Figure):
+        return not (min(before, after) <= reported * SIZE and reported <= max(before, after) * SIZE)
+    if path.endswith("timestamp"):
+        return not before <= reported <= after
+    return bool(before == after != reported)

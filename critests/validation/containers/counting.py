@@ -1,4 +1,6 @@
-"""Containers that count in their memory and print each number, so that it shows whether one goes on."""
+"""Containers that count in memory and print each number: the log shows whether the process continues after a
+checkpoint or a restore.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +13,7 @@ from critests.lifecycle.containers import Container
 
 
 def count_from(start: int) -> str:
-    """Return the script of a process that counts, beginning after a number."""
+    """Return a script that counts upwards from a number, which it does not print itself."""
     return f"i={start}; while :; do i=$((i + 1)); echo $i; sleep 0.02; done"
 
 
@@ -22,37 +24,38 @@ def numbers(container: Container, since_ns: int = 0) -> list[int]:
     """Return the numbers in a container's log.
 
     Args:
-        container: it.
-        since_ns: leave out what was printed before, in nanoseconds since the epoch.
+        container: the container that counts.
+        since_ns: leave out numbers printed before this time, in nanoseconds since the epoch.
     """
     records = [record for record in container.log() if record.time_ns >= since_ns]
     return [int(line) for line in container_log.lines(records, "stdout")]
 
 
 def goes_on(runtime: Runtime, *containers: Container) -> None:
-    """Wait until containers have counted further than now.
+    """Wait until each container has printed further numbers.
 
     Raises:
-        ConditionNotMet: one did not.
+        ConditionNotMet: a container printed none.
     """
     before = [len(numbers(container)) for container in containers]
 
-    def further(after: Sequence[int]) -> bool:
+    def increased(after: Sequence[int]) -> bool:
+        # two more: one may have been in the pipe already
         return all(now > then + 1 for now, then in zip(after, before, strict=True))
 
     runtime.eventually(
-        "the containers to count further", lambda: [len(numbers(each)) for each in containers], 10, further
+        "the containers to count on", lambda: [len(numbers(each)) for each in containers], 10, increased
     )
 
 
 @dataclass(frozen=True)
 class Counter:
-    """A container that counts, and is to be saved.
+    """A container that counts, to take a checkpoint of.
 
     Attributes:
-        runtime: where it lives.
-        container: it.
-        archive: where its checkpoint is to be written; there is nothing yet.
+        runtime: the runtime that it runs on.
+        container: the container.
+        archive: path for its checkpoint; there is no file yet.
     """
 
     runtime: Runtime
@@ -60,19 +63,19 @@ class Counter:
     archive: Path
 
     def request(self, timeout: int = 0) -> cri.CheckpointContainerRequest:
-        """Return the request to save it; the timeout in seconds."""
+        """Return the CheckpointContainer request; the timeout in seconds."""
         return cri.CheckpointContainerRequest(
             container_id=self.container.id, location=str(self.archive), timeout=timeout
         )
 
     def goes_on(self) -> None:
-        """Wait until it has counted further than now.
+        """Wait until the container has printed further numbers.
 
         Raises:
-            ConditionNotMet: it did not.
+            ConditionNotMet: it printed none.
         """
         goes_on(self.runtime, self.container)
 
     def numbers(self, since_ns: int = 0) -> list[int]:
-        """Return what it has printed; since a time, in nanoseconds since the epoch."""
+        """Return the numbers that it has printed since a time, in nanoseconds since the epoch."""
         return numbers(self.container, since_ns)

@@ -1,4 +1,4 @@
-"""Pods of containers that count, and the requests to save and to restore them."""
+"""Pods of containers that count, and the requests to checkpoint and to restore them."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,11 +15,13 @@ from critests.run.outcomes import setting_up
 from critests.validation.containers.counting import count_from, goes_on, numbers
 
 APART = 100_000
-"""Between what one container of a saved pod counts and the next: more than any gets in a test."""
+"""Distance between the numbers at which the containers of a pod start: more than a container counts in a
+test.
+"""
 
 
 def saving(sandbox: Sandbox, folder: Path, *containers: Container) -> cri.CheckpointPodRequest:
-    """Return the request to save containers of a sandbox to a folder."""
+    """Return the CheckpointPod request for containers of a sandbox, written to a folder."""
     return cri.CheckpointPodRequest(
         pod_sandbox_id=sandbox.id,
         output_path=str(folder),
@@ -38,13 +40,13 @@ def content(folder: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class CountingPod:
-    """A pod whose containers count, and are to be saved.
+    """A pod whose containers count, to take a checkpoint of.
 
     Attributes:
-        runtime: where it lives.
-        sandbox: of the pod.
-        containers: they.
-        folder: where the checkpoint is to be written, empty as yet.
+        runtime: the runtime that it runs on.
+        sandbox: its sandbox.
+        containers: its containers.
+        folder: empty directory for the checkpoint.
     """
 
     runtime: Runtime
@@ -53,39 +55,39 @@ class CountingPod:
     folder: Path
 
     def request(self, *more: str) -> cri.CheckpointPodRequest:
-        """Return the request to save all its containers.
+        """Return the CheckpointPod request for all its containers.
 
         Args:
-            more: ids of containers to name besides.
+            more: further container ids for the request.
         """
         request = saving(self.sandbox, self.folder, *self.containers)
         request.container_ids.extend(more)
         return request
 
     def written(self) -> dict[str, str]:
-        """Return what stands in the folder: the digest of every file, by its path."""
+        """Return the digest of every file in the checkpoint folder, by its path."""
         return content(self.folder)
 
     def goes_on(self) -> None:
-        """Wait until all its containers have counted further than now.
+        """Wait until each container has printed further numbers.
 
         Raises:
-            ConditionNotMet: one did not.
+            ConditionNotMet: a container printed none.
         """
         goes_on(self.runtime, *self.containers)
 
 
 @dataclass(frozen=True)
 class SavedPod:
-    """A pod that was saved and is gone, and how it is restored.
+    """The checkpoint of a pod that has been removed since, and the requests to restore it.
 
     Attributes:
-        runtime: where it lived.
-        sandboxes: takes over what is restored.
-        containers: likewise.
-        folder: that it was saved to.
-        configs: of its containers.
-        counted: how far each had counted when it was saved, at least, by its name; they are `APART`.
+        runtime: the runtime that it ran on.
+        sandboxes: adopts the restored sandbox.
+        containers: adopts the restored containers.
+        folder: directory of the checkpoint.
+        configs: configurations of its containers.
+        counted: a number that each container had printed before the checkpoint, by container name.
     """
 
     runtime: Runtime
@@ -103,7 +105,7 @@ class SavedPod:
         handler: str | None = None,
         options: dict[str, str] | None = None,
     ) -> cri.RestorePodRequest:
-        """Return the request to restore it, by default as it was."""
+        """Return the RestorePod request, by default with the configurations of the checkpoint."""
         return cri.RestorePodRequest(
             checkpoint_path=str(self.folder),
             config=config or self.sandboxes.config(),
@@ -115,10 +117,10 @@ class SavedPod:
     def restored(
         self, request: cri.RestorePodRequest, timeout: float | None = None
     ) -> tuple[Sandbox, list[Container]]:
-        """Call RestorePod, and take over what it made; a container for each configuration that was named.
+        """Call RestorePod and adopt the sandbox and the containers, as far as the request names them.
 
         Raises:
-            grpc.RpcError: it was refused.
+            grpc.RpcError: RestorePod failed.
         """
         answer = self.runtime.stub.RestorePod(request, timeout=timeout)
         sandbox = self.sandboxes.adopt(answer.pod_sandbox_id, request.config)
@@ -133,9 +135,9 @@ class SavedPod:
 def save(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, folder: Path, names: Sequence[str]
 ) -> SavedPod:
-    """Make a pod whose containers count, save it in the set-up, and remove it."""
+    """Run a pod whose containers count, take a checkpoint of it in the set-up, and remove it."""
     sandbox = sandboxes.ready()
-    made = [
+    counting = [
         containers.running(
             name=name,
             script=count_from(place * APART),
@@ -144,8 +146,8 @@ def save(
         )
         for place, name in enumerate(names)
     ]
-    counted = {container.config.metadata.name: numbers(container)[-1] for container in made}
+    counted = {container.config.metadata.name: numbers(container)[-1] for container in counting}
     with setting_up():
-        runtime.stub.CheckpointPod(saving(sandbox, folder, *made))
+        runtime.stub.CheckpointPod(saving(sandbox, folder, *counting))
         sandbox.discard()
-    return SavedPod(runtime, sandboxes, containers, folder, [each.config for each in made], counted)
+    return SavedPod(runtime, sandboxes, containers, folder, [each.config for each in counting], counted)

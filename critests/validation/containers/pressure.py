@@ -1,4 +1,4 @@
-"""What cgroup v2 says of pressure, and the same in the units of the API."""
+"""Pressure stall information as cgroup v2 reports it, and its comparison with PsiData of the CRI."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from critests.api import api_pb2 as cri
 
 _LINE = re.compile(r"(some|full) avg10=([\d.]+) avg60=([\d.]+) avg300=([\d.]+) total=(\d+)")
 NANOSECONDS = 1000
-"""Of a microsecond, in which the kernel counts."""
+"""Nanoseconds in a microsecond, the kernel's unit."""
 
 
 @dataclass(frozen=True)
@@ -16,8 +16,8 @@ class Pressure:
     """One line of a file such as cpu.pressure.
 
     Attributes:
-        averages: percent, of the last 10, 60 and 300 seconds.
-        microseconds: of waiting since the start.
+        averages: percent of the last 10, 60 and 300 seconds.
+        microseconds: total time of waiting.
     """
 
     averages: tuple[float, float, float]
@@ -25,32 +25,32 @@ class Pressure:
 
     @property
     def nanoseconds(self) -> int:
-        """The same, in the unit of the API."""
+        """The total time in nanoseconds, the unit of PsiData."""
         return self.microseconds * NANOSECONDS
 
 
 def parse(text: str) -> dict[str, Pressure]:
-    """Return the lines of such a file by their names, `some` and `full`."""
-    found = (_LINE.fullmatch(line.strip()) for line in text.splitlines())
+    """Return the lines of a pressure file by their names, `some` and `full`."""
+    matches = (_LINE.fullmatch(line.strip()) for line in text.splitlines())
     return {
         match[1]: Pressure((float(match[2]), float(match[3]), float(match[4])), int(match[5]))
-        for match in found
+        for match in matches
         if match
     }
 
 
-def wrong_with(told: cri.PsiData, before: Pressure, after: Pressure) -> Iterator[str]:
-    """Say what of the API's figures cannot be what the kernel counted between two looks.
+def psi_errors(psi: cri.PsiData, before: Pressure, after: Pressure) -> Iterator[str]:
+    """Yield a message for each value of PsiData that contradicts the kernel's counters.
 
     Args:
-        told: by the API.
-        before: what the kernel said before the figures were taken.
-        after: what it said when they had been told.
+        psi: reported by the runtime.
+        before: the kernel's counters before the request.
+        after: the kernel's counters after the response.
     """
     least, most = before.nanoseconds, after.nanoseconds
-    if not least <= told.Total <= most:
-        yield f"{told.Total} ns in all, and the kernel had {least} before and {most} after"
-    averages = {"10": told.Avg10, "60": told.Avg60, "300": told.Avg300}
+    if not least <= psi.Total <= most:
+        yield f"Total is {psi.Total} ns; the kernel counted {least} ns before and {most} ns after"
+    averages = {"10": psi.Avg10, "60": psi.Avg60, "300": psi.Avg300}
     for seconds, average in averages.items():
         if not 0 <= average <= 100:
-            yield f"{average} is no percentage, of the last {seconds} seconds"
+            yield f"the average of {seconds} seconds, {average}, is not a percentage"

@@ -1,4 +1,4 @@
-"""CTA: what status, list and statistics report of a container."""
+"""CTA: the attributes of a container in ContainerStatus, ListContainers and ContainerStats."""
 
 import secrets
 from collections.abc import Callable
@@ -24,21 +24,21 @@ ANNOTATIONS = {"plain": "value", "example.com/json": '{"a": [1, "ä"]}', "empty"
 
 
 def listed(container: Container) -> cri.Container:
-    """Return the entry of a container in the list of all."""
+    """Return the entry of a container in ListContainers."""
     [entry] = container.entries()
     return entry
 
 
 def without_scheme(reference: str) -> str:
-    """Return a reference to an image as image services know it; some runtimes put into a container's status
-    where the reference is good for (`docker-pullable://NAME@DIGEST`).
+    """Return an image reference as ImageStatus takes it: some runtimes report it in ContainerStatus with a
+    scheme (`docker-pullable://NAME@DIGEST`).
     """
     return reference.rpartition("://")[2]
 
 
 @requirement("CTA-01")
 def test_status_names_the_container_as_it_was_requested(runtime: Runtime, containers: Containers) -> None:
-    """ContainerStatus MUST tell the container's id, and the name and attempt that were requested.
+    """ContainerStatus MUST report the container's id, and the name and attempt of the create request.
 
     Source: ContainerStatus.id and metadata.
     """
@@ -64,7 +64,8 @@ ATTRIBUTES: dict[str, Callable[[Container], Any]] = {
 @requirement("CTA-02")
 @pytest.mark.parametrize("rpc", ATTRIBUTES)
 def test_labels_and_annotations_come_back_unchanged(containers: Containers, rpc: str) -> None:
-    """Labels and annotations of a container MUST come back as they were requested, without any being added.
+    """ContainerStatus, ListContainers and ContainerStats MUST report the labels and annotations of the create
+    request unchanged, and no others.
 
     Source: ContainerConfig.labels and annotations, ContainerStatus, Container, ContainerAttributes.
     """
@@ -78,21 +79,21 @@ def test_labels_and_annotations_come_back_unchanged(containers: Containers, rpc:
 
 @requirement("CTA-03")
 def test_label_keys_keep_their_prefix(containers: Containers) -> None:
-    """A label whose key has a DNS prefix and a slash MUST keep its key.
+    """ContainerStatus MUST report a label key with a DNS prefix and a slash unchanged.
 
     Source: ContainerConfig.labels.
     """
-    container = containers.created(labels={"deep.sub.example.com/Name_with.all-three": "kept"})
+    container = containers.created(labels={"deep.sub.example.com/Name_with.all-three": "value"})
 
     status = container.status()
 
-    assert status.labels.get("deep.sub.example.com/Name_with.all-three") == "kept"
+    assert status.labels.get("deep.sub.example.com/Name_with.all-three") == "value"
 
 
 @requirement("CTA-04")
 def test_creation_times_follow_the_order_of_creation(containers: Containers) -> None:
-    """The creation time MUST be in nanoseconds, the same in list and status, and later for a container that
-    was made later.
+    """`created_at` MUST be in nanoseconds, equal in ContainerStatus and ListContainers, and later for a
+    container that was created later.
 
     Source: ContainerStatus.created_at, Container.created_at.
     """
@@ -102,7 +103,7 @@ def test_creation_times_follow_the_order_of_creation(containers: Containers) -> 
 
     assert reported == [listed(container).created_at for container in in_order]
     assert reported == sorted(set(reported))
-    # nanoseconds since 1970, and neither micro- nor milliseconds, have this many digits from 2001 to 2286
+    # from 2001 to 2286, nanoseconds since 1970 have 19 digits; micro- and milliseconds have fewer
     assert {len(str(time)) for time in reported} == {19}
 
 
@@ -110,16 +111,16 @@ def test_creation_times_follow_the_order_of_creation(containers: Containers) -> 
 def test_creation_of_a_container_lies_within_its_call(
     runtime: Runtime, sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The creation time MUST be nanoseconds of the wall clock while CreateContainer ran.
+    """`created_at` MUST be a time during the CreateContainer call, in nanoseconds of the wall clock.
 
     Source: ContainerStatus.created_at.
     """
     config = containers.config()
     call = runtime.timed(runtime.stub.CreateContainer, containers.creation(config, sandbox))
-    made = containers.adopt(call.response.container_id, config, sandbox)
+    container = containers.adopt(call.response.container_id, config, sandbox)
 
     created_at = runtime.stub.ContainerStatus(
-        cri.ContainerStatusRequest(container_id=made.id)
+        cri.ContainerStatusRequest(container_id=container.id)
     ).status.created_at
 
     assert call.started_ns <= created_at <= call.ended_ns
@@ -129,22 +130,21 @@ def test_creation_of_a_container_lies_within_its_call(
 def test_status_names_the_image_that_was_requested(
     container: Container, image: ImageName, images: Images
 ) -> None:
-    """The image in ContainerStatus MUST be the reference that was requested or another name or id of the same
-    image.
+    """The image in ContainerStatus MUST be the requested reference, or another name or id of the same image.
 
     Source: ContainerStatus.image.
     """
-    wanted = images.id_of(image.reference)
+    image_id = images.id_of(image.reference)
 
-    named = container.status().image.image
+    reported = container.status().image.image
 
-    assert named
-    assert images.id_of(named) == wanted
+    assert reported
+    assert images.id_of(reported) == image_id
 
 
 @requirement("CTA-06/if-set")
 def test_user_specified_image_is_not_another_one(container: Container, image: ImageName) -> None:
-    """What list and status report as the image that the user specified MUST be empty or what was given.
+    """`user_specified_image` in ListContainers and ContainerStatus MUST be empty or that of the request.
 
     Source: ImageSpec.user_specified_image.
     """
@@ -160,50 +160,50 @@ def test_user_specified_image_is_not_another_one(container: Container, image: Im
 def test_whether_the_user_specified_image_is_reported(
     container: Container, image: ImageName, observe: Observe
 ) -> None:
-    """The image that the user specified MAY be left out of list and status.
+    """ListContainers and ContainerStatus MAY leave `user_specified_image` empty.
 
-    Source: ImageSpec.user_specified_image; the CRI does not say.
+    Source: ImageSpec.user_specified_image; not stated by the CRI.
     """
     in_status, in_list = container.status().image, listed(container).image
 
     reported = {"status": in_status.user_specified_image, "list": in_list.user_specified_image}
-    observe("; ".join(f"{where}: {'told' if value else 'empty'}" for where, value in reported.items()))
+    observe("; ".join(f"{where}: {'reported' if value else 'empty'}" for where, value in reported.items()))
     assert set(reported.values()) <= {"", image.written}
 
 
 @requirement("CTA-07")
 def test_image_ref_identifies_the_image(container: Container, image: ImageName, images: Images) -> None:
-    """The image reference in ContainerStatus MUST identify the image by a digest or by its id.
+    """`image_ref` in ContainerStatus MUST identify the image by a digest or by its id.
 
     Source: ContainerStatus.image_ref.
     """
-    wanted = images.id_of(image.reference)
+    image_id = images.id_of(image.reference)
 
     reported = without_scheme(container.status().image_ref)
 
     assert reported
-    assert reported == wanted or "@sha256:" in reported or reported.startswith("sha256:")
-    assert images.id_of(reported) == wanted
+    assert reported == image_id or "@sha256:" in reported or reported.startswith("sha256:")
+    assert images.id_of(reported) == image_id
 
 
 @requirement("CTA-08/image-id")
 @requires(Capability.IMAGE_ID)
 def test_image_id_is_the_id_of_the_image(container: Container, image: ImageName, images: Images) -> None:
-    """The image id in the status, and in the list if it is there, MUST be the id by which the image
-    service knows the image.
+    """`image_id` in ContainerStatus, and in ListContainers if it is set there, MUST be the id of the image in
+    ListImages.
 
     Source: ContainerStatus.image_id, Container.image_id, Image.id.
     """
-    wanted = images.id_of(image.reference)
+    image_id = images.id_of(image.reference)
 
-    assert container.status().image_id == wanted
-    assert listed(container).image_id in {"", wanted}
+    assert container.status().image_id == image_id
+    assert listed(container).image_id in {"", image_id}
 
 
 @requirement("CTA-08/pull-ref")
 @requires(Capability.IMAGE_ID)
 def test_image_id_is_what_the_pull_returned(container: Container, image: ImageName) -> None:
-    """The image id in ContainerStatus MUST be the reference that PullImage returned.
+    """`image_id` in ContainerStatus MUST be the reference that PullImage returned.
 
     Source: ContainerStatus.image_id, PullImageResponse.image_ref.
     """
@@ -215,7 +215,7 @@ def test_image_id_is_what_the_pull_returned(container: Container, image: ImageNa
 @requirement("CTA-14")
 @pytest.mark.parametrize("code", [0, 1], ids=["success", "failure"])
 def test_status_of_an_ended_container_has_a_reason(containers: Containers, code: int) -> None:
-    """ContainerStatus of a container that has ended SHOULD have a reason.
+    """ContainerStatus of an exited container SHOULD have a reason.
 
     Source: ContainerStatus.reason.
     """
@@ -228,26 +228,26 @@ def test_status_of_an_ended_container_has_a_reason(containers: Containers, code:
 def test_verbose_status_reports_pid_and_process_settings(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """A verbose ContainerStatus SHOULD tell, as JSON, at least the process id and the settings that the OCI
-    runtime got.
+    """A verbose ContainerStatus SHOULD report, as JSON, at least the process id and the OCI runtime
+    specification of the container.
 
-    Source: ContainerStatusResponse.info; its keys are not stated by the CRI, tools for debugging a node rely
-    on these two.
+    Source: ContainerStatusResponse.info. The CRI does not state its keys; tools for debugging a node rely on
+    these two.
     """
     answer = runtime.stub.ContainerStatus(
         cri.ContainerStatusRequest(container_id=running_container.id, verbose=True)
     )
 
     reported: dict[str, Any] = {}
-    for told in objects_of(answer.info):
-        reported |= told
+    for info in objects_of(answer.info):
+        reported |= info
     assert reported.get("pid", 0) > 0
     assert "process" in reported.get("runtimeSpec", {})
 
 
 @requirement("CTA-15")
 def test_plain_status_has_no_debugging_information(runtime: Runtime, running_container: Container) -> None:
-    """A ContainerStatus that is not verbose SHOULD leave out the debugging information.
+    """ContainerStatus without `verbose` SHOULD NOT return debugging information.
 
     Source: ContainerStatusRequest.verbose.
     """
@@ -263,7 +263,7 @@ def test_plain_status_has_no_debugging_information(runtime: Runtime, running_con
     ids=["created", "running", "ended"],
 )
 def test_list_and_status_agree(containers: Containers, state: "cri.ContainerState") -> None:
-    """ListContainers MUST tell of a container what ContainerStatus tells.
+    """ListContainers MUST report the same attributes of a container as ContainerStatus.
 
     Source: Container, ContainerStatus.
     """
@@ -279,7 +279,7 @@ def test_list_and_status_agree(containers: Containers, state: "cri.ContainerStat
 
 @requirement("CTA-23/image-form")
 def test_form_of_the_image_in_list_and_status(container: Container, images: Images, observe: Observe) -> None:
-    """ListContainers and ContainerStatus MAY name the image of a container in different forms.
+    """ListContainers and ContainerStatus MAY report the image of a container in different forms.
 
     Source: Container.image and image_ref, ContainerStatus.image and image_ref.
     """
@@ -301,27 +301,27 @@ def test_form_of_the_image_in_list_and_status(container: Container, images: Imag
 
 
 CHOSEN_BY_THE_RUNTIME = ("image", "image_ref", "image_id", "resources", "created_at", "started_at")
-"""Fields of a status whose form or value is not the request's."""
+"""Fields of ContainerStatus whose form or value the request does not determine."""
 
 
 @requirement("CTA-31")
 def test_status_reports_nothing_but_what_was_requested(runtime: Runtime, containers: Containers) -> None:
-    """The status of a running container SHOULD tell what was requested of it, its state, who its process is
-    and which signal stops it, and nothing else.
+    """ContainerStatus of a running container SHOULD report the settings of the create request, the state, the
+    user and the stop signal, and nothing else.
 
-    Source: ContainerStatus, ContainerConfig. Not stated by the CRI of all fields together.
+    Source: ContainerStatus, ContainerConfig. Not stated by the CRI for all fields together.
     """
     container = containers.running(labels=LABELS, annotations=ANNOTATIONS, attempt=3)
-    asked, expected = container.config, cri.ContainerStatus(id=container.id, state=cri.CONTAINER_RUNNING)
-    expected.metadata.CopyFrom(asked.metadata)
-    expected.labels.update(asked.labels)
-    expected.annotations.update(asked.annotations)
+    config, expected = container.config, cri.ContainerStatus(id=container.id, state=cri.CONTAINER_RUNNING)
+    expected.metadata.CopyFrom(config.metadata)
+    expected.labels.update(config.labels)
+    expected.annotations.update(config.annotations)
     expected.log_path = str(container.log_path)
 
-    told = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
+    status = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
 
-    assert told.stop_signal in {cri.SIGNAL_RUNTIME_DEFAULT, cri.SIGNAL_SIGTERM}
-    assert (told.user.linux.uid, told.user.linux.gid) == (0, 0)
+    assert status.stop_signal in {cri.SIGNAL_RUNTIME_DEFAULT, cri.SIGNAL_SIGTERM}
+    assert (status.user.linux.uid, status.user.linux.gid) == (0, 0)
     for field in (*CHOSEN_BY_THE_RUNTIME, "user", "stop_signal"):
-        told.ClearField(field)
-    assert differences(told, expected) == {}
+        status.ClearField(field)
+    assert differences(status, expected) == {}

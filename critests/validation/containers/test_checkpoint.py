@@ -1,4 +1,4 @@
-"""CKP: CheckpointContainer, which saves the state of a container that runs, and what is made of it."""
+"""CKP: CheckpointContainer, which saves the state of a running container, and restoring from its archive."""
 
 import time
 from dataclasses import replace
@@ -19,12 +19,12 @@ from critests.run.outcomes import setting_up, unsupported
 from critests.validation.containers.counting import COUNT, Counter
 
 taken = requires(Capability.CHECKPOINT, Capability.CRIU, Capability.SAME_HOST)
-"""A checkpoint can be taken, and what was written be looked at."""
+"""The runtime takes checkpoints, and the test can read the archive."""
 
 
 @pytest.fixture
 def counter(runtime: Runtime, containers: Containers, host_folder: Path) -> Counter:
-    """A container that has begun to count."""
+    """A running container that counts."""
     container = containers.running(script=COUNT, wait_for_log="3")
     return Counter(runtime, container, host_folder / "checkpoint.tar")
 
@@ -32,8 +32,8 @@ def counter(runtime: Runtime, containers: Containers, host_folder: Path) -> Coun
 @requirement("CKP-01")
 @taken
 def test_a_checkpoint_is_an_archive_of_a_container_that_runs_on(runtime: Runtime, counter: Counter) -> None:
-    """CheckpointContainer MUST write an archive where it was told to, and leave the container running as the
-    process that it is.
+    """CheckpointContainer MUST write an archive to the requested location, and the container MUST continue to
+    run as the same process.
 
     Source: CheckpointContainerRequest.location.
     """
@@ -46,14 +46,14 @@ def test_a_checkpoint_is_an_archive_of_a_container_that_runs_on(runtime: Runtime
     counter.goes_on()
     after = counter.container.status()
     assert (after.state, after.started_at) == (cri.CONTAINER_RUNNING, before.started_at)
-    seen = counter.numbers()
-    assert seen == list(range(1, len(seen) + 1))
+    printed = counter.numbers()
+    assert printed == list(range(1, len(printed) + 1))
 
 
 @requirement("CKP-02/timeout")
 @taken
 def test_a_timeout_bounds_a_checkpoint(runtime: Runtime, counter: Counter) -> None:
-    """CheckpointContainer with a timeout SHOULD have ended by then, in success or with an error.
+    """CheckpointContainer with a timeout SHOULD return within that time, with success or an error.
 
     Source: CheckpointContainerRequest.timeout.
     """
@@ -65,13 +65,14 @@ def test_a_timeout_bounds_a_checkpoint(runtime: Runtime, counter: Counter) -> No
 
     call = runtime.timed(attempt, request)
 
+    # the timeout, and a margin for a busy machine
     assert call.seconds < 1 + 5 * runtime.scale
 
 
 @requirement("CKP-02/timeout")
 @taken
 def test_no_timeout_of_a_checkpoint_is_not_no_time(runtime: Runtime, counter: Counter) -> None:
-    """CheckpointContainer with the timeout 0 SHOULD take the time that the runtime gives it, and succeed.
+    """CheckpointContainer with the timeout 0 SHOULD use the runtime's default timeout, and succeed.
 
     Source: CheckpointContainerRequest.timeout.
     """
@@ -83,9 +84,9 @@ def test_no_timeout_of_a_checkpoint_is_not_no_time(runtime: Runtime, counter: Co
 @requirement("CKP-02/negative")
 @taken
 def test_a_negative_timeout_of_a_checkpoint(runtime: Runtime, counter: Counter, observe: Observe) -> None:
-    """CheckpointContainer with a negative timeout MAY be refused or succeed, and the container runs on.
+    """CheckpointContainer with a negative timeout MAY fail or succeed; the container continues to run.
 
-    Source: CheckpointContainerRequest.timeout; the CRI does not say what a negative one means.
+    Source: CheckpointContainerRequest.timeout; the CRI does not state what a negative timeout means.
     """
     try:
         runtime.stub.CheckpointContainer(counter.request(timeout=-1))
@@ -99,7 +100,7 @@ def test_a_negative_timeout_of_a_checkpoint(runtime: Runtime, counter: Counter, 
 @requirement("CKP-03")
 @requires(Capability.CHECKPOINT)
 def test_a_checkpoint_of_an_unknown_container_is_refused(runtime: Runtime, host_folder: Path) -> None:
-    """CheckpointContainer MUST fail for an id that no container has, and write nothing.
+    """CheckpointContainer MUST fail for an unknown container id, and write nothing.
 
     Source: CheckpointContainerRequest.container_id.
     """
@@ -119,7 +120,7 @@ def test_a_checkpoint_of_an_unknown_container_is_refused(runtime: Runtime, host_
 def test_a_checkpoint_of_a_container_that_does_not_run_is_refused(
     runtime: Runtime, containers: Containers, host_folder: Path, state: "cri.ContainerState"
 ) -> None:
-    """CheckpointContainer MUST fail for a container that does not run, and leave it as it is.
+    """CheckpointContainer MUST fail for a container that does not run, and leave it unchanged.
 
     Source: CheckpointContainer, which saves a running container.
     """
@@ -141,10 +142,10 @@ def test_a_checkpoint_of_a_container_that_does_not_run_is_refused(
 def test_a_checkpoint_that_cannot_be_written_fails(
     runtime: Runtime, counter: Counter, host_folder: Path, place: str
 ) -> None:
-    """CheckpointContainer SHOULD fail where the directory of the archive is missing or is none, and the
-    container SHOULD run on.
+    """CheckpointContainer SHOULD fail if the directory of the archive does not exist or is a file, and the
+    container SHOULD continue to run.
 
-    Source: CheckpointContainerRequest.location; the kubelet makes the directory before.
+    Source: CheckpointContainerRequest.location; the kubelet creates the directory before the call.
     """
     (host_folder / "file").touch()
     request = counter.request()
@@ -159,15 +160,15 @@ def test_a_checkpoint_that_cannot_be_written_fails(
 @requirement("CKP-04/existing")
 @taken
 def test_a_checkpoint_where_a_file_is(runtime: Runtime, counter: Counter, observe: Observe) -> None:
-    """CheckpointContainer MAY replace a file that is there already, or fail; the container runs on.
+    """CheckpointContainer MAY replace an existing file or fail; the container continues to run.
 
-    Source: CheckpointContainerRequest.location; the CRI does not say.
+    Source: CheckpointContainerRequest.location; not stated by the CRI.
     """
     counter.archive.write_text("earlier", encoding="utf-8")
 
     try:
         runtime.stub.CheckpointContainer(counter.request())
-        observe("it is replaced" if counter.archive.read_bytes() != b"earlier" else "it is kept")
+        observe("it is replaced" if counter.archive.read_bytes() != b"earlier" else "it is left unchanged")
     except grpc.RpcError as error:
         observe(f"fails with {refused_with(error).name}")
 
@@ -177,26 +178,26 @@ def test_a_checkpoint_where_a_file_is(runtime: Runtime, counter: Counter, observ
 @requirement("CKP-05")
 @taken
 def test_a_checkpoint_is_for_its_owner_alone(runtime: Runtime, counter: Counter) -> None:
-    """The archive SHOULD be readable for root alone, since what was in memory may be secret.
+    """The archive of CheckpointContainer SHOULD be readable by root only, as the memory may hold secrets.
 
     Source: KEP-2008.
     """
     runtime.stub.CheckpointContainer(counter.request())
 
     assert counter.archive.exists()
-    found = counter.archive.stat()
-    assert (found.st_uid, oct(found.st_mode & 0o077)) == (0, "0o0")
+    archive = counter.archive.stat()
+    assert (archive.st_uid, oct(archive.st_mode & 0o077)) == (0, "0o0")
 
 
 @requirement("CKP-06")
 def test_a_checkpoint_that_is_not_offered_leaves_the_container(runtime: Runtime, counter: Counter) -> None:
-    """CheckpointContainer where it is switched off or missing MUST fail with a reason, write nothing and let
-    the container run on.
+    """CheckpointContainer MUST fail with a message if it is disabled or not implemented, MUST write nothing,
+    and the container MUST continue to run.
 
     Source: CheckpointContainer.
     """
     if runtime.has(Capability.CHECKPOINT):
-        unsupported("checkpoints are offered here")
+        unsupported("the runtime takes checkpoints")
 
     with must_be_refused(grpc.StatusCode.UNIMPLEMENTED) as refusal:
         runtime.stub.CheckpointContainer(counter.request())
@@ -211,21 +212,21 @@ def test_a_checkpoint_that_is_not_offered_leaves_the_container(runtime: Runtime,
 def test_a_container_goes_on_from_a_checkpoint(
     runtime: Runtime, containers: Containers, counter: Counter
 ) -> None:
-    """A container that is made from a checkpoint in place of an image MUST go on with what was in memory.
+    """CreateContainer with a checkpoint archive as its image MUST restore the memory of the process.
 
-    Source: ImageSpec.image, as far as a runtime takes the path of an archive there.
+    Source: ImageSpec.image, as far as a runtime accepts the path of an archive there.
     """
     before = len(counter.numbers())
     with setting_up():
         runtime.stub.CheckpointContainer(counter.request())
     counter.container.kill()
 
-    begun = time.time_ns()
+    before_restore = time.time_ns()
     image = ImageName(str(counter.archive), str(counter.archive))
     restored = replace(counter, container=containers.attempt(containers.config(image=image, script=COUNT)))
 
     restored.goes_on()
-    # a runtime may put before it what stood in the log of the container that was saved
-    seen = restored.numbers(since_ns=begun)
-    assert seen[0] > before
-    assert seen == list(range(seen[0], seen[0] + len(seen)))
+    # a runtime may first copy the log of the checkpointed container
+    printed = restored.numbers(since_ns=before_restore)
+    assert printed[0] > before
+    assert printed == list(range(printed[0], printed[0] + len(printed)))

@@ -1,4 +1,4 @@
-"""MET: metrics of which the configuration says which are collected."""
+"""MET: metrics of a runtime whose configuration selects the collected ones."""
 
 from collections.abc import Iterator
 
@@ -13,12 +13,12 @@ from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires
 
 METRIC_SECONDS = 30.0
-"""Runtimes may measure every ten seconds or so."""
+"""Runtimes may collect metrics only every ten seconds or so."""
 
 
 @pytest.fixture
 def runtime_with_few_metrics(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that is told to collect the metrics of the CPU alone."""
+    """A runtime that is configured to collect CPU metrics only."""
     with shaped(request, runtime, Shape(told=(MetricsOfCpu(),))) as own:
         yield own
 
@@ -36,10 +36,10 @@ def names_of_metrics(runtime: Runtime) -> set[str]:
 @requires(Capability.METRICS)
 @disruptive
 def test_no_metric_is_described_that_is_not_collected(runtime_with_few_metrics: OwnRuntime) -> None:
-    """Where the configuration has only the metrics of the CPU collected, each that is described SHOULD come
-    for a container that runs.
+    """ListMetricDescriptors SHOULD describe only metrics that ListPodSandboxMetrics returns for a running
+    container, also if the runtime is configured to collect CPU metrics only.
 
-    Source: ListMetricDescriptors, which tells what ListPodSandboxMetrics will return.
+    Source: ListMetricDescriptors, which describes the metrics that ListPodSandboxMetrics returns.
     """
     runtime_with_few_metrics.container()
     answer = runtime_with_few_metrics.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())

@@ -11,7 +11,7 @@ from critests.fixtures.runtime import Runtime
 from critests.lifecycle.containers import Container
 from critests.run.marks import requirement, requires, slow
 from critests.run.outcomes import blocked, unsupported
-from critests.validation.containers.pressure import Pressure, parse, wrong_with
+from critests.validation.containers.pressure import Pressure, parse, psi_errors
 
 MIB = 1 << 20
 STATS_SECONDS = 30.0
@@ -93,7 +93,7 @@ def test_pressure_is_in_nanoseconds_and_percent(runtime: Runtime, kernel: Kernel
         lambda seen: seen.Total >= before.nanoseconds,
     )
 
-    assert list(wrong_with(told, before, kernel())) == []
+    assert list(psi_errors(told, before, kernel())) == []
 
 
 @requirement("STA-08")

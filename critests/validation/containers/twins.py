@@ -1,4 +1,4 @@
-"""The lists that come in one message and their twins that come as a stream."""
+"""The List RPCs, which return one message, and the Stream RPCs that return the same items as a stream."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from critests.fixtures.runtime import Runtime
 
 @dataclass(frozen=True)
 class Twin:
-    """A list and its stream.
+    """A List RPC and its Stream RPC.
 
     Attributes:
-        stream: the RPC that streams.
-        unary: the RPC that answers with one message.
-        pieces: the field of the stream's messages that holds the items.
-        items: the field of the other's answer.
+        stream: name of the streaming RPC.
+        unary: name of the unary RPC.
+        pieces: field of the streamed messages that holds the items.
+        items: field of the unary response that holds the items.
         id_of: returns the id of an item.
-        filter: the message that selects; None where everything comes.
-        of_images: whether it belongs to the image service.
+        filter: type of the request's filter; None if the request has none.
+        of_images: whether the RPCs belong to ImageService.
     """
 
     stream: str
@@ -32,36 +32,36 @@ class Twin:
     filter: type[Message] | None = None
     of_images: bool = False
 
-    def messages(self, runtime: Runtime, **wanted: Any) -> Any:  # noqa: ANN401 - a filter's own fields
-        """Open the stream and return its messages as they come, of what a filter with these fields leaves."""
-        return self._call(runtime, self.stream)(self._request(self.stream, wanted))
+    def messages(self, runtime: Runtime, **filtered: Any) -> Any:  # noqa: ANN401 - a filter's own fields
+        """Open the stream, filtered by these fields, and return an iterator over its messages."""
+        return self._call(runtime, self.stream)(self._request(self.stream, filtered))
 
-    def pieces_of(self, runtime: Runtime, **wanted: Any) -> list[list[Any]]:  # noqa: ANN401 - as above
+    def pieces_of(self, runtime: Runtime, **filtered: Any) -> list[list[Any]]:  # noqa: ANN401 - as above
         """Return the items of each message of the whole stream."""
-        return [list(getattr(message, self.pieces)) for message in self.messages(runtime, **wanted)]
+        return [list(getattr(message, self.pieces)) for message in self.messages(runtime, **filtered)]
 
-    def streamed(self, runtime: Runtime, **wanted: Any) -> list[Any]:  # noqa: ANN401 - as above
-        """Return all items of the stream, in their order."""
-        return [item for piece in self.pieces_of(runtime, **wanted) for item in piece]
+    def streamed(self, runtime: Runtime, **filtered: Any) -> list[Any]:  # noqa: ANN401 - as above
+        """Return all items of the stream, in order."""
+        return [item for piece in self.pieces_of(runtime, **filtered) for item in piece]
 
-    def listed(self, runtime: Runtime, **wanted: Any) -> list[Any]:  # noqa: ANN401 - as above
+    def listed(self, runtime: Runtime, **filtered: Any) -> list[Any]:  # noqa: ANN401 - as above
         """Return all items of the list."""
-        return list(getattr(self._call(runtime, self.unary)(self._request(self.unary, wanted)), self.items))
+        return list(getattr(self._call(runtime, self.unary)(self._request(self.unary, filtered)), self.items))
 
     def ids(self, items: list[Any]) -> list[str]:
-        """Return the ids of items, in their order."""
+        """Return the ids of items, in order."""
         return [self.id_of(item) for item in items]
 
     def _call(self, runtime: Runtime, rpc: str) -> Callable[..., Any]:
         call: Callable[..., Any] = getattr(runtime.images if self.of_images else runtime.stub, rpc)
         return call
 
-    def _request(self, rpc: str, wanted: dict[str, Any]) -> Message:
+    def _request(self, rpc: str, filtered: dict[str, Any]) -> Message:
         request: type[Message] = getattr(cri, f"{rpc}Request")
-        if not wanted:
+        if not filtered:
             return request()
         assert self.filter is not None
-        return request(filter=self.filter(**wanted))
+        return request(filter=self.filter(**filtered))
 
 
 SANDBOXES = Twin(

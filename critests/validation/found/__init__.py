@@ -1,1 +1,1 @@
-"""Sequences that `critests explore` found on some runtime: the shortest ones, played again on every other."""
+"""Sequences of calls in which `critests explore` found a bug: the shortest ones, for every runtime."""

@@ -1,4 +1,4 @@
-"""Sequences of calls that broke a promise on some runtime, as `critests explore` handed them back."""
+"""Sequences of calls that violated a requirement on some runtime, as `critests explore` printed them."""
 
 from critests.explore.setting_up import play_again
 from critests.fixtures.runtime import Runtime
@@ -21,7 +21,7 @@ ENDS_AT_ONCE = [
 @requirement("CTR-09")
 def test_found_container_of_another_attempt(runtime: Runtime) -> None:
     """CreateContainer in the second attempt of a pod MUST NOT return the container of that name in the first
-    one; whether it makes one there or refuses is open.
+    attempt; it may create one or fail.
 
     Source: CreateContainerRequest.pod_sandbox_id; ContainerMetadata.name, unique within a sandbox only.
     """
@@ -30,7 +30,7 @@ def test_found_container_of_another_attempt(runtime: Runtime) -> None:
 
 @requirement("CTR-21")
 def test_found_end_before_the_start(runtime: Runtime) -> None:
-    """A container that ends at once MUST NOT be told to have ended before it was started.
+    """ContainerStatus of a container that exits at once MUST NOT report an end before its start.
 
     Source: ContainerStatus.started_at and finished_at.
     """
