@@ -1,4 +1,4 @@
-"""Fixtures of the tests of resources."""
+"""Fixtures of the resource tests."""
 
 import pytest
 
@@ -9,6 +9,6 @@ from critests.validation.resources.limits import Limits
 
 @pytest.fixture
 def limits(runtime: Runtime, containers: Containers) -> Limits:
-    """Makes containers with limits that show what the kernel got."""
+    """Creates containers with limits and reads their cgroups."""
     runtime.need_our_kernel()
     return Limits(runtime, containers)

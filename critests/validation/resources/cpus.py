@@ -1,4 +1,4 @@
-"""CPUs that tests bind containers to, and a CPU and a memory node that the machine cannot have."""
+"""CPUs to bind containers to, and CPUs and memory nodes that the machine cannot have."""
 
 import os
 from pathlib import Path
@@ -8,21 +8,19 @@ from critests.run.outcomes import blocked
 
 POSSIBLE = Path("/sys/devices/system/cpu/possible")
 POSSIBLE_NODES = Path("/sys/devices/system/node/possible")
-"""Missing where the kernel knows no nodes, and has all memory in node 0."""
+"""Missing if the kernel has no NUMA support; all memory is in node 0 then."""
 
 
 def usable_cpu() -> int:
-    """Return a CPU that containers may be bound to: the first need not be one."""
+    """Return a CPU that containers may be bound to, which need not be CPU 0."""
     return min(os.sched_getaffinity(0))
 
 
 def another_cpu() -> int:
-    """Return a CPU that a container would not be bound to by itself; ends the test as blocked where there is
-    only one.
-    """
+    """Return a CPU other than the first usable one; the test is blocked if there is only one."""
     usable = os.sched_getaffinity(0)
     if len(usable) < 2:
-        blocked("needs two CPUs, of which a container gets one")
+        blocked("needs two CPUs, to bind a container to one of them")
     return max(usable)
 
 

@@ -1,4 +1,4 @@
-"""Device nodes that tests give to containers, and what a container can do with them."""
+"""Device nodes that tests pass to containers, and scripts that try to open them."""
 
 import os
 import stat
@@ -8,7 +8,7 @@ from pathlib import Path
 from critests.run.outcomes import blocked
 
 HARMLESS = ("fuse", "loop-control", "cpu_dma_latency", "vhost-net", "uinput", "kmsg")
-"""Names in /dev of devices that containers do not get by themselves, and whose opening does nothing."""
+"""Names in /dev of devices that containers do not have by default, and that can be opened without effect."""
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,8 @@ class Device:
 
     Attributes:
         name: in /dev.
-        major: as the kernel has it.
-        minor: as the kernel has it.
+        major: number of the driver.
+        minor: number of the device.
     """
 
     name: str
@@ -27,22 +27,22 @@ class Device:
 
     @property
     def numbers(self) -> str:
-        """Major and minor as `stat -c %t:%T` prints them."""
+        """Major and minor number in hexadecimal, as `stat -c %t:%T` prints them."""
         return f"{self.major:x}:{self.minor:x}"
 
-    def make_node(self, path: Path, mode: int = 0o666) -> Path:
-        """Make a node for it; ends the test as blocked where that is not allowed here."""
+    def create_node(self, path: Path, mode: int = 0o666) -> Path:
+        """Create a node for the device; the test is blocked if that is not permitted."""
         try:
             os.mknod(path, stat.S_IFCHR | mode, os.makedev(self.major, self.minor))
         except PermissionError as error:
-            blocked(f"a device node cannot be made here: {error}; the suite needs CAP_MKNOD")
+            blocked(f"the suite cannot create a device node: {error}; it needs CAP_MKNOD")
         path.chmod(mode)
         return path
 
 
 def spare_device() -> Device:
-    """Return a device that a container has only where it is requested, and that can be opened for reading and
-    for writing; ends the test as blocked where this machine has none.
+    """Return a device that a container has only on request, and that can be opened for reading and writing;
+    the test is blocked if the machine has none.
     """
     paths = (Path("/dev", name) for name in HARMLESS)
     found = next((path for path in paths if path.is_char_device() and _opens(path)), None)
@@ -53,16 +53,18 @@ def spare_device() -> Device:
 
 
 def _opens(path: Path) -> bool:
-    for way in (os.O_RDONLY, os.O_WRONLY):
+    for flags in (os.O_RDONLY, os.O_WRONLY):
         try:
-            os.close(os.open(path, way))
+            os.close(os.open(path, flags))
         except OSError:
             return False
     return True
 
 
-def attempts(path: str) -> str:
-    """Return a script of the shell that prints what a path is, and whether it can be read and written."""
+def open_script(path: str) -> str:
+    """Return a shell script that prints the kind of a file, and whether it can be opened for reading and
+    writing.
+    """
     return (
         f"stat -L -c '%F %t:%T' {path}; "
         f"(: < {path}) && echo reads || echo cannot read; (: > {path}) && echo writes || echo cannot write"

@@ -1,4 +1,4 @@
-"""Containers with limits, and what the kernel shows of these: from inside, and from this machine."""
+"""Containers with limits, and their cgroups as read in the container and on this machine."""
 
 import secrets
 from collections.abc import Callable
@@ -24,12 +24,12 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Limited:
-    """A container whose first process can be found from this machine.
+    """A container whose first process can be found in this machine's process table.
 
     Attributes:
-        runtime: where it lives.
-        container: in hand.
-        mark: what its first process has in its command line, and nothing else on the machine.
+        runtime: of the container.
+        container: itself.
+        mark: an argument of its first process that no other process of the machine has.
     """
 
     runtime: Runtime
@@ -37,24 +37,24 @@ class Limited:
     mark: str
 
     def inside(self) -> CgroupValues:
-        """Read its cgroup from inside, with ExecSync."""
+        """Read its cgroup in the container, with ExecSync."""
         return CgroupValues.printed(self.container.output("/bin/sh", "-c", container_cgroup.INSIDE))
 
     def on_the_machine(self) -> CgroupValues:
-        """Read its cgroup from this machine, found by its first process."""
+        """Read its cgroup on this machine, found by its first process."""
         parent = self.container.sandbox.config.linux.cgroup_parent
         return container_cgroup.of_process(self.pid(), parent)
 
     def pid(self) -> int:
-        """Return the first process's number on this machine."""
+        """Return the first process's PID on this machine."""
         self.runtime.eventually(
             "the container's first process in the process table", lambda: host_processes(self.mark)
         )
         return first_process(self.mark)
 
     def shows(self, value: Callable[[CgroupValues], Value]) -> set[Value]:
-        """Return a value of its cgroup as it is seen from inside and, where that can be done, from this
-        machine: one element where both agree.
+        """Return a value of its cgroup as read in the container and, if possible, on this machine: one
+        element if both agree.
         """
         views = [self.inside()]
         if self.runtime.has(Capability.SAME_HOST) and self.runtime.has(Capability.ROOT):
@@ -62,9 +62,7 @@ class Limited:
         return {value(view) for view in views}
 
     def update(self, **limits: Any) -> cri.UpdateContainerResourcesRequest:  # noqa: ANN401 - fields of the message
-        """Return the request that sets some limits, for tests that call UpdateContainerResources
-        themselves.
-        """
+        """Return an UpdateContainerResources request with these limits."""
         return cri.UpdateContainerResourcesRequest(
             container_id=self.container.id, linux=cri.LinuxContainerResources(**limits)
         )
@@ -72,13 +70,13 @@ class Limited:
 
 @dataclass(frozen=True)
 class Limits:
-    """Makes a test's containers with limits."""
+    """Creates a test's containers with limits."""
 
     runtime: Runtime
     containers: Containers
 
     def need(self, *controllers: str) -> None:
-        """End the test as blocked where the machine has not all of some cgroup controllers."""
+        """Block the test if the machine lacks one of some cgroup controllers."""
         facts = cgroup_facts()
         lacking = sorted(set(controllers) - set(facts.controllers))
         if lacking and self.runtime.has(Capability.SAME_HOST):
@@ -88,7 +86,7 @@ class Limits:
             )
 
     def inside(self, container: Container) -> CgroupValues:
-        """Read the cgroup of any container from inside, with ExecSync."""
+        """Read the cgroup of any container, with ExecSync."""
         return CgroupValues.printed(container.output("/bin/sh", "-c", container_cgroup.INSIDE))
 
     def created(
@@ -98,23 +96,23 @@ class Limits:
         in_sandbox: Sandbox | None = None,
         **options: Unpack[ScriptOptions],
     ) -> Limited:
-        """Make a container that has not been started; its process would wait for SIGTERM.
+        """Create a container without starting it; its process would wait for SIGTERM.
 
         Args:
-            config: the whole configuration, of a shell's script.
-            in_sandbox: the shared one by default.
+            config: the whole configuration, of a shell script.
+            in_sandbox: the shared sandbox by default.
             options: of `Containers.config`.
         """
         mark = f"mark-{secrets.token_hex(8)}"
-        wanted = config or self.containers.config(**options)
-        # no program reads it; it is there to be seen in the process table
-        wanted.args.append(mark)
-        return Limited(self.runtime, self.containers.created(wanted, in_sandbox=in_sandbox), mark)
+        config = config or self.containers.config(**options)
+        # the script ignores it; it identifies the process in the process table
+        config.args.append(mark)
+        return Limited(self.runtime, self.containers.created(config, in_sandbox=in_sandbox), mark)
 
     def running(
         self, config: cri.ContainerConfig | None = None, **options: Unpack[CreationOptions]
     ) -> Limited:
-        """Make a running one; see `created`."""
+        """Create a container and start it; see `created`."""
         limited = self.created(config, **options)
         with setting_up():
             limited.container.start()

@@ -1,4 +1,4 @@
-"""DEV: devices that a container requests by the names of the Container Device Interface."""
+"""DEV: devices that a container requests by names of the Container Device Interface."""
 
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from critests.node import cdi
 from critests.node.cdi import CdiFolder
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import blocked, unsupported
-from critests.validation.resources.devices import attempts, spare_device
+from critests.validation.resources.devices import open_script, spare_device
 
 pytestmark = requires(Capability.CDI)
 PATH = "/dev/critests-cdi"
 
 
-def naming(config: cri.ContainerConfig, *names: str) -> cri.ContainerConfig:
+def with_devices(config: cri.ContainerConfig, *names: str) -> cri.ContainerConfig:
     """Return a configuration that requests devices by name."""
     config.CDI_devices.extend(cri.CDIDevice(name=name) for name in names)
     return config
@@ -35,13 +35,13 @@ def variable(container: Container, name: str) -> str:
 
 @requirement("DEV-10")
 def test_a_named_device_sets_variables(containers: Containers, cdi_folder: CdiFolder) -> None:
-    """A device MUST set the environment variables that its specification names.
+    """A CDI device MUST set the environment variables of its specification.
 
     Source: ContainerConfig.CDI_devices; env of the CDI specification.
     """
     kind = cdi_folder.write({"one": cdi.variables("CDI_ONE=first")})
 
-    container = containers.running(naming(containers.config(), f"{kind}=one"))
+    container = containers.running(with_devices(containers.config(), f"{kind}=one"))
 
     assert variable(container, "CDI_ONE") == "first"
 
@@ -50,15 +50,16 @@ def test_a_named_device_sets_variables(containers: Containers, cdi_folder: CdiFo
 def test_variables_of_a_named_device_win(
     containers: Containers, images: Images, cdi_folder: CdiFolder
 ) -> None:
-    """An environment variable that the device's specification names MUST have its value, also where the image
-    or the container names it too.
+    """A CDI device MUST override environment variables of the image and the container with those of its
+    specification.
 
-    Source: ContainerConfig.CDI_devices; containerEdits of the CDI specification, which change what there is.
+    Source: ContainerConfig.CDI_devices; containerEdits of the CDI specification, which edit an existing
+    configuration.
     """
     kind = cdi_folder.write({"one": cdi.variables("FROM_IMAGE=device", "CDI_ONE=device")})
     config = containers.config(image=images.pull("process"), envs={"CDI_ONE": "container"})
 
-    container = containers.running(naming(config, f"{kind}=one"))
+    container = containers.running(with_devices(config, f"{kind}=one"))
 
     assert variable(container, "FROM_IMAGE").split(",")[-1] == "device"
     assert variable(container, "CDI_ONE").split(",")[-1] == "device"
@@ -69,14 +70,14 @@ def test_variables_of_a_named_device_win(
 def test_a_named_device_brings_its_nodes(
     containers: Containers, cdi_folder: CdiFolder, host_folder: Path
 ) -> None:
-    """A device MUST bring the device nodes that its specification names, with their permissions.
+    """A CDI device MUST add the device nodes of its specification, with their permissions.
 
     Source: ContainerConfig.CDI_devices; deviceNodes of the CDI specification.
     """
     device = spare_device()
-    kind = cdi_folder.write({"one": cdi.node(PATH, str(device.make_node(host_folder / "node")), "r")})
+    kind = cdi_folder.write({"one": cdi.node(PATH, str(device.create_node(host_folder / "node")), "r")})
 
-    container = containers.exited(naming(containers.config(script=attempts(PATH)), f"{kind}=one"))
+    container = containers.exited(with_devices(containers.config(script=open_script(PATH)), f"{kind}=one"))
 
     assert container.log_lines("stdout") == [
         f"character special file {device.numbers}",
@@ -90,14 +91,14 @@ def test_a_named_device_brings_its_nodes(
 def test_a_named_device_brings_its_mounts(
     containers: Containers, cdi_folder: CdiFolder, host_folder: Path
 ) -> None:
-    """A device MUST bring the mounts that its specification names, with their options.
+    """A CDI device MUST add the mounts of its specification, with their options.
 
     Source: ContainerConfig.CDI_devices; mounts of the CDI specification.
     """
     (host_folder / "library").write_text("of the driver\n")
     kind = cdi_folder.write({"one": cdi.mount("/driver", str(host_folder))})
 
-    container = containers.running(naming(containers.config(), f"{kind}=one"))
+    container = containers.running(with_devices(containers.config(), f"{kind}=one"))
 
     assert container.output("cat", "/driver/library") == "of the driver"
     assert container.exec("touch", "/driver/written").exit_code != 0
@@ -108,24 +109,24 @@ def test_a_named_device_brings_its_mounts(
 def test_a_named_device_runs_its_hooks(
     containers: Containers, cdi_folder: CdiFolder, host_folder: Path
 ) -> None:
-    """A device MUST run the hooks that its specification names, as the container is created.
+    """A CDI device MUST add the hooks of its specification, which run when the container is created.
 
     Source: ContainerConfig.CDI_devices; hooks of the CDI specification.
     """
-    kind = cdi_folder.write({"one": counting(host_folder / "ran")})
+    kind = cdi_folder.write({"one": counting_hook(host_folder / "ran")})
 
-    containers.running(naming(containers.config(), f"{kind}=one"))
+    containers.running(with_devices(containers.config(), f"{kind}=one"))
 
     assert runs_of(host_folder / "ran") == 1
 
 
 @requirement("DEV-11")
 def test_a_device_that_nobody_has_described_is_refused(runtime: Runtime, containers: Containers) -> None:
-    """CreateContainer MUST fail for a device that no specification describes.
+    """CreateContainer MUST fail for a CDI device that no specification describes.
 
     Source: ContainerConfig.CDI_devices.
     """
-    config = naming(containers.config(), f"{cdi.VENDOR}/nothing=nobody")
+    config = with_devices(containers.config(), f"{cdi.VENDOR}/nothing=nobody")
 
     runtime.refusal(runtime.stub.CreateContainer, containers.creation(config))
 
@@ -134,13 +135,13 @@ def test_a_device_that_nobody_has_described_is_refused(runtime: Runtime, contain
 def test_a_missing_device_of_a_described_kind_is_refused(
     runtime: Runtime, containers: Containers, cdi_folder: CdiFolder
 ) -> None:
-    """CreateContainer MUST fail for a device that the specification of its kind does not describe, also where
-    another one that is requested is described.
+    """CreateContainer MUST fail for a CDI device that the specification of its kind lacks, even if it
+    describes another requested device.
 
     Source: ContainerConfig.CDI_devices.
     """
     kind = cdi_folder.write({"one": cdi.variables("CDI_ONE=first")})
-    config = naming(containers.config(), f"{kind}=one", f"{kind}=two")
+    config = with_devices(containers.config(), f"{kind}=one", f"{kind}=two")
 
     runtime.refusal(runtime.stub.CreateContainer, containers.creation(config))
 
@@ -149,7 +150,7 @@ def test_a_missing_device_of_a_described_kind_is_refused(
 def test_a_broken_specification_does_not_stand_in_the_way(
     runtime: Runtime, containers: Containers, cdi_folder: CdiFolder
 ) -> None:
-    """A specification that cannot be read MUST NOT stand in the way of containers that do not use it.
+    """CreateContainer MUST succeed for containers that do not use an invalid CDI specification.
 
     Source: ContainerConfig.CDI_devices.
     """
@@ -157,7 +158,7 @@ def test_a_broken_specification_does_not_stand_in_the_way(
     kind = cdi_folder.write({"one": cdi.variables("CDI_ONE=first")})
 
     without = runtime.stub.CreateContainer(containers.creation(plain := containers.config()))
-    using = naming(containers.config(), f"{kind}=one")
+    using = with_devices(containers.config(), f"{kind}=one")
     with_another = runtime.stub.CreateContainer(containers.creation(using))
 
     assert containers.adopt(without.container_id, plain).state() == cri.CONTAINER_CREATED
@@ -168,20 +169,22 @@ def test_a_broken_specification_does_not_stand_in_the_way(
 def test_a_changed_specification_is_picked_up(
     runtime: Runtime, containers: Containers, cdi_folder: CdiFolder
 ) -> None:
-    """A specification that is changed MUST be picked up while the daemon runs.
+    """A change of a CDI specification MUST take effect without a restart of the daemon.
 
-    Source: the CDI specification; its directories are watched or read again.
+    Source: the CDI specification; runtimes watch its directories or read them again.
     """
     kind = cdi_folder.write({"one": cdi.variables("CDI_ONE=before")})
-    before = containers.running(naming(containers.config(), f"{kind}=one"))
+    before = containers.running(with_devices(containers.config(), f"{kind}=one"))
     cdi_folder.write({"one": cdi.variables("CDI_ONE=after")}, kind)
 
-    def changed() -> str:
-        container = containers.attempt(naming(containers.config(), f"{kind}=one"))
+    def value_in_a_new_container() -> str:
+        container = containers.attempt(with_devices(containers.config(), f"{kind}=one"))
         return variable(container, "CDI_ONE")
 
     assert variable(before, "CDI_ONE") == "before"
-    runtime.eventually("the changed specification", changed, 10, lambda value: value == "after")
+    runtime.eventually(
+        "the changed specification", value_in_a_new_container, 10, lambda value: value == "after"
+    )
 
 
 @requirement("DEV-14")
@@ -189,17 +192,17 @@ def test_a_changed_specification_is_picked_up(
 def test_several_devices_of_one_kind_are_merged(
     containers: Containers, cdi_folder: CdiFolder, host_folder: Path
 ) -> None:
-    """Several devices of one kind SHOULD each take effect, and what their specification says for all of them
-    once.
+    """Several CDI devices of one kind SHOULD each take effect, and the edits for all devices of the
+    specification once.
 
     Source: judgement; containerEdits of the CDI specification.
     """
     kind = cdi_folder.write(
         {"one": cdi.variables("CDI_ONE=first"), "two": cdi.variables("CDI_TWO=second")},
-        everywhere=counting(host_folder / "ran"),
+        everywhere=counting_hook(host_folder / "ran"),
     )
 
-    container = containers.running(naming(containers.config(), f"{kind}=one", f"{kind}=two"))
+    container = containers.running(with_devices(containers.config(), f"{kind}=one", f"{kind}=two"))
 
     assert (variable(container, "CDI_ONE"), variable(container, "CDI_TWO")) == ("first", "second")
     assert runs_of(host_folder / "ran") == 1
@@ -210,13 +213,13 @@ def test_several_devices_of_one_kind_are_merged(
 def test_a_device_that_is_named_twice_takes_effect_once(
     containers: Containers, cdi_folder: CdiFolder, host_folder: Path
 ) -> None:
-    """A device that is requested twice SHOULD take effect once.
+    """A CDI device that is requested twice SHOULD take effect once.
 
     Source: judgement; ContainerConfig.CDI_devices.
     """
-    kind = cdi_folder.write({"one": counting(host_folder / "ran")})
+    kind = cdi_folder.write({"one": counting_hook(host_folder / "ran")})
 
-    containers.running(naming(containers.config(), f"{kind}=one", f"{kind}=one"))
+    containers.running(with_devices(containers.config(), f"{kind}=one", f"{kind}=one"))
 
     assert runs_of(host_folder / "ran") == 1
 
@@ -226,14 +229,14 @@ def test_a_device_that_is_named_twice_takes_effect_once(
 def test_a_device_of_field_and_annotation_takes_effect_once(
     containers: Containers, cdi_folder: CdiFolder, host_folder: Path
 ) -> None:
-    """A device that is requested by the field and by an annotation SHOULD take effect once.
+    """A CDI device that is requested by `CDI_devices` and by an annotation SHOULD take effect once.
 
     Source: ContainerConfig.CDI_devices; the kubelet sends both.
     """
-    kind = cdi_folder.write({"one": counting(host_folder / "ran")})
+    kind = cdi_folder.write({"one": counting_hook(host_folder / "ran")})
     config = containers.config(annotations={"cdi.k8s.io/critests": f"{kind}=one"})
 
-    containers.running(naming(config, f"{kind}=one"))
+    containers.running(with_devices(config, f"{kind}=one"))
 
     assert runs_of(host_folder / "ran") == 1
 
@@ -241,10 +244,10 @@ def test_a_device_of_field_and_annotation_takes_effect_once(
 @requirement("DEV-17")
 @requires(Capability.SAME_HOST)
 def test_a_gpu_of_the_machine_can_be_used(containers: Containers, cdi_folder: CdiFolder) -> None:
-    """A container that names a GPU of the machine MUST have its device nodes, to read and to write, and the
-    files of its driver.
+    """A container that requests a GPU of the machine MUST have its device nodes, readable and writable, and
+    the files of its driver.
 
-    Source: ContainerConfig.CDI_devices; the specification that the tool of the GPU's vendor writes.
+    Source: ContainerConfig.CDI_devices; the specification that the GPU vendor's tool writes.
     """
     gpu = cdi.gpu_of_the_machine()
     if gpu is None:
@@ -255,41 +258,42 @@ def test_a_gpu_of_the_machine_can_be_used(containers: Containers, cdi_folder: Cd
     cdi_folder.place(gpu.name.partition("=")[0], gpu.text)
     cdi_folder.until_read()
 
-    container = containers.running(naming(containers.config(), gpu.name))
+    container = containers.running(with_devices(containers.config(), gpu.name))
 
     usable = "".join(f"test -c {path}; : <>{path}; " for path in gpu.nodes)
-    there = "".join(f"test -e {path}; " for path in gpu.files)
-    assert container.output("/bin/sh", "-ec", f"{usable}{there}echo all") == "all"
+    present = "".join(f"test -e {path}; " for path in gpu.files)
+    assert container.output("/bin/sh", "-ec", f"{usable}{present}echo all") == "all"
 
 
 @requirement("DEV-19")
 @disruptive
 @requires(Capability.SAME_HOST)
 def test_a_named_device_outlives_a_restart(own_runtime: OwnRuntime, host_folder: Path) -> None:
-    """A container SHOULD keep its device when the daemon is restarted, and new containers SHOULD get it.
+    """A container SHOULD retain its CDI device over a restart of the daemon, and new containers SHOULD get
+    it.
 
     Source: judgement; ContainerConfig.CDI_devices.
     """
     device = spare_device()
     folder = CdiFolder(own_runtime.daemon.cdi_folder)
-    kind = folder.write({"one": cdi.node(PATH, str(device.make_node(host_folder / "node")))})
-    home, makes = own_runtime.sandbox(), own_runtime.containers
-    before = makes.running(naming(makes.config(), f"{kind}=one"), in_sandbox=home)
+    kind = folder.write({"one": cdi.node(PATH, str(device.create_node(host_folder / "node")))})
+    pod, containers = own_runtime.sandbox(), own_runtime.containers
+    before = containers.running(with_devices(containers.config(), f"{kind}=one"), in_sandbox=pod)
 
     own_runtime.restart()
 
-    after = makes.running(naming(makes.config(), f"{kind}=one"), in_sandbox=home)
+    after = containers.running(with_devices(containers.config(), f"{kind}=one"), in_sandbox=pod)
     for container in (before, after):
-        assert container.output("/bin/sh", "-c", attempts(PATH)).splitlines()[1:] == ["reads", "writes"]
+        assert container.output("/bin/sh", "-c", open_script(PATH)).splitlines()[1:] == ["reads", "writes"]
 
 
-def counting(file: Path) -> cdi.Edits:
-    """Return the change that adds a line to a file of the host when a container is created."""
+def counting_hook(file: Path) -> cdi.Edits:
+    """Return an edit whose hook appends a line to a file of the host when a container is created."""
     return cdi.hook("createRuntime", "/bin/sh", "-c", f"echo x >> {file}")
 
 
 def runs_of(file: Path) -> int:
-    """Return how often a hook of `counting` has run."""
+    """Return how many times a hook of `counting_hook` has run."""
     return len(file.read_text(encoding="ascii").splitlines()) if file.exists() else 0
 
 
@@ -297,15 +301,15 @@ def runs_of(file: Path) -> int:
 def test_a_device_may_be_named_by_an_annotation(
     runtime: Runtime, containers: Containers, cdi_folder: CdiFolder
 ) -> None:
-    """A runtime that takes devices by annotation MUST give a container what the specification says of them,
-    and refuse a device that nobody has described.
+    """A runtime that accepts CDI devices by annotation MUST apply their specification, and reject a device
+    that no specification describes.
 
     Source: the CDI specification, annotations `cdi.k8s.io/`.
     """
     kind = cdi_folder.write({"one": cdi.variables("CDI_ONE=first")})
     container = containers.running(annotations={"cdi.k8s.io/critests": f"{kind}=one"})
     if not variable(container, "CDI_ONE"):
-        unsupported("devices by annotation: a container with one is as without")
+        unsupported("devices by annotation: the runtime ignores the annotation")
 
     missing = containers.config(annotations={"cdi.k8s.io/critests": f"{kind}=two"})
 

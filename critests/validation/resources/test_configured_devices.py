@@ -1,4 +1,4 @@
-"""DEV, PRV: what a runtime's own configuration says of devices: whose they are, and whether privileged
+"""DEV, PRV: devices as the runtime's own configuration sets them: their owner, and whether privileged
 containers have those of the host.
 """
 
@@ -26,22 +26,22 @@ PRIVILEGED = cri.LinuxContainerSecurityContext(privileged=True)
 
 
 @pytest.fixture
-def owning_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+def device_ownership_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that gives devices to the user of their container."""
     with shaped(request, runtime, Shape(told=(DeviceOwnership(),))) as own:
         yield own
 
 
 @pytest.fixture
-def withholding_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+def no_host_devices_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that gives privileged containers no devices of the host."""
     with shaped(request, runtime, Shape(told=(NoHostDevices(),))) as own:
         yield own
 
 
-def with_a_device(runtime: OwnRuntime, folder: Path) -> Container:
-    """Return a container of a user that is not root, with a device."""
-    node = spare_device().make_node(folder / "node")
+def run_with_device(runtime: OwnRuntime, folder: Path) -> Container:
+    """Run a container with a device as a user that is not root."""
+    node = spare_device().create_node(folder / "node")
     context = cri.LinuxContainerSecurityContext(
         run_as_user=cri.Int64Value(value=USER), run_as_group=cri.Int64Value(value=GROUP)
     )
@@ -51,13 +51,13 @@ def with_a_device(runtime: OwnRuntime, folder: Path) -> Container:
 
 @requirement("DEV-08")
 def test_devices_belong_to_the_user_where_it_is_configured(
-    owning_runtime: OwnRuntime, host_folder: Path
+    device_ownership_runtime: OwnRuntime, host_folder: Path
 ) -> None:
-    """Where a runtime is configured so, a device SHOULD belong to the user and the group of its container.
+    """A device SHOULD belong to the user and group of its container if the runtime is configured so.
 
     Source: LinuxContainerSecurityContext.run_as_user and run_as_group; not stated by the CRI.
     """
-    container = with_a_device(owning_runtime, host_folder)
+    container = run_with_device(device_ownership_runtime, host_folder)
 
     assert container.output("stat", "-c", "%u:%g", PATH) == OWNER
 
@@ -66,12 +66,12 @@ def test_devices_belong_to_the_user_where_it_is_configured(
 def test_devices_belong_to_root_where_nothing_is_configured(
     own_runtime: OwnRuntime, host_folder: Path
 ) -> None:
-    """Where nothing else is configured, a device SHOULD belong to whom it belongs on the host.
+    """A device SHOULD have the host's owner and group in the container by default.
 
-    Source: not stated by the CRI; what is made for root alone would be given to every user.
+    Source: not stated by the CRI; otherwise every user could use devices that are for root alone.
     """
     assert own_runtime.daemon.pid
-    container = with_a_device(own_runtime, host_folder)
+    container = run_with_device(own_runtime, host_folder)
 
     assert container.output("stat", "-c", "%u:%g", PATH) == "0:0"
 
@@ -79,17 +79,17 @@ def test_devices_belong_to_root_where_nothing_is_configured(
 @requirement("PRV-10")
 @requires(Capability.SHARED_KERNEL)
 def test_privileged_containers_have_no_devices_of_the_host_where_it_is_configured(
-    withholding_runtime: OwnRuntime,
+    no_host_devices_runtime: OwnRuntime,
 ) -> None:
-    """Where a runtime is configured so, a privileged container SHOULD NOT find the devices of the host.
+    """A privileged container SHOULD NOT have the devices of the host if the runtime is configured so.
 
-    Source: not stated by the CRI; runtimes of virtual machines cannot hand them on.
+    Source: not stated by the CRI; runtimes of virtual machines cannot pass them through.
     """
     device = spare_device()
-    pod = withholding_runtime.sandbox(security_context=cri.LinuxSandboxSecurityContext(privileged=True))
+    pod = no_host_devices_runtime.sandbox(security_context=cri.LinuxSandboxSecurityContext(privileged=True))
 
-    containers = withholding_runtime.containers
-    with as_far_as_the_daemon_can(withholding_runtime):
+    containers = no_host_devices_runtime.containers
+    with as_far_as_the_daemon_can(no_host_devices_runtime):
         container = containers.attempt(containers.config(security_context=PRIVILEGED), in_sandbox=pod)
 
     assert container.exec("test", "-e", f"/dev/{device.name}").exit_code == 1

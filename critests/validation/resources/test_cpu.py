@@ -1,4 +1,4 @@
-"""RES: CPU weight, quota and sets, as the kernel got them."""
+"""RES: CPU weight, quota and sets, as the cgroup has them."""
 
 import pytest
 
@@ -20,11 +20,11 @@ echo elapsed $before $(cut -d' ' -f1 /proc/uptime)
 grep -hs nr_throttled /sys/fs/cgroup/cpu.stat /sys/fs/cgroup/cpu/cpu.stat
 times
 """
-"""Keeps two processors busy for a second, and prints how long that took and how much of them it got."""
+"""Keeps two processors busy for a second; prints the elapsed time, the throttled periods and the CPU time."""
 
 
 def seconds_in(text: str) -> float:
-    """Return the seconds in what `times` prints: `0m1.250s`."""
+    """Return the seconds of a time that `times` prints: `0m1.250s`."""
     minutes, _, seconds = text.rstrip("s").partition("m")
     return int(minutes) * 60 + float(seconds)
 
@@ -32,8 +32,8 @@ def seconds_in(text: str) -> float:
 @requirement("RES-01")
 @pytest.mark.parametrize("shares", [2, 512, 4096])
 def test_cpu_shares_become_the_weight_of_the_cgroup(limits: Limits, shares: int) -> None:
-    """The CPU shares of a container MUST be those of its cgroup; with version 2 its weight is what one of the
-    known conversions makes of them.
+    """The cgroup of a container MUST have the requested `cpu_shares`, or with cgroup v2 the weight that one
+    of the known conversions yields.
 
     Source: LinuxContainerResources.cpu_shares.
     """
@@ -47,10 +47,12 @@ def test_cpu_shares_become_the_weight_of_the_cgroup(limits: Limits, shares: int)
 
 
 @requirement("RES-02")
-@pytest.mark.parametrize(("quota", "seen"), [(30_000, 30_000), (-1, None)], ids=["some", "negative"])
-def test_cpu_quota_and_period_are_those_of_the_cgroup(limits: Limits, quota: int, seen: int | None) -> None:
-    """The CPU quota and the period of a container MUST be those of its cgroup, and a negative quota MUST mean
-    no limit.
+@pytest.mark.parametrize(("quota", "expected"), [(30_000, 30_000), (-1, None)], ids=["some", "negative"])
+def test_cpu_quota_and_period_are_those_of_the_cgroup(
+    limits: Limits, quota: int, expected: int | None
+) -> None:
+    """The cgroup of a container MUST have the requested CPU quota and period, and no limit if the quota is
+    negative.
 
     Source: LinuxContainerResources.cpu_quota and cpu_period.
     """
@@ -58,15 +60,15 @@ def test_cpu_quota_and_period_are_those_of_the_cgroup(limits: Limits, quota: int
 
     limited = limits.running(resources=cri.LinuxContainerResources(cpu_quota=quota, cpu_period=60_000))
 
-    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.cpu_period)) == {(seen, 60_000)}
+    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.cpu_period)) == {(expected, 60_000)}
 
 
 @requirement("RES-03")
 def test_cpu_quota_throttles(containers: Containers, limits: Limits) -> None:
-    """Processes that want more CPU time than the quota MUST be held to it.
+    """The processes of a container MUST NOT use more CPU time than its quota.
 
-    Source: LinuxContainerResources.cpu_quota; two busy processes and a twentieth of a CPU, which they get on
-    a busy machine too, measured by the kernel's own clock of processes.
+    Source: LinuxContainerResources.cpu_quota. Two busy processes have a twentieth of a CPU, which they get on
+    a busy machine too; the kernel's accounting of CPU time measures it.
     """
     limits.need("cpu")
     quota = cri.LinuxContainerResources(cpu_quota=5_000, cpu_period=100_000, cpu_shares=1024)
@@ -76,40 +78,40 @@ def test_cpu_quota_throttles(containers: Containers, limits: Limits) -> None:
     clock, periods, *_, children = [line.split() for line in container.final_log_lines("stdout")]
     elapsed, throttled = float(clock[2]) - float(clock[1]), int(periods[1])
     used = sum(seconds_in(text) for text in children)
-    # a process may run on until the next tick of the kernel's clock, on each of two CPUs
+    # a process may run until the next tick of the scheduler, on each of two CPUs
     assert used <= 0.08 * elapsed + 0.05
+    # without competition, the processes use up their 5 % and are throttled
     if not throttled and used < 0.04 * elapsed:
-        blocked("this machine is too busy to give a container the twentieth of a CPU that it may use")
+        blocked("this machine is too busy to give a container the twentieth of a CPU of its quota")
     assert throttled > 0
 
 
 @requirement("RES-14")
 @requires(Capability.SAME_HOST)
 def test_cpu_and_memory_sets_restrict(limits: Limits) -> None:
-    """A container MUST run only on the CPUs that were chosen, and use memory only of the nodes that were
-    chosen.
+    """A container MUST run only on the CPUs of `cpuset_cpus`, and use memory only of the nodes of
+    `cpuset_mems`.
 
     Source: LinuxContainerResources.cpuset_cpus and cpuset_mems.
     """
     limits.need("cpuset")
-    chosen = another_cpu()
+    cpu = another_cpu()
 
-    limited = limits.running(resources=cri.LinuxContainerResources(cpuset_cpus=str(chosen), cpuset_mems="0"))
+    limited = limits.running(resources=cri.LinuxContainerResources(cpuset_cpus=str(cpu), cpuset_mems="0"))
 
-    assert limited.shows(lambda cgroup: (cgroup.cpus, cgroup.mems)) == {(frozenset({chosen}), frozenset({0}))}
+    assert limited.shows(lambda cgroup: (cgroup.cpus, cgroup.mems)) == {(frozenset({cpu}), frozenset({0}))}
     first = first_process(limited.container)
-    assert (first.fields["Cpus_allowed_list"], first.fields["Mems_allowed_list"]) == (str(chosen), "0")
+    assert (first.fields["Cpus_allowed_list"], first.fields["Mems_allowed_list"]) == (str(cpu), "0")
 
 
 @requirement("RES-15")
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("what", ["CPU", "memory node"])
 def test_what_the_machine_cannot_have_is_refused(limits: Limits, containers: Containers, what: str) -> None:
-    """A container for a CPU or a memory node that the machine cannot have SHOULD be refused when it is
-    created or started.
+    """CreateContainer or StartContainer SHOULD reject a CPU or a memory node that the machine cannot have.
 
-    Source: LinuxContainerResources.cpuset_cpus and cpuset_mems; not stated by the CRI, and on any other the
-    choice would be broken.
+    Source: LinuxContainerResources.cpuset_cpus and cpuset_mems; not stated by the CRI, and any other CPU or
+    node would violate the request.
     """
     limits.need("cpuset")
     resources = cri.LinuxContainerResources(cpuset_cpus=str(impossible_cpu()))
@@ -120,5 +122,5 @@ def test_what_the_machine_cannot_have_is_refused(limits: Limits, containers: Con
 
 
 def first_process(container: Container) -> ProcessStatus:
-    """Return what the kernel says of a container's first process."""
+    """Return /proc/PID/status of a container's first process."""
     return container.process_status("first process")

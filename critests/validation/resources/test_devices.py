@@ -1,4 +1,4 @@
-"""DEV: device nodes that a container requests, proven by opening them."""
+"""DEV: device nodes that a container requests, verified by opening them."""
 
 import secrets
 from pathlib import Path
@@ -17,7 +17,7 @@ from critests.lifecycle.process import CAPABILITIES
 from critests.node.privileges import process_capabilities
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
-from critests.validation.resources.devices import Device, attempts, spare_device
+from critests.validation.resources.devices import Device, open_script, spare_device
 from critests.validation.security.daemon import as_far_as_the_daemon_can
 
 pytestmark = requires(Capability.SAME_HOST)
@@ -26,26 +26,26 @@ PATH = "/dev/critests"
 
 @pytest.fixture
 def device() -> Device:
-    """A device that containers do not get by themselves."""
+    """A device that containers do not have by default."""
     return spare_device()
 
 
 @pytest.fixture
 def node(device: Device, host_folder: Path) -> Path:
-    """A node of that device, made for the test, which everybody may read and write."""
-    return device.make_node(host_folder / "node")
+    """A node of that device, created for the test, which every user may read and write."""
+    return device.create_node(host_folder / "node")
 
 
-def requested(node: Path, permissions: str = "rw", path: str = PATH) -> cri.Device:
+def device_request(node: Path, permissions: str = "rw", path: str = PATH) -> cri.Device:
     """Return the request for a device."""
     return cri.Device(host_path=str(node), container_path=path, permissions=permissions)
 
 
-def seen(containers: Containers, path: str, *devices: cri.Device) -> list[str]:
+def opened_at(containers: Containers, path: str, *devices: cri.Device) -> list[str]:
     """Return what the first process of a container finds at a path: kind and numbers of the device, and
-    whether it can be read and written.
+    whether it can be opened for reading and writing.
     """
-    container = containers.exited(script=lingering(attempts(path)), devices=devices)
+    container = containers.exited(script=lingering(open_script(path)), devices=devices)
     return container.log_lines("stdout")
 
 
@@ -53,12 +53,12 @@ def seen(containers: Containers, path: str, *devices: cri.Device) -> list[str]:
 def test_a_requested_device_is_there_and_can_be_used(
     containers: Containers, device: Device, node: Path
 ) -> None:
-    """A device that a container requests MUST be at its path with the numbers of the host's, and MUST be
-    usable with the permissions that were requested.
+    """A requested device MUST be at its path with the numbers of the host's device, and MUST be usable with
+    the requested permissions.
 
     Source: Device.
     """
-    config = containers.config(first=f"{attempts(PATH)}; echo done", devices=[requested(node, "rwm")])
+    config = containers.config(first=f"{open_script(PATH)}; echo done", devices=[device_request(node, "rwm")])
 
     container = containers.attempt(config)
 
@@ -72,13 +72,13 @@ def test_a_requested_device_is_there_and_can_be_used(
 
 @requirement("DEV-01")
 def test_a_requested_device_can_be_used_by_an_exec(containers: Containers, node: Path) -> None:
-    """A device that a container requests MUST be usable by a command run with ExecSync.
+    """A requested device MUST be usable by a command run with ExecSync.
 
     Source: Device, ExecSync.
     """
-    container = containers.running(devices=[requested(node)])
+    container = containers.running(devices=[device_request(node)])
 
-    assert container.output("/bin/sh", "-c", attempts(PATH)).splitlines()[1:] == ["reads", "writes"]
+    assert container.output("/bin/sh", "-c", open_script(PATH)).splitlines()[1:] == ["reads", "writes"]
 
 
 @requirement("DEV-02")
@@ -90,26 +90,26 @@ def test_a_requested_device_can_be_used_by_an_exec(containers: Containers, node:
 def test_a_device_can_only_be_used_as_permitted(
     containers: Containers, node: Path, permissions: str, expected: list[str]
 ) -> None:
-    """Opening a device in a way that was not requested MUST fail.
+    """A device MUST NOT be opened in a way that its `permissions` exclude.
 
     Source: Device.permissions.
     """
-    assert seen(containers, PATH, requested(node, permissions))[1:] == expected
+    assert opened_at(containers, PATH, device_request(node, permissions))[1:] == expected
 
 
 @requirement("DEV-03")
 def test_a_device_that_was_not_requested_cannot_be_used(
     runtime: Runtime, containers: Containers, device: Device
 ) -> None:
-    """A device that was not requested MUST NOT be usable, also where the container may make a node for it.
+    """A device that was not requested MUST NOT be usable, even if the container can create a node for it.
 
     Source: Device; LinuxContainerSecurityContext.privileged, which alone opens all devices.
     """
-    # with a kernel of the sandbox's own, the device of these numbers is not the host's
+    # in a kernel of the sandbox's own, these numbers are not those of the host's device
     runtime.need_our_kernel()
-    makes = f"mknod -m 666 /made c {device.major} {device.minor} && {attempts('/made')}"
+    script = f"mknod -m 666 /made c {device.major} {device.minor} && {open_script('/made')}"
     container = containers.exited(
-        script=lingering(makes),
+        script=lingering(script),
         security_context=cri.LinuxContainerSecurityContext(
             capabilities=cri.Capability(add_capabilities=["MKNOD"])
         ),
@@ -122,11 +122,11 @@ def test_a_device_that_was_not_requested_cannot_be_used(
 def test_a_device_may_have_another_path_in_the_container(
     containers: Containers, device: Device, node: Path
 ) -> None:
-    """A device SHOULD be at the path in the container that was requested, and not at that of the host.
+    """A device SHOULD be at the requested `container_path`, and not at the host's path.
 
     Source: Device.container_path.
     """
-    container = containers.running(devices=[requested(node, path="/dev/deep/er/device")])
+    container = containers.running(devices=[device_request(node, path="/dev/deep/er/device")])
 
     found = container.output("stat", "-c", "%F %t:%T", "/dev/deep/er/device")
     assert found == f"character special file {device.numbers}"
@@ -137,12 +137,12 @@ def test_a_device_may_have_another_path_in_the_container(
 def test_a_device_without_a_path_in_the_container(
     containers: Containers, node: Path, observe: Observe
 ) -> None:
-    """A device without a path in the container MAY be refused, be at the host's path, or not be there; other
-    containers are not disturbed.
+    """A device without `container_path` MAY be rejected, be at the host's path, or be missing; other
+    containers are not affected.
 
     Source: Device.container_path; runtimes differ.
     """
-    config = containers.config(devices=[requested(node, path="")])
+    config = containers.config(devices=[device_request(node, path="")])
 
     try:
         container = containers.attempt(config)
@@ -150,37 +150,37 @@ def test_a_device_without_a_path_in_the_container(
         observe(f"refused with {refused_with(error).name}")
         container = containers.running()
     else:
-        there = container.exec("test", "-c", str(node)).exit_code == 0
-        observe("is at the host's path" if there else "is not there")
+        present = container.exec("test", "-c", str(node)).exit_code == 0
+        observe("is at the host's path" if present else "is not there")
     assert container.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("DEV-05")
 @pytest.mark.usefixtures("limits")
 def test_a_device_that_the_host_lacks_is_refused(containers: Containers, host_folder: Path) -> None:
-    """A container with a device that the host does not have SHOULD be refused when it is created or started.
+    """CreateContainer or StartContainer SHOULD reject a device that the host does not have.
 
-    Source: judgement; a container that runs without it fails later, and nobody knows why.
+    Source: judgement; a container that runs without it fails later, for no visible reason.
     """
-    containers.refusal(containers.config(devices=[requested(host_folder / "missing")]))
+    containers.refusal(containers.config(devices=[device_request(host_folder / "missing")]))
 
 
 @requirement("DEV-06")
 def test_a_directory_stands_for_the_devices_in_it(
     containers: Containers, device: Device, host_folder: Path
 ) -> None:
-    """Where a directory is requested, all device nodes in it SHOULD be there, and be usable.
+    """A directory as `host_path` SHOULD add all device nodes in it, and they SHOULD be usable.
 
-    Source: not stated by the CRI; directories such as /dev/snd are requested so.
+    Source: not stated by the CRI; users request directories such as /dev/snd in this way.
     """
     (host_folder / "several").mkdir()
     for name in ("first", "second"):
-        device.make_node(host_folder / "several" / name)
+        device.create_node(host_folder / "several" / name)
 
-    container = containers.running(devices=[requested(host_folder / "several")])
+    container = containers.running(devices=[device_request(host_folder / "several")])
 
     for name in ("first", "second"):
-        assert container.output("/bin/sh", "-c", attempts(f"{PATH}/{name}")).splitlines() == [
+        assert container.output("/bin/sh", "-c", open_script(f"{PATH}/{name}")).splitlines() == [
             f"character special file {device.numbers}",
             "reads",
             "writes",
@@ -191,13 +191,13 @@ def test_a_directory_stands_for_the_devices_in_it(
 def test_a_link_stands_for_the_device_it_leads_to(
     containers: Containers, device: Device, node: Path, host_folder: Path
 ) -> None:
-    """Where a symbolic link is requested, the device that it leads to SHOULD be there.
+    """A symbolic link as `host_path` SHOULD add the device that it resolves to.
 
     Source: not stated by the CRI; stable names such as those in /dev/disk are links.
     """
     (host_folder / "link").symlink_to(node)
 
-    assert seen(containers, PATH, requested(host_folder / "link")) == [
+    assert opened_at(containers, PATH, device_request(host_folder / "link")) == [
         f"character special file {device.numbers}",
         "reads",
         "writes",
@@ -207,20 +207,20 @@ def test_a_link_stands_for_the_device_it_leads_to(
 @requirement("DEV-07")
 @pytest.mark.usefixtures("limits")
 def test_permissions_that_are_none_are_refused(containers: Containers, node: Path) -> None:
-    """Permissions of which one is none SHOULD be refused when the container is created or started.
+    """CreateContainer or StartContainer SHOULD reject `permissions` with an unknown letter.
 
     Source: Device.permissions.
     """
-    containers.refusal(containers.config(devices=[requested(node, "rx")]))
+    containers.refusal(containers.config(devices=[device_request(node, "rx")]))
 
 
 @requirement("DEV-09")
 def test_a_device_may_be_requested_twice(containers: Containers, device: Device, node: Path) -> None:
-    """A device that is requested twice SHOULD be there once.
+    """A device that is requested twice SHOULD be present once.
 
     Source: not stated by the CRI; two device plugins may name the same one.
     """
-    assert seen(containers, PATH, requested(node), requested(node)) == [
+    assert opened_at(containers, PATH, device_request(node), device_request(node)) == [
         f"character special file {device.numbers}",
         "reads",
         "writes",
@@ -231,7 +231,7 @@ def test_a_device_may_be_requested_twice(containers: Containers, device: Device,
 def test_a_privileged_container_has_the_devices_of_the_host(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, device: Device
 ) -> None:
-    """A privileged container MUST find the devices of the host, and MUST be able to open them.
+    """A privileged container MUST have the devices of the host, and MUST be able to open them.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
@@ -242,35 +242,37 @@ def test_a_privileged_container_has_the_devices_of_the_host(
         container = containers.attempt(config, in_sandbox=pod)
     except grpc.RpcError as error:
         refused_with(error)
-        needs_every_capability(runtime)
+        need_every_capability_of_the_daemon(runtime)
         raise
 
-    assert container.output("/bin/sh", "-c", attempts(f"/dev/{device.name}")).splitlines() == [
+    assert container.output("/bin/sh", "-c", open_script(f"/dev/{device.name}")).splitlines() == [
         f"character special file {device.numbers}",
         "reads",
         "writes",
     ]
 
 
-def needs_every_capability(runtime: Runtime) -> None:
-    """End a test of a privileged container as blocked where the daemon has not every capability itself, so
-    that it may not be able to give them.
+def need_every_capability_of_the_daemon(runtime: Runtime) -> None:
+    """Block a test of a privileged container if the daemon lacks a capability itself, and so may be unable to
+    grant it.
     """
     pid = runtime.context.daemon_pid
     lacking = set(CAPABILITIES) - process_capabilities(pid).permitted if pid is not None else set()
     if lacking:
-        blocked(f"the daemon lacks CAP_{', CAP_'.join(sorted(lacking))} here, and refuses to give all")
+        blocked(
+            f"the daemon lacks CAP_{', CAP_'.join(sorted(lacking))} here, and cannot grant every capability"
+        )
 
 
 @requirement("DEV-20")
 def test_a_file_that_is_no_device(containers: Containers, host_folder: Path, observe: Observe) -> None:
-    """A file that is requested as a device MAY be refused or ignored; it is never there as a device, and
-    other containers are not disturbed.
+    """A regular file that is requested as a device MAY be rejected or ignored; it is never present as a
+    device, and other containers are not affected.
 
     Source: Device.host_path; runtimes differ.
     """
     (host_folder / "file").write_text("no device\n")
-    config = containers.config(devices=[requested(host_folder / "file")])
+    config = containers.config(devices=[device_request(host_folder / "file")])
 
     try:
         container = containers.attempt(config)
@@ -291,9 +293,9 @@ def test_mode_of_a_device_in_the_container(
 
     Source: Device; runtimes differ, and it decides what a process that is not root can do.
     """
-    node = device.make_node(host_folder / "own-mode", 0o640)
+    node = device.create_node(host_folder / "own-mode", 0o640)
 
-    container = containers.running(devices=[requested(node)])
+    container = containers.running(devices=[device_request(node)])
 
     mode = container.output("stat", "-c", "%a", PATH)
     assert mode in {"640", "666"}
@@ -313,17 +315,17 @@ def privileged(runtime: Runtime, sandboxes: Sandboxes, containers: Containers) -
 def test_form_of_a_device_of_the_host_that_appears_later(
     runtime: Runtime, privileged: Container, device: Device, observe: Observe
 ) -> None:
-    """A device that the host gets while a privileged container runs MAY be seen there or not; the container
-    runs on.
+    """A device that the host adds while a privileged container runs MAY be visible there or not; the
+    container continues to run.
 
     Source: LinuxContainerSecurityContext.privileged; the CRI does not say.
     """
     name = f"critests-{secrets.token_hex(4)}"
-    node = device.make_node(runtime.seen_by_daemon(Path("/dev")) / name)
+    node = device.create_node(runtime.seen_by_daemon(Path("/dev")) / name)
     try:
-        there = privileged.exec("test", "-c", f"/dev/{name}").exit_code == 0
+        present = privileged.exec("test", "-c", f"/dev/{name}").exit_code == 0
     finally:
         node.unlink()
 
-    observe("is seen" if there else "is not seen")
+    observe("is seen" if present else "is not seen")
     assert privileged.state() == cri.CONTAINER_RUNNING

@@ -1,4 +1,4 @@
-"""RES: limits of memory and swap, as the kernel got them and keeps them."""
+"""RES: limits of memory and swap, as the cgroup has and enforces them."""
 
 from pathlib import Path
 
@@ -16,13 +16,13 @@ from critests.run.marks import requirement, requires
 from critests.validation.resources.limits import MIB, Limits
 
 GREEDY = ("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
-"""Wants 96 MiB at once."""
+"""Allocates a buffer of 96 MiB."""
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB)
 
 
 @requirement("RES-04")
 def test_memory_limit_is_that_of_the_cgroup(limits: Limits) -> None:
-    """The memory limit of a container MUST be that of its cgroup.
+    """The cgroup of a container MUST have the requested memory limit.
 
     Source: LinuxContainerResources.memory_limit_in_bytes.
     """
@@ -36,7 +36,7 @@ def test_memory_limit_is_that_of_the_cgroup(limits: Limits) -> None:
 @requirement("RES-04")
 def test_too_much_memory_kills_in_that_container_only(limits: Limits, containers: Containers) -> None:
     """A process that exceeds the memory limit of its container MUST be killed, and other containers of the
-    pod MUST run on.
+    pod MUST continue to run.
 
     Source: LinuxContainerResources.memory_limit_in_bytes.
     """
@@ -52,9 +52,9 @@ def test_too_much_memory_kills_in_that_container_only(limits: Limits, containers
 
 @requirement("RES-05")
 def test_fields_that_are_not_set_are_no_limits(limits: Limits, containers: Containers) -> None:
-    """A container for which nothing is requested MUST have no limit of memory, swap or CPU time.
+    """A container without requested limits MUST NOT have a limit of memory, swap or CPU time.
 
-    Source: LinuxContainerResources, where zero is no wish.
+    Source: LinuxContainerResources, where zero means unset.
     """
     limits.need("memory", "cpu")
     config = containers.config()
@@ -70,9 +70,10 @@ def test_fields_that_are_not_set_are_no_limits(limits: Limits, containers: Conta
 def test_without_a_choice_all_cpus_may_be_used(
     runtime: Runtime, limits: Limits, containers: Containers
 ) -> None:
-    """A container for which no CPUs and no memory nodes are chosen MUST be able to use all that its pod can.
+    """A container without `cpuset_cpus` and `cpuset_mems` MUST be able to use all CPUs and memory nodes of
+    its pod.
 
-    Source: LinuxContainerResources.cpuset_cpus and cpuset_mems, where empty is no wish.
+    Source: LinuxContainerResources.cpuset_cpus and cpuset_mems, where empty means unset.
     """
     limits.need("cpuset")
     config = containers.config()
@@ -80,7 +81,7 @@ def test_without_a_choice_all_cpus_may_be_used(
 
     first = limits.running(config).container.process_status("first process")
 
-    # whoever started the daemon may have kept it off some CPUs, and its containers inherit that
+    # the daemon may be bound to some of the CPUs itself, and its containers inherit that
     pids = {1, runtime.context.daemon_pid or 1}
     others = [ProcessStatus.parse(Path(f"/proc/{pid}/status").read_text(encoding="utf-8")) for pid in pids]
     for name in ("Cpus_allowed_list", "Mems_allowed_list"):
@@ -89,10 +90,10 @@ def test_without_a_choice_all_cpus_may_be_used(
 
 @requirement("RES-06")
 def test_a_memory_limit_in_which_nothing_can_run_is_refused(limits: Limits, containers: Containers) -> None:
-    """A memory limit in which no container could be started SHOULD be refused when it is created or started.
+    """CreateContainer or StartContainer SHOULD reject a memory limit that is too low for any process.
 
-    Source: LinuxContainerResources.memory_limit_in_bytes; not stated by the CRI, and the user would see a
-    container that dies for no reason.
+    Source: LinuxContainerResources.memory_limit_in_bytes; not stated by the CRI, and the container would be
+    killed for no visible reason.
     """
     limits.need("memory")
     config = containers.config(resources=cri.LinuxContainerResources(memory_limit_in_bytes=4096))
@@ -102,7 +103,7 @@ def test_a_memory_limit_in_which_nothing_can_run_is_refused(limits: Limits, cont
 
 @requirement("RES-07")
 def test_a_negative_memory_limit(limits: Limits, containers: Containers, observe: Observe) -> None:
-    """A memory limit of -1 MAY mean no limit, or be refused.
+    """A memory limit of -1 MAY mean no limit, or be rejected.
 
     Source: LinuxContainerResources.memory_limit_in_bytes; runtimes differ.
     """
@@ -123,26 +124,27 @@ def test_a_negative_memory_limit(limits: Limits, containers: Containers, observe
 @requirement("RES-08")
 @requires(Capability.SWAP_ACCOUNTING)
 @pytest.mark.parametrize("beyond", [0, 16 * MIB], ids=["no swap", "16 MiB of swap"])
-def test_swap_limit_is_that_of_the_cgroup(limits: Limits, beyond: int) -> None:
-    """A container MUST be able to swap as much as its limit of memory and swap exceeds that of memory.
+def test_swap_limit_is_that_of_the_cgroup(limits: Limits, swap: int) -> None:
+    """The cgroup of a container MUST allow as much swap as `memory_swap_limit_in_bytes` exceeds the memory
+    limit.
 
     Source: LinuxContainerResources.memory_swap_limit_in_bytes.
     """
     limited = limits.running(
         resources=cri.LinuxContainerResources(
-            memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB + beyond
+            memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB + swap
         )
     )
 
-    assert limited.shows(lambda cgroup: (cgroup.memory, cgroup.swap)) == {(32 * MIB, beyond)}
+    assert limited.shows(lambda cgroup: (cgroup.memory, cgroup.swap)) == {(32 * MIB, swap)}
 
 
 @requirement("RES-09")
 @requires(Capability.SWAP_ACCOUNTING)
 def test_a_memory_limit_alone_allows_no_swap(limits: Limits) -> None:
-    """A container with a memory limit and no limit of swap SHOULD NOT be able to swap.
+    """A container with a memory limit and no swap limit SHOULD NOT be able to swap.
 
-    Source: not stated by the CRI; where it could, the memory limit would hold nothing back.
+    Source: not stated by the CRI; otherwise the container could exceed its memory limit by swapping.
     """
     limited = limits.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB))
 
@@ -152,10 +154,10 @@ def test_a_memory_limit_alone_allows_no_swap(limits: Limits) -> None:
 @requirement("RES-10")
 @requires(Capability.SWAP_ACCOUNTING)
 def test_swap_below_memory_is_refused(containers: Containers) -> None:
-    """A limit of memory and swap that is lower than that of memory SHOULD be refused.
+    """CreateContainer or StartContainer SHOULD reject a `memory_swap_limit_in_bytes` below the memory limit.
 
     Source: LinuxContainerResources.memory_swap_limit_in_bytes; not stated by the CRI, and the kernel cannot
-    keep it.
+    enforce it.
     """
     config = containers.config(
         resources=cri.LinuxContainerResources(
@@ -170,8 +172,8 @@ def test_swap_below_memory_is_refused(containers: Containers) -> None:
 def test_a_swap_limit_does_no_harm_where_swap_is_not_accounted(
     limits: Limits, containers: Containers
 ) -> None:
-    """A container with limits of memory and swap SHOULD run, and have its memory limit, also on a machine
-    that cannot limit swap.
+    """A container with limits of memory and swap SHOULD run, and have its memory limit, even if the machine
+    cannot limit swap.
 
     Source: LinuxContainerResources.memory_swap_limit_in_bytes.
     """
@@ -184,7 +186,7 @@ def test_a_swap_limit_does_no_harm_where_swap_is_not_accounted(
 
 @requirement("RES-28")
 def test_memory_limit_holds_for_exec_sync(runtime: Runtime, limits: Limits) -> None:
-    """A command run with ExecSync MUST be held to the memory limit of its container.
+    """A command run with ExecSync MUST be subject to the memory limit of its container.
 
     Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
     """
@@ -199,7 +201,7 @@ def test_memory_limit_holds_for_exec_sync(runtime: Runtime, limits: Limits) -> N
 
 @requirement("RES-28")
 def test_memory_limit_holds_for_streaming_exec(runtime: Runtime, limits: Limits, streams: Streams) -> None:
-    """A command run with Exec MUST be held to the memory limit of its container.
+    """A command run with Exec MUST be subject to the memory limit of its container.
 
     Source: Exec, LinuxContainerResources.memory_limit_in_bytes.
     """

@@ -1,4 +1,4 @@
-"""RES: oom_score_adj, which tells the kernel whom to kill first."""
+"""RES: oom_score_adj, by which the kernel selects the processes to kill when memory runs out."""
 
 from pathlib import Path
 
@@ -13,25 +13,25 @@ from critests.lifecycle.process import FIRST_PROCESS, HOST, VIEWS
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked, unsupported
 
-LOWER = -997
-"""What the kubelet asks for in guaranteed pods."""
-ELSEWHERE = pytest.param(HOST, marks=requires(Capability.SHARED_KERNEL, Capability.ROOT))
+GUARANTEED_SCORE = -997
+"""The kubelet's value for pods of the QoS class Guaranteed."""
+ON_HOST = pytest.param(HOST, marks=requires(Capability.SHARED_KERNEL, Capability.ROOT))
 
 
 @pytest.fixture(autouse=True)
 def _our_kernel(runtime: Runtime) -> None:
-    """Whom a kernel of the sandbox's own would kill first says nothing of the node's."""
+    """The OOM score in a kernel of the sandbox's own has no effect on the node."""
     runtime.need_our_kernel()
 
 
 @requirement("RES-12/from-own-value")
-@pytest.mark.parametrize("seen_from", [*VIEWS, ELSEWHERE])
+@pytest.mark.parametrize("seen_from", [*VIEWS, ON_HOST])
 def test_oom_score_is_the_requested_one(shared: SharedContainers, seen_from: str) -> None:
-    """Every process of a container MUST have the requested oom_score_adj.
+    """Every process of a container MUST have the requested `oom_score_adj`.
 
     Source: LinuxContainerResources.oom_score_adj.
     """
-    # a score that nothing else on a node has
+    # a score that no other process of a node has
     process = shared.process(seen_from, resources=cri.LinuxContainerResources(oom_score_adj=789))
 
     assert process.oom_score_adj == 789
@@ -40,47 +40,51 @@ def test_oom_score_is_the_requested_one(shared: SharedContainers, seen_from: str
 @requirement("RES-12/below")
 @requires(Capability.DAEMON_SYS_RESOURCE)
 def test_oom_score_below_that_of_the_daemon(shared: SharedContainers, seen_from: str) -> None:
-    """Every process of a container MUST have an oom_score_adj below zero where the daemon may give one.
+    """Every process of a container MUST have the requested `oom_score_adj` below zero if the daemon may set
+    one.
 
     Source: LinuxContainerResources.oom_score_adj; the kubelet sends one for guaranteed pods.
     """
-    process = shared.process(seen_from, resources=cri.LinuxContainerResources(oom_score_adj=-997))
+    process = shared.process(seen_from, resources=cri.LinuxContainerResources(oom_score_adj=GUARANTEED_SCORE))
 
-    assert process.oom_score_adj == -997
+    assert process.oom_score_adj == GUARANTEED_SCORE
 
 
 @requirement("RES-13")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_score_that_the_daemon_may_not_give_is_its_own(runtime: Runtime, shared: SharedContainers) -> None:
-    """Where a runtime that may not give an oom_score_adj takes it all the same, the container MUST have the
-    lowest that it may give: its own.
+    """A container MUST have the daemon's own `oom_score_adj` if the runtime accepts a lower one that it may
+    not set.
 
-    Source: LinuxContainerResources.oom_score_adj; runtimes offer it for nodes in containers.
+    Source: LinuxContainerResources.oom_score_adj; runtimes offer this for nodes that are containers. Only a
+    process with CAP_SYS_RESOURCE may lower the score below its own, proc(5).
     """
     daemon = runtime.context.daemon_pid
     if daemon is None:
-        blocked("the daemon's process cannot be seen, and so not its own oom_score_adj")
+        blocked("the process table lacks the daemon, so its own oom_score_adj is unknown")
     if runtime.has(Capability.DAEMON_SYS_RESOURCE):
-        unsupported("clamping of oom_score_adj: the daemon may give any")
+        unsupported("clamping of oom_score_adj: the daemon may set any value")
     own = int(Path(f"/proc/{daemon}/oom_score_adj").read_text(encoding="ascii"))
-    if own <= LOWER:
-        blocked(f"the daemon has {own} itself, so that nothing lower can be asked for")
+    if own <= GUARANTEED_SCORE:
+        blocked(f"the daemon has {own} itself, so the test has no lower value to request")
 
     process = None
     with may_be_refused():
-        process = shared.process(FIRST_PROCESS, resources=cri.LinuxContainerResources(oom_score_adj=LOWER))
+        process = shared.process(
+            FIRST_PROCESS, resources=cri.LinuxContainerResources(oom_score_adj=GUARANTEED_SCORE)
+        )
     if process is None:
-        unsupported(f"clamping of oom_score_adj: a container with {LOWER} is refused")
+        unsupported(f"clamping of oom_score_adj: a container with {GUARANTEED_SCORE} is rejected")
 
     assert process.oom_score_adj == own
 
 
 @requirement("RES-31")
 def test_an_oom_score_that_cannot_be_is_refused(containers: Containers) -> None:
-    """An oom_score_adj above 1000 SHOULD be refused when the container is created or started, and
-    what was refused when it was created SHOULD NOT be left.
+    """CreateContainer or StartContainer SHOULD reject an `oom_score_adj` above 1000, and a rejected
+    CreateContainer SHOULD NOT leave a container.
 
-    Source: judgement; the kernel takes no such score.
+    Source: judgement; the kernel's maximum is 1000.
     """
     config = containers.config()
     config.linux.resources.oom_score_adj = 1001

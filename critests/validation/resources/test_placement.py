@@ -1,4 +1,6 @@
-"""RES: the cgroup of a container: where it is, what it shows, and what is set above it."""
+"""RES: the cgroup of a container: its place in the hierarchy, its view in the container, and limits above
+it.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,7 +22,7 @@ from critests.run.outcomes import blocked
 from critests.validation.resources.limits import MIB, Limited, Limits
 
 FORKS = "for i in $(seq 60); do sleep 30 > /dev/null 2>&1 & done; echo started"
-"""Starts 60 processes that do not hold its output; the shell gives up at the first that it cannot start."""
+"""Starts 60 processes that do not hold its output open; the shell exits at the first fork that fails."""
 POD_MEMORY = (
     ("memory.limit_in_bytes", str(64 * MIB)),
     ("memory.memsw.limit_in_bytes", str(64 * MIB)),
@@ -34,20 +36,20 @@ OTHER_DRIVER = {
 
 
 def parent_of(sandbox: Sandbox) -> str:
-    """Return the cgroup that a sandbox was made in; ends the test as blocked where the runtime chose it."""
+    """Return the cgroup parent of a sandbox; the test is blocked if the request does not name one."""
     parent = sandbox.config.linux.cgroup_parent
     if not parent:
-        blocked("the cgroup driver of the runtime could not be found out, so that pods name no cgroup")
+        blocked("the cgroup driver of the runtime is unknown, so the requests of pods name no cgroup")
     return parent
 
 
 def limit_memory_of_the_pod(limited: Limited) -> None:
-    """Set the limit of a container's pod to 64 MiB, none of them in swap."""
+    """Set the memory limit of a container's pod to 64 MiB, without swap."""
     for pod in pod_folders(limited.pid(), Path(parent_of(limited.container.sandbox)).name):
-        # of version 1 the sum with swap may not be lower than the memory; of version 2 swap counts apart
-        for file, most in POD_MEMORY:
+        # with cgroup v1, memsw (memory and swap) may not be below memory; v2 limits swap separately
+        for file, limit in POD_MEMORY:
             if (pod / file).exists():
-                (pod / file).write_text(most, encoding="ascii")
+                (pod / file).write_text(limit, encoding="ascii")
 
 
 @requirement("RES-22")
@@ -55,10 +57,10 @@ def limit_memory_of_the_pod(limited: Limited) -> None:
 def test_a_limit_of_processes_of_the_pod_holds(
     runtime: Runtime, limits: Limits, own_sandbox: Sandbox
 ) -> None:
-    """A limit of processes that the kubelet sets on the cgroup of a pod SHOULD hold for its containers.
+    """A limit of processes on the cgroup of a pod SHOULD apply to its containers.
 
-    Source: LinuxPodSandboxConfig.cgroup_parent; the limit is written to the pod's cgroup as by the
-    kubelet.
+    Source: LinuxPodSandboxConfig.cgroup_parent; the test writes the limit to the pod's cgroup, as the kubelet
+    does.
     """
     limits.need("pids")
     name = Path(parent_of(own_sandbox)).name
@@ -79,11 +81,11 @@ def test_a_limit_of_processes_of_the_pod_holds(
 def test_a_container_killed_for_the_memory_of_its_pod_says_so(
     runtime: Runtime, limits: Limits, own_sandbox: Sandbox
 ) -> None:
-    """A container without a limit of its own, whose first process the kernel kills for the memory of its pod,
-    MUST be reported with the reason OOMKilled and the code 137.
+    """ContainerStatus MUST report the reason OOMKilled and exit code 137 for a container without a limit
+    whose first process the kernel kills for the memory limit of its pod.
 
-    Source: ContainerStatus.reason, whose text for this case the CRI fixes;
-    LinuxPodSandboxConfig.cgroup_parent, to which the limit is written as by the kubelet.
+    Source: ContainerStatus.reason, whose value for this case the CRI fixes;
+    LinuxPodSandboxConfig.cgroup_parent, to which the test writes the limit, as the kubelet does.
     """
     limits.need("memory")
     limited = limits.running(
@@ -95,7 +97,7 @@ def test_a_container_killed_for_the_memory_of_its_pod_says_so(
     limited.container.output("touch", "/go")
 
     assert limited.container.exited().exit_code == 137
-    # the kernel's word of the kill may reach the daemon after the end of the process
+    # the kernel's OOM event may reach the daemon after the exit of the process
     runtime.eventually(
         "the reason OOMKilled", limited.container.status, 10, lambda status: status.reason == "OOMKilled"
     )
@@ -104,18 +106,18 @@ def test_a_container_killed_for_the_memory_of_its_pod_says_so(
 @requirement("RES-23/container")
 @requires(Capability.SAME_HOST, Capability.ROOT)
 def test_a_container_lives_below_the_cgroup_of_its_pod(limits: Limits) -> None:
-    """The processes of a container MUST be in a cgroup of its own below the one that its pod names,
-    with every controller.
+    """The processes of a container MUST be in a cgroup of their own below the pod's `cgroup_parent`, in every
+    controller.
 
     Source: LinuxPodSandboxConfig.cgroup_parent.
     """
     first, second = limits.running(), limits.running()
     name = Path(parent_of(first.container.sandbox)).name
 
-    places = [folders_of_process(limited.pid()) for limited in (first, second)]
+    cgroups = [folders_of_process(limited.pid()) for limited in (first, second)]
 
-    assert [folder for place in places for folder in place if name not in folder.parts[:-1]] == []
-    assert not set(places[0]) & set(places[1])
+    assert [folder for cgroup in cgroups for folder in cgroup if name not in folder.parts[:-1]] == []
+    assert not set(cgroups[0]) & set(cgroups[1])
 
 
 @requirement("RES-23/sandbox")
@@ -123,10 +125,9 @@ def test_a_container_lives_below_the_cgroup_of_its_pod(limits: Limits) -> None:
 def test_the_process_of_a_sandbox_lives_below_the_cgroup_of_its_pod(
     runtime: Runtime, sandboxes: Sandboxes
 ) -> None:
-    """The process that a runtime keeps for a sandbox SHOULD be in a cgroup below the one that the pod names,
-    with every controller.
+    """The process of a sandbox SHOULD be in a cgroup below the pod's `cgroup_parent`, in every controller.
 
-    Source: LinuxPodSandboxConfig.cgroup_parent; what a pod uses is counted and limited there.
+    Source: LinuxPodSandboxConfig.cgroup_parent, where the resources of the pod are accounted and limited.
     """
     config = sandboxes.config()
 
@@ -142,35 +143,35 @@ def test_the_process_of_a_sandbox_lives_below_the_cgroup_of_its_pod(
 def test_a_cgroup_in_the_form_of_the_driver_works(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """A pod whose cgroup is written in the form of the driver that RuntimeConfig names MUST start, and so
-    MUST its containers.
+    """A pod whose `cgroup_parent` has the form of the cgroup driver that RuntimeConfig reports MUST start,
+    and so MUST its containers.
 
     Source: LinuxPodSandboxConfig.cgroup_parent, LinuxRuntimeConfiguration.cgroup_driver.
     """
     config = sandboxes.config()
-    named = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()).linux.cgroup_driver
-    form = CgroupDriver.SYSTEMD if named == cri.SYSTEMD else CgroupDriver.CGROUPFS
+    reported_driver = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()).linux.cgroup_driver
+    form = CgroupDriver.SYSTEMD if reported_driver == cri.SYSTEMD else CgroupDriver.CGROUPFS
     config.linux.cgroup_parent = CgroupParents(runtime.requests.run, form).of_pod(config.metadata.uid)
 
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    home = sandboxes.adopt(answer.pod_sandbox_id, config)
-    assert containers.running(in_sandbox=home).state() == cri.CONTAINER_RUNNING
+    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    assert containers.running(in_sandbox=sandbox).state() == cri.CONTAINER_RUNNING
 
 
 @requirement("RES-24/mismatched")
 def test_a_cgroup_in_the_form_of_the_other_driver(
     runtime: Runtime, sandboxes: Sandboxes, observe: Observe
 ) -> None:
-    """A pod whose cgroup is written in the form of the other driver MAY be refused.
+    """A pod whose `cgroup_parent` has the form of the other cgroup driver MAY be rejected.
 
     Source: LinuxPodSandboxConfig.cgroup_parent; runtimes differ.
     """
     driver = runtime.requests.cgroups.driver
     if driver not in OTHER_DRIVER:
-        blocked("the cgroup driver of the runtime could not be found out")
+        blocked("the cgroup driver of the runtime is unknown")
     config = sandboxes.config()
-    # below the run's own cgroup, where it is found again
+    # below the cgroup of this run, where the run finds it again
     own = str(Path(config.linux.cgroup_parent).parent) if driver is CgroupDriver.CGROUPFS else ""
     other = CgroupParents(runtime.requests.run, OTHER_DRIVER[driver]).of_pod(config.metadata.uid)
     config.linux.cgroup_parent = f"{own}/{other}" if own else other
@@ -186,10 +187,10 @@ def test_a_cgroup_in_the_form_of_the_other_driver(
 
 @requirement("RES-25")
 def test_resources_of_the_pod_are_accepted(sandboxes: Sandboxes, runtime: Runtime, limits: Limits) -> None:
-    """A pod MUST start with an overhead and with the sum of its containers' resources, and these MUST NOT be
-    limits of a container.
+    """RunPodSandbox MUST accept an overhead and the sum of the containers' resources, and these MUST NOT
+    become limits of a container.
 
-    Source: LinuxPodSandboxConfig.overhead and resources, which tell what the pod will take.
+    Source: LinuxPodSandboxConfig.overhead and resources, which announce the pod's consumption.
     """
     config = sandboxes.config()
     config.linux.overhead.CopyFrom(
@@ -203,17 +204,17 @@ def test_resources_of_the_pod_are_accepted(sandboxes: Sandboxes, runtime: Runtim
 
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    home = sandboxes.adopt(answer.pod_sandbox_id, config)
-    limited = limits.running(in_sandbox=home)
+    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    limited = limits.running(in_sandbox=sandbox)
     assert limited.shows(lambda cgroup: (cgroup.memory, cgroup.cpu_quota)) == {(None, None)}
 
 
 @requirement("RES-26")
 @requires(Capability.CGROUP_V2)
 def test_a_container_sees_its_cgroup_as_the_root(limits: Limits) -> None:
-    """An unprivileged container SHOULD have a cgroup namespace of its own where cgroups are of version 2.
+    """An unprivileged container SHOULD have a cgroup namespace of its own with cgroup v2.
 
-    Source: not stated by the CRI; the Kubernetes enhancement on cgroup v2 asks for it.
+    Source: not stated by the CRI; the Kubernetes enhancement on cgroup v2 requires it.
     """
     limited = limits.running()
 
@@ -222,16 +223,16 @@ def test_a_container_sees_its_cgroup_as_the_root(limits: Limits) -> None:
 
 @requirement("RES-27")
 def test_a_container_sees_only_its_own_cgroup(runtime: Runtime, limits: Limits) -> None:
-    """An unprivileged container SHOULD see only its own part of the hierarchies of cgroup v1, read-only.
+    """An unprivileged container SHOULD find only its own part of the cgroup v1 hierarchies, read-only.
 
-    Source: not stated by the CRI; more would show it other pods of the node.
+    Source: not stated by the CRI; otherwise it would see other pods of the node.
     """
     if runtime.has(Capability.CGROUP_V2):
         blocked("needs a machine with cgroup version 1")
     limits.need("pids")
     limited = limits.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=49 * MIB))
 
-    # processes of other containers are shown as 0, since they have no number in this one
+    # the kernel prints 0 for processes of other containers, which have no PID in this namespace
     processes = limited.container.output("cat", "/sys/fs/cgroup/pids/cgroup.procs").split()
     written = limited.container.exec("mkdir", "/sys/fs/cgroup/pids/written")
 
@@ -243,28 +244,28 @@ def test_a_container_sees_only_its_own_cgroup(runtime: Runtime, limits: Limits) 
 
 @requirement("RES-30")
 def test_limits_are_not_mixed_up_under_load(limits: Limits) -> None:
-    """Containers that are made at the same time SHOULD each get their own limits.
+    """Containers that are created at the same time SHOULD each get their own limits.
 
-    Source: judgement; the kubelet makes containers of several pods at once.
+    Source: judgement; the kubelet creates containers of several pods at once.
     """
     limits.need("memory", "cpu")
-    wanted = [
+    requested = [
         cri.LinuxContainerResources(
             memory_limit_in_bytes=(32 + number) * MIB, cpu_quota=20_000 + number * 1_000, cpu_period=100_000
         )
         for number in range(8)
     ]
 
-    with ThreadPoolExecutor(len(wanted)) as threads:
-        made = list(threads.map(lambda resources: limits.running(resources=resources), wanted))
+    with ThreadPoolExecutor(len(requested)) as threads:
+        several = list(threads.map(lambda resources: limits.running(resources=resources), requested))
 
-    assert [(seen.memory, seen.cpu_quota) for seen in (limited.inside() for limited in made)] == [
-        (resources.memory_limit_in_bytes, resources.cpu_quota) for resources in wanted
+    assert [(cgroup.memory, cgroup.cpu_quota) for cgroup in (limited.inside() for limited in several)] == [
+        (resources.memory_limit_in_bytes, resources.cpu_quota) for resources in requested
     ]
 
 
 def pod_folders(pid: int, name: str) -> list[Path]:
-    """Return the folders of a pod's cgroup, above those of a container's process."""
+    """Return the directories of a pod's cgroup, above those of a container's process."""
     return [
         Path(*folder.parts[: folder.parts.index(name) + 1])
         for folder in folders_of_process(pid)

@@ -1,4 +1,6 @@
-"""UPD: UpdatePodSandboxResources, which tells a runtime of limits that the kubelet has set itself."""
+"""UPD: UpdatePodSandboxResources, by which the kubelet reports the limits that it has set on the pod's
+cgroup.
+"""
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
@@ -35,8 +37,8 @@ def test_new_resources_of_a_pod_leave_its_containers(
 ) -> None:
     """UpdatePodSandboxResources SHOULD NOT change the limits of the pod's containers.
 
-    Source: UpdatePodSandboxResources, which is called when the kubelet has set the pod's cgroup; containers
-    have an update of their own.
+    Source: UpdatePodSandboxResources, which the kubelet calls after it has set the pod's cgroup;
+    UpdateContainerResources is for containers.
     """
     limits.need("memory", "cpu")
     own = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 << 20)
@@ -47,17 +49,17 @@ def test_new_resources_of_a_pod_leave_its_containers(
     )
 
     assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 << 20)}
-    told = limited.container.status().resources.linux
-    assert (told.cpu_quota, told.memory_limit_in_bytes) == (40_000, 64 << 20)
+    reported = limited.container.status().resources.linux
+    assert (reported.cpu_quota, reported.memory_limit_in_bytes) == (40_000, 64 << 20)
 
 
 @requirement("UPD-20")
 @disruptive
 def test_a_refused_update_of_a_pod_changes_nothing(plugins: Plugins) -> None:
-    """After an UpdatePodSandboxResources that a plugin refuses, pod and container SHOULD be as they were, and
-    UpdateContainerResources SHOULD succeed.
+    """UpdatePodSandboxResources that a plugin rejects SHOULD NOT change pod or container, and
+    UpdateContainerResources SHOULD succeed afterwards.
 
-    Source: UpdatePodSandboxResources, and the NRI's UpdatePodSandbox, whose error refuses the update.
+    Source: UpdatePodSandboxResources, and the NRI's UpdatePodSandbox, whose error rejects the update.
     """
     runtime, pod = plugins.runtime, plugins.pod
     own = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 * MIB)

@@ -1,4 +1,4 @@
-"""UPD: updates that are refused, and what they leave."""
+"""UPD: rejected updates, and what they leave."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def limited(limits: Limits) -> Limited:
 
 
 def partly_invalid(limited: Limited) -> cri.UpdateContainerResourcesRequest:
-    """Return an update of which one item cannot be: a CPU that the machine cannot have."""
+    """Return an update with one invalid field: a CPU that the machine cannot have."""
     return limited.update(
         cpu_quota=80_000,
         cpu_period=100_000,
@@ -39,22 +39,22 @@ def partly_invalid(limited: Limited) -> cri.UpdateContainerResourcesRequest:
 @requirement("UPD-08/error")
 @requires(Capability.SAME_HOST)
 def test_an_update_with_one_invalid_item_is_refused(runtime: Runtime, limited: Limited) -> None:
-    """An update of which one item cannot be MUST be refused; the status MUST keep the old limits, and the
-    container MUST run on.
+    """UpdateContainerResources MUST be rejected as a whole when one field is invalid: ContainerStatus MUST
+    report the old limits, and the container MUST continue to run.
 
-    Source: UpdateContainerResources, which is one change of all that it names.
+    Source: UpdateContainerResources, one change of all fields that it sets.
     """
     runtime.refusal(runtime.stub.UpdateContainerResources, partly_invalid(limited))
 
-    told = limited.container.status().resources.linux
-    assert (told.cpu_quota, told.memory_limit_in_bytes) == (40_000, 64 * MIB)
+    reported = limited.container.status().resources.linux
+    assert (reported.cpu_quota, reported.memory_limit_in_bytes) == (40_000, 64 * MIB)
 
 
 @requirement("UPD-08/error")
 @requires(Capability.SAME_HOST)
 def test_an_update_to_a_memory_node_that_cannot_be_is_refused(runtime: Runtime, limited: Limited) -> None:
-    """An update that names a memory node which the machine cannot have MUST be refused, and the container
-    MUST run on.
+    """UpdateContainerResources with a memory node that the machine cannot have MUST be rejected, and the
+    container MUST continue to run.
 
     Source: UpdateContainerResources, LinuxContainerResources.cpuset_mems.
     """
@@ -70,7 +70,7 @@ def test_an_update_to_a_memory_node_that_cannot_be_is_refused(runtime: Runtime, 
 def test_what_a_refused_update_leaves_in_the_cgroup(
     runtime: Runtime, limited: Limited, observe: Observe
 ) -> None:
-    """The valid items of an update that was refused MAY be in force or taken back.
+    """The valid fields of a rejected UpdateContainerResources MAY be in force or rolled back.
 
     Source: UpdateContainerResources; runtimes differ.
     """
@@ -79,11 +79,11 @@ def test_what_a_refused_update_leaves_in_the_cgroup(
     cgroup = limited.inside()
     changed = [
         name
-        for name, now in (
+        for name, is_changed in (
             ("the quota", cgroup.cpu_quota == 80_000),
             ("the memory limit", cgroup.memory == 96 * MIB),
         )
-        if now
+        if is_changed
     ]
     assert cgroup.memory in {64 * MIB, 96 * MIB}
     assert cgroup.cpu_quota in {40_000, 80_000}
@@ -93,9 +93,10 @@ def test_what_a_refused_update_leaves_in_the_cgroup(
 @requirement("UPD-21")
 @requires(Capability.SAME_HOST)
 def test_after_a_refused_update_a_valid_one_succeeds(runtime: Runtime, limited: Limited) -> None:
-    """After an update that was refused the container MUST run on, and the next valid update MUST be in force.
+    """UpdateContainerResources MUST succeed and take effect after one that was rejected, and the container
+    MUST continue to run in between.
 
-    Source: UpdateContainerResources; the kubelet tries a resize again.
+    Source: UpdateContainerResources; the kubelet retries a resize.
     """
     runtime.refusal(runtime.stub.UpdateContainerResources, partly_invalid(limited))
     assert limited.container.state() == cri.CONTAINER_RUNNING

@@ -1,4 +1,4 @@
-"""UPD: UpdateContainerResources on containers in every state, as the kernel and the status show it."""
+"""UPD: UpdateContainerResources on containers in every state, verified in the cgroup and the status."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -23,11 +23,11 @@ BEFORE = cri.LinuxContainerResources(
     memory_limit_in_bytes=64 * MIB,
     memory_swap_limit_in_bytes=64 * MIB,
 )
-"""What the containers of these tests are made with."""
+"""The limits with which these tests create containers."""
 
 
 def main_limits(cgroup: CgroupValues) -> tuple[bool, int | None, int, int | None]:
-    """Return whether the weight is still that of `BEFORE`, and the other limits that it names."""
+    """Return whether the weight is still that of `BEFORE`, and the cgroup's values for its other limits."""
     return (
         cgroup.has_shares(BEFORE.cpu_shares),
         cgroup.cpu_quota,
@@ -41,7 +41,7 @@ UNCHANGED = (True, 40_000, 100_000, 64 * MIB)
 
 @requirement("UPD-01")
 def test_update_of_cpu_limits_takes_effect(runtime: Runtime, limits: Limits) -> None:
-    """New CPU shares, a new quota and a new period of a running container MUST be in force when the update
+    """UpdateContainerResources MUST apply new CPU shares, quota and period to a running container before it
     returns.
 
     Source: UpdateContainerResources.
@@ -61,7 +61,7 @@ def test_update_of_cpu_limits_takes_effect(runtime: Runtime, limits: Limits) -> 
 @requirement("UPD-02")
 @pytest.mark.parametrize("mebibytes", [128, 40], ids=["raised", "lowered"])
 def test_update_of_the_memory_limit_takes_effect(runtime: Runtime, limits: Limits, mebibytes: int) -> None:
-    """A memory limit of a running container that is raised or lowered MUST be in force when the update
+    """UpdateContainerResources MUST apply a raised or lowered memory limit to a running container before it
     returns.
 
     Source: UpdateContainerResources, LinuxContainerResources.memory_limit_in_bytes.
@@ -78,10 +78,10 @@ def test_update_of_the_memory_limit_takes_effect(runtime: Runtime, limits: Limit
 
 @requirement("UPD-02")
 def test_update_of_the_memory_limit_alone_takes_effect(runtime: Runtime, limits: Limits) -> None:
-    """A memory limit that is raised MUST be in force also where the update does not speak of swap.
+    """UpdateContainerResources MUST apply a raised memory limit, even without a swap limit in the request.
 
-    Source: LinuxContainerResources.memory_limit_in_bytes; with cgroup v1 the limit of memory and swap stands
-    in the way of one that is higher.
+    Source: LinuxContainerResources.memory_limit_in_bytes; cgroup v1 rejects a memory limit above the limit of
+    memory and swap.
     """
     limits.need("memory")
     limited = limits.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=64 * MIB))
@@ -95,15 +95,15 @@ def test_update_of_the_memory_limit_alone_takes_effect(runtime: Runtime, limits:
 def test_a_memory_limit_below_what_is_used_is_refused(
     runtime: Runtime, limits: Limits, containers: Containers
 ) -> None:
-    """A memory limit below what the container uses SHOULD be refused; the old one SHOULD stay, and the
-    container SHOULD run on.
+    """UpdateContainerResources SHOULD be rejected for a memory limit below the container's usage; the old
+    limit SHOULD stay in force, and the container SHOULD continue to run.
 
-    Source: UpdateContainerResources; not stated by the CRI, the kubelet resizes containers so.
+    Source: UpdateContainerResources; not stated by the CRI, the kubelet resizes containers in this way.
     """
     limits.need("memory")
-    holding = "held=$(head -c 40000000 /dev/zero | tr '\\0' x); echo ready"
-    plenty = cri.LinuxContainerResources(memory_limit_in_bytes=256 * MIB)
-    container = containers.running(first=holding, wait_for_log="ready", resources=plenty)
+    allocate = "held=$(head -c 40000000 /dev/zero | tr '\\0' x); echo ready"
+    ample = cri.LinuxContainerResources(memory_limit_in_bytes=256 * MIB)
+    container = containers.running(first=allocate, wait_for_log="ready", resources=ample)
     below = cri.LinuxContainerResources(memory_limit_in_bytes=20 * MIB, memory_swap_limit_in_bytes=20 * MIB)
 
     runtime.refusal(
@@ -116,7 +116,7 @@ def test_a_memory_limit_below_what_is_used_is_refused(
 
 @requirement("UPD-04")
 def test_update_of_a_created_container_is_in_force_when_it_starts(runtime: Runtime, limits: Limits) -> None:
-    """Limits that are set on a container before it is started MUST be in force when it runs.
+    """UpdateContainerResources on a created container MUST be in force when the container runs.
 
     Source: UpdateContainerResources.
     """
@@ -138,7 +138,8 @@ def test_update_of_a_created_container_is_in_force_when_it_starts(runtime: Runti
 
 @requirement("UPD-05")
 def test_update_of_an_ended_container(runtime: Runtime, containers: Containers, observe: Observe) -> None:
-    """An update of a container that has ended MAY be refused, or do nothing; the container stays as it is.
+    """UpdateContainerResources on an exited container MAY be rejected, or do nothing; state and exit code do
+    not change.
 
     Source: UpdateContainerResources; runtimes differ.
     """
@@ -167,9 +168,9 @@ ONE_AT_A_TIME = {
 @requirement("UPD-07")
 @pytest.mark.parametrize("what", ONE_AT_A_TIME)
 def test_update_of_one_limit_leaves_the_others(runtime: Runtime, limits: Limits, what: str) -> None:
-    """Limits that an update does not name MUST stay as they are.
+    """UpdateContainerResources MUST NOT change limits that the request does not set.
 
-    Source: LinuxContainerResources, where zero is no wish; the kubelet sends CPU or memory alone.
+    Source: LinuxContainerResources, where zero means unset; the kubelet sends CPU or memory alone.
     """
     limits.need("memory", "cpu")
     limited = limits.running(resources=BEFORE)
@@ -188,41 +189,42 @@ def test_update_of_one_limit_leaves_the_others(runtime: Runtime, limits: Limits,
 @requirement("UPD-07")
 @requires(Capability.SAME_HOST)
 def test_update_of_the_cpus_leaves_the_other_limits(runtime: Runtime, limits: Limits) -> None:
-    """An update that only chooses CPUs, as the kubelet's CPU manager sends it, MUST leave the other limits.
+    """UpdateContainerResources with `cpuset_cpus` alone, as the kubelet's CPU manager sends it, MUST NOT
+    change other limits.
 
     Source: LinuxContainerResources.cpuset_cpus.
     """
     limits.need("memory", "cpu", "cpuset")
-    chosen = another_cpu()
+    cpu = another_cpu()
     limited = limits.running(resources=BEFORE)
 
-    runtime.stub.UpdateContainerResources(limited.update(cpuset_cpus=str(chosen)))
+    runtime.stub.UpdateContainerResources(limited.update(cpuset_cpus=str(cpu)))
 
     assert limited.shows(main_limits) == {UNCHANGED}
-    assert limited.shows(lambda cgroup: cgroup.cpus) == {frozenset({chosen})}
+    assert limited.shows(lambda cgroup: cgroup.cpus) == {frozenset({cpu})}
 
 
 @requirement("UPD-10")
 @requires(Capability.SAME_HOST)
 def test_update_of_the_cpus_moves_running_processes(runtime: Runtime, limits: Limits) -> None:
-    """A process that runs already MUST be bound to the CPUs and memory nodes that an update chooses.
+    """UpdateContainerResources MUST bind running processes to the CPUs and memory nodes of the request.
 
     Source: UpdateContainerResources, LinuxContainerResources.cpuset_cpus and cpuset_mems.
     """
     limits.need("cpuset")
-    chosen = another_cpu()
+    cpu = another_cpu()
     limited = limits.running()
 
-    runtime.stub.UpdateContainerResources(limited.update(cpuset_cpus=str(chosen), cpuset_mems="0"))
+    runtime.stub.UpdateContainerResources(limited.update(cpuset_cpus=str(cpu), cpuset_mems="0"))
 
     first = limited.container.process_status("first process")
-    assert (first.fields["Cpus_allowed_list"], first.fields["Mems_allowed_list"]) == (str(chosen), "0")
+    assert (first.fields["Cpus_allowed_list"], first.fields["Mems_allowed_list"]) == (str(cpu), "0")
 
 
 @requirement("UPD-11/unified")
 @requires(Capability.CGROUP_V2)
 def test_update_of_named_files_takes_effect(runtime: Runtime, limits: Limits) -> None:
-    """Files of cgroup v2 that an update names SHOULD be written as it says.
+    """UpdateContainerResources SHOULD write the `unified` values to their files of cgroup v2.
 
     Source: LinuxContainerResources.unified.
     """
@@ -237,25 +239,25 @@ def test_update_of_named_files_takes_effect(runtime: Runtime, limits: Limits) ->
 @requirement("UPD-11/hugepages")
 @requires(Capability.HUGE_PAGES)
 def test_update_of_huge_pages(runtime: Runtime, limits: Limits, observe: Observe) -> None:
-    """An update of the limit of huge pages MAY be applied or ignored.
+    """UpdateContainerResources with `hugepage_limits` MAY apply or ignore them.
 
     Source: LinuxContainerResources.hugepage_limits; runtimes differ.
     """
     limited = limits.running()
     size = min(limited.inside().hugepages)
-    wanted = cri.HugepageLimit(page_size=size, limit=1024 * MIB)
+    requested = cri.HugepageLimit(page_size=size, limit=1024 * MIB)
 
-    runtime.stub.UpdateContainerResources(limited.update(hugepage_limits=[wanted]))
+    runtime.stub.UpdateContainerResources(limited.update(hugepage_limits=[requested]))
 
     assert limited.container.state() == cri.CONTAINER_RUNNING
-    observe("is applied" if limited.inside().hugepages[size] == wanted.limit else "is ignored")
+    observe("is applied" if limited.inside().hugepages[size] == requested.limit else "is ignored")
 
 
 @requirement("UPD-09")
 @requires(Capability.SWAP_ACCOUNTING)
 def test_update_of_the_swap_limit(runtime: Runtime, limits: Limits, observe: Observe) -> None:
-    """A limit of memory and swap in an update MAY be applied, or ignored in favour of none beyond the memory
-    limit.
+    """UpdateContainerResources with a swap limit MAY apply it, or ignore it and allow no swap beyond the
+    memory limit.
 
     Source: LinuxContainerResources.memory_swap_limit_in_bytes; runtimes differ.
     """
@@ -273,9 +275,9 @@ def test_update_of_the_swap_limit(runtime: Runtime, limits: Limits, observe: Obs
 
 @requirement("UPD-12")
 def test_update_of_the_oom_score(runtime: Runtime, limits: Limits, observe: Observe) -> None:
-    """An oom_score_adj in an update MAY be applied or ignored; it is no error.
+    """UpdateContainerResources with an `oom_score_adj` MAY apply or ignore it, without an error.
 
-    Source: LinuxContainerResources.oom_score_adj; the kubelet sends it along.
+    Source: LinuxContainerResources.oom_score_adj; the kubelet includes it in updates.
     """
     limited = limits.running(resources=cri.LinuxContainerResources(oom_score_adj=789))
     limited.container.until_its_command_runs()
@@ -292,12 +294,13 @@ def test_update_of_the_oom_score(runtime: Runtime, limits: Limits, observe: Obse
 def test_status_reports_the_new_limits_when_the_update_returns(
     runtime: Runtime, limits: Limits, state: "cri.ContainerState"
 ) -> None:
-    """ContainerStatus MUST tell the new limits as soon as an update has returned.
+    """ContainerStatus MUST report the new limits as soon as an update has returned.
 
-    Source: ContainerStatus.resources. CPU shares may be told as what the weight of cgroup v2 is worth.
+    Source: ContainerStatus.resources. A runtime may report CPU shares that it converts from the weight of
+    cgroup v2.
     """
-    make = limits.created if state == cri.CONTAINER_CREATED else limits.running
-    limited = make(resources=BEFORE)
+    create = limits.created if state == cri.CONTAINER_CREATED else limits.running
+    limited = create(resources=BEFORE)
 
     runtime.stub.UpdateContainerResources(
         limited.update(
@@ -309,15 +312,18 @@ def test_status_reports_the_new_limits_when_the_update_returns(
         )
     )
 
-    told = limited.container.status().resources.linux
-    assert (told.cpu_quota, told.cpu_period, told.memory_limit_in_bytes) == (90_000, 200_000, 96 * MIB)
-    assert same_weight(told.cpu_shares, 512)
+    reported = limited.container.status().resources.linux
+    assert (reported.cpu_quota, reported.cpu_period, reported.memory_limit_in_bytes) == (
+        90_000,
+        200_000,
+        96 * MIB,
+    )
+    assert same_weight(reported.cpu_shares, 512)
 
 
 @requirement("UPD-14")
 def test_many_updates_at_once_are_safe(runtime: Runtime, limits: Limits) -> None:
-    """Containers that are updated many times at the same time SHOULD each end with the last limits that they
-    were given.
+    """Containers that are updated many times concurrently SHOULD each have the limits of their last update.
 
     Source: not stated by the CRI; a node agent may resize all containers of a node at once.
     """
@@ -345,26 +351,26 @@ def test_many_updates_at_once_are_safe(runtime: Runtime, limits: Limits) -> None
 
 @requirement("UPD-15")
 def test_annotations_of_an_update_have_no_effect(runtime: Runtime, limits: Limits) -> None:
-    """Annotations in an update SHOULD be accepted, and SHOULD NOT change the limits or the container's own
-    annotations.
+    """UpdateContainerResources SHOULD accept annotations, which SHOULD NOT change the limits or the
+    container's own annotations.
 
-    Source: UpdateContainerResourcesRequest.annotations, which only some runtimes know.
+    Source: UpdateContainerResourcesRequest.annotations, which only some runtimes define.
     """
     limits.need("memory", "cpu")
-    limited = limits.running(resources=BEFORE, annotations={"critests.example/own": "kept"})
+    limited = limits.running(resources=BEFORE, annotations={"critests.example/own": "unchanged"})
     update = limited.update(cpu_shares=BEFORE.cpu_shares)
     update.annotations["critests.example/update"] = "unknown"
 
     runtime.stub.UpdateContainerResources(update)
 
     assert limited.shows(main_limits) == {UNCHANGED}
-    assert limited.container.status().annotations["critests.example/own"] == "kept"
+    assert limited.container.status().annotations["critests.example/own"] == "unchanged"
 
 
 @requirement("UPD-16")
 @disruptive
 def test_an_update_without_limits(own_runtime: OwnRuntime, observe: Observe) -> None:
-    """An update that names no limits at all MAY be refused, or do nothing; the daemon lives on.
+    """UpdateContainerResources without limits MAY be rejected, or do nothing; the daemon does not crash.
 
     Source: UpdateContainerResourcesRequest.linux; runtimes differ.
     """
@@ -376,7 +382,7 @@ def test_an_update_without_limits(own_runtime: OwnRuntime, observe: Observe) -> 
         )
         observe("does nothing")
     except grpc.RpcError as error:
-        # that the daemon has died is told by the next line
+        # UNAVAILABLE means that the daemon crashed, which the next line asserts
         observe(f"is refused with {refused_with(error, grpc.StatusCode.UNAVAILABLE).name}")
 
     assert not own_runtime.damage()

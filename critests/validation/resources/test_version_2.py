@@ -1,4 +1,4 @@
-"""RES: huge pages, and the files of cgroup v2 that a request may name itself."""
+"""RES: huge pages, and files of cgroup v2 that a request sets by name."""
 
 import grpc
 
@@ -15,29 +15,31 @@ from critests.validation.resources.limits import MIB, Limits
 @requirement("RES-16")
 @requires(Capability.HUGE_PAGES)
 def test_limits_of_huge_pages_are_those_of_the_cgroup(limits: Limits) -> None:
-    """The limit of each size of huge pages MUST be that of the cgroup.
+    """The cgroup of a container MUST have the requested limit of each huge page size.
 
     Source: LinuxContainerResources.hugepage_limits.
     """
     sizes = sorted(limits.running().inside().hugepages)
-    wanted = {size: number * 1024 * MIB for number, size in enumerate(sizes, 1)}
+    requested = {size: number * 1024 * MIB for number, size in enumerate(sizes, 1)}
 
     limited = limits.running(
         resources=cri.LinuxContainerResources(
-            hugepage_limits=[cri.HugepageLimit(page_size=size, limit=most) for size, most in wanted.items()]
+            hugepage_limits=[
+                cri.HugepageLimit(page_size=size, limit=limit) for size, limit in requested.items()
+            ]
         )
     )
 
-    assert limited.inside().hugepages == wanted
+    assert limited.inside().hugepages == requested
     assert limited.shows(lambda cgroup: tuple(sorted(cgroup.hugepages.items()))) == {
-        tuple(sorted(wanted.items()))
+        tuple(sorted(requested.items()))
     }
 
 
 @requirement("RES-17")
 @requires(Capability.HUGE_PAGES)
 def test_a_size_of_pages_that_is_none_is_refused(containers: Containers) -> None:
-    """A limit for a size of pages that is none SHOULD be refused when the container is created or started.
+    """CreateContainer or StartContainer SHOULD reject an invalid `page_size`.
 
     Source: HugepageLimit.page_size; not stated by the CRI.
     """
@@ -51,10 +53,10 @@ def test_a_size_of_pages_that_is_none_is_refused(containers: Containers) -> None
 def test_limits_of_huge_pages_are_tolerated_where_nothing_limits_them(
     runtime: Runtime, containers: Containers
 ) -> None:
-    """On a machine that cannot limit huge pages, a runtime that tolerates this MUST make and run a container
-    with such limits.
+    """A runtime that tolerates a machine without huge page limits MUST create and run a container that
+    requests them.
 
-    Source: LinuxContainerResources.hugepage_limits, which the kubelet sends for every size of pages.
+    Source: LinuxContainerResources.hugepage_limits, which the kubelet sends for every page size.
     """
     if runtime.has(Capability.HUGE_PAGES):
         unsupported("huge pages without a controller: this machine has the controller")
@@ -65,7 +67,7 @@ def test_limits_of_huge_pages_are_tolerated_where_nothing_limits_them(
     with may_be_refused():
         container = containers.attempt(config)
     if container is None:
-        unsupported("huge pages without a controller: a container with limits of them is refused")
+        unsupported("huge pages without a controller: a container with limits of them is rejected")
 
     assert container.state() == cri.CONTAINER_RUNNING
 
@@ -73,7 +75,7 @@ def test_limits_of_huge_pages_are_tolerated_where_nothing_limits_them(
 @requirement("RES-19")
 @requires(Capability.CGROUP_V2)
 def test_named_files_are_written(limits: Limits) -> None:
-    """Files of cgroup v2 that a request names MUST be written as it says.
+    """The files of cgroup v2 MUST have the `unified` values of the request.
 
     Source: LinuxContainerResources.unified.
     """
@@ -87,7 +89,7 @@ def test_named_files_are_written(limits: Limits) -> None:
 
 @requirement("RES-20")
 def test_named_files_on_version_1(runtime: Runtime, containers: Containers, observe: Observe) -> None:
-    """Files of cgroup v2 MAY be refused or ignored on a machine with version 1.
+    """A request with `unified` values MAY be rejected, or the values ignored, on a machine with cgroup v1.
 
     Source: LinuxContainerResources.unified; runtimes differ.
     """
@@ -108,7 +110,7 @@ def test_named_files_on_version_1(runtime: Runtime, containers: Containers, obse
 @requirement("RES-21")
 @requires(Capability.CGROUP_V2)
 def test_a_file_that_cgroups_do_not_have_is_refused(containers: Containers) -> None:
-    """A file that no cgroup has SHOULD be refused when the container is created or started.
+    """CreateContainer or StartContainer SHOULD reject a `unified` file that cgroups do not have.
 
     Source: LinuxContainerResources.unified; not stated by the CRI.
     """
@@ -120,8 +122,8 @@ def test_a_file_that_cgroups_do_not_have_is_refused(containers: Containers) -> N
 @requirement("RES-29")
 @requires(Capability.CGROUP_V2)
 def test_killing_the_whole_group_for_memory(limits: Limits, containers: Containers) -> None:
-    """A container for which the kubelet asks that all its processes die together SHOULD end when the kernel
-    kills one of them for its memory.
+    """A container with memory.oom.group SHOULD exit when the kernel kills one of its processes for its memory
+    limit.
 
     Source: LinuxContainerResources.unified with memory.oom.group.
     """
