@@ -1,4 +1,4 @@
-"""SBA: what a runtime says of a sandbox."""
+"""SBA: what a runtime reports about a sandbox."""
 
 import ipaddress
 import time
@@ -44,7 +44,7 @@ NAMESPACES = {
 
 @pytest.fixture
 def listed(runtime: Runtime) -> Listed:
-    """Return what finds the entry of a sandbox in the list of all."""
+    """Return a function that finds the entry of a sandbox in the list of all sandboxes."""
 
     def look(sandbox: Sandbox) -> cri.PodSandbox:
         entries = [
@@ -52,7 +52,7 @@ def listed(runtime: Runtime) -> Listed:
             for item in runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
             if item.id == sandbox.id
         ]
-        assert len(entries) == 1, f"ListPodSandbox names the sandbox {len(entries)} times"
+        assert len(entries) == 1, f"ListPodSandbox has {len(entries)} entries for the sandbox"
         return entries[0]
 
     return look
@@ -60,7 +60,7 @@ def listed(runtime: Runtime) -> Listed:
 
 @requirement("SBA-01")
 def test_status_of_a_sandbox_carries_its_id(runtime: Runtime, sandbox: Sandbox) -> None:
-    """PodSandboxStatus MUST answer with the id that it was asked for.
+    """PodSandboxStatus MUST return the id of the request.
 
     Source: PodSandboxStatus.id.
     """
@@ -71,14 +71,14 @@ def test_status_of_a_sandbox_carries_its_id(runtime: Runtime, sandbox: Sandbox) 
 
 @requirement("SBA-02")
 def test_sandbox_keeps_its_metadata(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """PodSandboxStatus MUST return name, uid, namespace and attempt as they were given.
+    """PodSandboxStatus MUST return name, uid, namespace and attempt of the request unchanged.
 
     Source: PodSandboxStatus.metadata.
     """
-    made = sandboxes.ready(name="one-of-four", namespace="critests-space", uid="2f1c", attempt=3)
+    sandbox = sandboxes.ready(name="one-of-four", namespace="critests-space", uid="2f1c", attempt=3)
 
     metadata = runtime.stub.PodSandboxStatus(
-        cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)
+        cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id)
     ).status.metadata
 
     assert (metadata.name, metadata.namespace, metadata.uid, metadata.attempt) == (
@@ -93,22 +93,22 @@ def test_sandbox_keeps_its_metadata(runtime: Runtime, sandboxes: Sandboxes) -> N
 def test_creation_of_a_sandbox_lies_within_its_run(
     runtime: Runtime, sandboxes: Sandboxes, listed: Listed
 ) -> None:
-    """The creation time MUST be nanoseconds of the wall clock while RunPodSandbox ran, the same in status and
-    list.
+    """created_at MUST be a wall-clock time in nanoseconds within the call of RunPodSandbox, the same in
+    PodSandboxStatus and ListPodSandbox.
 
     Source: PodSandboxStatus.created_at, PodSandbox.created_at.
     """
     config = sandboxes.config()
     request = sandboxes.creation(config)
     call = runtime.timed(runtime.stub.RunPodSandbox, request)
-    made = sandboxes.adopt(call.response.pod_sandbox_id, config)
+    sandbox = sandboxes.adopt(call.response.pod_sandbox_id, config)
 
     created_at = runtime.stub.PodSandboxStatus(
-        cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)
+        cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id)
     ).status.created_at
 
     assert call.started_ns <= created_at <= call.ended_ns
-    assert listed(made).created_at == created_at
+    assert listed(sandbox).created_at == created_at
 
 
 @requirement("SBA-04")
@@ -116,17 +116,17 @@ def test_creation_of_a_sandbox_lies_within_its_run(
 def test_sandbox_keeps_its_labels(
     runtime: Runtime, sandboxes: Sandboxes, listed: Listed, labels: Mapping[str, str]
 ) -> None:
-    """Every label of a sandbox MUST come back unchanged in status and list.
+    """PodSandboxStatus and ListPodSandbox MUST return every label of a sandbox unchanged.
 
     Source: PodSandboxConfig.labels.
     """
-    made = sandboxes.ready(name="labelled", labels=labels)
+    sandbox = sandboxes.ready(name="labelled", labels=labels)
 
-    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
+    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id)).status
 
-    given = dict(made.config.labels).items()
+    given = dict(sandbox.config.labels).items()
     assert labels.items() <= given <= dict(status.labels).items()
-    assert given <= dict(listed(made).labels).items()
+    assert given <= dict(listed(sandbox).labels).items()
 
 
 @requirement("SBA-05")
@@ -134,42 +134,42 @@ def test_sandbox_keeps_its_labels(
 def test_sandbox_keeps_its_annotations(
     runtime: Runtime, sandboxes: Sandboxes, listed: Listed, annotations: Mapping[str, str]
 ) -> None:
-    """Annotations of a sandbox MUST come back to the byte in status and list, whatever they hold.
+    """PodSandboxStatus and ListPodSandbox MUST return annotations of any content unchanged.
 
     Source: PodSandboxConfig.annotations, PodSandboxStatus.annotations.
     """
-    made = sandboxes.ready(annotations=annotations)
+    sandbox = sandboxes.ready(annotations=annotations)
 
-    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
+    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id)).status
 
-    # that one alone: what a runtime adds is another requirement's
+    # only this one: SBA-06 is about annotations that a runtime adds
     (key,) = annotations
     assert status.annotations.get(key) == annotations[key]
-    assert listed(made).annotations.get(key) == annotations[key]
+    assert listed(sandbox).annotations.get(key) == annotations[key]
 
 
 @requirement("SBA-06/annotations")
 def test_sandbox_has_no_annotations_but_those_given(
     runtime: Runtime, sandboxes: Sandboxes, listed: Listed
 ) -> None:
-    """The annotations in status and list MUST be exactly those of the request: none more, none fewer.
+    """PodSandboxStatus and ListPodSandbox MUST return exactly the annotations of the request.
 
     Source: PodSandboxStatus.annotations.
     """
-    made = sandboxes.ready(annotations={"critests.example/one": "1", "critests.example/two": "2"})
-    given = dict(made.config.annotations)
+    sandbox = sandboxes.ready(annotations={"critests.example/one": "1", "critests.example/two": "2"})
+    given = dict(sandbox.config.annotations)
 
-    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
+    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id)).status
 
     assert dict(status.annotations) == given
-    assert dict(listed(made).annotations) == given
+    assert dict(listed(sandbox).annotations) == given
 
 
 @requirement("SBA-06/labels")
 def test_labels_that_a_runtime_adds_are_seen_everywhere(
     runtime: Runtime, own_sandbox: Sandbox, listed: Listed, observe: Observe
 ) -> None:
-    """A runtime MAY add labels of its own to a sandbox, the same in status and list.
+    """PodSandboxStatus and ListPodSandbox MAY return labels that the runtime has added, the same in both.
 
     Source: PodSandboxStatus.labels; runtimes differ.
     """
@@ -182,22 +182,22 @@ def test_labels_that_a_runtime_adds_are_seen_everywhere(
 
 @requirement("SBA-07")
 def test_sandbox_keeps_its_runtime_handler(runtime: Runtime, own_sandbox: Sandbox, listed: Listed) -> None:
-    """Status and list MUST name the handler of the request; where it named none, nothing or one that the
-    runtime has.
+    """PodSandboxStatus and ListPodSandbox MUST return the handler of the request; if it was empty, an empty
+    name or that of one of the runtime's handlers.
 
     Source: PodSandboxStatus.runtime_handler, PodSandbox.runtime_handler.
     """
-    has = {handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers}
+    known = {handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers}
 
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status
 
-    assert status.runtime_handler in ({runtime.handler} if runtime.handler else has | {""})
+    assert status.runtime_handler in ({runtime.handler} if runtime.handler else known | {""})
     assert listed(own_sandbox).runtime_handler == status.runtime_handler
 
 
 @requirement("SBA-08")
 @pytest.mark.parametrize(
-    "wanted",
+    "modes",
     [
         pytest.param(
             each, id=name, marks=requires(Capability.SHARED_PROCESSES) if each.pid == cri.POD else ()
@@ -206,30 +206,30 @@ def test_sandbox_keeps_its_runtime_handler(runtime: Runtime, own_sandbox: Sandbo
     ],
 )
 def test_status_tells_the_namespaces_of_a_sandbox(
-    runtime: Runtime, sandboxes: Sandboxes, wanted: cri.NamespaceOption
+    runtime: Runtime, sandboxes: Sandboxes, modes: cri.NamespaceOption
 ) -> None:
-    """PodSandboxStatus MUST return the namespace modes for network, processes and IPC as they were requested.
+    """PodSandboxStatus MUST return the namespace modes of the request for network, PID and IPC.
 
     Source: PodSandboxStatus.linux, NamespaceOption.
     """
-    made = sandboxes.ready(namespaces=wanted)
+    sandbox = sandboxes.ready(namespaces=modes)
 
-    seen = runtime.stub.PodSandboxStatus(
-        cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)
+    reported = runtime.stub.PodSandboxStatus(
+        cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id)
     ).status.linux.namespaces.options
 
     name = cri.NamespaceMode.Name
-    assert [name(seen.network), name(seen.pid), name(seen.ipc)] == [
-        name(wanted.network),
-        name(wanted.pid),
-        name(wanted.ipc),
+    assert [name(reported.network), name(reported.pid), name(reported.ipc)] == [
+        name(modes.network),
+        name(modes.pid),
+        name(modes.ipc),
     ]
 
 
 @requirement("SBA-09")
 @requires(Capability.POD_NETWORK)
 def test_sandbox_on_the_pod_network_has_an_address(runtime: Runtime, own_sandbox: Sandbox) -> None:
-    """PodSandboxStatus MUST give a valid address for a pod on the pod network.
+    """PodSandboxStatus MUST return a valid IP address for a pod on the pod network.
 
     Source: PodSandboxNetworkStatus.ip.
     """
@@ -237,7 +237,7 @@ def test_sandbox_on_the_pod_network_has_an_address(runtime: Runtime, own_sandbox
         cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)
     ).status.network
 
-    assert is_address(network.ip), f"{network.ip!r} is no address"
+    assert is_address(network.ip), f"{network.ip!r} is not an IP address"
 
 
 @requirement("SBA-10")
@@ -245,7 +245,7 @@ def test_sandbox_on_the_pod_network_has_an_address(runtime: Runtime, own_sandbox
 def test_further_addresses_of_a_sandbox_are_of_the_other_families(
     runtime: Runtime, own_sandbox: Sandbox
 ) -> None:
-    """The further addresses of a pod MUST leave out its first and be of the other family.
+    """additional_ips MUST be addresses of the other family and MUST NOT repeat the first address.
 
     Source: PodSandboxNetworkStatus.additional_ips.
     """
@@ -263,7 +263,7 @@ def test_further_addresses_of_a_sandbox_are_of_the_other_families(
 @requirement("SBA-11")
 @requires(Capability.POD_NETWORK)
 def test_address_of_a_sandbox_stays_or_goes(runtime: Runtime, own_sandbox: Sandbox) -> None:
-    """A stopped sandbox SHOULD show the address that it had, or none.
+    """PodSandboxStatus of a stopped sandbox SHOULD return its former IP address or none.
 
     Source: PodSandboxNetworkStatus.ip.
     """
@@ -279,7 +279,7 @@ def test_address_of_a_sandbox_stays_or_goes(runtime: Runtime, own_sandbox: Sandb
 
 @requirement("SBA-12")
 def test_plain_status_of_a_sandbox_has_no_info(runtime: Runtime, sandbox: Sandbox) -> None:
-    """PodSandboxStatus SHOULD leave the info map empty unless it is asked to be verbose.
+    """PodSandboxStatus SHOULD return an empty info map without verbose.
 
     Source: PodSandboxStatusRequest.verbose.
     """
@@ -292,7 +292,7 @@ def test_plain_status_of_a_sandbox_has_no_info(runtime: Runtime, sandbox: Sandbo
 
 @requirement("SBA-12")
 def test_verbose_status_of_a_sandbox_is_json(runtime: Runtime, sandbox: Sandbox) -> None:
-    """PodSandboxStatus, asked to be verbose, SHOULD fill the info map, with JSON in every value.
+    """PodSandboxStatus with verbose SHOULD return an info map whose values are all JSON.
 
     Source: PodSandboxStatusResponse.info.
     """
@@ -302,14 +302,14 @@ def test_verbose_status_of_a_sandbox_is_json(runtime: Runtime, sandbox: Sandbox)
 
     assert answer.info
     for key, text in answer.info.items():
-        assert is_json(text), f"{key} is no JSON: {text[:200]}"
+        assert is_json(text), f"{key} is not JSON: {text[:200]}"
 
 
 @requirement("SBA-13")
 def test_status_of_a_sandbox_holds_all_its_containers(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """A PodSandboxStatus that carries a time MAY only do so with the status of every container of the pod.
+    """PodSandboxStatus with a timestamp MAY only come with the statuses of all containers of the pod.
 
     Source: PodSandboxStatusResponse.containers_statuses, timestamp.
     """
@@ -324,7 +324,7 @@ def test_status_of_a_sandbox_holds_all_its_containers(
 
 @requirement("SBA-13")
 def test_time_of_the_statuses_of_a_sandbox_is_in_nanoseconds(runtime: Runtime, own_sandbox: Sandbox) -> None:
-    """A PodSandboxStatus that carries a time MAY only carry that of its answer, in nanoseconds.
+    """PodSandboxStatus with a timestamp MAY only have the time of its response, in nanoseconds.
 
     Source: PodSandboxStatusResponse.timestamp.
     """
@@ -332,7 +332,7 @@ def test_time_of_the_statuses_of_a_sandbox_is_in_nanoseconds(runtime: Runtime, o
 
     if answer.timestamp <= 0:
         unsupported("statuses in PodSandboxStatus: the timestamp is 0")
-    # it follows that of the sandbox's creation, and a cached one may be some seconds old
+    # not before the sandbox was created; 60 s in the future allow for a clock that was set back
     assert own_sandbox.status().created_at <= answer.timestamp <= time.time_ns() + 60 * 10**9
 
 
@@ -340,7 +340,7 @@ def test_time_of_the_statuses_of_a_sandbox_is_in_nanoseconds(runtime: Runtime, o
 def test_status_of_a_sandbox_agrees_with_that_of_its_containers(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """A container's status inside PodSandboxStatus MAY only be what ContainerStatus says of it.
+    """PodSandboxStatus MAY only contain container statuses that equal those of ContainerStatus.
 
     Source: PodSandboxStatusResponse.containers_statuses.
     """
@@ -365,26 +365,26 @@ def test_status_of_a_sandbox_agrees_with_that_of_its_containers(
 def test_list_and_status_of_a_sandbox_agree(
     runtime: Runtime, sandboxes: Sandboxes, listed: Listed, state: "cri.PodSandboxState"
 ) -> None:
-    """An entry of ListPodSandbox MUST say the same as PodSandboxStatus, in every field that both have.
+    """ListPodSandbox MUST return the same as PodSandboxStatus in every field that both have.
 
     Source: PodSandbox, PodSandboxStatus.
     """
-    made = sandboxes.in_state(
+    sandbox = sandboxes.in_state(
         state,
         attempt=1,
         labels={"critests.example/role": "front"},
-        annotations={"critests.example/note": "seen twice"},
+        annotations={"critests.example/note": "reported twice"},
     )
 
-    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=made.id)).status
+    status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id)).status
 
-    entry = listed(made)
+    entry = listed(sandbox)
     for field in ("id", "metadata", "state", "created_at", "labels", "annotations", "runtime_handler"):
         assert getattr(entry, field) == getattr(status, field), f"list and status differ in {field}"
 
 
 def is_address(text: str) -> bool:
-    """Say whether a text is an address that a pod can have."""
+    """Return whether a text is an IP address that a pod can have."""
     try:
         return not ipaddress.ip_address(text).is_unspecified
     except ValueError:

@@ -14,14 +14,14 @@ from critests.run.made_objects import MadeObjects
 from critests.run.marks import requirement
 from critests.run.outcomes import setting_up
 
-OURS = f"critests-{secrets.token_hex(4)}.example"
-"""Prefix of label keys that no other worker and no other run on the runtime uses."""
-ROLE, TIER, BARE = f"{OURS}/role", f"{OURS}/tier", f"{OURS}/bare"
+DOMAIN = f"critests-{secrets.token_hex(4)}.example"
+"""Domain of label keys that no other worker or run uses on the runtime."""
+ROLE, TIER, BARE = f"{DOMAIN}/role", f"{DOMAIN}/tier", f"{DOMAIN}/bare"
 
 
 @dataclass(frozen=True)
 class Population:
-    """Sandboxes to choose from; the tests of this module share them and change nothing.
+    """Sandboxes to filter; the tests of this module share them and change nothing.
 
     Attributes:
         web: ready, of role `web` and tier `front`, with an empty label `bare`.
@@ -34,12 +34,12 @@ class Population:
     stopped: Sandbox
 
 
-Found = Callable[..., set[str]]
+Selected = Callable[..., set[str]]
 
 
 @pytest.fixture(scope="module")
 def population(runtime: Runtime) -> Iterator[Population]:
-    """Three sandboxes that differ in labels and state."""
+    """Three sandboxes with different labels and states."""
     may_change(runtime)
     made = MadeObjects()
 
@@ -61,28 +61,28 @@ def population(runtime: Runtime) -> Iterator[Population]:
 
 
 @pytest.fixture
-def found(runtime: Runtime, population: Population) -> Found:
-    """Call ListPodSandbox with a filter, and return which of the three it names; `strangers` stands for any
-    other sandbox.
+def selected(runtime: Runtime, population: Population) -> Selected:
+    """Call ListPodSandbox with a filter, and return which of the three sandboxes it lists; `others` stands
+    for any other sandbox.
     """
     names = {population.web.id: "web", population.database.id: "database", population.stopped.id: "stopped"}
 
-    def look(**wanted: object) -> set[str]:
-        chosen = cri.PodSandboxFilter(**wanted)  # type: ignore[arg-type]  # the fields of the filter, by name
+    def look(**fields: object) -> set[str]:
+        chosen = cri.PodSandboxFilter(**fields)  # type: ignore[arg-type]  # the fields of the filter, by name
         answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=chosen))
-        return {names.get(item.id, "strangers") for item in answer.items}
+        return {names.get(item.id, "others") for item in answer.items}
 
     return look
 
 
-def state(value: "cri.PodSandboxState") -> cri.PodSandboxStateValue:
-    """Return a state as a filter wants it."""
-    return cri.PodSandboxStateValue(state=value)
+def state_value(state: "cri.PodSandboxState") -> cri.PodSandboxStateValue:
+    """Return the message for a state in a filter."""
+    return cri.PodSandboxStateValue(state=state)
 
 
 @requirement("SBA-15")
 def test_list_without_a_filter_shows_every_sandbox(runtime: Runtime, population: Population) -> None:
-    """ListPodSandbox without a filter MUST return the ready and the stopped sandboxes.
+    """ListPodSandbox without a filter MUST return both ready and stopped sandboxes.
 
     Source: ListPodSandboxRequest.filter.
     """
@@ -95,7 +95,7 @@ def test_list_without_a_filter_shows_every_sandbox(runtime: Runtime, population:
 
 @requirement("SBA-16")
 def test_list_filters_sandboxes_by_id(runtime: Runtime, population: Population) -> None:
-    """A filter with a whole id MUST return that sandbox and no other.
+    """ListPodSandbox with a full id in the filter MUST return that sandbox and no other.
 
     Source: PodSandboxFilter.id.
     """
@@ -107,36 +107,34 @@ def test_list_filters_sandboxes_by_id(runtime: Runtime, population: Population) 
 
 
 @requirement("SBA-17")
-@pytest.mark.parametrize("wanted", [cri.SANDBOX_READY, cri.SANDBOX_NOTREADY], ids=["ready", "not ready"])
+@pytest.mark.parametrize("state", [cri.SANDBOX_READY, cri.SANDBOX_NOTREADY], ids=["ready", "not ready"])
 def test_list_filters_sandboxes_by_state(
-    runtime: Runtime, population: Population, wanted: "cri.PodSandboxState"
+    runtime: Runtime, population: Population, state: "cri.PodSandboxState"
 ) -> None:
-    """A filter with a state MUST return the sandboxes in that state and no others.
+    """ListPodSandbox with a state in the filter MUST return the sandboxes in that state and no others.
 
     Source: PodSandboxFilter.state.
     """
-    ours = (
-        {population.web.id, population.database.id}
-        if wanted == cri.SANDBOX_READY
-        else {population.stopped.id}
+    expected = (
+        {population.web.id, population.database.id} if state == cri.SANDBOX_READY else {population.stopped.id}
     )
 
     answer = runtime.stub.ListPodSandbox(
-        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(state=state(wanted)))
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(state=state_value(state)))
     )
 
-    assert ours <= {item.id for item in answer.items}
-    assert {item.state for item in answer.items} == {wanted}
+    assert expected <= {item.id for item in answer.items}
+    assert {item.state for item in answer.items} == {state}
 
 
 @requirement("SBA-18")
-def test_filter_without_a_state_is_not_read_as_ready(found: Found) -> None:
-    """A filter that names no state MUST return sandboxes in any state, although the first state's number is
-    zero.
+def test_filter_without_a_state_is_not_read_as_ready(selected: Selected) -> None:
+    """ListPodSandbox without a state in the filter MUST return sandboxes in any state, although the number of
+    READY is zero.
 
-    Source: PodSandboxFilter.state, which is a message so that it can be absent.
+    Source: PodSandboxFilter.state, which is a message so that it can be unset.
     """
-    assert found(label_selector={ROLE: "web"}) >= {"web", "stopped"}
+    assert selected(label_selector={ROLE: "web"}) >= {"web", "stopped"}
 
 
 @pytest.mark.parametrize(
@@ -163,19 +161,19 @@ def test_filter_without_a_state_is_not_read_as_ready(found: Found) -> None:
     ],
 )
 def test_list_filters_sandboxes_by_labels(
-    runtime: Runtime, found: Found, selector: dict[str, str], expected: set[str]
+    runtime: Runtime, selected: Selected, selector: dict[str, str], expected: set[str]
 ) -> None:
-    """A filter with labels MUST return the sandboxes that carry all of them, each with the whole key and the
-    whole value, and an empty value only an empty one; where there are none, an empty list.
+    """ListPodSandbox with labels in the filter MUST return the sandboxes that have all of them, comparing
+    whole keys and whole values, also empty ones; an empty list if no sandbox has them.
 
     Source: PodSandboxFilter.label_selector.
     """
-    assert found(label_selector={**runtime.requests.run.labels, **selector}) == expected
+    assert selected(label_selector={**runtime.requests.run.labels, **selector}) == expected
 
 
 @requirement("SBA-20")
 @pytest.mark.parametrize(
-    ("whose", "wanted", "labels", "expected"),
+    ("name", "state", "labels", "expected"),
     [
         ("stopped", cri.SANDBOX_NOTREADY, {ROLE: "web"}, {"stopped"}),
         ("stopped", cri.SANDBOX_READY, {ROLE: "web"}, set()),
@@ -185,26 +183,27 @@ def test_list_filters_sandboxes_by_labels(
 )
 def test_conditions_of_a_sandbox_filter_combine(
     population: Population,
-    found: Found,
-    whose: str,
-    wanted: "cri.PodSandboxState",
+    selected: Selected,
+    name: str,
+    state: "cri.PodSandboxState",
     labels: dict[str, str],
     expected: set[str],
 ) -> None:
-    """A filter with id, state and labels MUST return what meets all three; where nothing does, an empty list.
+    """ListPodSandbox with id, state and labels in the filter MUST return sandboxes that match all three.
 
     Source: PodSandboxFilter.
     """
-    assert found(id=getattr(population, whose).id, state=state(wanted), label_selector=labels) == expected
+    sandbox_id = getattr(population, name).id
+    assert selected(id=sandbox_id, state=state_value(state), label_selector=labels) == expected
 
 
 @requirement("SBA-21")
 def test_filter_with_an_unknown_sandbox_id_finds_nothing(runtime: Runtime) -> None:
-    """A filter with an id that no sandbox has MUST give an empty list and no error.
+    """ListPodSandbox with an unknown id in the filter MUST return an empty list and no error.
 
     Source: PodSandboxFilter.id.
     """
-    # the form of an id, and no object's
+    # formed like an id, but of no object
     answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id="0" * 64)))
 
     assert list(answer.items) == []
@@ -212,7 +211,7 @@ def test_filter_with_an_unknown_sandbox_id_finds_nothing(runtime: Runtime) -> No
 
 @requirement("SBA-24")
 def test_list_names_no_sandbox_twice(runtime: Runtime, population: Population) -> None:
-    """ListPodSandbox MUST name each sandbox once.
+    """ListPodSandbox MUST return each sandbox once.
 
     Source: ListPodSandboxResponse.items.
     """
@@ -225,7 +224,7 @@ def test_list_names_no_sandbox_twice(runtime: Runtime, population: Population) -
 
 @requirement("SBA-25")
 def test_sandbox_that_is_listed_as_ready_can_be_used(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """A sandbox SHOULD NOT be listed as ready before it has what a ready one has: a status, and its address.
+    """ListPodSandbox SHOULD report a sandbox as ready only once it has a status and its IP address.
 
     Source: PodSandbox.state.
     """
@@ -234,7 +233,7 @@ def test_sandbox_that_is_listed_as_ready_can_be_used(runtime: Runtime, sandboxes
 
     def look() -> list[cri.PodSandbox]:
         if call.done():
-            # where no sandbox comes about, there is none to judge
+            # without a sandbox there is nothing to judge
             with setting_up():
                 call.result()
         return [item for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY]

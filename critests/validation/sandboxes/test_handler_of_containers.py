@@ -1,6 +1,4 @@
-"""RCL, RT: what a handler is to containers and to whoever configured it, on a runtime whose default handler's
-OCI runtime is watched.
-"""
+"""RCL, RT: the handler of a container, also after a restart and after a change of the configuration."""
 
 import signal
 from collections.abc import Iterator
@@ -22,7 +20,7 @@ pytestmark = [disruptive, slow]
 
 DEFAULT = ""
 SECOND = "critests-second"
-"""A handler of our own: the same OCI runtime, unwatched."""
+"""A second handler with the same OCI runtime, which is not wrapped."""
 
 
 @pytest.fixture
@@ -35,15 +33,17 @@ def program(runtime: Runtime) -> Path:
 
 
 @pytest.fixture
-def watched_runtime(request: pytest.FixtureRequest, runtime: Runtime, program: Path) -> Iterator[OwnRuntime]:
-    """A runtime for this test alone with a second handler; the OCI runtime of the default one is watched."""
+def two_handler_runtime(
+    request: pytest.FixtureRequest, runtime: Runtime, program: Path
+) -> Iterator[OwnRuntime]:
+    """A runtime of this test with a second handler; the OCI runtime of the default one is wrapped."""
     with shaped(request, runtime, Shape(wrapped=True, handlers={SECOND: program})) as own:
         yield own
 
 
 @pytest.fixture
 def links(program: Path, host_folder: Path) -> list[Path]:
-    """Two names of the default handler's OCI runtime."""
+    """Two symbolic links to the default handler's OCI runtime."""
     made = [host_folder / "configured", host_folder / "configured-anew"]
     for link in made:
         link.symlink_to(program)
@@ -54,13 +54,13 @@ def links(program: Path, host_folder: Path) -> list[Path]:
 def linked_runtime(
     request: pytest.FixtureRequest, runtime: Runtime, links: list[Path]
 ) -> Iterator[OwnRuntime]:
-    """A runtime for this test alone whose second handler is configured with the first of the links."""
+    """A runtime of this test whose second handler is configured with the first of the links."""
     with shaped(request, runtime, Shape(handlers={SECOND: links[0]})) as own:
         yield own
 
 
 def replaced_in_configuration(folder: Path, old: Path, new: Path) -> int:
-    """Write another path wherever the files of a configuration have it, and return in how many."""
+    """Replace a path in the files of a configuration, and return the number of files that had it."""
     changed = 0
     for file in folder.rglob("*.*"):
         if file.is_file() and file.suffix in {".conf", ".toml"}:
@@ -71,66 +71,65 @@ def replaced_in_configuration(folder: Path, old: Path, new: Path) -> int:
 
 
 def pods_of_both(runtime: OwnRuntime) -> dict[str, Sandbox]:
-    """Make a sandbox with the default handler and one with the second."""
-    made = {}
+    """Run a sandbox with the default handler and one with the second."""
+    pods = {}
     for handler in (DEFAULT, SECOND):
         config = runtime.sandboxes.config()
         answer = runtime.stub.RunPodSandbox(runtime.sandboxes.creation(config, handler))
-        made[handler] = runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
-    return made
+        pods[handler] = runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
+    return pods
 
 
-def made_by_default(runtime: OwnRuntime, pods: dict[str, Sandbox]) -> dict[str, bool]:
-    """Make and start a container in each pod, and return whether the default handler's OCI runtime was asked
-    to create it.
+def created_by_default_handler(runtime: OwnRuntime, pods: dict[str, Sandbox]) -> dict[str, bool]:
+    """Create and start a container in each pod, and return whether the default handler's OCI runtime created
+    it.
     """
     with runtime.oci.planned({"create": [Record()]}):
         containers = {
             handler: runtime.containers.attempt(runtime.containers.config(), in_sandbox=pod).id
             for handler, pod in pods.items()
         }
-        asked = {invocation.id for invocation in runtime.oci.take()}
-    return {handler: container in asked for handler, container in containers.items()}
+        created = {invocation.id for invocation in runtime.oci.take()}
+    return {handler: container in created for handler, container in containers.items()}
 
 
 @requirement("RCL-09/handler")
-def test_a_container_is_made_by_the_handler_of_its_sandbox(watched_runtime: OwnRuntime) -> None:
-    """CreateContainer MUST use the handler with which the sandbox was made.
+def test_a_container_is_made_by_the_handler_of_its_sandbox(two_handler_runtime: OwnRuntime) -> None:
+    """CreateContainer MUST use the handler of the sandbox.
 
     Source: RunPodSandboxRequest.runtime_handler, CreateContainerRequest.pod_sandbox_id.
     """
-    pods = pods_of_both(watched_runtime)
+    pods = pods_of_both(two_handler_runtime)
 
-    by_default = made_by_default(watched_runtime, pods)
+    by_default = created_by_default_handler(two_handler_runtime, pods)
 
     assert by_default == {DEFAULT: True, SECOND: False}
 
 
 @requirement("RCL-09/restart")
-def test_a_sandbox_keeps_its_handler_over_a_restart(watched_runtime: OwnRuntime) -> None:
-    """CreateContainer MUST use the handler of the sandbox also after the runtime was killed and started
-    again.
+def test_a_sandbox_keeps_its_handler_over_a_restart(two_handler_runtime: OwnRuntime) -> None:
+    """CreateContainer MUST use the handler of the sandbox also after the runtime was killed and restarted.
 
     Source: RunPodSandboxRequest.runtime_handler, CreateContainerRequest.pod_sandbox_id.
     """
-    pods = pods_of_both(watched_runtime)
-    watched_runtime.restart(signal.SIGKILL)
+    pods = pods_of_both(two_handler_runtime)
+    two_handler_runtime.restart(signal.SIGKILL)
 
-    by_default = made_by_default(watched_runtime, pods)
+    by_default = created_by_default_handler(two_handler_runtime, pods)
 
     assert by_default == {DEFAULT: True, SECOND: False}
 
 
 @requirement("RT-14/complete")
 @requires(Capability.RUNTIME_HANDLERS)
-def test_every_configured_handler_is_listed(watched_runtime: OwnRuntime) -> None:
-    """Status SHOULD list every handler that the runtime is configured with, by its name.
+def test_every_configured_handler_is_listed(two_handler_runtime: OwnRuntime) -> None:
+    """Status SHOULD list every configured handler by its name.
 
     Source: StatusResponse.runtime_handlers, RuntimeHandler.name.
     """
-    configured = {SECOND, *watched_runtime.daemon.handlers} - {DEFAULT}
+    configured = {SECOND, *two_handler_runtime.daemon.handlers} - {DEFAULT}
 
-    answer = watched_runtime.stub.Status(cri.StatusRequest())
+    answer = two_handler_runtime.stub.Status(cri.StatusRequest())
 
     assert configured - {handler.name for handler in answer.runtime_handlers} == set()
 
@@ -139,11 +138,11 @@ def test_every_configured_handler_is_listed(watched_runtime: OwnRuntime) -> None
 def test_a_running_pod_outlives_a_change_of_its_handler(
     linked_runtime: OwnRuntime, links: list[Path]
 ) -> None:
-    """Where the configuration of a handler changes and the runtime starts again, pods of it that run SHOULD
-    run on, take commands, and be stopped and removed as before.
+    """Pods of a handler SHOULD keep running after its configuration has changed and the runtime was
+    restarted, and it SHOULD be possible to run commands in them, stop them and remove them.
 
-    Source: RunPodSandboxRequest.runtime_handler. Not stated by the CRI; who configures a node does not ask
-    its pods.
+    Source: RunPodSandboxRequest.runtime_handler. Not stated by the CRI; administrators change the
+    configuration of nodes that run pods.
     """
     config = linked_runtime.sandboxes.config()
     answer = linked_runtime.stub.RunPodSandbox(linked_runtime.sandboxes.creation(config, SECOND))

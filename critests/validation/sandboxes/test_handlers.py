@@ -14,7 +14,7 @@ from critests.run.outcomes import blocked, unsupported
 
 @pytest.fixture
 def listed(runtime: Runtime) -> list[str]:
-    """The handlers that Status names."""
+    """The handlers that Status lists."""
     named = [
         handler.name for handler in runtime.stub.Status(cri.StatusRequest()).runtime_handlers if handler.name
     ]
@@ -25,13 +25,13 @@ def listed(runtime: Runtime) -> list[str]:
 
 @pytest.fixture
 def handlers(runtime: Runtime, listed: list[str]) -> list[str]:
-    """Those of them that can work on this machine."""
+    """Those of them that can run on this machine."""
     return [handler for handler in listed if handler not in runtime.unfit_handlers]
 
 
 @pytest.fixture
 def unfit(runtime: Runtime, listed: list[str]) -> list[str]:
-    """Why the others cannot."""
+    """The reasons why the others cannot."""
     return [reason for handler, reason in runtime.unfit_handlers.items() if handler in listed]
 
 
@@ -39,7 +39,7 @@ def unfit(runtime: Runtime, listed: list[str]) -> list[str]:
 def test_empty_handler_means_the_default(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """RunPodSandbox with an empty handler MUST use the default one, in which containers run.
+    """RunPodSandbox with an empty handler MUST use the default one, and containers run in it.
 
     Source: RunPodSandboxRequest.runtime_handler.
     """
@@ -47,9 +47,9 @@ def test_empty_handler_means_the_default(
 
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, ""))
 
-    home = sandboxes.adopt(answer.pod_sandbox_id, config)
-    assert home.state() == cri.SANDBOX_READY
-    assert containers.exited(script=lingering("echo by default"), in_sandbox=home).log_lines() == [
+    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    assert sandbox.state() == cri.SANDBOX_READY
+    assert containers.exited(script=lingering("echo by default"), in_sandbox=sandbox).log_lines() == [
         "by default"
     ]
 
@@ -58,23 +58,23 @@ def test_empty_handler_means_the_default(
 def test_handler_of_a_sandbox_is_the_one_that_was_asked_for(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """A sandbox that was asked for with a handler MUST run with it and name it in its status.
+    """RunPodSandbox MUST use the handler of the request, and PodSandboxStatus MUST return it.
 
     Source: RunPodSandboxRequest.runtime_handler, PodSandboxStatus.runtime_handler.
     """
     config = sandboxes.config()
-    wanted = runtime.named_handler
+    handler = runtime.named_handler
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, wanted))
+    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
 
-    home = sandboxes.adopt(answer.pod_sandbox_id, config)
-    assert home.status().runtime_handler == wanted
-    assert containers.exited(script=lingering("echo by name"), in_sandbox=home).log_lines() == ["by name"]
+    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    assert sandbox.status().runtime_handler == handler
+    assert containers.exited(script=lingering("echo by name"), in_sandbox=sandbox).log_lines() == ["by name"]
 
 
 @requirement("RCL-03")
 def test_unknown_handler_is_refused_without_a_trace(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """RunPodSandbox with a handler that the runtime does not have MUST fail and leave no sandbox.
+    """RunPodSandbox with an unknown handler MUST fail and leave no sandbox.
 
     Source: RunPodSandboxRequest.runtime_handler.
     """
@@ -92,7 +92,7 @@ def test_unknown_handler_is_refused_without_a_trace(runtime: Runtime, sandboxes:
 def test_sandboxes_of_several_handlers_run_side_by_side(
     runtime: Runtime, sandboxes: Sandboxes, handlers: list[str], unfit: list[str]
 ) -> None:
-    """Sandboxes of different handlers SHOULD run at the same time, each with its own.
+    """Sandboxes of different handlers SHOULD run at the same time, each with its own handler.
 
     Source: RunPodSandboxRequest.runtime_handler.
     """
@@ -100,18 +100,18 @@ def test_sandboxes_of_several_handlers_run_side_by_side(
         if unfit:
             blocked(unfit[0])
         unsupported(f"several handlers: Status lists only {', '.join(handlers)}")
-    made = {}
+    pods = {}
 
     for handler in handlers:
         config = runtime.requests.sandbox()
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
-        made[handler] = sandboxes.adopt(answer.pod_sandbox_id, config)
+        pods[handler] = sandboxes.adopt(answer.pod_sandbox_id, config)
 
-    seen = {handler: sandbox.status() for handler, sandbox in made.items()}
-    assert {handler: status.state for handler, status in seen.items()} == dict.fromkeys(
+    statuses = {handler: sandbox.status() for handler, sandbox in pods.items()}
+    assert {handler: status.state for handler, status in statuses.items()} == dict.fromkeys(
         handlers, cri.SANDBOX_READY
     )
-    assert {handler: status.runtime_handler for handler, status in seen.items()} == {
+    assert {handler: status.runtime_handler for handler, status in statuses.items()} == {
         handler: handler for handler in handlers
     }
 
@@ -124,7 +124,7 @@ def test_every_listed_handler_runs_a_container(
     handlers: list[str],
     unfit: list[str],
 ) -> None:
-    """Every handler that Status lists SHOULD run a sandbox and a container.
+    """Every handler that Status lists SHOULD run a sandbox with a container.
 
     Source: RuntimeHandler.
     """
@@ -133,10 +133,10 @@ def test_every_listed_handler_runs_a_container(
     for handler in handlers:
         config = runtime.requests.sandbox()
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
-        home = sandboxes.adopt(answer.pod_sandbox_id, config)
-        # that a handler makes no container is what is found here, and nothing about CreateContainer
-        made = containers.attempt(containers.config(first=f"echo {handler}"), in_sandbox=home)
-        printed[handler] = containers.until_logged(made, handler)
+        sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+        # attempt(): a handler that creates no container is a result of this test, not a failed set-up
+        container = containers.attempt(containers.config(first=f"echo {handler}"), in_sandbox=sandbox)
+        printed[handler] = containers.until_logged(container, handler)
 
     assert printed == {handler: [handler] for handler in handlers}
     if unfit:
@@ -148,31 +148,30 @@ def test_every_listed_handler_runs_a_container(
 def test_handlers_that_tell_of_user_namespaces_make_them(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, handlers: list[str]
 ) -> None:
-    """A pod with a user namespace MUST be made by every handler that tells of the feature, and a container
-    with a mount MUST run in it.
+    """Every handler that reports user namespaces MUST run a pod with one, and a container with a mount in it.
 
     Source: RuntimeHandlerFeatures.user_namespaces.
     """
-    told = runtime.stub.Status(cri.StatusRequest()).runtime_handlers
-    telling = [each.name for each in told if each.features.user_namespaces and each.name in handlers]
-    if not telling:
-        unsupported("user namespaces: no handler tells of them")
+    reported = runtime.stub.Status(cri.StatusRequest()).runtime_handlers
+    supporting = [each.name for each in reported if each.features.user_namespaces and each.name in handlers]
+    if not supporting:
+        unsupported("user namespaces: no handler reports them")
     mappings = {}
 
-    for handler in telling:
+    for handler in supporting:
         config = sandboxes.config(namespaces=with_user_namespace())
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
-        home = sandboxes.adopt(answer.pod_sandbox_id, config)
-        mount = cri.Mount(container_path="/mounted", host_path=str(home.log_directory))
-        made = containers.attempt(
+        sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+        mount = cri.Mount(container_path="/mounted", host_path=str(sandbox.log_directory))
+        container = containers.attempt(
             containers.config(
                 mounts=[mount],
                 pod=config.metadata,
                 namespaces=config.linux.security_context.namespace_options,
             ),
-            in_sandbox=home,
+            in_sandbox=sandbox,
         )
-        mappings[handler] = made.output("cat", "/proc/self/uid_map").split()
+        mappings[handler] = container.output("cat", "/proc/self/uid_map").split()
 
-    # first id inside, first id outside: root would be the same in both without a namespace
-    assert {handler: seen[:2] for handler, seen in mappings.items() if seen[0] == seen[1]} == {}
+    # first id inside, first id outside: equal means that the container has no user namespace
+    assert {handler: ids[:2] for handler, ids in mappings.items() if ids[0] == ids[1]} == {}

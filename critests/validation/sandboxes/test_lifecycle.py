@@ -1,4 +1,4 @@
-"""SBX: making a sandbox, making it again, and what can be made in it."""
+"""SBX: creating sandboxes, also repeatedly and after failures, and containers in them."""
 
 import os
 from pathlib import Path
@@ -17,15 +17,11 @@ from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 
 IMPOSSIBLE_SYSCTLS = {"net.critests.there_is_no_such_switch": "1"}
-"""A pod with these cannot come to life: the name is one that pods may set, but the kernel has no such
-switch.
-"""
+"""RunPodSandbox fails with these: pods may set names below `net.`, but the kernel does not have this one."""
 
 
-def run_in_vain(runtime: Runtime, config: cri.PodSandboxConfig) -> None:
-    """Let RunPodSandbox fail with an impossible sysctl; where it does not, nothing can be said about
-    failures.
-    """
+def fail_to_run(runtime: Runtime, config: cri.PodSandboxConfig) -> None:
+    """Let RunPodSandbox fail because of an impossible sysctl; block the test if it does not fail."""
     impossible = cri.PodSandboxConfig()
     impossible.CopyFrom(config)
     impossible.linux.sysctls.update(IMPOSSIBLE_SYSCTLS)
@@ -34,14 +30,14 @@ def run_in_vain(runtime: Runtime, config: cri.PodSandboxConfig) -> None:
             cri.RunPodSandboxRequest(config=impossible, runtime_handler=runtime.handler)
         )
         blocked(
-            "nothing is known that makes RunPodSandbox fail: with an impossible sysctl it made"
+            "no way is known to make RunPodSandbox fail: with an impossible sysctl it created"
             f" {answer.pod_sandbox_id}"
         )
 
 
 @requirement("SBX-01")
 def test_run_pod_sandbox_returns_a_ready_sandbox(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """RunPodSandbox MUST return only when the sandbox is ready.
+    """RunPodSandbox MUST return only once the sandbox is ready.
 
     Source: RunPodSandbox, PodSandboxStatus.state.
     """
@@ -55,11 +51,9 @@ def test_run_pod_sandbox_returns_a_ready_sandbox(runtime: Runtime, sandboxes: Sa
 @requirement("SBX-02")
 @requires(Capability.SHARED_PROCESSES)
 def test_run_pod_sandbox_takes_the_least_that_a_pod_can_say(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """RunPodSandbox MUST work with metadata, hostname, log directory and a Linux part that names no more than
-    the pod's cgroup.
+    """RunPodSandbox MUST accept a configuration with only metadata, hostname, log directory and cgroup.
 
-    Source: PodSandboxConfig. The cgroup is named because no kubelet leaves it out; the label says whose pod
-    it is.
+    Source: PodSandboxConfig. Every kubelet sets the cgroup; the labels say which run the pod belongs to.
     """
     config = sandboxes.config()
     least = cri.PodSandboxConfig(
@@ -81,7 +75,7 @@ def test_run_pod_sandbox_takes_the_least_that_a_pod_can_say(runtime: Runtime, sa
 
 @requirement("SBX-05/never-two")
 def test_one_identity_never_has_two_live_sandboxes(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """A second RunPodSandbox with the metadata of a live sandbox MUST NOT make a second live one.
+    """RunPodSandbox with the metadata of a ready sandbox MUST NOT create a second ready one.
 
     Source: PodSandboxMetadata, which identifies a sandbox.
     """
@@ -99,8 +93,7 @@ def test_one_identity_never_has_two_live_sandboxes(runtime: Runtime, sandboxes: 
 def test_second_run_of_one_identity_is_answered(
     runtime: Runtime, sandboxes: Sandboxes, observe: Observe
 ) -> None:
-    """A second RunPodSandbox with the metadata of a live sandbox MAY be refused or be answered with the id of
-    the first.
+    """RunPodSandbox with the metadata of a ready sandbox MAY be rejected or return the id of that sandbox.
 
     Source: PodSandboxMetadata; runtimes differ.
     """
@@ -121,7 +114,7 @@ def test_second_run_of_one_identity_is_answered(
 
 @requirement("SBX-06")
 def test_next_attempt_of_a_pod_lives_beside_the_first(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """Two sandboxes that differ in nothing but the attempt MUST coexist.
+    """RunPodSandbox MUST create a second sandbox that differs from a ready one only in the attempt.
 
     Source: PodSandboxMetadata.attempt.
     """
@@ -142,7 +135,7 @@ def test_next_attempt_of_a_pod_lives_beside_the_first(runtime: Runtime, sandboxe
 def test_sandboxes_of_one_name_live_side_by_side(
     runtime: Runtime, sandboxes: Sandboxes, differs: str
 ) -> None:
-    """Two sandboxes of the same name that differ in nothing but namespace or uid MUST coexist.
+    """RunPodSandbox MUST create a second sandbox of the same name in another namespace or with another uid.
 
     Source: PodSandboxMetadata.
     """
@@ -162,9 +155,9 @@ def test_sandboxes_of_one_name_live_side_by_side(
 def test_identity_of_a_removed_sandbox_can_be_used_again(
     runtime: Runtime, own_sandbox: Sandbox, sandboxes: Sandboxes
 ) -> None:
-    """The metadata of a removed sandbox MUST be free for a new one at once.
+    """RunPodSandbox MUST accept the metadata of a removed sandbox immediately.
 
-    Source: PodSandboxMetadata. Not stated by the CRI; a pod of a fixed name could not be started again.
+    Source: PodSandboxMetadata. Not stated by the CRI; otherwise a pod with a fixed name cannot start again.
     """
     config = own_sandbox.config
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
@@ -178,13 +171,12 @@ def test_identity_of_a_removed_sandbox_can_be_used_again(
 
 @requirement("SBX-09")
 def test_identity_of_a_failed_sandbox_can_be_used_again(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """The metadata of a sandbox that could not be made MUST be free for the next try, once what the failure
-    left is removed.
+    """RunPodSandbox MUST accept the metadata of a failed attempt once what that attempt left is removed.
 
-    Source: PodSandboxMetadata. Not stated by the CRI; a pod would be lost after one passing trouble.
+    Source: PodSandboxMetadata. Not stated by the CRI; otherwise a temporary failure would end a pod.
     """
     config = sandboxes.marked_config()
-    run_in_vain(runtime, config)
+    fail_to_run(runtime, config)
     for left in sandboxes.made_from(config):
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=left.id))
 
@@ -195,13 +187,12 @@ def test_identity_of_a_failed_sandbox_can_be_used_again(runtime: Runtime, sandbo
 
 @requirement("SBX-10")
 def test_failed_run_leaves_at_most_what_can_be_removed(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """A RunPodSandbox that fails MUST leave nothing in the list but a sandbox that is not ready and can be
-    removed.
+    """RunPodSandbox that fails MUST leave at most a sandbox that is listed as not ready and can be removed.
 
     Source: RunPodSandbox, ListPodSandbox.
     """
     config = sandboxes.marked_config()
-    run_in_vain(runtime, config)
+    fail_to_run(runtime, config)
 
     left = sandboxes.made_from(config)
     assert [item.id for item in left if item.state != cri.SANDBOX_NOTREADY] == []
@@ -213,18 +204,18 @@ def test_failed_run_leaves_at_most_what_can_be_removed(runtime: Runtime, sandbox
 @requirement("SBX-10")
 @requires(Capability.SAME_HOST, Capability.ROOT)
 def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """A RunPodSandbox that fails MUST NOT leave a cgroup below that of the pod.
+    """RunPodSandbox that fails MUST NOT leave a cgroup below the pod's cgroup.
 
-    Source: LinuxPodSandboxConfig.cgroup_parent. The pod's own cgroup is the kubelet's to remove.
+    Source: LinuxPodSandboxConfig.cgroup_parent. The kubelet removes the pod's own cgroup.
     """
     config = sandboxes.config()
     pod = Path(config.linux.cgroup_parent).name
     if not pod:
         blocked("the cgroup driver is not known, so that a pod's cgroup cannot be named")
 
-    run_in_vain(runtime, config)
+    fail_to_run(runtime, config)
 
-    # with cgroup v1 it has a directory in every hierarchy
+    # with cgroup v1 the pod has a directory in every hierarchy
     runtime.eventually(
         "the pod's cgroups to be empty",
         lambda: [
@@ -240,30 +231,30 @@ def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandboxes: Sandboxes) -> 
 @requirement("SBX-11")
 @pytest.mark.usefixtures("sandbox")
 def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """After a RunPodSandbox that the client gave up, there MUST be one working sandbox: that one in the end,
-    or the next.
+    """RunPodSandbox MUST lead to one working sandbox after the client has cancelled a first call: either that
+    of the first call or that of a later one.
 
-    Source: RunPodSandbox. Not stated by the CRI; the kubelet looks, clears away what is not ready, and asks
-    again until it has its pod.
+    Source: RunPodSandbox. Not stated by the CRI; the kubelet lists sandboxes, removes those that are not
+    ready, and calls again until it has its pod.
     """
     config = sandboxes.marked_config()
     request = sandboxes.creation(config)
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
-        # long enough to reach the runtime, and too short for a pod
+        # 30 ms: long enough to reach the runtime, too short to create a pod
         runtime.stub.RunPodSandbox(request, timeout=0.03)
 
-    def look_or_ask_again() -> str:
-        mine = [item for item in sandboxes.made_from(config) if item.metadata == config.metadata]
-        for item in mine:
+    def list_or_run_again() -> str:
+        listed = [item for item in sandboxes.made_from(config) if item.metadata == config.metadata]
+        for item in listed:
             if item.state == cri.SANDBOX_READY:
                 return item.id
             runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=item.id))
             runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
         return runtime.stub.RunPodSandbox(request, timeout=runtime.one_try).pod_sandbox_id
 
-    answered = runtime.until_answered("RunPodSandbox asked again", look_or_ask_again, seconds=60)
-    made = sandboxes.adopt(answered, config).id
-    assert [item.id for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY] == [made]
+    answered = runtime.until_answered("RunPodSandbox called again", list_or_run_again, seconds=60)
+    ready = sandboxes.adopt(answered, config).id
+    assert [item.id for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY] == [ready]
 
 
 @requirement("SBX-29")
@@ -272,7 +263,7 @@ def test_no_container_is_made_in_a_stopped_sandbox(
 ) -> None:
     """CreateContainer in a sandbox that is not ready SHOULD fail.
 
-    Source: CreateContainer. Not stated by the CRI; such a container could never be started.
+    Source: CreateContainer. Not stated by the CRI; such a container can never start.
     """
     stopped = sandboxes.in_state(cri.SANDBOX_NOTREADY)
 
@@ -289,7 +280,7 @@ def test_no_container_starts_in_a_stopped_sandbox(
     """
     container = containers.created(in_sandbox=own_sandbox)
     stopping = cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id)
-    # what waits to become the container's process may ignore SIGTERM, and be given nearly all of the deadline
+    # before the start, the OCI runtime's init process may ignore SIGTERM, and get nearly all of the deadline
     runtime.until_answered("StopPodSandbox", lambda: runtime.stub.StopPodSandbox(stopping))
 
     with must_be_refused():
@@ -307,26 +298,26 @@ def test_no_container_starts_in_a_stopped_sandbox(
 def test_log_directory_outlives_the_sandbox(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """StopPodSandbox and RemovePodSandbox SHOULD leave the log directory and the logs in it alone.
+    """StopPodSandbox and RemovePodSandbox SHOULD NOT change the log directory and the logs in it.
 
-    Source: PodSandboxConfig.log_directory. Not stated by the CRI; the kubelet made the directory and still
-    reads it.
+    Source: PodSandboxConfig.log_directory. Not stated by the CRI; the kubelet creates the directory and reads
+    the logs later.
     """
-    container = containers.exited(script=lingering("echo kept"), in_sandbox=own_sandbox)
+    container = containers.exited(script=lingering("echo logged"), in_sandbox=own_sandbox)
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
     assert container.log_path.exists()
-    assert container.log_lines() == ["kept"]
+    assert container.log_lines() == ["logged"]
 
 
 @requirement("SBX-32")
 def test_missing_log_directory_is_no_obstacle(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """A log directory that does not exist SHOULD be made, at the latest for the first container that logs
-    there.
+    """A log directory that does not exist SHOULD be created, at the latest for the first container that logs
+    to it.
 
     Source: PodSandboxConfig.log_directory.
     """
@@ -335,7 +326,7 @@ def test_missing_log_directory_is_no_obstacle(
 
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    home = sandboxes.adopt(answer.pod_sandbox_id, config)
-    container = containers.created(first="echo logged", in_sandbox=home)
+    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    container = containers.created(first="echo logged", in_sandbox=sandbox)
     runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
     assert container.wait_for_log("logged") == ["logged"]

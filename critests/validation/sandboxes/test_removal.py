@@ -1,4 +1,4 @@
-"""SBX: RemovePodSandbox, and that nothing stays behind."""
+"""SBX: RemovePodSandbox, and that it leaves nothing."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,13 +20,13 @@ from critests.run.outcomes import blocked, unsupported
 
 Listed = Callable[[Sandbox], list[str]]
 
-PLACES_TO_GIVE_UP = 8
-"""Evenly over the time that a removal takes, so that each of its longer steps is given up in one of them."""
+CANCELLED_CALLS = 8
+"""Spread evenly over the time that a removal takes, so that they interrupt each of its longer steps."""
 
 
 @pytest.fixture
 def listed(runtime: Runtime) -> Listed:
-    """Return what names everything of a sandbox that the two lists still hold: its own id and those of its
+    """Return a function that finds everything of a sandbox in the two lists: its id and those of its
     containers.
     """
 
@@ -43,7 +43,7 @@ def listed(runtime: Runtime) -> Listed:
 def test_remove_pod_sandbox_takes_it_off_every_list(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
-    """RemovePodSandbox MUST take the sandbox and all its containers off every list.
+    """RemovePodSandbox MUST remove the sandbox and all its containers from the lists.
 
     Source: RemovePodSandbox.
     """
@@ -62,8 +62,8 @@ def test_remove_pod_sandbox_takes_it_off_every_list(
 def test_remove_pod_sandbox_ends_and_removes_a_living_one(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
-    """RemovePodSandbox of a ready sandbox MUST end and remove it with its running containers, if those honour
-    SIGTERM.
+    """RemovePodSandbox of a ready sandbox MUST stop and remove it with its running containers, if these
+    handle SIGTERM.
 
     Source: RemovePodSandbox.
     """
@@ -78,22 +78,22 @@ def test_remove_pod_sandbox_ends_and_removes_a_living_one(
 def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
-    """RemovePodSandbox MUST remove a ready sandbox whose container ignores SIGTERM, at the latest when it is
-    called again.
+    """RemovePodSandbox MUST remove a ready sandbox whose container ignores SIGTERM, at the latest in the
+    second call.
 
     Source: RemovePodSandbox.
     """
     containers.running(on_term="", in_sandbox=own_sandbox)
 
-    # some runtimes give the processes of a pod all whole seconds of the deadline, and kill them then: most of
-    # another second is left for the removal, since one that is given up half done is for SBX-39
+    # some runtimes give the processes of a pod the whole seconds of the deadline before they kill them: 0.9 s
+    # are left for the removal, as SBX-39 is about removals that are cancelled half-way
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         runtime.stub.RemovePodSandbox(
             cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=20 * runtime.scale + 0.9
         )
     runtime.until_answered(
-        # the first call may be at work still, and be in the way of the next
-        "RemovePodSandbox asked again",
+        # the first call may still be running, and block the next
+        "RemovePodSandbox called again",
         lambda: runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id)),
     )
 
@@ -104,8 +104,8 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
 def test_remove_pod_sandbox_prevails_over_ignored_signals_at_once(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
-    """RemovePodSandbox SHOULD remove a ready sandbox whose container ignores SIGTERM in the first call,
-    without using up the client's deadline.
+    """RemovePodSandbox SHOULD remove a ready sandbox whose container ignores SIGTERM in the first call, well
+    before the client's deadline.
 
     Source: RemovePodSandbox.
     """
@@ -114,35 +114,36 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_once(
     call = runtime.timed(
         runtime.stub.RemovePodSandbox,
         cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id),
-        # the part of a second is for the removal, as above
+        # 0.9 s for the removal, as above
         timeout=20 * runtime.scale + 0.9,
     )
 
     assert listed(own_sandbox) == []
-    # a deadline that is nearly used up is missed as soon as the machine is busy
+    # half of the deadline: a runtime that nearly exhausts it misses it on a busy machine
     assert call.seconds < 10 * runtime.scale
 
 
 @requirement("SBX-39")
 @disruptive
 def test_remove_pod_sandbox_that_was_given_up_can_be_repeated(own_runtime: OwnRuntime) -> None:
-    """RemovePodSandbox of a ready sandbox MUST succeed in the end when it is repeated, wherever in its work
-    the client gave up the first call.
+    """RemovePodSandbox of a ready sandbox MUST succeed when it is repeated, at whatever point the client has
+    cancelled the first call.
 
     Source: RemovePodSandbox.
     """
-    measured, *others = (own_runtime.sandbox() for _ in range(PLACES_TO_GIVE_UP + 1))
+    measured, *others = (own_runtime.sandbox() for _ in range(CANCELLED_CALLS + 1))
     whole = own_runtime.timed(
         own_runtime.stub.RemovePodSandbox, cri.RemovePodSandboxRequest(pod_sandbox_id=measured.id)
     )
 
-    for place, sandbox in enumerate(others, start=1):
+    for number, sandbox in enumerate(others, start=1):
         request = cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox.id)
         with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
-            own_runtime.stub.RemovePodSandbox(request, timeout=whole.seconds * place / PLACES_TO_GIVE_UP)
-        # the first call may be at work still, and be in the way of the next
+            timeout = whole.seconds * number / CANCELLED_CALLS
+            own_runtime.stub.RemovePodSandbox(request, timeout=timeout)
+        # the first call may still be running, and block the next
         again = partial(own_runtime.stub.RemovePodSandbox, request, timeout=own_runtime.one_try)
-        own_runtime.until_answered(f"RemovePodSandbox again, given up at place {place}", again)
+        own_runtime.until_answered(f"RemovePodSandbox called again after cancellation {number}", again)
 
     listed = own_runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
     assert {item.id for item in listed} & {sandbox.id for sandbox in others} == set()
@@ -150,7 +151,7 @@ def test_remove_pod_sandbox_that_was_given_up_can_be_repeated(own_runtime: OwnRu
 
 @requirement("SBX-23")
 def test_remove_pod_sandbox_is_idempotent(runtime: Runtime, own_sandbox: Sandbox, listed: Listed) -> None:
-    """RemovePodSandbox MUST succeed for a sandbox that it has removed before.
+    """RemovePodSandbox MUST succeed for a sandbox that has been removed before.
 
     Source: RemovePodSandbox.
     """
@@ -163,11 +164,11 @@ def test_remove_pod_sandbox_is_idempotent(runtime: Runtime, own_sandbox: Sandbox
 
 @requirement("SBX-24")
 def test_remove_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime) -> None:
-    """RemovePodSandbox MUST succeed for an id that never was.
+    """RemovePodSandbox MUST succeed for an id that never existed.
 
     Source: RemovePodSandbox.
     """
-    # the form of an id, and no object's
+    # formed like an id, but of no object
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id="0" * 64))
 
 
@@ -175,7 +176,7 @@ def test_remove_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime) -> None:
 def test_remove_pod_sandbox_after_its_containers_are_removed(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
-    """RemovePodSandbox MUST succeed for a stopped sandbox whose containers were removed one by one.
+    """RemovePodSandbox MUST succeed for a stopped sandbox whose containers have been removed one by one.
 
     Source: RemovePodSandbox, RemoveContainer.
     """
@@ -190,7 +191,7 @@ def test_remove_pod_sandbox_after_its_containers_are_removed(
 
 @requirement("SBX-26/error")
 def test_removed_sandbox_is_unknown(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """For a removed sandbox PodSandboxStatus MUST fail, and ListPodSandbox MUST be silent.
+    """PodSandboxStatus of a removed sandbox MUST fail, and ListPodSandbox MUST NOT list it.
 
     Source: PodSandboxStatus, ListPodSandbox.
     """
@@ -205,9 +206,9 @@ def test_removed_sandbox_is_unknown(runtime: Runtime, sandboxes: Sandboxes) -> N
 
 @requirement("SBX-26/code")
 def test_status_of_a_removed_sandbox_is_not_found(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """For a removed sandbox PodSandboxStatus SHOULD fail with NotFound.
+    """PodSandboxStatus of a removed sandbox SHOULD fail with NotFound.
 
-    Source: PodSandboxStatus. Not stated by the CRI; the kubelet tells by this code that a sandbox is gone.
+    Source: PodSandboxStatus. Not stated by the CRI; by this code the kubelet knows that a sandbox is gone.
     """
     removed = sandboxes.in_state(cri.SANDBOX_NOTREADY)
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=removed.id))
@@ -224,18 +225,18 @@ def test_status_of_a_removed_sandbox_is_not_found(runtime: Runtime, sandboxes: S
 def test_pinned_namespaces_go_with_the_sandbox(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """Mounts that keep the namespaces of a pod alive MUST be gone when it is removed.
+    """RemovePodSandbox MUST remove the mounts that pin the namespaces of a pod.
 
-    Source: RemovePodSandbox, after which nothing is left of the sandbox: its namespaces are what it consists
-    of. Else every pod costs the machine one for ever.
+    Source: RemovePodSandbox, after which nothing of the sandbox remains: it consists of its namespaces.
+    Otherwise every pod leaks a namespace of the machine.
     """
     container = containers.running(in_sandbox=own_sandbox)
-    # a mount of a namespace has what the link leads to as its root in the mount table: `net:[4026532281]`
+    # the mount table shows a mounted namespace with the target of the link as root: `net:[4026532281]`
     namespaces = [container.output("readlink", f"/proc/self/ns/{kind}") for kind in ("net", "ipc", "uts")]
     pins = {point for root, point, _ in mount_table() if root in namespaces}
     if not pins:
         unsupported(
-            f"the runtime pins no namespace of a pod: the mount table names none of {', '.join(namespaces)}"
+            f"the runtime pins no namespace of a pod: the mount table has none of {', '.join(namespaces)}"
         )
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
@@ -247,14 +248,14 @@ def test_pinned_namespaces_go_with_the_sandbox(
 @requirement("SBX-27")
 @requires(Capability.SAME_HOST, Capability.ROOT)
 def test_removed_sandbox_leaves_no_trace_on_the_machine(runtime: Runtime, own_sandbox: Sandbox) -> None:
-    """After RemovePodSandbox no mount, no process and no cgroup of the sandbox SHOULD remain.
+    """RemovePodSandbox SHOULD leave no mount, no process and no cgroup of the sandbox.
 
     Source: RemovePodSandbox.
     """
     if not remains_of(own_sandbox.id):
         blocked(
-            "no mount, process or cgroup of this machine carries the id of a sandbox, so that nothing can be"
-            " missed afterwards"
+            "no mount, process or cgroup of this machine has the id of a sandbox, so that leftovers cannot be"
+            " detected"
         )
 
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))

@@ -1,4 +1,4 @@
-"""SBX: the process that a runtime may keep for each sandbox, and the image that it comes from."""
+"""SBX: the process that a runtime may run for each sandbox, and the image of that process."""
 
 import os
 import signal
@@ -16,46 +16,48 @@ from critests.run.outcomes import blocked
 
 
 @pytest.fixture
-def orphaned(own_sandbox: Sandbox) -> Sandbox:
-    """A sandbox of the test's own whose process has been killed behind the runtime's back."""
+def killed_sandbox(own_sandbox: Sandbox) -> Sandbox:
+    """A sandbox of this test whose process has been killed without the runtime."""
     pid = process_of_sandbox(own_sandbox)
-    # of signals to process 1 of a PID namespace the kernel drops what it does not handle, but no SIGKILL from
-    # outside
+    # the kernel drops signals to PID 1 of a PID namespace that it does not handle, but not a SIGKILL from the
+    # parent namespace
     os.kill(pid, signal.SIGKILL)
     return own_sandbox
 
 
 @requirement("SBX-18")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_stop_pod_sandbox_succeeds_when_its_process_was_killed(runtime: Runtime, orphaned: Sandbox) -> None:
-    """StopPodSandbox MUST succeed for a sandbox whose process was killed from outside.
+def test_stop_pod_sandbox_succeeds_when_its_process_was_killed(
+    runtime: Runtime, killed_sandbox: Sandbox
+) -> None:
+    """StopPodSandbox MUST succeed for a sandbox whose process has been killed.
 
     Source: StopPodSandbox.
     """
     runtime.eventually(
-        "the death to be noticed",
-        orphaned.state,
+        "the sandbox to be not ready",
+        killed_sandbox.state,
         seconds=10,
         holds=lambda state: state == cri.SANDBOX_NOTREADY,
     )
 
-    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=orphaned.id))
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=killed_sandbox.id))
 
-    assert orphaned.state() == cri.SANDBOX_NOTREADY
+    assert killed_sandbox.state() == cri.SANDBOX_NOTREADY
 
 
 @requirement("SBX-28")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, orphaned: Sandbox) -> None:
-    """A sandbox whose process has died MUST be listed as not ready within seconds.
+def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, killed_sandbox: Sandbox) -> None:
+    """ListPodSandbox MUST report a sandbox as not ready within seconds of the death of its process.
 
     Source: PodSandbox.state.
     """
-    wanted = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=orphaned.id))
+    request = cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=killed_sandbox.id))
 
     runtime.eventually(
         "the sandbox to be listed as not ready",
-        lambda: [item.state for item in runtime.stub.ListPodSandbox(wanted).items],
+        lambda: [item.state for item in runtime.stub.ListPodSandbox(request).items],
         seconds=10,
         holds=lambda states: states == [cri.SANDBOX_NOTREADY],
     )
@@ -64,25 +66,25 @@ def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, orphan
 @requirement("SBX-28")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_pod_whose_process_died_can_be_made_anew(
-    runtime: Runtime, orphaned: Sandbox, sandboxes: Sandboxes
+    runtime: Runtime, killed_sandbox: Sandbox, sandboxes: Sandboxes
 ) -> None:
-    """A sandbox whose process has died MUST be replaceable: stopped, removed, and made again as the next
-    attempt.
+    """RunPodSandbox MUST create the next attempt of a pod after a sandbox whose process has died was stopped
+    and removed.
 
     Source: PodSandboxMetadata.attempt.
     """
     again = cri.PodSandboxConfig()
-    again.CopyFrom(orphaned.config)
+    again.CopyFrom(killed_sandbox.config)
     again.metadata.attempt += 1
     runtime.eventually(
-        "the death to be noticed",
-        orphaned.state,
+        "the sandbox to be not ready",
+        killed_sandbox.state,
         seconds=10,
         holds=lambda state: state == cri.SANDBOX_NOTREADY,
     )
 
-    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=orphaned.id))
-    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=orphaned.id))
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=killed_sandbox.id))
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=killed_sandbox.id))
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(again))
 
     assert sandboxes.adopt(answer.pod_sandbox_id, again).state() == cri.SANDBOX_READY
@@ -90,47 +92,47 @@ def test_pod_whose_process_died_can_be_made_anew(
 
 @requirement("SBX-37")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_sandbox_whose_process_died_stays_known(runtime: Runtime, orphaned: Sandbox) -> None:
-    """A sandbox whose process has died MUST stay in PodSandboxStatus with its metadata and creation time.
+def test_sandbox_whose_process_died_stays_known(runtime: Runtime, killed_sandbox: Sandbox) -> None:
+    """PodSandboxStatus MUST return metadata and creation time of a sandbox whose process has died.
 
     Source: PodSandboxStatus.
     """
     status = runtime.eventually(
         "the sandbox to be not ready",
-        orphaned.status,
+        killed_sandbox.status,
         seconds=10,
         holds=lambda status: status.state == cri.SANDBOX_NOTREADY,
     )
 
-    assert status.metadata == orphaned.config.metadata
+    assert status.metadata == killed_sandbox.config.metadata
     assert status.created_at > 0
 
 
 @requirement("SBX-37")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_sandbox_whose_process_died_is_told_of_at_length(runtime: Runtime, orphaned: Sandbox) -> None:
-    """A verbose PodSandboxStatus MUST be answered as well for a sandbox whose process has died.
+def test_sandbox_whose_process_died_is_told_of_at_length(runtime: Runtime, killed_sandbox: Sandbox) -> None:
+    """PodSandboxStatus with verbose MUST succeed for a sandbox whose process has died.
 
     Source: PodSandboxStatusRequest.verbose.
     """
     runtime.eventually(
-        "the death to be noticed",
-        orphaned.state,
+        "the sandbox to be not ready",
+        killed_sandbox.state,
         seconds=10,
         holds=lambda state: state == cri.SANDBOX_NOTREADY,
     )
 
     answer = runtime.stub.PodSandboxStatus(
-        cri.PodSandboxStatusRequest(pod_sandbox_id=orphaned.id, verbose=True)
+        cri.PodSandboxStatusRequest(pod_sandbox_id=killed_sandbox.id, verbose=True)
     )
 
-    assert answer.status.metadata == orphaned.config.metadata
+    assert answer.status.metadata == killed_sandbox.config.metadata
 
 
 @requirement("SBX-33")
 @requires(Capability.SANDBOX_PROCESS)
 def test_image_of_the_sandbox_process_is_pinned(runtime: Runtime, own_sandbox: Sandbox) -> None:
-    """The image that sandbox processes come from SHOULD be reported as pinned.
+    """Image.pinned of the image of sandbox processes SHOULD be true.
 
     Source: Image.pinned.
     """

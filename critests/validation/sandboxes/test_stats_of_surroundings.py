@@ -1,4 +1,4 @@
-"""STA: the figures of PodSandboxStats, held against the pod's own interfaces and processes."""
+"""STA: PodSandboxStats, compared with the pod's interfaces and processes."""
 
 from pathlib import PurePosixPath
 
@@ -23,26 +23,26 @@ from critests.run.outcomes import blocked, unsupported
 pytestmark = requires(Capability.POD_STATS)
 
 STATS_SECONDS = 30.0
-"""Runtimes look every ten seconds or so."""
-KNOCK = "set -- $(ip route | grep ^default); nc -w 1 $3 9 </dev/null 2>&1; :"
-"""Sends a packet or two out of the pod, to its gateway."""
+"""Runtimes refresh their figures about every ten seconds."""
+SEND_PACKETS = "set -- $(ip route | grep ^default); nc -w 1 $3 9 </dev/null 2>&1; :"
+"""Tries to connect to the pod's gateway, which sends a packet or two."""
 
 
-def told_of(runtime: Runtime, pod: Sandbox) -> cri.LinuxPodSandboxStats:
-    """Return the figures of a pod."""
+def stats_of(runtime: Runtime, pod: Sandbox) -> cri.LinuxPodSandboxStats:
+    """Return the stats of a pod."""
     return runtime.stub.PodSandboxStats(cri.PodSandboxStatsRequest(pod_sandbox_id=pod.id)).stats.linux
 
 
 def network_of(runtime: Runtime, pod: Sandbox) -> cri.NetworkUsage:
-    """Return the traffic of a pod; ends the test as unsupported where the runtime tells none."""
-    linux = told_of(runtime, pod)
+    """Return the traffic of a pod; unsupported if the runtime reports none."""
+    linux = stats_of(runtime, pod)
     if not linux.HasField("network"):
         unsupported("network usage of pods: absent from PodSandboxStats")
     return linux.network
 
 
 def interface_of(container: Container) -> str:
-    """Return the interface inside a pod that has the pod's address."""
+    """Return the name of the interface inside a pod that has the pod's IP address."""
     address = container.sandbox.status().network.ip
     # `2: eth0    inet 10.0.0.2/24 brd …`
     names = [
@@ -51,7 +51,7 @@ def interface_of(container: Container) -> str:
         if f" {address}/" in line
     ]
     if not names:
-        blocked(f"no interface inside the pod has its address {address!r}")
+        blocked(f"no interface inside the pod has its IP address {address!r}")
     return names[0].rstrip(":").partition("@")[0]
 
 
@@ -59,8 +59,8 @@ def tasks_in(pod: Sandbox, process: int) -> int:
     """Return how many processes and threads the kernel counts in the cgroup of a pod.
 
     Args:
-        pod: of which it is the parent of the containers' cgroups.
-        process: of one of its containers, as the machine numbers it.
+        pod: the pod whose cgroup is the parent of the containers' cgroups.
+        process: PID of a process of one of its containers, on the machine.
     """
     name = PurePosixPath(pod.config.linux.cgroup_parent).name
     counters = [
@@ -79,23 +79,23 @@ def tasks_in(pod: Sandbox, process: int) -> int:
 def test_stats_of_a_sandbox_have_every_block(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, block: str
 ) -> None:
-    """PodSandboxStats of a pod that has a cgroup MUST tell of its CPU time, memory, traffic and processes.
+    """PodSandboxStats of a pod with a cgroup MUST report its CPU time, memory, traffic and processes.
 
-    Source: LinuxPodSandboxStats, LinuxPodSandboxConfig.cgroup_parent. With cgroup v1 it may tell less.
+    Source: LinuxPodSandboxStats, LinuxPodSandboxConfig.cgroup_parent. With cgroup v1 it may report less.
     """
     containers.running(in_sandbox=own_sandbox)
 
-    linux = told_of(runtime, own_sandbox)
+    linux = stats_of(runtime, own_sandbox)
 
     if not linux.HasField(block) and not runtime.has(Capability.CGROUP_V2):
         unsupported(f"{block} of pods: absent from PodSandboxStats, with cgroup v1")
-    told = {
+    reported = {
         "cpu": linux.cpu.usage_core_nano_seconds.value,
         "memory": linux.memory.working_set_bytes.value,
         "network": len(linux.network.default_interface.name),
         "process": linux.process.process_count.value,
     }
-    assert told[block] > 0
+    assert reported[block] > 0
 
 
 @requirement("STA-20/default")
@@ -103,7 +103,7 @@ def test_stats_of_a_sandbox_have_every_block(
 def test_default_interface_in_stats_has_the_address_of_the_pod(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The default interface in PodSandboxStats MUST be the one inside the pod that has the pod's address.
+    """NetworkUsage.default_interface MUST be the interface inside the pod that has the pod's IP address.
 
     Source: NetworkUsage.default_interface.
     """
@@ -120,24 +120,24 @@ def test_default_interface_in_stats_has_the_address_of_the_pod(
 def test_traffic_in_stats_is_what_the_pod_counts(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, direction: str
 ) -> None:
-    """The bytes of the pod's interface in PodSandboxStats MUST be those that the kernel counts for it inside
-    the pod, and grow with them.
+    """NetworkInterfaceUsage.rx_bytes and tx_bytes MUST follow the kernel's counters of the interface inside
+    the pod.
 
     Source: NetworkInterfaceUsage.rx_bytes, tx_bytes.
     """
     container = containers.running(in_sandbox=own_sandbox)
     name = interface_of(container)
     counter = f"/sys/class/net/{name}/statistics/{direction}_bytes"
-    container.exec("/bin/sh", "-c", KNOCK)
-    least = int(container.output("cat", counter))
+    container.exec("/bin/sh", "-c", SEND_PACKETS)
+    counted = int(container.output("cat", counter))
 
-    def told() -> int:
+    def reported() -> int:
         network = network_of(runtime, own_sandbox)
         interfaces = {each.name: each for each in (network.default_interface, *network.interfaces)}
         return int(getattr(interfaces[name], f"{direction}_bytes").value) if name in interfaces else -1
 
     seen = runtime.eventually(
-        f"at least {least} bytes of {direction}", told, STATS_SECONDS, lambda value: value >= least
+        f"at least {counted} bytes of {direction}", reported, STATS_SECONDS, lambda value: value >= counted
     )
 
     assert seen <= int(container.output("cat", counter))
@@ -148,7 +148,7 @@ def test_traffic_in_stats_is_what_the_pod_counts(
 def test_default_interface_in_stats_is_not_among_the_others(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The other interfaces in PodSandboxStats SHOULD each come once, and without the default one.
+    """NetworkUsage.interfaces SHOULD list each other interface once, and not the default one.
 
     Source: NetworkUsage.interfaces.
     """
@@ -165,14 +165,14 @@ def test_default_interface_in_stats_is_not_among_the_others(
 def test_what_stats_tell_of_the_nodes_network(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, observe: Observe
 ) -> None:
-    """PodSandboxStats of a pod on the node's network MAY tell the node's traffic or none, and MUST answer.
+    """PodSandboxStats of a pod on the node's network MAY report the node's traffic or none; it MUST return.
 
     Source: LinuxPodSandboxStats.network.
     """
     pod = sandboxes.ready(namespaces=HOST_NETWORK)
     containers.running(in_sandbox=pod)
 
-    linux = told_of(runtime, pod)
+    linux = stats_of(runtime, pod)
 
     if not linux.HasField("network"):
         observe("no traffic")
@@ -185,21 +185,21 @@ def test_what_stats_tell_of_the_nodes_network(
 def test_processes_in_stats_are_those_of_the_pod(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The number of processes in PodSandboxStats SHOULD be no less than those of the containers, and no more
-    than the kernel counts in the cgroup of the pod.
+    """ProcessUsage.process_count SHOULD be at least the number of the containers' processes, and at most what
+    the kernel counts in the pod's cgroup.
 
-    Source: ProcessUsage.process_count. Not stated by the CRI whether the sandbox's own and threads count.
+    Source: ProcessUsage.process_count. Not stated by the CRI whether the sandbox process and threads count.
     """
     tree = ProcessTree()
     containers.running(script=tree.script, wait_for_log="ready", in_sandbox=own_sandbox)
     least, process = min(len(tree.alive()), tree.SIZE), first_process(tree.mark)
     before = tasks_in(own_sandbox, process)
 
-    linux = told_of(runtime, own_sandbox)
+    linux = stats_of(runtime, own_sandbox)
 
     if not linux.HasField("process"):
         unsupported("processes of pods: absent from PodSandboxStats")
-    # a thread may have come or gone meanwhile
+    # the larger of two readings, as threads may come and go meanwhile
     most = max(before, tasks_in(own_sandbox, process))
     assert least <= linux.process.process_count.value <= most
 
@@ -207,15 +207,15 @@ def test_processes_in_stats_are_those_of_the_pod(
 @requirement("STA-31")
 @disruptive
 def test_a_sandbox_without_a_cgroup_parent_does_not_fail_the_list_of_stats(own_runtime: OwnRuntime) -> None:
-    """ListPodSandboxStats SHOULD tell of the others where a sandbox has no cgroup parent.
+    """ListPodSandboxStats SHOULD return the stats of the others if a sandbox has no cgroup parent.
 
-    Source: ListPodSandboxStats, LinuxPodSandboxConfig.cgroup_parent. Not stated by the CRI; a node agent
-    would otherwise know nothing of any pod.
+    Source: ListPodSandboxStats, LinuxPodSandboxConfig.cgroup_parent. Not stated by the CRI; otherwise a node
+    agent gets no stats of any pod.
     """
     pod = own_runtime.sandbox()
-    lacking = own_runtime.sandboxes.config()
-    lacking.linux.ClearField("cgroup_parent")
-    own_runtime.sandboxes.ready(lacking)
+    config = own_runtime.sandboxes.config()
+    config.linux.ClearField("cgroup_parent")
+    own_runtime.sandboxes.ready(config)
 
     answer = own_runtime.stub.ListPodSandboxStats(cri.ListPodSandboxStatsRequest())
 

@@ -1,4 +1,4 @@
-"""SBX: StopPodSandbox, and what is left of a stopped sandbox."""
+"""SBX: StopPodSandbox, and what remains of a stopped sandbox."""
 
 import secrets
 import subprocess
@@ -21,7 +21,7 @@ from critests.run.outcomes import blocked, unsupported
 
 @requirement("SBX-12")
 def test_stop_pod_sandbox_ends_the_sandbox(runtime: Runtime, own_sandbox: Sandbox) -> None:
-    """StopPodSandbox MUST make the sandbox not ready, in its status and in the list.
+    """StopPodSandbox MUST make the sandbox not ready, in PodSandboxStatus and in ListPodSandbox.
 
     Source: StopPodSandbox, PodSandbox.state.
     """
@@ -38,7 +38,7 @@ def test_stop_pod_sandbox_ends_the_sandbox(runtime: Runtime, own_sandbox: Sandbo
 def test_stop_pod_sandbox_ends_its_containers(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """StopPodSandbox MUST end every running container of the sandbox.
+    """StopPodSandbox MUST stop every running container of the sandbox.
 
     Source: StopPodSandbox, ListContainers.
     """
@@ -59,17 +59,16 @@ def test_stop_pod_sandbox_ends_its_containers(
 def test_no_process_of_a_container_survives_stop_pod_sandbox(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """When StopPodSandbox returns, the kernel MUST NOT know the processes of the sandbox's containers any
-    more.
+    """StopPodSandbox MUST return only once no process of the sandbox's containers exists.
 
     Source: StopPodSandbox.
     """
-    # `:` does nothing with its arguments; they are there to be seen in the process table
+    # `:` ignores its arguments; the token identifies the process in the process table
     token = f"critests-{secrets.token_hex(8)}"
     containers.running(first=f": {token}", on_term="exit 3", in_sandbox=own_sandbox)
     if not host_processes(token):
         blocked(
-            "the processes of containers cannot be seen from here; run the suite in the PID namespace of the"
+            "the processes of containers are not visible from here; run the suite in the PID namespace of the"
             " machine"
         )
 
@@ -82,15 +81,15 @@ def test_no_process_of_a_container_survives_stop_pod_sandbox(
 def test_stop_pod_sandbox_ends_containers_that_ignore_the_signal(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """StopPodSandbox MUST end a container that ignores SIGTERM before the client's deadline, and report it as
-    exited.
+    """StopPodSandbox MUST kill a container that ignores SIGTERM before the client's deadline, and the
+    container MUST be reported as exited.
 
-    Source: StopPodSandbox. Some runtimes wait for nearly all of the deadline before they kill; whether the
-    answer still comes is left open.
+    Source: StopPodSandbox. Some runtimes wait for nearly all of the deadline before they kill; this test does
+    not require that the response arrives.
     """
     container = containers.running(on_term="", in_sandbox=own_sandbox)
 
-    # less than StopPodSandbox has elsewhere, where a deadline that passes is a hang
+    # shorter than the usual deadline of StopPodSandbox, at which a call counts as hanging
     stop = runtime.stub.StopPodSandbox.future(
         cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=15 * runtime.scale
     )
@@ -103,7 +102,7 @@ def test_stop_pod_sandbox_ends_containers_that_ignore_the_signal(
 def test_stop_pod_sandbox_does_not_use_up_the_deadline(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """StopPodSandbox SHOULD kill what ignores SIGTERM at once instead of at the end of the client's deadline.
+    """StopPodSandbox SHOULD kill processes that ignore SIGTERM at once, not when the client's deadline ends.
 
     Source: StopPodSandbox. Not stated by the CRI; the kubelet has waited for the grace period by then.
     """
@@ -115,7 +114,7 @@ def test_stop_pod_sandbox_does_not_use_up_the_deadline(
         timeout=15 * runtime.scale,
     )
 
-    # the client's deadline is far longer; a kill takes as long as a busy machine needs
+    # a third of the deadline: a kill takes only as long as a busy machine needs
     assert call.seconds < 5 * runtime.scale
 
 
@@ -123,14 +122,14 @@ def test_stop_pod_sandbox_does_not_use_up_the_deadline(
 def test_stop_pod_sandbox_of_what_ignores_the_signal_is_answered(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The first StopPodSandbox of a pod whose container ignores SIGTERM SHOULD succeed before the client's
-    deadline.
+    """StopPodSandbox of a pod whose container ignores SIGTERM SHOULD succeed in the first call before the
+    client's deadline.
 
-    Source: StopPodSandbox. Not stated by the CRI; the kubelet would make an event of every such pod.
+    Source: StopPodSandbox. Not stated by the CRI; otherwise the kubelet creates an event for every such pod.
     """
     containers.running(on_term="", in_sandbox=own_sandbox)
 
-    # a tenth more than whole seconds: who gives a container all whole ones has nothing left for its pod
+    # 0.1 s: a runtime that gives a container all whole seconds of the deadline has no time left for the pod
     stop = runtime.stub.StopPodSandbox.future(
         cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=15 * runtime.scale + 0.1
     )
@@ -140,7 +139,7 @@ def test_stop_pod_sandbox_of_what_ignores_the_signal_is_answered(
 
 @requirement("SBX-15")
 def test_stop_pod_sandbox_is_idempotent(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """StopPodSandbox MUST succeed for a sandbox that is stopped already, however often.
+    """StopPodSandbox MUST succeed for a sandbox that is already stopped, any number of times.
 
     Source: StopPodSandbox.
     """
@@ -154,11 +153,11 @@ def test_stop_pod_sandbox_is_idempotent(runtime: Runtime, sandboxes: Sandboxes) 
 
 @requirement("SBX-16")
 def test_stop_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime) -> None:
-    """StopPodSandbox SHOULD succeed for an id that never was.
+    """StopPodSandbox SHOULD succeed for an id that never existed.
 
-    Source: StopPodSandbox. Not stated by the CRI; the kubelet cannot know what became of a sandbox.
+    Source: StopPodSandbox. Not stated by the CRI; the kubelet cannot know what happened to a sandbox.
     """
-    # the form of an id, and no object's
+    # formed like an id, but of no object
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id="0" * 64))
 
 
@@ -166,7 +165,7 @@ def test_stop_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime) -> None:
 def test_stop_pod_sandbox_of_a_removed_sandbox_succeeds(runtime: Runtime, own_sandbox: Sandbox) -> None:
     """StopPodSandbox SHOULD succeed for a sandbox that has been removed.
 
-    Source: StopPodSandbox. Not stated by the CRI; the kubelet cannot know what became of a sandbox.
+    Source: StopPodSandbox. Not stated by the CRI; the kubelet cannot know what happened to a sandbox.
     """
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
@@ -178,19 +177,19 @@ def test_stop_pod_sandbox_of_a_removed_sandbox_succeeds(runtime: Runtime, own_sa
 def test_stop_pod_sandbox_succeeds_without_the_network_namespace(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """StopPodSandbox MUST succeed when the file that held the pod's network namespace has been taken away.
+    """StopPodSandbox MUST succeed if the file that pins the pod's network namespace is gone.
 
-    Source: StopPodSandbox, no error where what it takes back is gone already; after a crash the file may be
-    gone, and the pod must still end.
+    Source: StopPodSandbox, which is no error if the resources to release are gone already; after a crash the
+    file may be missing, and the pod must still stop.
     """
     namespace = containers.running(in_sandbox=own_sandbox).output("readlink", "/proc/self/ns/net")
     pins = [point for root, point, _ in mount_table() if root == namespace]
     if not pins:
         unsupported(
-            "the runtime keeps no file for a pod's network namespace: the mount table does not name"
+            "the runtime has no file for a pod's network namespace: the mount table does not have"
             f" {namespace}"
         )
-    # lazily: a mount that is in use would not go otherwise
+    # lazily, as unmounting fails while a mount is in use
     for point in pins:
         subprocess.run(["umount", "--lazy", point], check=True)
         Path(point).unlink(missing_ok=True)
@@ -204,8 +203,8 @@ def test_stop_pod_sandbox_succeeds_without_the_network_namespace(
 def test_containers_of_a_stopped_sandbox_tell_how_they_ended(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """After StopPodSandbox its containers MUST stay listed as exited, with an exit code and the time of their
-    end.
+    """ListContainers and ContainerStatus MUST report the containers of a stopped sandbox as exited, with an
+    exit code and the time of their exit.
 
     Source: StopPodSandbox, ContainerStatus.
     """
@@ -218,7 +217,7 @@ def test_containers_of_a_stopped_sandbox_tell_how_they_ended(
     ).containers
     status = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
     assert [item.state for item in listed] == [cri.CONTAINER_EXITED]
-    # its own, or that of SIGKILL or SIGTERM: a stopping pod owes its processes no grace period
+    # 3, or that of SIGKILL or SIGTERM: StopPodSandbox gives processes no guaranteed grace period
     assert status.exit_code in {3, 128 + 9, 128 + 15}
     assert status.finished_at > status.started_at > 0
 
@@ -227,9 +226,9 @@ def test_containers_of_a_stopped_sandbox_tell_how_they_ended(
 def test_containers_of_a_stopped_sandbox_have_a_reason(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """After StopPodSandbox its containers SHOULD tell a reason for their end.
+    """ContainerStatus SHOULD report a reason for the exit of a stopped sandbox's containers.
 
-    Source: ContainerStatus.reason; which one is set is stated for the exit code 0 only.
+    Source: ContainerStatus.reason; the CRI defines its value for the exit code 0 only.
     """
     container = containers.running(on_term="exit 3", in_sandbox=own_sandbox)
 
@@ -244,8 +243,8 @@ def test_containers_of_a_stopped_sandbox_have_a_reason(
 def test_stopping_does_not_rewrite_how_a_container_ended(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, rpc: str
 ) -> None:
-    """StopPodSandbox and StopContainer MUST NOT change exit code, reason or end of a container that had ended
-    by itself.
+    """StopPodSandbox and StopContainer MUST NOT change exit code, reason or finished_at of a container that
+    has already exited.
 
     Source: StopContainer, StopPodSandbox, ContainerStatus.
     """
@@ -268,12 +267,12 @@ def test_stopping_does_not_rewrite_how_a_container_ended(
 
 @requirement("SBX-37")
 def test_stopped_sandbox_stays_known_with_all_it_was(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """A stopped sandbox MUST stay in PodSandboxStatus and ListPodSandbox with metadata, creation time and
-    annotations.
+    """PodSandboxStatus and ListPodSandbox MUST report metadata, creation time and annotations of a stopped
+    sandbox.
 
     Source: PodSandboxStatus, PodSandbox.
     """
-    stopped = sandboxes.ready(attempt=2, annotations={"critests.example/kept": "as it was"})
+    stopped = sandboxes.ready(attempt=2, annotations={"critests.example/note": "as it was"})
     before = stopped.status()
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=stopped.id))

@@ -1,4 +1,4 @@
-"""RCL: handlers whose sandboxes have a kernel of their own, as virtual machines do."""
+"""RCL: handlers whose sandboxes have their own kernel, as virtual machines do."""
 
 import pytest
 
@@ -12,12 +12,12 @@ from critests.run.outcomes import unsupported
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 OVERHEAD = cri.LinuxContainerResources(cpu_shares=256, memory_limit_in_bytes=160 << 20)
-"""What the kubelet tells of a handler whose RuntimeClass says so."""
+"""What the kubelet sends if the handler's RuntimeClass has an overhead."""
 
 
 @pytest.fixture(autouse=True)
 def _own_kernel(runtime: Runtime) -> None:
-    """Sandboxes of the handler under test have a kernel of their own."""
+    """Skip the tests as unsupported if sandboxes of the handler share the machine's kernel."""
     if runtime.has(Capability.SHARED_KERNEL):
         unsupported("VM handler: containers share the kernel of the machine")
 
@@ -26,15 +26,15 @@ def _own_kernel(runtime: Runtime) -> None:
 def test_each_pod_has_a_kernel_of_its_own(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """Where a pod does not share the kernel of the machine, it SHOULD share none with another pod.
+    """A pod that does not share the kernel of the machine SHOULD NOT share one with another pod.
 
-    Source: not stated by the CRI; who runs pods in machines of their own wants them apart.
+    Source: not stated by the CRI; pods run in virtual machines to be isolated from each other.
     """
-    home = sandboxes.ready()
+    sandbox = sandboxes.ready()
     made = {
-        "first": containers.running(in_sandbox=home),
-        "neighbour": containers.running(in_sandbox=home),
-        "stranger": containers.running(in_sandbox=sandboxes.ready()),
+        "first": containers.running(in_sandbox=sandbox),
+        "same pod": containers.running(in_sandbox=sandbox),
+        "other pod": containers.running(in_sandbox=sandboxes.ready()),
     }
 
     boots = {
@@ -43,10 +43,10 @@ def test_each_pod_has_a_kernel_of_its_own(
     }
 
     if b"" in boots.values():
-        unsupported("VM handler: the kernel in a container tells no boot id")
-    if boots["neighbour"] != boots["first"]:
-        unsupported("VM handler: the kernel of one pod tells each container another boot id")
-    assert boots["stranger"] != boots["first"]
+        unsupported("VM handler: the kernel in a container has no boot id")
+    if boots["same pod"] != boots["first"]:
+        unsupported("VM handler: the kernel of one pod shows each container another boot id")
+    assert boots["other pod"] != boots["first"]
 
 
 @requirement("RCL-07")
@@ -54,18 +54,18 @@ def test_each_pod_has_a_kernel_of_its_own(
 def test_stats_of_a_pod_count_what_its_machine_takes(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """A pod with an overhead SHOULD start, and what it uses SHOULD be more than what its containers use: its
-    own kernel and what runs that take memory, too.
+    """PodSandboxStats of a pod with an overhead SHOULD report more memory than its containers use: the
+    virtual machine's kernel and processes need memory, too.
 
-    Source: LinuxPodSandboxConfig.overhead; LinuxPodSandboxStats.memory. The kubelet counts the overhead among
-    what the pod may take.
+    Source: LinuxPodSandboxConfig.overhead; LinuxPodSandboxStats.memory. The kubelet adds the overhead to the
+    pod's limit.
     """
     config = sandboxes.config()
     config.linux.overhead.CopyFrom(OVERHEAD)
-    home = sandboxes.attempt(config)
-    containers.running(in_sandbox=home)
+    sandbox = sandboxes.attempt(config)
+    containers.running(in_sandbox=sandbox)
 
-    pod = runtime.stub.PodSandboxStats(cri.PodSandboxStatsRequest(pod_sandbox_id=home.id)).stats.linux
+    pod = runtime.stub.PodSandboxStats(cri.PodSandboxStatsRequest(pod_sandbox_id=sandbox.id)).stats.linux
 
     parts = [each.memory.working_set_bytes.value for each in pod.containers]
     assert len(parts) == 1
