@@ -123,7 +123,7 @@ def test_a_negative_memory_limit(limits: Limits, containers: Containers, observe
 
 @requirement("RES-08")
 @requires(Capability.SWAP_ACCOUNTING)
-@pytest.mark.parametrize("beyond", [0, 16 * MIB], ids=["no swap", "16 MiB of swap"])
+@pytest.mark.parametrize("swap", [0, 16 * MIB], ids=["no swap", "16 MiB of swap"])
 def test_swap_limit_is_that_of_the_cgroup(limits: Limits, swap: int) -> None:
     """The cgroup of a container MUST allow as much swap as `memory_swap_limit_in_bytes` exceeds the memory
     limit.
