@@ -1,1 +1,1 @@
-"""Tests of the kubelet's sequences: what it calls one after the other, and what its relist then shows."""
+"""Tests of sequences of calls that the kubelet makes, and of what its relist finds after them."""

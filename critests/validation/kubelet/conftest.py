@@ -1,4 +1,4 @@
-"""Fixtures of the kubelet's sequences."""
+"""Fixtures of the tests of the kubelet's sequences."""
 
 import pytest
 
@@ -10,5 +10,5 @@ from critests.validation.kubelet.pods import Pod
 
 @pytest.fixture
 def pod(runtime: Runtime, sandboxes: Sandboxes, containers: Containers) -> Pod:
-    """A pod of the kubelet's, nothing of which has been made yet."""
+    """A pod as the kubelet creates it, without a sandbox yet."""
     return Pod(runtime, sandboxes, containers)

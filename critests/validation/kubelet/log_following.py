@@ -1,4 +1,4 @@
-"""The log of a container over its rotations, as the kubelet makes them and as it follows them for
+"""Rotation of a container's log as the kubelet does it, and following it across rotations as it does for
 `kubectl logs -f`.
 """
 
@@ -18,36 +18,33 @@ def _lines(log: bytes) -> list[bytes]:
 
 @dataclass
 class Rotation:
-    """Moves a log aside again and again, as the kubelet does, and compresses all but the newest of what was
-    moved aside.
+    """Renames a log repeatedly, as the kubelet does, and compresses all renamed files but the newest.
 
     Attributes:
-        path: where the log is.
+        path: the path of the log.
     """
 
     path: Path
-    _aside: list[Path] = field(default_factory=list)
+    _renamed: list[Path] = field(default_factory=list)
 
-    def move_aside(self) -> None:
-        """Move the log to another name, under which the runtime goes on writing until it is told to reopen
-        it.
-        """
-        self._aside.append(self.path.rename(f"{self.path}.2026010{len(self._aside) + 1}-030405"))
+    def rename(self) -> None:
+        """Rename the log; the runtime continues to write to the renamed file until ReopenContainerLog."""
+        self._renamed.append(self.path.rename(f"{self.path}.2026010{len(self._renamed) + 1}-030405"))
 
     def compress(self) -> None:
-        """Compress what was moved aside, but for the newest file."""
-        for place, plain in enumerate(self._aside[:-1]):
+        """Compress the renamed files, except for the newest."""
+        for place, plain in enumerate(self._renamed[:-1]):
             if plain.suffix == ".gz":
                 continue
             packed = plain.with_name(f"{plain.name}.gz")
             with plain.open("rb") as source, gzip.open(packed, "wb") as target:
                 shutil.copyfileobj(source, target)
             plain.unlink()
-            self._aside[place] = packed
+            self._renamed[place] = packed
 
     def lines(self) -> list[bytes]:
-        """Return the lines of all files together, the oldest first."""
-        files = [*self._aside, self.path]
+        """Return the lines of all files, the oldest first."""
+        files = [*self._renamed, self.path]
         return _lines(
             b"".join(
                 gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
@@ -58,32 +55,32 @@ class Rotation:
 
 @dataclass
 class Follower:
-    """Reads a log from its beginning, and goes on with the next file when the log was rotated.
+    """Reads a log from its beginning, and continues with the next file after each rotation.
 
     Attributes:
-        path: where the log is.
+        path: the path of the log.
     """
 
     path: Path
     _file: IO[bytes] | None = None
-    _read: list[bytes] = field(default_factory=list)
+    _content: list[bytes] = field(default_factory=list)
 
     def look(self) -> list[bytes]:
-        """Read what has come, and return all lines that were seen so far."""
-        self._take()
+        """Read new content, and return all lines read so far."""
+        self._read_new()
         if self._file is not None and self._rotated():
-            # the runtime writes to the new file by now, so that what is left in the old one is all of it
-            self._take()
+            # the runtime writes to the new file by now, so the rest of the old one is complete
+            self._read_new()
             self._file.close()
             self._file = None
-            self._take()
-        return _lines(b"".join(self._read))
+            self._read_new()
+        return _lines(b"".join(self._content))
 
     def grows(self, runtime: Runtime) -> None:
-        """Wait until more lines have come.
+        """Wait for more lines.
 
         Raises:
-            ConditionNotMet: there were none.
+            ConditionNotMet: there were no more lines.
         """
         before = len(self.look())
         runtime.eventually(
@@ -95,14 +92,14 @@ class Follower:
         if self._file is not None:
             self._file.close()
 
-    def _take(self) -> None:
+    def _read_new(self) -> None:
         if self._file is None and self.path.exists():
             self._file = self.path.open("rb")
         if self._file is not None:
-            self._read.append(self._file.read())
+            self._content.append(self._file.read())
 
     def _rotated(self) -> bool:
-        """Say whether another file has come in the place of the one that is read."""
+        """Return whether the path leads to another file than the one that is read."""
         if self._file is None or not self.path.exists():
             return False
         return not self.path.samefile(f"/proc/self/fd/{self._file.fileno()}")

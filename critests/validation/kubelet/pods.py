@@ -1,5 +1,5 @@
-"""Pods as the kubelet makes them, over all attempts at their sandbox and their containers, and what its
-relist shows of them.
+"""Pods as the kubelet creates them, with all attempts at their sandbox and containers, and their state in a
+relist.
 """
 
 import secrets
@@ -21,12 +21,12 @@ from critests.lifecycle.sandboxes import Sandbox
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 
-def seen(
+def states_of(
     sandboxes: Iterable[cri.PodSandbox | cri.PodSandboxStatus],
     containers: Iterable[cri.Container | cri.ContainerStatus],
 ) -> list[str]:
-    """Return what is told of sandboxes and containers, in the order of the alphabet: `app/1 RUNNING` is the
-    second attempt at the container `app`, `sandbox/0 READY` the first sandbox.
+    """Return the states of sandboxes and containers, sorted: `app/1 RUNNING` is the second attempt at the
+    container `app`, `sandbox/0 READY` the first sandbox.
     """
     states = [
         f"sandbox/{each.metadata.attempt} {cri.PodSandboxState.Name(each.state).removeprefix('SANDBOX_')}"
@@ -40,46 +40,46 @@ def seen(
     return sorted(states)
 
 
-def added_mounts(home: Sandbox, name: str, attempt: int) -> list[cri.Mount]:
-    """Return the mounts that the kubelet adds to those of a container's specification, whose files are made
-    here: the pod's `/etc/hosts`, the container's last words, and the pod's token.
+def added_mounts(sandbox: Sandbox, name: str, attempt: int) -> list[cri.Mount]:
+    """Create the files that the kubelet mounts in addition to the mounts of a container's specification, and
+    return the mounts: the pod's `/etc/hosts`, the termination log of the container, and the pod's token.
 
     Args:
-        home: sandbox of the pod.
-        name: of the container.
-        attempt: how often it was started before.
+        sandbox: the sandbox of the pod.
+        name: the name of the container.
+        attempt: how often the container was started before.
     """
-    hosts = home.log_directory / "etc-hosts"
-    hosts.write_text(f"127.0.0.1\tlocalhost\n127.0.1.1\t{home.config.hostname}\n", encoding="utf-8")
+    hosts = sandbox.log_directory / "etc-hosts"
+    hosts.write_text(f"127.0.0.1\tlocalhost\n127.0.1.1\t{sandbox.config.hostname}\n", encoding="utf-8")
     hosts.chmod(0o644)
-    last_words = home.log_directory / name / f"termination-log-{attempt}"
-    last_words.touch()
-    # whatever user the container runs as writes there
-    last_words.chmod(0o666)
-    token = home.log_directory / "token"
+    termination_log = sandbox.log_directory / name / f"termination-log-{attempt}"
+    termination_log.touch()
+    # for any user that the container may run as
+    termination_log.chmod(0o666)
+    token = sandbox.log_directory / "token"
     token.mkdir(exist_ok=True)
     (token / "token").write_text("not a secret", encoding="utf-8")
     return [
         cri.Mount(container_path=SERVICE_ACCOUNT, host_path=str(token), readonly=True),
         cri.Mount(container_path="/etc/hosts", host_path=str(hosts), selinux_relabel=True),
-        cri.Mount(container_path=TERMINATION_LOG, host_path=str(last_words), selinux_relabel=True),
+        cri.Mount(container_path=TERMINATION_LOG, host_path=str(termination_log), selinux_relabel=True),
     ]
 
 
 class PodContainerOptions(SpecOptions, ProcessOptions, total=False):
-    """Those arguments of `Containers.config` that `Pod.config` does not set."""
+    """The arguments of `Containers.config` that `Pod.config` does not set."""
 
 
 @dataclass(frozen=True)
 class Pod:
-    """A pod of the kubelet's. Its steps are the test's own calls: a refusal of one is what the test finds.
+    """A pod of the kubelet. Its methods make calls under test, so a rejected call fails the test.
 
     Attributes:
-        runtime: where it lives.
-        sandboxes: takes over its sandboxes.
-        containers: takes over its containers.
-        name: of the pod.
-        uid: which no other pod has, of this name or another.
+        runtime: the runtime under test.
+        sandboxes: adopts the pod's sandboxes, so that they are removed.
+        containers: adopts the pod's containers, so that they are removed.
+        name: the name of the pod.
+        uid: unique to this pod.
     """
 
     runtime: Runtime
@@ -95,79 +95,78 @@ class Pod:
             attempt: how many sandboxes the pod had before.
 
         Raises:
-            grpc.RpcError: it was refused.
+            grpc.RpcError: the call was rejected.
         """
         return self.sandboxes.attempt(self.sandboxes.config(name=self.name, uid=self.uid, attempt=attempt))
 
     def config(
         self,
-        home: Sandbox,
+        sandbox: Sandbox,
         name: str,
         attempt: int = 0,
         **options: Unpack[PodContainerOptions],
     ) -> cri.ContainerConfig:
         """Return the configuration of a container with the mounts that the kubelet adds to those of the
-        specification; its log is in a directory of the container's own, which is made here as the kubelet
-        does.
+        specification, and create a log directory of the container, as the kubelet does.
 
         Args:
-            home: where it is to live.
-            name: of the container, the same over all attempts.
-            attempt: how often it was started before.
-            options: of `Containers.config`.
+            sandbox: the sandbox of the container.
+            name: the name of the container, the same for all attempts.
+            attempt: how often the container was started before.
+            options: see `Containers.config`.
         """
-        (home.log_directory / name).mkdir(exist_ok=True)
+        (sandbox.log_directory / name).mkdir(exist_ok=True)
         mounts = {mount.container_path: mount for mount in options.get("mounts", ())}
         if self.runtime.has(Capability.SAME_HOST):
-            mounts = {mount.container_path: mount for mount in added_mounts(home, name, attempt)} | mounts
+            mounts = {mount.container_path: mount for mount in added_mounts(sandbox, name, attempt)} | mounts
         options["log_path"] = f"{name}/{attempt}.log"
         options["mounts"] = list(mounts.values())
         return self.containers.config(
             name=name,
-            pod=home.config.metadata,
+            pod=sandbox.config.metadata,
             attempt=attempt,
             **options,
         )
 
     def run(
         self,
-        home: Sandbox,
+        sandbox: Sandbox,
         name: str,
         attempt: int = 0,
         **options: Unpack[PodContainerOptions],
     ) -> Container:
-        """Call CreateContainer and StartContainer; arguments as for `config`.
+        """Call CreateContainer and StartContainer; for the arguments see `config`.
 
         Raises:
-            grpc.RpcError: either was refused.
+            grpc.RpcError: one of the calls was rejected.
         """
-        return self.containers.attempt(self.config(home, name, attempt, **options), in_sandbox=home)
+        return self.containers.attempt(self.config(sandbox, name, attempt, **options), in_sandbox=sandbox)
 
     def relist(self) -> list[str]:
-        """Return what the two lists show of the pod, found by its labels, in the words of `seen`."""
+        """Return the pod's states in the two lists, as `states_of` does; its label finds the pod."""
         sandboxes = self.runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
         containers = self.runtime.stub.ListContainers(cri.ListContainersRequest()).containers
-        return seen(
+        return states_of(
             (each for each in sandboxes if each.labels.get(POD_UID) == self.uid),
             (each for each in containers if each.labels.get(POD_UID) == self.uid),
         )
 
-    def shows(self, *states: str, seconds: float = 10.0) -> None:
-        """Wait until a relist shows the pod in exactly these states, in the words of `seen`.
+    def await_states(self, *states: str, seconds: float = 10.0) -> None:
+        """Wait until a relist returns exactly these states, written as in `states_of`.
 
-        The kubelet looks about once a second, so that what comes a moment after an answer is in time for it.
+        A state that is late by less than a second does no harm, as the kubelet relists once a second.
 
         Args:
-            states: all that is to be seen.
+            states: all states of the pod.
             seconds: how long to wait, before scaling.
 
         Raises:
-            ConditionNotMet: no relist showed it.
+            ConditionNotMet: no relist returned these states.
         """
-        wanted = sorted(states)
+        expected = sorted(states)
         self.runtime.eventually(
-            f"a relist with {', '.join(wanted) or 'nothing of the pod'}",
+            f"a relist with {', '.join(expected) or 'nothing of the pod'}",
             self.relist,
             seconds,
-            lambda shown: shown == wanted,
+            lambda listed: listed == expected,
         )

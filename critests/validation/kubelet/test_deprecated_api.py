@@ -1,4 +1,4 @@
-"""K8S: the API version before this one, which the kubelet has not spoken since 1.26."""
+"""K8S: the API version v1alpha2, which the kubelet has not used since 1.26."""
 
 import grpc
 
@@ -13,10 +13,10 @@ OLD = "/runtime.v1alpha2.RuntimeService"
 
 @requirement("K8S-14")
 def test_the_old_api_is_gone_or_harmless(runtime: Runtime, sandbox: Sandbox, observe: Observe) -> None:
-    """A runtime SHOULD answer v1alpha2 with Unimplemented, or serve the very same sandboxes by it.
+    """A runtime SHOULD reject v1alpha2 with Unimplemented, or return the same sandboxes by it as by v1.
 
-    Source: the name of the service; the kubelet speaks v1 alone since 1.26. Where the messages of v1alpha2
-    have a field of v1 as well, it has the same number.
+    Source: the name of the service; the kubelet uses only v1 since 1.26. Fields of v1alpha2 have the same
+    numbers as in v1.
     """
     listing = runtime.channel.unary_unary(
         f"{OLD}/ListPodSandbox",

@@ -1,4 +1,4 @@
-"""K8S: what the kubelet removes when it collects garbage: dead containers, dead sandboxes, unused images."""
+"""K8S: what the kubelet's garbage collection removes: exited containers, stopped sandboxes, unused images."""
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.images import Images, Registry
@@ -10,24 +10,24 @@ from critests.validation.kubelet.pods import Pod
 
 
 def image_of(container: cri.Container) -> str:
-    """Return the id of the image that a listed container was made from, as the kubelet reads it: the image
-    reference where the runtime tells no id.
+    """Return the id of a listed container's image as the kubelet reads it: the image reference if the runtime
+    reports no id.
     """
     return container.image_id or container.image_ref
 
 
 @requirement("K8S-03")
 def test_dead_containers_are_collected_by_age(runtime: Runtime, pod: Pod) -> None:
-    """The list of the dead MUST tell their age, and a removal MUST take just the one that it names: the older
-    ones go, the last one keeps its exit code, the living one runs on.
+    """ListContainers MUST report when exited containers were created, and RemoveContainer MUST remove only
+    the one it names: the newest exited one and the running one stay.
 
     Source: ListContainers, RemoveContainer; how the kubelet collects containers.
     """
     sandbox = pod.start()
     for attempt in range(3):
         pod.run(sandbox, "app", attempt, script=f"exit {attempt + 1}").exited()
-    living = pod.run(sandbox, "app", attempt=3)
-    before = living.status()
+    running = pod.run(sandbox, "app", attempt=3)
+    before = running.status()
 
     exited = cri.ContainerFilter(state=cri.ContainerStateValue(state=cri.CONTAINER_EXITED))
     listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=exited)).containers
@@ -37,17 +37,17 @@ def test_dead_containers_are_collected_by_age(runtime: Runtime, pod: Pod) -> Non
     for each in dead[:-1]:
         runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=each.id))
 
-    pod.shows("app/2 EXITED", "app/3 RUNNING", "sandbox/0 READY")
+    pod.await_states("app/2 EXITED", "app/3 RUNNING", "sandbox/0 READY")
     assert [each.metadata.attempt for each in dead] == [0, 1, 2]
-    kept = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=dead[-1].id)).status
-    assert kept.exit_code == 3
-    assert living.status().started_at == before.started_at
+    newest = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=dead[-1].id)).status
+    assert newest.exit_code == 3
+    assert running.status().started_at == before.started_at
 
 
 @requirement("K8S-03")
 def test_dead_sandboxes_without_containers_are_collected(runtime: Runtime, pod: Pod) -> None:
-    """A sandbox that both lists show as dead and empty MUST go, and the next attempt of its pod MUST NOT feel
-    it.
+    """RemovePodSandbox MUST remove a stopped sandbox without containers, and MUST NOT affect the next attempt
+    of its pod.
 
     Source: ListPodSandbox, ListContainers, RemovePodSandbox; how the kubelet collects sandboxes.
     """
@@ -63,12 +63,12 @@ def test_dead_sandboxes_without_containers_are_collected(runtime: Runtime, pod: 
     for each in containers:
         if each.labels.get(POD_UID) == pod.uid and each.state == cri.CONTAINER_EXITED:
             runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=each.id))
-    for home in sandboxes:
-        if home.labels.get(POD_UID) == pod.uid and home.state == cri.SANDBOX_NOTREADY:
-            runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=home.id))
-            runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=home.id))
+    for listed in sandboxes:
+        if listed.labels.get(POD_UID) == pod.uid and listed.state == cri.SANDBOX_NOTREADY:
+            runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=listed.id))
+            runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=listed.id))
 
-    pod.shows("app/1 RUNNING", "sandbox/1 READY")
+    pod.await_states("app/1 RUNNING", "sandbox/1 READY")
     assert new.status().network.ip == address
     assert app.output("echo", "alive") == "alive"
 
@@ -77,8 +77,8 @@ def test_dead_sandboxes_without_containers_are_collected(runtime: Runtime, pod: 
 def test_the_image_of_a_container_is_found_in_the_list_of_images(
     runtime: Runtime, registry: Registry, pod: Pod
 ) -> None:
-    """What the list tells of a container's image MUST be the id of just one image in the list of images: by
-    that the kubelet knows which are in use.
+    """Container.image_id MUST be the id of exactly one image in ListImages: by it the kubelet knows which
+    images are in use.
 
     Source: Container.image_id, Container.image_ref, Image.id; how the kubelet collects images.
     """
@@ -95,8 +95,8 @@ def test_the_image_of_a_container_is_found_in_the_list_of_images(
 def test_unused_images_are_collected_and_used_ones_stay(
     runtime: Runtime, registry: Registry, images: Images, pod: Pod
 ) -> None:
-    """Images that no container uses MUST be found by the lists and go when they are removed by id, and those
-    in use MUST stay good for the next attempt at their container.
+    """RemoveImage by id MUST remove an image that no container uses according to the lists, and images in use
+    MUST remain usable for the next attempt at their container.
 
     Source: ImageFsInfo, ListImages, ListContainers, RemoveImage; how the kubelet collects images.
     """
@@ -126,4 +126,4 @@ def test_unused_images_are_collected_and_used_ones_stay(
     left = {each.id for each in runtime.images.ListImages(cri.ListImagesRequest()).images}
     assert left & ours == ours - collected
     assert len(collected) == 1
-    pod.shows("app/0 EXITED", "app/1 RUNNING", "sandbox/0 READY")
+    pod.await_states("app/0 EXITED", "app/1 RUNNING", "sandbox/0 READY")

@@ -1,4 +1,4 @@
-"""K8S: images that need credentials, on a node that holds them already."""
+"""K8S: images that need credentials, on a node that has them already."""
 
 import pytest
 
@@ -10,13 +10,13 @@ from critests.run.marks import requirement
 
 pytestmark = pytest.mark.usefixtures("authenticating_alone")
 
-TENANT, BEFORE, AFTER = "tenant", "first word", "second word"
+TENANT, BEFORE, AFTER = "tenant", "first password", "second password"
 FIRST = cri.AuthConfig(username=TENANT, password=BEFORE)
 SECOND = cri.AuthConfig(username=TENANT, password=AFTER)
 
 
 def access_with(auth: cri.AuthConfig) -> Access:
-    """Return who a registry is to let in: those with these credentials."""
+    """Return the access rule of a registry that accepts only these credentials."""
     return Access(scheme=Scheme.BASIC, username=auth.username, password=auth.password)
 
 
@@ -24,10 +24,10 @@ def access_with(auth: cri.AuthConfig) -> Access:
 def test_an_image_of_somebody_else_is_not_had_without_credentials(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """A pull without credentials of an image that was pulled with them SHOULD fail: the kubelet asks so
-    whether a pod may use what another pod's secret has brought.
+    """PullImage without credentials SHOULD fail for an image that was pulled with them: so the kubelet checks
+    whether a pod may use an image that another pod's secret has pulled.
 
-    Source: PullImage; the kubelet's check of images that are there (KEP-2535).
+    Source: PullImage; the kubelet's check of images that are present (KEP-2535).
     """
     minted = registry.mint()
     registry.set_access(minted, access_with(FIRST))
@@ -42,10 +42,10 @@ def test_an_image_of_somebody_else_is_not_had_without_credentials(
 def test_credentials_that_were_rotated_count_at_the_next_pull(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """After a change of the password a pull with the old one SHOULD fail, and one with the new one SHOULD
-    bring the same image.
+    """PullImage SHOULD fail with the old password after the registry has a new one, and SHOULD pull the same
+    image with the new one.
 
-    Source: PullImage, AuthConfig; the kubelet's check of images that are there (KEP-2535).
+    Source: PullImage, AuthConfig; the kubelet's check of images that are present (KEP-2535).
     """
     minted = registry.mint()
     registry.set_access(minted, access_with(FIRST))

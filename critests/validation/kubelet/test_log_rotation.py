@@ -1,4 +1,4 @@
-"""K8S: how the kubelet rotates the log of a container that somebody follows."""
+"""K8S: how the kubelet rotates the log of a container while a client follows it."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ COUNTING = "i=0; while :; do i=$((i + 1)); echo $i; usleep 5000; done"
 
 @pytest.fixture
 def counting(pod: Pod) -> Container:
-    """A container that prints the numbers from 1; some stand in its log."""
+    """A container that prints the numbers from 1; its log has some of them already."""
     container = pod.run(pod.start(), "app", script=COUNTING)
     container.wait_for_log("5")
     return container
@@ -24,7 +24,7 @@ def counting(pod: Pod) -> Container:
 
 @pytest.fixture
 def rotation(counting: Container) -> Rotation:
-    """Moves the log of that container aside."""
+    """Rotates the log of that container."""
     return Rotation(counting.log_path)
 
 
@@ -41,16 +41,16 @@ def follower(counting: Container) -> Iterator[Follower]:
 def test_a_follower_sees_every_line_over_rotations(
     runtime: Runtime, counting: Container, rotation: Rotation, follower: Follower
 ) -> None:
-    """Whoever follows a log MUST see every line once, and the rotated files MUST hold every line once, while
-    the kubelet moves the log aside, has it reopened and compresses what is old.
+    """ReopenContainerLog MUST lose and duplicate no line, neither for a client that follows the log nor in
+    the rotated files, while the kubelet renames and compresses logs.
 
     Source: ReopenContainerLog; how the kubelet rotates logs.
     """
     for _ in range(3):
-        rotation.move_aside()
+        rotation.rename()
         runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=counting.id))
         rotation.compress()
-        runtime.eventually("a new file in the place of the log", counting.log_path.exists)
+        runtime.eventually("a new file at the path of the log", counting.log_path.exists)
         follower.grows(runtime)
     counting.kill()
     counting.exited()

@@ -1,4 +1,4 @@
-"""K8S: how a pod comes up: its sandbox, its images, its init containers and sidecars, its container."""
+"""K8S: the start of a pod: its sandbox, images, init containers, sidecars and containers."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ VOLUME = "/volume"
 
 @pytest.fixture
 def volume(host_folder: Path) -> list[cri.Mount]:
-    """The mounts with which all containers of a pod get the same empty directory at `VOLUME`."""
+    """The mounts by which all containers of a pod get the same empty directory at `VOLUME`."""
     return [cri.Mount(container_path=VOLUME, host_path=str(host_folder))]
 
 
@@ -27,8 +27,8 @@ def volume(host_folder: Path) -> list[cri.Mount]:
 def test_a_pod_starts_as_the_kubelet_starts_one(
     runtime: Runtime, registry: Registry, images: Images, pod: Pod
 ) -> None:
-    """The calls by which the kubelet brings a pod up MUST succeed in its order, and leave the container
-    running from the image that was pulled on the way.
+    """The kubelet's calls to start a pod MUST succeed in its order, and leave the container running from the
+    image that was pulled in between.
 
     Source: what the kubelet calls: Version, Status, RuntimeConfig; RunPodSandbox, PodSandboxStatus,
     ImageStatus, PullImage, CreateContainer, StartContainer.
@@ -51,7 +51,7 @@ def test_a_pod_starts_as_the_kubelet_starts_one(
     image = ImageName(pulled.image_ref, minted.reference)
     app = pod.run(sandbox, "app", image=image, first="ls /")
 
-    pod.shows("app/0 RUNNING", "sandbox/0 READY")
+    pod.await_states("app/0 RUNNING", "sandbox/0 READY")
     assert network.ip != ""
     assert before is None
     assert "pulled-for-the-pod" in app.wait_for_log("pulled-for-the-pod")
@@ -59,10 +59,10 @@ def test_a_pod_starts_as_the_kubelet_starts_one(
 
 @requirement("K8S-01")
 def test_the_lists_tell_a_new_kubelet_what_the_one_before_wrote(runtime: Runtime, pod: Pod) -> None:
-    """Both lists MUST tell names, attempts, labels and annotations as they were given: a kubelet that was
-    started again knows its pods by nothing else.
+    """ListPodSandbox and ListContainers MUST return names, attempts, labels and annotations as they were set:
+    a restarted kubelet knows its pods only from them.
 
-    Source: PodSandbox and Container, what the kubelet writes into labels and annotations.
+    Source: PodSandbox and Container; what the kubelet writes into labels and annotations.
     """
     sandbox = pod.start()
     app = pod.run(sandbox, "app", attempt=3)
@@ -74,36 +74,36 @@ def test_the_lists_tell_a_new_kubelet_what_the_one_before_wrote(runtime: Runtime
     assert listed.metadata == sandbox.config.metadata
     assert listed.labels.items() >= sandbox.config.labels.items()
     assert listed.annotations.items() >= sandbox.config.annotations.items()
-    held = the_one("its container", (each for each in containers if each.id == app.id))
-    assert (held.metadata, held.pod_sandbox_id) == (app.config.metadata, sandbox.id)
-    assert held.labels.items() >= app.config.labels.items()
-    assert held.annotations.items() >= app.config.annotations.items()
+    entry = the_one("its container", (each for each in containers if each.id == app.id))
+    assert (entry.metadata, entry.pod_sandbox_id) == (app.config.metadata, sandbox.id)
+    assert entry.labels.items() >= app.config.labels.items()
+    assert entry.annotations.items() >= app.config.annotations.items()
 
 
 @requirement("K8S-15")
 @requires(Capability.SAME_HOST)
 def test_init_containers_run_one_after_the_other(pod: Pod, volume: list[cri.Mount]) -> None:
-    """Init containers MUST each run to their end, and what they leave in a volume MUST be there for the next
-    and for the pod's container.
+    """Init containers MUST run one after the other until each exits, and the next one and the pod's container
+    MUST see what they leave in a volume.
 
     Source: what the kubelet does for spec.initContainers.
     """
     sandbox = pod.start()
 
-    for name, seen in (("first", []), ("second", ["first/0 EXITED"])):
+    for name, exited in (("first", []), ("second", ["first/0 EXITED"])):
         init = pod.run(sandbox, name, script=f"echo {name} >> {VOLUME}/order", mounts=volume)
         assert init.exited().exit_code == 0
-        pod.shows(f"{name}/0 EXITED", *seen, "sandbox/0 READY")
+        pod.await_states(f"{name}/0 EXITED", *exited, "sandbox/0 READY")
     app = pod.run(sandbox, "app", first=f"cat {VOLUME}/order", mounts=volume)
 
-    pod.shows("app/0 RUNNING", "first/0 EXITED", "sandbox/0 READY", "second/0 EXITED")
+    pod.await_states("app/0 RUNNING", "first/0 EXITED", "sandbox/0 READY", "second/0 EXITED")
     assert app.wait_for_log("second") == ["first", "second"]
 
 
 @requirement("K8S-15")
 def test_an_init_container_that_failed_is_tried_again(pod: Pod) -> None:
-    """An init container that failed MUST be told with its exit code, and its next attempt MUST run beside
-    what is left of the one before.
+    """ContainerStatus MUST report the exit code of a failed init container, and its next attempt MUST run
+    while the failed one still exists.
 
     Source: what the kubelet does for spec.initContainers.
     """
@@ -113,15 +113,15 @@ def test_an_init_container_that_failed_is_tried_again(pod: Pod) -> None:
     second = pod.run(sandbox, "init", attempt=1, script="exit 0").exited()
     pod.run(sandbox, "app")
 
-    pod.shows("app/0 RUNNING", "init/0 EXITED", "init/1 EXITED", "sandbox/0 READY")
+    pod.await_states("app/0 RUNNING", "init/0 EXITED", "init/1 EXITED", "sandbox/0 READY")
     assert (first.exit_code, first.metadata.attempt) == (3, 0)
     assert (second.exit_code, second.metadata.attempt) == (0, 1)
 
 
 @requirement("K8S-11")
 def test_a_sidecar_runs_while_later_containers_come_and_go(pod: Pod) -> None:
-    """A sidecar that was started first MUST run on while an init container runs to its end and the pod's
-    container is started.
+    """A sidecar that is started first MUST keep running while an init container runs and exits and the pod's
+    container starts.
 
     Source: what the kubelet does for init containers with restartPolicy Always.
     """
@@ -133,14 +133,14 @@ def test_a_sidecar_runs_while_later_containers_come_and_go(pod: Pod) -> None:
     assert init.exited().exit_code == 0
     pod.run(sandbox, "app")
 
-    pod.shows("app/0 RUNNING", "init/0 EXITED", "sandbox/0 READY", "sidecar/0 RUNNING")
+    pod.await_states("app/0 RUNNING", "init/0 EXITED", "sandbox/0 READY", "sidecar/0 RUNNING")
     assert sidecar.status().started_at == before.started_at
     assert sidecar.output("echo", "alive") == "alive"
 
 
 @requirement("K8S-11")
 def test_a_sidecar_that_ended_is_started_again_beside_the_others(pod: Pod) -> None:
-    """The next attempt at a sidecar that has ended MUST start beside the pod's container, which runs on.
+    """The next attempt at an exited sidecar MUST start, while the pod's container keeps running.
 
     Source: what the kubelet does for init containers with restartPolicy Always.
     """
@@ -151,9 +151,9 @@ def test_a_sidecar_that_ended_is_started_again_beside_the_others(pod: Pod) -> No
     before = app.status()
 
     sidecar.exec("/bin/sh", "-c", "kill -TERM 1")
-    pod.shows("app/0 RUNNING", "sandbox/0 READY", "sidecar/0 EXITED")
+    pod.await_states("app/0 RUNNING", "sandbox/0 READY", "sidecar/0 EXITED")
     pod.run(sandbox, "sidecar", attempt=1)
 
-    pod.shows("app/0 RUNNING", "sandbox/0 READY", "sidecar/0 EXITED", "sidecar/1 RUNNING")
+    pod.await_states("app/0 RUNNING", "sandbox/0 READY", "sidecar/0 EXITED", "sidecar/1 RUNNING")
     assert sidecar.status().exit_code == 4
     assert app.status().started_at == before.started_at

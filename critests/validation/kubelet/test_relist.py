@@ -1,4 +1,4 @@
-"""K8S: what the kubelet's relist sees of a pod after each step of its life."""
+"""K8S: what the kubelet's relist finds of a pod after each step of its lifecycle."""
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime
@@ -8,37 +8,36 @@ from critests.validation.kubelet.pods import Pod
 
 @requirement("K8S-02")
 def test_a_relist_sees_every_step_of_a_pod(runtime: Runtime, pod: Pod) -> None:
-    """Both lists without a filter MUST show a pod in every state of its life, each entry once: made, started,
-    ended, removed, stopped, gone.
+    """ListPodSandbox and ListContainers without a filter MUST list a pod in every state of its lifecycle,
+    each sandbox and container once.
 
     Source: ListPodSandbox and ListContainers, as the kubelet's generic PLEG calls them.
     """
     sandbox = pod.start()
-    pod.shows("sandbox/0 READY")
+    pod.await_states("sandbox/0 READY")
 
     app = pod.containers.created(pod.config(sandbox, "app"), in_sandbox=sandbox)
-    pod.shows("app/0 CREATED", "sandbox/0 READY")
+    pod.await_states("app/0 CREATED", "sandbox/0 READY")
 
     runtime.stub.StartContainer(cri.StartContainerRequest(container_id=app.id))
-    pod.shows("app/0 RUNNING", "sandbox/0 READY")
+    pod.await_states("app/0 RUNNING", "sandbox/0 READY")
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=app.id, timeout=0))
-    pod.shows("app/0 EXITED", "sandbox/0 READY")
+    pod.await_states("app/0 EXITED", "sandbox/0 READY")
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=app.id))
-    pod.shows("sandbox/0 READY")
+    pod.await_states("sandbox/0 READY")
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=sandbox.id))
-    pod.shows("sandbox/0 NOTREADY")
+    pod.await_states("sandbox/0 NOTREADY")
 
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox.id))
-    pod.shows()
+    pod.await_states()
 
 
 @requirement("K8S-02")
 def test_the_statuses_of_a_pod_are_what_its_relist_saw(runtime: Runtime, pod: Pod) -> None:
-    """The statuses of a pod that a relist found changed MUST tell the same as its lists: state, name and
-    attempt.
+    """PodSandboxStatus and ContainerStatus MUST report the same state, name and attempt as the lists.
 
     Source: PodSandboxStatus and ContainerStatus, as the kubelet's generic PLEG calls them after the lists.
     """
@@ -46,18 +45,19 @@ def test_the_statuses_of_a_pod_are_what_its_relist_saw(runtime: Runtime, pod: Po
     pod.run(sandbox, "app", script="exit 1").exited()
     pod.run(sandbox, "app", attempt=1)
     pod.containers.created(pod.config(sandbox, "debugger"), in_sandbox=sandbox)
-    pod.shows("app/0 EXITED", "app/1 RUNNING", "debugger/0 CREATED", "sandbox/0 READY")
+    pod.await_states("app/0 EXITED", "app/1 RUNNING", "debugger/0 CREATED", "sandbox/0 READY")
 
     containers = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
     listed = sandbox.entry()
     status = sandbox.status()
-    ours = [each for each in containers if each.pod_sandbox_id == sandbox.id]
+    of_the_pod = [each for each in containers if each.pod_sandbox_id == sandbox.id]
     statuses = [
-        runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=each.id)).status for each in ours
+        runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=each.id)).status
+        for each in of_the_pod
     ]
 
     assert (status.state, status.metadata) == (listed.state, listed.metadata)
     assert [(each.id, each.state, each.metadata) for each in statuses] == [
-        (each.id, each.state, each.metadata) for each in ours
+        (each.id, each.state, each.metadata) for each in of_the_pod
     ]
-    assert len(ours) == 3
+    assert len(of_the_pod) == 3

@@ -1,37 +1,37 @@
-"""K8S: events and the kubelet's relist, which must tell the same of a pod."""
+"""K8S: events and the kubelet's relist, which must agree about a pod."""
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.events import DELETED, STARTED, STOPPED, Events
 from critests.fixtures.runtime import Runtime
 from critests.run.marks import requirement, requires
-from critests.validation.kubelet.pods import Pod, seen
+from critests.validation.kubelet.pods import Pod, states_of
 
 
 @requirement("K8S-02")
 @requires(Capability.EVENTS)
 def test_events_tell_what_a_relist_sees(runtime: Runtime, pod: Pod, events: Events) -> None:
-    """The statuses that come with the event of a start or of an end MUST be what a relist then sees of the
-    pod, and the event of a removal MUST come.
+    """ContainerEventResponse MUST have the statuses that a relist then finds, for the start and the stop of a
+    container, and there MUST be an event for its removal.
 
     Source: ContainerEventResponse.pod_sandbox_status and containers_statuses; the kubelet's evented PLEG,
-    which relists only now and then.
+    which relists rarely.
     """
     listener = events.listen()
     sandbox = pod.start()
     app = pod.run(sandbox, "app")
 
-    def told(kind: str) -> list[str]:
+    def reported(kind: str) -> list[str]:
         event = listener.first(app.id, kind)
-        return seen([event.pod_sandbox_status], event.containers_statuses)
+        return states_of([event.pod_sandbox_status], event.containers_statuses)
 
-    assert told(STARTED) == ["app/0 RUNNING", "sandbox/0 READY"]
-    pod.shows("app/0 RUNNING", "sandbox/0 READY")
+    assert reported(STARTED) == ["app/0 RUNNING", "sandbox/0 READY"]
+    pod.await_states("app/0 RUNNING", "sandbox/0 READY")
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=app.id, timeout=0))
-    assert told(STOPPED) == ["app/0 EXITED", "sandbox/0 READY"]
-    pod.shows("app/0 EXITED", "sandbox/0 READY")
+    assert reported(STOPPED) == ["app/0 EXITED", "sandbox/0 READY"]
+    pod.await_states("app/0 EXITED", "sandbox/0 READY")
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=app.id))
     listener.first(app.id, DELETED)
-    pod.shows("sandbox/0 READY")
+    pod.await_states("sandbox/0 READY")

@@ -1,4 +1,4 @@
-"""K8S: a pod that is resized in place: its cgroup by the kubelet, its containers by the runtime."""
+"""K8S: in-place resize of a pod: the kubelet writes the pod's cgroup, the runtime the containers'."""
 
 import secrets
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ from critests.validation.kubelet.pods import Pod
 MIB = 1 << 20
 SMALL, LARGE, LIMIT_OF_THE_POD = 64 * MIB, 128 * MIB, 256 * MIB
 LIMIT_FILES = ("memory.limit_in_bytes", "memory.max")
-"""The limit of memory in cgroup version 1, and 2."""
+"""The file with the memory limit in cgroup version 1, and in 2."""
 
 
 @dataclass(frozen=True)
 class Sized:
-    """A pod with one container that has a limit of memory.
+    """A pod with one container that has a memory limit.
 
     Attributes:
-        sandbox: of the pod.
-        container: it.
-        limit_file: of the pod's own cgroup, which is the kubelet's to write.
+        sandbox: the sandbox of the pod.
+        container: the container.
+        limit_file: the file with the limit of the pod's cgroup, which the kubelet writes.
     """
 
     sandbox: Sandbox
@@ -41,16 +41,18 @@ class Sized:
     limit_file: Path
 
     def inside(self) -> int | None:
-        """Return the limit that the container sees of itself."""
+        """Return the memory limit that the container reads from its cgroup."""
         return CgroupValues.printed(self.container.output("/bin/sh", "-c", INSIDE)).memory
 
 
 @pytest.fixture
 def sized(runtime: Runtime, pod: Pod) -> Sized:
-    """A pod with a container of `SMALL`, and the file with the limit of the pod's cgroup."""
+    """A pod with a container with the limit `SMALL`, and the file with the limit of the pod's cgroup."""
     facts = cgroup_facts()
     if "memory" not in facts.controllers:
-        blocked(f"needs the cgroup controller memory, which this machine (version {facts.version}) has not")
+        blocked(
+            f"needs the cgroup controller memory, which this machine (version {facts.version}) does not have"
+        )
     sandbox = pod.start()
     mark = "sized-" + secrets.token_hex(8)
     container = pod.run(
@@ -58,34 +60,34 @@ def sized(runtime: Runtime, pod: Pod) -> Sized:
     )
     runtime.eventually("the container's first process in the process table", lambda: host_processes(mark))
     name = PurePosixPath(sandbox.config.linux.cgroup_parent).name
-    found = [
+    limit_files = [
         above / file
         for folder in folders_of_process(first_process(mark))
         for above in folder.parents
         for file in LIMIT_FILES
         if name and above.name == name and (above / file).exists()
     ]
-    if not found:
-        blocked("the cgroup that the pod asked for is not found above its container's")
-    return Sized(sandbox, container, found[0])
+    if not limit_files:
+        blocked("the cgroup of the pod is not found above its container's")
+    return Sized(sandbox, container, limit_files[0])
 
 
 @requirement("K8S-08")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_pod_is_resized_in_place(runtime: Runtime, pod: Pod, sized: Sized) -> None:
-    """When the kubelet has raised the limit of a pod's cgroup, UpdateContainerResources MUST raise the
-    container's without a restart, ContainerStatus MUST tell it, and the pod's MUST stay as it was written.
+    """UpdateContainerResources MUST raise a container's memory limit without a restart after the kubelet has
+    raised that of the pod's cgroup, ContainerStatus MUST report it, and the pod's limit MUST NOT change.
 
     Source: UpdateContainerResources, ContainerStatus.resources; what the kubelet does for an in-place resize.
-    It tells the pod's new resources with UpdatePodSandboxResources, and does without where that is not
-    there.
+    It sends the pod's new resources with UpdatePodSandboxResources, and ignores a runtime that does not
+    have it.
     """
     before = sized.container.status()
 
     sized.limit_file.write_text(str(LIMIT_OF_THE_POD), encoding="ascii")
-    wanted = cri.LinuxContainerResources(memory_limit_in_bytes=LARGE, oom_score_adj=1000)
+    resources = cri.LinuxContainerResources(memory_limit_in_bytes=LARGE, oom_score_adj=1000)
     runtime.stub.UpdateContainerResources(
-        cri.UpdateContainerResourcesRequest(container_id=sized.container.id, linux=wanted)
+        cri.UpdateContainerResourcesRequest(container_id=sized.container.id, linux=resources)
     )
     with may_be_refused(grpc.StatusCode.UNIMPLEMENTED):
         runtime.stub.UpdatePodSandboxResources(
@@ -100,4 +102,4 @@ def test_a_pod_is_resized_in_place(runtime: Runtime, pod: Pod, sized: Sized) -> 
     assert after.resources.linux.memory_limit_in_bytes == LARGE
     assert after.started_at == before.started_at
     assert int(sized.limit_file.read_text(encoding="ascii")) == LIMIT_OF_THE_POD
-    pod.shows("app/0 RUNNING", "sandbox/0 READY")
+    pod.await_states("app/0 RUNNING", "sandbox/0 READY")

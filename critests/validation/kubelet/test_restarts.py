@@ -1,4 +1,4 @@
-"""K8S: containers that crash and pods whose sandbox has died, made anew as the kubelet does."""
+"""K8S: restarts by the kubelet of crashed containers and of pods whose sandbox has died."""
 
 import os
 import signal
@@ -19,8 +19,8 @@ from critests.validation.kubelet.pods import Pod
 
 @requirement("K8S-16")
 def test_a_crash_loop_gets_ever_higher_attempts(runtime: Runtime, pod: Pod) -> None:
-    """A container that crashes again and again MUST be made anew under its name with each next attempt, while
-    the kubelet removes all but the last of the dead, and each MUST be told with its own exit code.
+    """CreateContainer MUST create each next attempt at a container that crashes repeatedly, under the same
+    name, while the kubelet removes all but the newest exited ones; each exit code MUST be reported.
 
     Source: ContainerMetadata.attempt; what the kubelet does for CrashLoopBackOff.
     """
@@ -37,13 +37,13 @@ def test_a_crash_loop_gets_ever_higher_attempts(runtime: Runtime, pod: Pod) -> N
             oldest = dead.pop(0)
             runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=oldest.id))
 
-    pod.shows("app/3 EXITED", "app/4 EXITED", "sandbox/0 READY")
+    pod.await_states("app/3 EXITED", "app/4 EXITED", "sandbox/0 READY")
     assert codes == [(0, 10), (1, 11), (2, 12), (3, 13), (4, 14)]
 
 
 @requirement("K8S-16")
 def test_what_a_crash_leaves_is_kept_beside_the_next_attempt(pod: Pod) -> None:
-    """Log and status of the attempt that crashed MUST stay as they were while the next one runs.
+    """Log and status of a crashed attempt MUST NOT change while the next one runs.
 
     Source: ContainerStatus, ContainerConfig.log_path; what `kubectl logs --previous` shows.
     """
@@ -66,8 +66,8 @@ def test_what_a_crash_leaves_is_kept_beside_the_next_attempt(pod: Pod) -> None:
 @requirement("K8S-16")
 @requires(Capability.SAME_HOST)
 def test_a_termination_message_reaches_the_kubelet(pod: Pod, host_folder: Path) -> None:
-    """What a container writes to the file that the kubelet mounts for its last words MUST stand in that file
-    of the host when the container has ended.
+    """A container's termination message MUST be in the file of the host that the kubelet mounts for it when
+    the container has exited.
 
     Source: ContainerConfig.mounts; the kubelet's terminationMessagePath.
     """
@@ -76,15 +76,15 @@ def test_a_termination_message_reaches_the_kubelet(pod: Pod, host_folder: Path) 
     mounts = [cri.Mount(container_path=TERMINATION_LOG, host_path=str(message))]
     sandbox = pod.start()
 
-    app = pod.run(sandbox, "app", script=f"echo out of luck > {TERMINATION_LOG}; exit 1", mounts=mounts)
+    app = pod.run(sandbox, "app", script=f"echo the message > {TERMINATION_LOG}; exit 1", mounts=mounts)
 
     assert app.exited().exit_code == 1
-    assert message.read_text(encoding="utf-8") == "out of luck\n"
+    assert message.read_text(encoding="utf-8") == "the message\n"
 
 
-def made_anew(runtime: Runtime, pod: Pod, old: Sandbox, app: Container) -> tuple[Sandbox, Container]:
-    """Do what the kubelet does when it finds a sandbox dead: end what is left of the pod, and start it with
-    the next attempts.
+def restart_pod(runtime: Runtime, pod: Pod, old: Sandbox, app: Container) -> tuple[Sandbox, Container]:
+    """Do what the kubelet does when a sandbox is not ready: stop the rest of the pod, and start it with the
+    next attempts.
     """
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=app.id, timeout=GRACE_SECONDS))
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=old.id))
@@ -94,26 +94,26 @@ def made_anew(runtime: Runtime, pod: Pod, old: Sandbox, app: Container) -> tuple
 
 @requirement("K8S-06")
 def test_a_pod_whose_sandbox_was_stopped_is_made_anew(runtime: Runtime, pod: Pod) -> None:
-    """A pod whose sandbox was stopped MUST come up again with the next attempt at its sandbox and at its
-    container under the same names, beside what is left of the old ones.
+    """RunPodSandbox and CreateContainer MUST create the next attempts of a pod whose sandbox was stopped,
+    under the same names, while the old ones still exist.
 
     Source: PodSandboxMetadata.attempt, ContainerMetadata.attempt; what the kubelet does.
     """
     old = pod.start()
     app = pod.run(old, "app")
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=old.id))
-    pod.shows("app/0 EXITED", "sandbox/0 NOTREADY")
+    pod.await_states("app/0 EXITED", "sandbox/0 NOTREADY")
 
-    new, again = made_anew(runtime, pod, old, app)
+    new, again = restart_pod(runtime, pod, old, app)
 
-    pod.shows("app/0 EXITED", "app/1 RUNNING", "sandbox/0 NOTREADY", "sandbox/1 READY")
+    pod.await_states("app/0 EXITED", "app/1 RUNNING", "sandbox/0 NOTREADY", "sandbox/1 READY")
     again.wait_for_log("up again")
     assert new.status().network.ip != ""
 
 
 @pytest.fixture
-def bereft(pod: Pod) -> tuple[Sandbox, Container]:
-    """The sandbox of the pod, whose process was killed behind the runtime's back, and the container in it."""
+def killed_pod(pod: Pod) -> tuple[Sandbox, Container]:
+    """The sandbox of a pod, whose process was killed without the runtime, and the container in it."""
     old = pod.start()
     app = pod.run(old, "app")
     os.kill(process_of_sandbox(old), signal.SIGKILL)
@@ -123,18 +123,18 @@ def bereft(pod: Pod) -> tuple[Sandbox, Container]:
 @requirement("K8S-06")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_pod_whose_sandbox_died_is_made_anew(
-    runtime: Runtime, pod: Pod, bereft: tuple[Sandbox, Container]
+    runtime: Runtime, pod: Pod, killed_pod: tuple[Sandbox, Container]
 ) -> None:
-    """A pod whose sandbox has died MUST be seen NOTREADY, and come up again with the next attempts under the
-    same names.
+    """PodSandboxStatus MUST report a sandbox whose process has died as not ready, and the next attempts of
+    the pod MUST start under the same names.
 
     Source: PodSandboxState, PodSandboxMetadata.attempt, ContainerMetadata.attempt; what the kubelet does.
     """
-    old, app = bereft
+    old, app = killed_pod
     runtime.eventually(
-        "the sandbox to be seen as it is", old.state, holds=lambda state: state == cri.SANDBOX_NOTREADY
+        "the sandbox to be not ready", old.state, holds=lambda state: state == cri.SANDBOX_NOTREADY
     )
 
-    made_anew(runtime, pod, old, app)
+    restart_pod(runtime, pod, old, app)
 
-    pod.shows("app/0 EXITED", "app/1 RUNNING", "sandbox/0 NOTREADY", "sandbox/1 READY")
+    pod.await_states("app/0 EXITED", "app/1 RUNNING", "sandbox/0 NOTREADY", "sandbox/1 READY")

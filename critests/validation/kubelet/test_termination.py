@@ -1,4 +1,4 @@
-"""K8S: how a pod ends: gracefully, with its pre-stop hooks, or evicted."""
+"""K8S: the end of a pod: gracefully, with a pre-stop hook, or by eviction."""
 
 import grpc
 
@@ -11,36 +11,35 @@ from critests.validation.kubelet.pods import Pod
 
 @requirement("K8S-09")
 def test_a_pod_ends_gracefully(runtime: Runtime, pod: Pod) -> None:
-    """The calls by which the kubelet ends a pod MUST each do their part: the pre-stop hook runs before the
-    signal, the process ends by itself, its log stays readable, and then everything goes.
+    """The kubelet's calls to end a pod MUST each have their effect: the pre-stop hook runs before the signal,
+    the process exits by itself, its log stays readable, and then everything is removed.
 
     Source: what the kubelet calls: ExecSync, StopContainer, StopPodSandbox, RemoveContainer,
     RemovePodSandbox.
     """
     sandbox = pod.start()
-    # it stays a moment: what is printed last may get lost, and that only LOG-15 is about
+    # `sleep 1`, as the last output before an exit may get lost, which only LOG-15 is about
     app = pod.run(sandbox, "app", on_term="cat /tmp/hook; echo bye; sleep 1; exit 0")
     app.wait_for_log("ready")
 
     runtime.stub.ExecSync(app.script_request("echo drained > /tmp/hook", timeout=GRACE_SECONDS))
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=app.id, timeout=GRACE_SECONDS))
-    pod.shows("app/0 EXITED", "sandbox/0 READY")
+    pod.await_states("app/0 EXITED", "sandbox/0 READY")
     assert app.exited().exit_code == 0
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=sandbox.id))
-    pod.shows("app/0 EXITED", "sandbox/0 NOTREADY")
+    pod.await_states("app/0 EXITED", "sandbox/0 NOTREADY")
     assert app.log_lines() == ["ready", "drained", "bye"]
 
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=app.id))
-    pod.shows("sandbox/0 NOTREADY")
+    pod.await_states("sandbox/0 NOTREADY")
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox.id))
-    pod.shows()
+    pod.await_states()
 
 
 @requirement("K8S-09")
 def test_a_pre_stop_hook_that_hangs_does_not_keep_a_pod(runtime: Runtime, pod: Pod) -> None:
-    """A container whose pre-stop hook was given up MUST be stopped as any other, and the hook MUST go with
-    it.
+    """StopContainer MUST stop a container whose pre-stop hook timed out like any other, and end the hook.
 
     Source: ExecSyncRequest.timeout, StopContainer; what the kubelet does when the grace period ends in the
     hook.
@@ -53,36 +52,36 @@ def test_a_pre_stop_hook_that_hangs_does_not_keep_a_pod(runtime: Runtime, pod: P
         runtime.stub.ExecSync(app.exec_request("sleep", "600", timeout=1))
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=app.id, timeout=2))
 
-    pod.shows("app/0 EXITED", "sandbox/0 READY")
+    pod.await_states("app/0 EXITED", "sandbox/0 READY")
     assert app.status().exit_code == 5
 
 
 @requirement("K8S-18")
 def test_an_evicted_pod_ends_at_once(runtime: Runtime, pod: Pod) -> None:
-    """All containers of a pod that is evicted MUST end side by side when the short grace period is over, also
-    those that ignore the signal, and the pod MUST go.
+    """StopContainer, called at once for all containers of an evicted pod, MUST kill those that ignore SIGTERM
+    at the same time, after the short grace period, and the pod MUST be removable.
 
     Source: StopContainerRequest.timeout; what the kubelet does under pressure.
     """
     sandbox = pod.start()
     names = ["one", "two", "three", "four"]
-    stubborn = [pod.run(sandbox, name, on_term="") for name in names]
-    for container in stubborn:
+    ignoring = [pod.run(sandbox, name, on_term="") for name in names]
+    for container in ignoring:
         container.wait_for_log("ready")
 
     stops = [
         runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=1))
-        for container in stubborn
+        for container in ignoring
     ]
     for stop in stops:
         stop.result()
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=sandbox.id))
 
-    pod.shows(*(f"{name}/0 EXITED" for name in names), "sandbox/0 NOTREADY")
-    ends = [container.status() for container in stubborn]
-    assert {end.exit_code for end in ends} == {137}
+    pod.await_states(*(f"{name}/0 EXITED" for name in names), "sandbox/0 NOTREADY")
+    ends = [container.status() for container in ignoring]
+    assert {end.exit_code for end in ends} == {128 + 9}  # SIGKILL
     apart = (max(end.finished_at for end in ends) - min(end.finished_at for end in ends)) / 1e9
-    # one after the other they would be 3 s apart
+    # four containers stopped one after the other would end 3 s apart
     assert apart < 1.5 * runtime.scale
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox.id))
-    pod.shows()
+    pod.await_states()
