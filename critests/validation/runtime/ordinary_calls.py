@@ -1,4 +1,4 @@
-"""Calls of a pod's ordinary life that have nothing to wait for, in an order in which they can be made."""
+"""The calls of a pod's lifecycle that do not wait, in an order in which they can be made."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,20 +16,20 @@ Call = tuple[Callable[..., Any], Any]
 
 
 def without_a_pod_cidr() -> cri.UpdateRuntimeConfigRequest:
-    """Build what a kubelet sends that knows no range of pod addresses."""
+    """Build the UpdateRuntimeConfigRequest of a kubelet that has no pod CIDR."""
     return cri.UpdateRuntimeConfigRequest(
         runtime_config=cri.RuntimeConfig(network_config=cri.NetworkConfig())
     )
 
 
 def after_the_start(runtime: Runtime, container: Container, minted: MintedImage) -> Iterator[Call]:
-    """Yield the calls around a container that runs, then those that end it and its pod. Each may be made
-    several times.
+    """Yield calls about a running container, then those that stop and remove it and its pod. Each may be
+    repeated.
 
     Args:
         runtime: that has it.
-        container: alone in its sandbox.
-        minted: an image of the test's own, which was not pulled yet.
+        container: the only one in its sandbox.
+        minted: an image of the test's own, not pulled yet.
     """
     stub, images, this, pod = runtime.stub, runtime.images, container.id, container.sandbox.id
     yield stub.Version, cri.VersionRequest()

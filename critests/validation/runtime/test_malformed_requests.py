@@ -1,6 +1,6 @@
-"""What a daemon makes of requests that lack what they need: it refuses them and lives on.
+"""GEN-06: requests without required fields: the daemon rejects them and keeps running.
 
-Each case works on a runtime of its own, as some daemons do not survive it.
+Each case has a runtime of its own, as some daemons do not survive it.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from critests.run.marks import disruptive, malformed, requirement
 pytestmark = [malformed, disruptive]
 
 WITHOUT_METADATA = cri.PodSandboxConfig(hostname="nobody", linux=cri.LinuxPodSandboxConfig())
-POINTLESS: Mapping[str, tuple[str, Message]] = MappingProxyType(
+WITHOUT_OBJECT: Mapping[str, tuple[str, Message]] = MappingProxyType(
     {
         "sandbox without a configuration": ("RunPodSandbox", cri.RunPodSandboxRequest()),
         "sandbox with an empty configuration": (
@@ -44,8 +44,8 @@ POINTLESS: Mapping[str, tuple[str, Message]] = MappingProxyType(
         "attaching to no container": ("Attach", cri.AttachRequest()),
     }
 )
-"""Requests without what they are about: which RPC, and its message. They must be refused."""
-FORGIVABLE: Mapping[str, tuple[str, Message]] = MappingProxyType(
+"""Requests that do not name their object, with their RPCs; they must be rejected."""
+MAY_SUCCEED: Mapping[str, tuple[str, Message]] = MappingProxyType(
     {
         "stop of no sandbox": ("StopPodSandbox", cri.StopPodSandboxRequest()),
         "removal of no sandbox": ("RemovePodSandbox", cri.RemovePodSandboxRequest()),
@@ -56,10 +56,10 @@ FORGIVABLE: Mapping[str, tuple[str, Message]] = MappingProxyType(
         "removal of no image": ("RemoveImage", cri.RemoveImageRequest()),
     }
 )
-"""Requests without what they are about, too; these may succeed as well, as far as this requirement goes."""
-SURVIVABLE: Mapping[str, tuple[str, Message]] = MappingProxyType({**POINTLESS, **FORGIVABLE})
+"""More requests that do not name their object; this requirement lets them succeed, too."""
+ALL_CASES: Mapping[str, tuple[str, Message]] = MappingProxyType({**WITHOUT_OBJECT, **MAY_SUCCEED})
 
-LACKING = [
+REMOVED_FIELDS = [
     "config",
     "config.image",
     "config.linux",
@@ -67,12 +67,12 @@ LACKING = [
     "sandbox_config",
     "sandbox_config.metadata",
 ]
-"""Fields of CreateContainerRequest that are left out."""
+"""Fields that are removed from a CreateContainerRequest."""
 
 
-def answer_to(runtime: OwnRuntime, rpc: str, message: Message) -> str:
-    """Return the name of the code with which a call ends, `OK` where it succeeds, `UNAVAILABLE` where the
-    daemon ends at it.
+def code_of(runtime: OwnRuntime, rpc: str, message: Message) -> str:
+    """Return the name of the code with which a call ends: `OK` if it succeeds, `UNAVAILABLE` if the daemon
+    exits.
     """
     method = getattr(runtime.stub, rpc, None) or getattr(runtime.images, rpc)
     try:
@@ -83,27 +83,27 @@ def answer_to(runtime: OwnRuntime, rpc: str, message: Message) -> str:
 
 
 @requirement("GEN-06/no-crash")
-@pytest.mark.parametrize("case", SURVIVABLE)
+@pytest.mark.parametrize("case", ALL_CASES)
 def test_daemon_survives_a_malformed_request(own_runtime: OwnRuntime, case: str) -> None:
-    """A request without what it is about MUST NOT end the daemon, whatever it is answered.
+    """The daemon MUST NOT exit on a request that does not name its object, whatever it returns.
 
     Source: gRPC, where every call ends with a message or a status, and the message of each RPC. A daemon that
-    any client can end is of no use.
+    any client can crash is unusable.
     """
-    rpc, message = SURVIVABLE[case]
+    rpc, message = ALL_CASES[case]
 
-    answer_to(own_runtime, rpc, message)
+    code_of(own_runtime, rpc, message)
 
     assert not own_runtime.damage()
 
 
 @requirement("GEN-06/no-crash")
-@pytest.mark.parametrize("lacking", LACKING)
+@pytest.mark.parametrize("lacking", REMOVED_FIELDS)
 def test_daemon_survives_an_incomplete_container(own_runtime: OwnRuntime, lacking: str) -> None:
-    """CreateContainer in a sandbox that exists MUST NOT end the daemon, whatever the request leaves out.
+    """The daemon MUST NOT exit on a CreateContainer in an existing sandbox, whatever field the request lacks.
 
     Source: gRPC, where every call ends with a message or a status, and CreateContainerRequest. A daemon that
-    any client can end is of no use.
+    any client can crash is unusable.
     """
     pod = own_runtime.sandbox()
     config = own_runtime.requests.container(own_runtime.pulled())
@@ -113,28 +113,28 @@ def test_daemon_survives_an_incomplete_container(own_runtime: OwnRuntime, lackin
         holder, _, name = part.rpartition(".")
         getattr(request, holder, request).ClearField(name)
 
-    answer_to(own_runtime, "CreateContainer", request)
+    code_of(own_runtime, "CreateContainer", request)
 
     assert not own_runtime.damage()
 
 
 @requirement("GEN-06/error")
-@pytest.mark.parametrize("case", POINTLESS)
+@pytest.mark.parametrize("case", WITHOUT_OBJECT)
 def test_malformed_request_is_refused(own_runtime: OwnRuntime, case: str) -> None:
-    """A request without what it is about MUST be answered with an error.
+    """A request that does not name its object MUST be rejected.
 
     Source: the message of each RPC. Not stated by the CRI; there is nothing that the call could do.
     """
-    rpc, message = POINTLESS[case]
+    rpc, message = WITHOUT_OBJECT[case]
 
-    answer = answer_to(own_runtime, rpc, message)
+    answer = code_of(own_runtime, rpc, message)
 
-    assert answer not in {"OK", "UNAVAILABLE"}, f"{rpc} was answered with {answer}"
+    assert answer not in {"OK", "UNAVAILABLE"}, f"{rpc} returned {answer}"
 
 
 @requirement("SBX-03")
 def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
-    """RunPodSandbox without metadata MUST fail, make nothing, and leave the daemon alive.
+    """RunPodSandbox without metadata MUST fail, create nothing, and leave the daemon running.
 
     Source: PodSandboxConfig.metadata.
     """
@@ -142,7 +142,7 @@ def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
     config.labels["critests.made-from"] = config.metadata.uid
     config.ClearField("metadata")
 
-    answer = answer_to(
+    answer = code_of(
         own_runtime,
         "RunPodSandbox",
         own_runtime.sandboxes.creation(config),
@@ -159,8 +159,7 @@ def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
 def test_sandbox_with_incomplete_metadata_is_refused_or_kept_as_it_is(
     own_runtime: OwnRuntime, field: str
 ) -> None:
-    """RunPodSandbox without a name, a namespace or a uid SHOULD be refused each time, or give the sandbox
-    that it was asked for.
+    """RunPodSandbox without a name, namespace or uid SHOULD fail each time, or create the requested sandbox.
 
     Source: PodSandboxMetadata.
     """
@@ -168,26 +167,26 @@ def test_sandbox_with_incomplete_metadata_is_refused_or_kept_as_it_is(
     config.metadata.ClearField(field)
     request = own_runtime.sandboxes.creation(config)
 
-    seen: list[object] = []
+    results: list[object] = []
     for _ in range(2):
         try:
             pod = own_runtime.sandboxes.adopt(own_runtime.stub.RunPodSandbox(request).pod_sandbox_id, config)
         except grpc.RpcError as error:
-            seen.append(refused_with(error, grpc.StatusCode.UNAVAILABLE).name)
+            results.append(refused_with(error, grpc.StatusCode.UNAVAILABLE).name)
         else:
-            seen.append(pod.status().metadata)
+            results.append(pod.status().metadata)
             pod.discard()
 
-    assert seen[0] == seen[1], "the same request had two different ends"
+    assert results[0] == results[1], "the same request had two different results"
     assert not own_runtime.damage()
-    assert isinstance(seen[0], str) or seen[0] == config.metadata, (
-        "the sandbox is not the one that was asked for"
+    assert isinstance(results[0], str) or results[0] == config.metadata, (
+        "the sandbox does not have the requested metadata"
     )
 
 
 @requirement("CTR-03")
 def test_container_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
-    """CreateContainer without metadata MUST fail, make nothing, and leave the daemon alive.
+    """CreateContainer without metadata MUST fail, create nothing, and leave the daemon running.
 
     Source: ContainerConfig.metadata.
     """
@@ -196,7 +195,7 @@ def test_container_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
     config.ClearField("metadata")
 
     request = own_runtime.containers.creation(config, pod)
-    answer = answer_to(own_runtime, "CreateContainer", request)
+    answer = code_of(own_runtime, "CreateContainer", request)
 
     assert answer != "OK"
     assert not own_runtime.damage()
@@ -206,8 +205,8 @@ def test_container_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
 
 @requirement("CTR-39")
 def test_container_without_a_sandbox_configuration_is_refused_or_finds_it(own_runtime: OwnRuntime) -> None:
-    """CreateContainer without the sandbox's configuration SHOULD fail, or go by the one that the sandbox was
-    made with.
+    """CreateContainer without sandbox_config SHOULD fail, or use the configuration with which the sandbox was
+    created.
 
     Source: CreateContainerRequest.sandbox_config.
     """
@@ -224,7 +223,7 @@ def test_container_without_a_sandbox_configuration_is_refused_or_finds_it(own_ru
     if made:
         container = own_runtime.containers.adopt(made, config, pod)
         assert container.status().log_path == str(container.log_path), (
-            "the log directory of the sandbox's own configuration was not used"
+            "the log directory of the sandbox's configuration was not used"
         )
 
 
@@ -233,15 +232,15 @@ def test_container_without_a_sandbox_configuration_is_refused_or_finds_it(own_ru
 def test_removal_of_an_image_without_a_name_is_refused(
     own_runtime: OwnRuntime, spec: cri.ImageSpec | None
 ) -> None:
-    """RemoveImage that names no image SHOULD fail, and remove none.
+    """RemoveImage without an image name SHOULD fail, and remove no image.
 
     Source: RemoveImageRequest.image.
     """
-    held = own_runtime.pulled()
+    only_image = own_runtime.pulled()
 
-    answer = answer_to(own_runtime, "RemoveImage", cri.RemoveImageRequest(image=spec))
+    answer = code_of(own_runtime, "RemoveImage", cri.RemoveImageRequest(image=spec))
 
     assert not own_runtime.damage()
-    kept = own_runtime.images.ImageStatus(cri.ImageStatusRequest(image=held.spec())).HasField("image")
-    assert kept, f"the only image is gone; RemoveImage was answered with {answer}"
-    assert answer not in {"OK", "UNAVAILABLE"}, f"RemoveImage was answered with {answer}"
+    status = own_runtime.images.ImageStatus(cri.ImageStatusRequest(image=only_image.spec()))
+    assert status.HasField("image"), f"the only image is gone; RemoveImage returned {answer}"
+    assert answer not in {"OK", "UNAVAILABLE"}, f"RemoveImage returned {answer}"

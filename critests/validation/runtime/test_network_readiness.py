@@ -1,4 +1,4 @@
-"""Whether the runtime follows the CNI configuration that is taken away and put back under it."""
+"""The runtime follows changes of the CNI configuration: its removal, its return, and frequent rewrites."""
 
 import json
 import re
@@ -19,32 +19,33 @@ pytestmark = disruptive
 
 Readiness = dict[str, bool]
 READINESS_SECONDS = 15.0
-"""How long a runtime may take to follow: some wait a while before they believe that the network has gone."""
+"""For a runtime to follow a change: some wait a while before they report the network as not ready."""
 CHANGES = 100
 CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
 @pytest.fixture
 def readiness(own_runtime: OwnRuntime) -> Callable[[], Readiness]:
-    """Return what asks Status for its conditions, by type."""
+    """Return a function that returns the conditions of Status, by type."""
 
-    def look() -> Readiness:
+    def conditions() -> Readiness:
         status = own_runtime.stub.Status(cri.StatusRequest()).status
         return {condition.type: condition.status for condition in status.conditions}
 
-    return look
+    return conditions
 
 
 @pytest.fixture
 def without_network(own_runtime: OwnRuntime, readiness: Callable[[], Readiness]) -> str:
-    """A runtime whose CNI configuration has been taken away, and which has noticed; return the
-    configuration.
-    """
+    """A runtime that has noticed the removal of its CNI configuration; return the configuration's text."""
     text = own_runtime.conflist.read_text(encoding="utf-8")
     own_runtime.conflist.unlink()
     try:
         own_runtime.eventually(
-            "NetworkReady to turn false", readiness, READINESS_SECONDS, lambda seen: not seen["NetworkReady"]
+            "NetworkReady to become false",
+            readiness,
+            READINESS_SECONDS,
+            lambda now: not now["NetworkReady"],
         )
     except ConditionNotMet as error:
         raise Blocked(str(error), by="RT-09") from error
@@ -55,17 +56,17 @@ def without_network(own_runtime: OwnRuntime, readiness: Callable[[], Readiness])
 def test_network_is_not_ready_without_its_configuration(
     own_runtime: OwnRuntime, readiness: Callable[[], Readiness]
 ) -> None:
-    """Without a CNI configuration NetworkReady MUST turn false, RuntimeReady stay true, and a pod on the
-    host's network still start.
+    """NetworkReady MUST become false without a CNI configuration, RuntimeReady MUST stay true, and a pod on
+    the host's network MUST still start.
 
-    Source: RuntimeCondition, where NetworkReady is about the pods' network, and RuntimeReady about containers
-    that need only the host's. The kubelet starts the pods that bring the network this way.
+    Source: RuntimeCondition: NetworkReady concerns the pod network, RuntimeReady containers that need only
+    the host's network. The kubelet starts the pods of the network add-on this way.
     """
     config = own_runtime.requests.sandbox(namespaces=HOST_NETWORK)
 
     own_runtime.conflist.unlink()
     own_runtime.eventually(
-        "NetworkReady to turn false", readiness, READINESS_SECONDS, lambda seen: not seen["NetworkReady"]
+        "NetworkReady to become false", readiness, READINESS_SECONDS, lambda now: not now["NetworkReady"]
     )
     answer = own_runtime.stub.RunPodSandbox(own_runtime.sandboxes.creation(config))
 
@@ -79,14 +80,15 @@ def test_network_is_not_ready_without_its_configuration(
 def test_network_is_ready_again_with_its_configuration(
     own_runtime: OwnRuntime, readiness: Callable[[], Readiness], without_network: str
 ) -> None:
-    """With a valid CNI configuration put in place NetworkReady SHOULD turn true again, without a restart of
-    the daemon.
+    """NetworkReady SHOULD become true again, without a restart of the daemon, when a valid CNI configuration
+    is put in place.
 
-    Source: RuntimeCondition. Not stated by the CRI; on a new node the configuration comes after the runtime.
+    Source: RuntimeCondition. Not stated by the CRI; on a new node the configuration is installed after the
+    runtime.
     """
     own_runtime.conflist.write_text(without_network, encoding="utf-8")
     own_runtime.eventually(
-        "NetworkReady to turn true", readiness, READINESS_SECONDS, lambda seen: seen["NetworkReady"]
+        "NetworkReady to become true", readiness, READINESS_SECONDS, lambda now: now["NetworkReady"]
     )
 
     config = own_runtime.requests.sandbox()
@@ -98,21 +100,22 @@ def test_network_is_ready_again_with_its_configuration(
 
 @requirement("RT-10")
 def test_status_is_answered_while_the_network_configuration_changes(own_runtime: OwnRuntime) -> None:
-    """Status MUST be answered, and pods be made, also while the CNI configuration is written again and again.
+    """Status MUST succeed while the CNI configuration is rewritten again and again, and RunPodSandbox MUST
+    succeed afterwards.
 
-    Source: Status. Not stated by the CRI; a lock between the two would take the node away.
+    Source: Status. Not stated by the CRI; a deadlock between the two would make the node unusable.
     """
     text = own_runtime.conflist.read_text(encoding="utf-8")
-    asked = []
+    calls = []
 
     for _ in range(CHANGES):
-        asked += [own_runtime.stub.Status.future(cri.StatusRequest()) for _ in range(2)]
-        # whole or not at all, as a network's own installer does it
+        calls += [own_runtime.stub.Status.future(cri.StatusRequest()) for _ in range(2)]
+        # atomically, as the installers of networks do it
         written = own_runtime.conflist.with_suffix(".new")
         written.write_text(text, encoding="utf-8")
         written.replace(own_runtime.conflist)
 
-    assert [call.code() for call in asked] == [grpc.StatusCode.OK] * len(asked)
+    assert [call.code() for call in calls] == [grpc.StatusCode.OK] * len(calls)
     own_runtime.until_answered(
         "RunPodSandbox after many changes",
         lambda: own_runtime.sandboxes.attempt(own_runtime.requests.sandbox()),
@@ -122,10 +125,10 @@ def test_status_is_answered_while_the_network_configuration_changes(own_runtime:
 
 @requirement("SBX-13")
 def test_a_pod_of_a_network_without_a_version_can_be_stopped(own_runtime: OwnRuntime) -> None:
-    """StopPodSandbox MUST give back the address of a pod whose CNI configuration names no version, where such
-    a pod can be made.
+    """StopPodSandbox MUST release the address of a pod whose CNI configuration has no cniVersion, if the
+    runtime creates such a pod.
 
-    Source: StopPodSandbox; the CNI specification of old, by which the version is optional.
+    Source: StopPodSandbox; old versions of the CNI specification, in which cniVersion is optional.
     """
     configuration = json.loads(own_runtime.conflist.read_text(encoding="utf-8"))
     del configuration["cniVersion"]
@@ -136,7 +139,7 @@ def test_a_pod_of_a_network_without_a_version_can_be_stopped(own_runtime: OwnRun
         own_runtime.sandboxes.attempt(config, timeout=own_runtime.one_try)
     made = [entry for entry in own_runtime.sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY]
     if not made:
-        unsupported("the runtime makes no pods by a CNI configuration without a version")
+        unsupported("the runtime creates no pods with a CNI configuration without cniVersion")
 
     own_runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=made[0].id))
 
@@ -146,10 +149,11 @@ def test_a_pod_of_a_network_without_a_version_can_be_stopped(own_runtime: OwnRun
 @requirement("SBX-38")
 @pytest.mark.usefixtures("without_network")
 def test_pod_is_refused_while_the_network_is_not_ready(own_runtime: OwnRuntime) -> None:
-    """While NetworkReady is false, RunPodSandbox of a pod on the pods' network SHOULD fail by its deadline,
-    and no sandbox SHOULD be READY.
+    """RunPodSandbox of a pod on the pod network SHOULD fail by its deadline while NetworkReady is false, and
+    no sandbox SHOULD be READY.
 
-    Source: RuntimeCondition. Not stated by the CRI for the call; the kubelet starts no such pods meanwhile.
+    Source: RuntimeCondition. Not stated by the CRI for the call; the kubelet starts no such pods while
+    NetworkReady is false.
     """
     config = own_runtime.sandboxes.marked_config()
 
@@ -164,13 +168,13 @@ def test_pod_is_refused_while_the_network_is_not_ready(own_runtime: OwnRuntime) 
 @requirement("RT-08")
 @pytest.mark.usefixtures("without_network")
 def test_a_condition_that_is_false_says_why(own_runtime: OwnRuntime) -> None:
-    """A condition that is false SHOULD have a reason of one word in CamelCase, and a message for people.
+    """A false condition of Status SHOULD have a reason, one word in CamelCase, and a message.
 
     Source: RuntimeCondition.reason, RuntimeCondition.message.
     """
     conditions = own_runtime.stub.Status(cri.StatusRequest()).status.conditions
 
-    told = [(each.reason, each.message) for each in conditions if each.type == "NetworkReady"]
-    assert [reason for reason, _ in told if not CAMEL_CASE.fullmatch(reason)] == []
-    assert [message for _, message in told if not message.strip()] == []
-    assert told
+    false = [(each.reason, each.message) for each in conditions if each.type == "NetworkReady"]
+    assert [reason for reason, _ in false if not CAMEL_CASE.fullmatch(reason)] == []
+    assert [message for _, message in false if not message.strip()] == []
+    assert false

@@ -1,4 +1,4 @@
-"""GEN: requests with nonsense in one field, for every field of the API that a runtime reads."""
+"""GEN: requests with an invalid or extreme value in one field, for every field that a runtime reads."""
 
 import contextlib
 from collections.abc import Callable
@@ -18,20 +18,20 @@ from critests.validation.runtime.nonsense import nonsense_for
 pytestmark = [malformed, disruptive, slow]
 
 ANSWER_SECONDS = 60.0
-"""Within which every request is answered, before scaling."""
-DEATHS = 3
-"""After so many deaths of the daemon the rest of a test's requests is not sent."""
-LEFT_ALONE = ("windows", "overhead", "sandbox_config")
-"""Messages with which nothing is tried: what is for another system, what has the fields of another one beside
-it, and what stands in RunPodSandbox already (`test_malformed_requests` leaves it out).
+"""Limit for the response to every request, before scaling."""
+MOST_CRASHES = 3
+"""After this many crashes of the daemon a test sends no more requests."""
+SKIPPED = ("windows", "overhead", "sandbox_config")
+"""Messages that are not changed: for another operating system, of the same type as the field next to it, and
+covered by RunPodSandbox (`test_malformed_requests` leaves it out).
 """
 
-Sound = Callable[[OwnRuntime, Container], Message]
+ValidRequest = Callable[[OwnRuntime, Container], Message]
 
-SANDBOXES: dict[str, Sound] = {
+SANDBOXES: dict[str, ValidRequest] = {
     "RunPodSandbox": lambda runtime, _: runtime.sandboxes.creation(runtime.sandboxes.config()),
 }
-CONTAINERS: dict[str, Sound] = {
+CONTAINERS: dict[str, ValidRequest] = {
     "CreateContainer": lambda runtime, container: runtime.containers.creation(
         runtime.containers.config(
             devices=[cri.Device(host_path="/dev/null", container_path="/dev/nothing", permissions="r")],
@@ -44,7 +44,7 @@ CONTAINERS: dict[str, Sound] = {
         container.sandbox,
     ),
 }
-RESOURCES: dict[str, Sound] = {
+RESOURCES: dict[str, ValidRequest] = {
     "UpdateContainerResources": lambda _, container: cri.UpdateContainerResourcesRequest(
         container_id=container.id, linux=cri.LinuxContainerResources(cpu_shares=100)
     ),
@@ -53,13 +53,13 @@ RESOURCES: dict[str, Sound] = {
     ),
     "UpdateRuntimeConfig": lambda *_: cri.UpdateRuntimeConfigRequest(),
 }
-IMAGES: dict[str, Sound] = {
+IMAGES: dict[str, ValidRequest] = {
     "PullImage": lambda runtime, _: pulling(runtime.pulled().written),
     "ImageStatus": lambda runtime, _: cri.ImageStatusRequest(image=runtime.pulled().spec()),
     "ListImages": lambda *_: cri.ListImagesRequest(),
     "RemoveImage": lambda runtime, _: cri.RemoveImageRequest(image=runtime.pulled().spec()),
 }
-QUESTIONS: dict[str, Sound] = {
+QUESTIONS: dict[str, ValidRequest] = {
     "Version": lambda *_: cri.VersionRequest(),
     "PodSandboxStatus": lambda *_: cri.PodSandboxStatusRequest(),
     "ListPodSandbox": lambda *_: cri.ListPodSandboxRequest(),
@@ -70,7 +70,7 @@ QUESTIONS: dict[str, Sound] = {
     "ContainerStats": lambda *_: cri.ContainerStatsRequest(),
     "ListContainerStats": lambda *_: cri.ListContainerStatsRequest(),
 }
-STEPS: dict[str, Sound] = {
+STEPS: dict[str, ValidRequest] = {
     "ExecSync": lambda _, container: container.exec_request("true"),
     "Exec": lambda _, container: cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True),
     "Attach": lambda _, container: cri.AttachRequest(container_id=container.id, stdout=True),
@@ -92,12 +92,12 @@ GROUPS = {
     "questions": QUESTIONS,
     "steps": STEPS,
 }
-"""Sound requests by RPC, which are spoiled in one field at a time."""
+"""Valid requests by RPC, one field of which is made invalid at a time."""
 
 
 def remove(runtime: OwnRuntime, answer: Any) -> None:  # noqa: ANN401 - the answer of any RPC
-    """Remove what a request has made in spite of its nonsense, as far as that goes: the runtime goes after
-    the test.
+    """Remove what a request has created in spite of its invalid field, if possible: the runtime is stopped
+    after the test anyway.
     """
     stub = runtime.stub
     with contextlib.suppress(grpc.RpcError):
@@ -109,9 +109,7 @@ def remove(runtime: OwnRuntime, answer: Any) -> None:  # noqa: ANN401 - the answ
 
 
 def harm_of(runtime: OwnRuntime, rpc: str, request: Message) -> str:
-    """Send a request, and return what it did to the daemon; empty where it was answered and nothing is
-    wrong.
-    """
+    """Send a request, and return how it harmed the daemon; empty if the daemon responded and is healthy."""
     method = getattr(runtime.stub, rpc, None) or getattr(runtime.images, rpc)
     try:
         remove(runtime, method(request, timeout=ANSWER_SECONDS * runtime.scale))
@@ -124,18 +122,18 @@ def harm_of(runtime: OwnRuntime, rpc: str, request: Message) -> str:
 @requirement("GEN-06/fields")
 @pytest.mark.parametrize("group", GROUPS)
 def test_daemon_survives_nonsense_in_any_field(own_runtime: OwnRuntime, group: str) -> None:
-    """Whatever one field of a request holds, the request MUST be answered and MUST NOT end the daemon.
+    """The daemon MUST respond to a request with an invalid value in any one field, and MUST NOT exit.
 
-    Source: the message of each RPC. Not stated by the CRI; a daemon that any client can end is of no use.
+    Source: the message of each RPC. Not stated by the CRI; a daemon that any client can crash is unusable.
     """
     container = own_runtime.container()
 
     harmed: dict[str, str] = {}
-    for rpc, sound in GROUPS[group].items():
-        for nonsense in nonsense_for(sound(own_runtime, container), LEFT_ALONE):
-            if len(harmed) == DEATHS:
+    for rpc, valid in GROUPS[group].items():
+        for nonsense in nonsense_for(valid(own_runtime, container), SKIPPED):
+            if len(harmed) == MOST_CRASHES:
                 break
-            request = sound(own_runtime, container)
+            request = valid(own_runtime, container)
             nonsense.spoil(request)
             if harm := harm_of(own_runtime, rpc, request):
                 harmed[f"{rpc}, {nonsense}"] = harm

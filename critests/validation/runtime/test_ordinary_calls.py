@@ -1,4 +1,4 @@
-"""GEN: what holds for every call of a pod's ordinary life."""
+"""GEN: promises about every call of a pod's lifecycle."""
 
 import contextlib
 import time
@@ -19,8 +19,8 @@ from critests.run.marks import requirement, requires
 from critests.validation.runtime.ordinary_calls import after_the_start
 
 PATIENCE_SECONDS = 5.0
-"""Before scaling. Most of these calls take milliseconds, and a kubelet that asks every second for its pods is
-said to be broken after minutes.
+"""Before scaling. Most of these calls take milliseconds, and a kubelet lists its pods every second; after
+minutes without a list it reports its node as not ready.
 """
 
 
@@ -28,11 +28,11 @@ said to be broken after minutes.
 def test_every_ordinary_call_can_be_made_once_more(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, registry: Registry
 ) -> None:
-    """A call that has succeeded SHOULD succeed once more with the same request, unless it makes or starts
+    """A call that has succeeded SHOULD succeed again with the same request, unless it creates or starts
     something.
 
-    Source: StopContainer, RemoveContainer, StopPodSandbox and RemovePodSandbox, which the API calls
-    idempotent; not stated of the others by the CRI: a client that lost the answer asks again.
+    Source: StopContainer, RemoveContainer, StopPodSandbox and RemovePodSandbox, which are idempotent by the
+    API; not stated of the others by the CRI: a client that lost the response calls again.
     """
     container = containers.running(in_sandbox=own_sandbox)
 
@@ -47,36 +47,36 @@ def test_every_ordinary_call_can_be_made_once_more(
 def test_no_ordinary_call_takes_long(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, registry: Registry
 ) -> None:
-    """A call that has nothing to wait for SHOULD be answered within seconds.
+    """A call that has nothing to wait for SHOULD return within seconds.
 
-    Not stated by the CRI; a kubelet asks for its pods every second. The quicker one of two calls counts, on a
-    machine that may be busy.
+    Not stated by the CRI; a kubelet lists its pods every second. The faster one of two calls counts, as the
+    machine may be busy.
     """
-    took: dict[str, list[float]] = defaultdict(list)
+    seconds: dict[str, list[float]] = defaultdict(list)
 
     def timed(method: Any, request: Any) -> Any:  # noqa: ANN401 - of any RPC
         call = runtime.timed(method, request)
-        took[type(request).__name__.removesuffix("Request")].append(call.seconds)
+        seconds[type(request).__name__.removesuffix("Request")].append(call.seconds)
         return call.response
 
     for again in (False, True):
-        if again and not _late(took, runtime):
+        if again and not _late(seconds, runtime):
             break
         config, inner = sandboxes.config(), containers.config()
         answer = timed(runtime.stub.RunPodSandbox, sandboxes.creation(config))
         pod = sandboxes.adopt(answer.pod_sandbox_id, config)
-        made = timed(runtime.stub.CreateContainer, containers.creation(inner, pod))
-        container = containers.adopt(made.container_id, inner, pod)
+        created = timed(runtime.stub.CreateContainer, containers.creation(inner, pod))
+        container = containers.adopt(created.container_id, inner, pod)
         timed(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
         for method, request in after_the_start(runtime, container, registry.mint()):
             timed(method, request)
 
-    assert _late(took, runtime) == {}
+    assert _late(seconds, runtime) == {}
 
 
-def _late(took: Mapping[str, list[float]], runtime: Runtime) -> dict[str, list[float]]:
-    """Return the RPCs of which no call was quick, with the seconds."""
-    return {rpc: each for rpc, each in took.items() if min(each) > PATIENCE_SECONDS * runtime.scale}
+def _late(seconds: Mapping[str, list[float]], runtime: Runtime) -> dict[str, list[float]]:
+    """Return the RPCs of which no call was fast enough, with the seconds."""
+    return {rpc: each for rpc, each in seconds.items() if min(each) > PATIENCE_SECONDS * runtime.scale}
 
 
 @requirement("GEN-19")
@@ -84,21 +84,23 @@ def _late(took: Mapping[str, list[float]], runtime: Runtime) -> dict[str, list[f
 def test_a_client_of_events_hears_soon_of_what_happens(
     runtime: Runtime, events: Events, containers: Containers
 ) -> None:
-    """A client of GetContainerEvents SHOULD be told within seconds after its call of a container that is made
-    from then on.
+    """GetContainerEvents SHOULD report, within seconds after the call, containers that are created from then
+    on.
 
-    Not stated by the CRI; what comes first may be too early for a stream that has just begun. The quicker one
-    of two clients counts, on a machine that may be busy.
+    Not stated by the CRI; the first events may come too early for a stream that has just begun. The faster
+    one of two clients counts, as the machine may be busy.
     """
-    assert _hears(runtime, events, containers) or _hears(runtime, events, containers)
+    assert _receives_events(runtime, events, containers) or _receives_events(runtime, events, containers)
 
 
-def _hears(runtime: Runtime, events: Events, containers: Containers) -> bool:
-    """Say whether a new client hears of one of the containers that are made in its first seconds."""
+def _receives_events(runtime: Runtime, events: Events, containers: Containers) -> bool:
+    """Return whether a new client receives an event of one of the containers that are created in its first
+    seconds.
+    """
     begun = time.perf_counter()
     listener = events.connect()
     while time.perf_counter() - begun < (PATIENCE_SECONDS - SIGN_SECONDS) * runtime.scale:
-        sign = containers.created()
+        container = containers.created()
         with contextlib.suppress(ConditionNotMet):
-            return bool(listener.first(sign.id, CREATED, SIGN_SECONDS))
+            return bool(listener.first(container.id, CREATED, SIGN_SECONDS))
     return False

@@ -1,4 +1,4 @@
-"""NRI: what plugins of the Node Resource Interface change of containers, as the kernel shows it."""
+"""NRI: changes that plugins of the Node Resource Interface make to containers, as the kernel shows them."""
 
 import json
 from collections.abc import Callable
@@ -24,9 +24,9 @@ MIB = 1 << 20
 QUOTA = nri.LinuxCPU(quota=nri.OptionalInt64(value=70_000), period=nri.OptionalUInt64(value=100_000))
 MEMORY = nri.LinuxMemory(limit=nri.OptionalInt64(value=96 * MIB), swap=nri.OptionalInt64(value=96 * MIB))
 LIMITS = nri.LinuxResources(cpu=QUOTA, memory=MEMORY)
-"""What plugins ask for."""
-WANTED = (70_000, 96 * MIB)
-"""Quota and memory limit of that."""
+"""Limits that plugins request."""
+REQUESTED = (70_000, 96 * MIB)
+"""CPU quota and memory limit of `LIMITS`."""
 Limits = tuple[int | None, int | None]
 BEFORE = cri.LinuxContainerResources(
     cpu_quota=40_000,
@@ -34,32 +34,32 @@ BEFORE = cri.LinuxContainerResources(
     memory_limit_in_bytes=64 * MIB,
     memory_swap_limit_in_bytes=64 * MIB,
 )
-"""What containers are made with."""
+"""Resources with which containers are created."""
 
 
-def in_force(container: Container) -> Limits:
-    """Return the quota and the memory limit that the kernel shows in a container."""
+def limits_in_force(container: Container) -> Limits:
+    """Return the CPU quota and the memory limit of a container's cgroup."""
     cgroup = CgroupValues.printed(container.output("/bin/sh", "-c", INSIDE))
     return cgroup.cpu_quota, cgroup.memory
 
 
-def shown(container: Container) -> set[Limits]:
-    """Return the quota and the memory limit as the kernel shows them and as ContainerStatus tells them: one
-    element where both agree.
+def limits_shown(container: Container) -> set[Limits]:
+    """Return the CPU quota and the memory limit in the cgroup and in ContainerStatus: one element if both
+    agree.
     """
     linux = container.status().resources.linux
-    return {in_force(container), (linux.cpu_quota, linux.memory_limit_in_bytes)}
+    return {limits_in_force(container), (linux.cpu_quota, linux.memory_limit_in_bytes)}
 
 
 @dataclass(frozen=True)
 class Adjustment:
-    """Something that a plugin adds to a container, and how that is seen there.
+    """Something that a plugin adds to a container, and how the container shows it.
 
     Attributes:
-        adjust: builds it, with a folder of the host.
+        adjust: builds it; gets a directory of the host.
         look: a script in the container.
-        shows: what it prints.
-        newer: whether versions of the NRI before 0.7 do not know it, which tell no limit of time either.
+        shows: the output of that script.
+        newer: whether versions of the NRI before 0.7, which pass no request timeout, do not know it.
     """
 
     adjust: Callable[[Path], nri.ContainerAdjustment]
@@ -69,7 +69,7 @@ class Adjustment:
 
 
 def _linux(**parts: object) -> nri.ContainerAdjustment:
-    # whatever part of the message it is
+    # the type of a value depends on its name
     return nri.ContainerAdjustment(linux=nri.LinuxContainerAdjustment(**parts))  # type: ignore[arg-type]  # see above
 
 
@@ -129,27 +129,26 @@ ADJUSTMENTS = {
 @requirement("NRI-03")
 @pytest.mark.parametrize("what", ADJUSTMENTS)
 def test_what_a_plugin_adds_is_in_the_container(plugins: Plugins, host_folder: Path, what: str) -> None:
-    """What a plugin adds to a container that is made MUST be there when it runs.
+    """A plugin's adjustment of a new container MUST be in effect when the container runs.
 
     Source: the NRI's ContainerAdjustment.
     """
-    wanted = ADJUSTMENTS[what]
-    adjust = wanted.adjust(host_folder)
+    adjustment = ADJUSTMENTS[what]
+    adjust = adjustment.adjust(host_folder)
     plugin = plugins.connect(CreateContainer=lambda _: nri.CreateContainerResponse(adjust=adjust))
-    if wanted.newer and plugin.configuration and not plugin.configuration.request_timeout:
-        unsupported("NRI: a version before 0.7, which tells no limit of time, does not know this adjustment")
+    if adjustment.newer and plugin.configuration and not plugin.configuration.request_timeout:
+        unsupported("NRI: versions before 0.7, which pass no request timeout, do not know this adjustment")
 
     container = plugins.runtime.containers.attempt(
         plugins.runtime.containers.config(), in_sandbox=plugins.pod
     )
 
-    assert container.output("/bin/sh", "-c", wanted.look).strip() == wanted.shows
+    assert container.output("/bin/sh", "-c", adjustment.look).strip() == adjustment.shows
 
 
 @requirement("NRI-03")
 def test_limits_that_a_plugin_sets_are_in_force(plugins: Plugins) -> None:
-    """Limits that a plugin sets for a container that is made MUST be in force in place of those that were
-    asked for.
+    """Limits that a plugin sets for a new container MUST be in force in place of the requested ones.
 
     Source: the NRI's LinuxContainerAdjustment.resources.
     """
@@ -158,13 +157,12 @@ def test_limits_that_a_plugin_sets_are_in_force(plugins: Plugins) -> None:
 
     container = plugins.runtime.containers.attempt(config, in_sandbox=plugins.pod)
 
-    assert in_force(container) == WANTED
+    assert limits_in_force(container) == REQUESTED
 
 
 @requirement("NRI-03")
 def test_annotations_of_a_plugin_reach_the_oci_runtime(plugins: Plugins) -> None:
-    """Annotations that a plugin adds to a container that is made MUST be among those that the OCI runtime is
-    told.
+    """Annotations that a plugin adds to a new container MUST be passed to the OCI runtime.
 
     Source: the NRI's ContainerAdjustment.annotations.
     """
@@ -177,14 +175,14 @@ def test_annotations_of_a_plugin_reach_the_oci_runtime(plugins: Plugins) -> None
 
     bundles = [path for path in plugins.runtime.daemon.files_of(container.id) if path.name == "config.json"]
     if not bundles:
-        blocked("the bundle of a container was not found where this kind of runtime has it")
+        blocked("the bundle of the container was not found at this runtime's usual path")
     annotations = json.loads(bundles[0].read_text(encoding="utf-8"))["annotations"]
     assert annotations.get("critests.example/from-plugin") == "yes"
 
 
 @requirement("NRI-03")
 def test_a_plugin_changes_the_command(plugins: Plugins) -> None:
-    """Arguments that a plugin sets for a container that is made MUST be those of its process.
+    """Arguments that a plugin sets for a new container MUST be those of its process.
 
     Source: the NRI's ContainerAdjustment.args.
     """
@@ -198,17 +196,17 @@ def test_a_plugin_changes_the_command(plugins: Plugins) -> None:
 
     if "ValidateContainerAdjustment" not in plugin.moments:
         unsupported(
-            "NRI: a version before 0.10, in which no adjustment is validated, has no arguments either"
+            "NRI: versions before 0.10, which do not validate adjustments, cannot change arguments either"
         )
     assert container.output("/bin/sh", "-c", "tr '\\0' '\\n' </proc/1/cmdline").splitlines() == command
 
 
 @requirement("NRI-04")
 def test_plugins_that_contradict_each_other_make_no_container(plugins: Plugins) -> None:
-    """CreateContainer MUST fail where two plugins set one variable, and MUST succeed when only one of them
-    does.
+    """CreateContainer MUST fail if two plugins set the same environment variable, and MUST succeed if only
+    one of them does.
 
-    Source: the NRI's ContainerAdjustment, of which each part belongs to one plugin.
+    Source: the NRI's ContainerAdjustment, each part of which belongs to one plugin.
     """
     runtime, containers = plugins.runtime, plugins.runtime.containers
     plugins.connect("40", CreateContainer=lambda _: environment(CONTESTED="first"))
@@ -218,13 +216,14 @@ def test_plugins_that_contradict_each_other_make_no_container(plugins: Plugins) 
     with second.hooked("CreateContainer", lambda _: environment(CONTESTED="second")):
         runtime.refusal(runtime.stub.CreateContainer, containers.creation(config, plugins.pod))
 
-    made = containers.attempt(config, in_sandbox=plugins.pod)
-    assert made.output("/bin/sh", "-c", "echo $CONTESTED").strip() == "first"
+    created = containers.attempt(config, in_sandbox=plugins.pod)
+    assert created.output("/bin/sh", "-c", "echo $CONTESTED").strip() == "first"
 
 
 @requirement("NRI-06")
 def test_a_plugin_changes_a_running_container(plugins: Plugins) -> None:
-    """Limits of a running container that a plugin asks for MUST be in force, and told by ContainerStatus.
+    """Limits that a plugin requests for a running container MUST be in force, and ContainerStatus MUST report
+    them.
 
     Source: the NRI's Runtime service, UpdateContainers; ContainerStatus.resources.
     """
@@ -234,20 +233,20 @@ def test_a_plugin_changes_a_running_container(plugins: Plugins) -> None:
     answer = plugin.update(nri.UpdateContainersRequest(update=[limited(container.id, LIMITS)]))
 
     assert list(answer.failed) == []
-    assert shown(container) == {WANTED}
+    assert limits_shown(container) == {REQUESTED}
 
 
 @requirement("NRI-07")
 def test_an_update_passes_through_the_plugins(plugins: Plugins) -> None:
-    """A plugin MUST be told what UpdateContainerResources asks for, and what it makes of that MUST be in
-    force and told by ContainerStatus.
+    """A plugin MUST receive the resources of UpdateContainerResources; the resources that it returns MUST be
+    in force, and ContainerStatus MUST report them.
 
     Source: the NRI's Plugin service, UpdateContainer; ContainerStatus.resources.
     """
     container = plugins.runtime.containers.running(in_sandbox=plugins.pod, resources=BEFORE)
     plugin = plugins.connect(
-        UpdateContainer=lambda heard: nri.UpdateContainerResponse(
-            update=[limited(heard.container.id, LIMITS)]
+        UpdateContainer=lambda event: nri.UpdateContainerResponse(
+            update=[limited(event.container.id, LIMITS)]
         )
     )
     resources = cri.LinuxContainerResources(cpu_quota=50_000, cpu_period=100_000)
@@ -256,17 +255,17 @@ def test_an_update_passes_through_the_plugins(plugins: Plugins) -> None:
         cri.UpdateContainerResourcesRequest(container_id=container.id, linux=resources)
     )
 
-    heard = plugin.first("UpdateContainer", container.id)
-    assert heard is not None
-    assert heard.request.linux_resources.cpu.quota.value == 50_000
-    assert shown(container) == {WANTED}
+    event = plugin.first("UpdateContainer", container.id)
+    assert event is not None
+    assert event.request.linux_resources.cpu.quota.value == 50_000
+    assert limits_shown(container) == {REQUESTED}
 
 
 @requirement("NRI-14")
 def test_eviction_of_a_container_by_a_plugin(plugins: Plugins, observe: Observe) -> None:
-    """A container that a plugin wants evicted MAY be stopped, or run on.
+    """A container whose eviction a plugin requests MAY be stopped or keep running.
 
-    Source: the NRI's UpdateContainersRequest.evict, which its own library does not act on so far.
+    Source: the NRI's UpdateContainersRequest.evict, which the NRI's own library does not implement so far.
     """
     container = plugins.runtime.container(plugins.pod)
     plugin = plugins.connect()

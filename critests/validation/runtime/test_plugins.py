@@ -1,5 +1,5 @@
-"""NRI: plugins of the Node Resource Interface: what they hear, and what becomes of the runtime where they
-refuse, hang or go.
+"""NRI: the events that plugins of the Node Resource Interface receive, and how the runtime handles plugins
+that reject, hang or disconnect.
 """
 
 import threading
@@ -15,20 +15,19 @@ from critests.lifecycle.kubelet_keys import CONTAINER_NAME
 from critests.node.nri.plugin import Heard
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import unsupported
-from critests.validation.runtime.plugin_lives import OF_CONTAINERS, OF_PODS, Life, lived
+from critests.validation.runtime.plugin_lifecycle import OF_CONTAINERS, OF_PODS, Lifecycle, lifecycle_of_a_pod
 
 pytestmark = disruptive
 
-EVICTION_SECONDS = 10.0
-"""For a plugin that does not answer to be given up, before scaling; two seconds is what the runtime was told.
-"""
+DISCONNECT_SECONDS = 10.0
+"""For a plugin that does not respond to be disconnected, before scaling; its timeout is 2 seconds."""
 EVENT_SECONDS = 5.0
 
 
 @requirement("NRI-01")
 def test_a_plugin_is_told_what_there_is(plugins: Plugins) -> None:
     """A plugin that registers MUST be configured with the runtime's name and version, and synchronized with
-    every pod and container that there is.
+    every existing pod and container.
 
     Source: the NRI's Plugin service, Configure and Synchronize.
     """
@@ -43,8 +42,8 @@ def test_a_plugin_is_told_what_there_is(plugins: Plugins) -> None:
     assert plugin.configuration.runtime_version
     assert plugin.snapshot is not None
     assert pod.id in plugin.snapshot.pods
-    told, metadata = plugin.snapshot.pods[pod.id], pod.status().metadata
-    assert (told.name, told.namespace, told.uid) == (metadata.name, metadata.namespace, metadata.uid)
+    entry, metadata = plugin.snapshot.pods[pod.id], pod.status().metadata
+    assert (entry.name, entry.namespace, entry.uid) == (metadata.name, metadata.namespace, metadata.uid)
     assert {running.id, created.id} <= plugin.snapshot.containers.keys()
     for container in (running, created):
         seen = plugin.snapshot.containers[container.id]
@@ -52,50 +51,52 @@ def test_a_plugin_is_told_what_there_is(plugins: Plugins) -> None:
 
 
 @pytest.fixture
-def life(plugins: Plugins) -> Life:
-    """A pod and a container that went through their whole lives while a plugin listened."""
-    return lived(plugins)
+def lifecycle(plugins: Plugins) -> Lifecycle:
+    """A pod and a container that were created and removed while a plugin was connected."""
+    return lifecycle_of_a_pod(plugins)
 
 
 @requirement("NRI-02")
-def test_a_plugin_hears_of_a_whole_life_in_order(life: Life) -> None:
-    """A plugin MUST hear of a pod that is run, stopped and removed, and of a container that is created,
-    started, stopped and removed, in this order.
+def test_a_plugin_hears_of_a_whole_life_in_order(lifecycle: Lifecycle) -> None:
+    """A plugin MUST receive the events of a pod that is run, stopped and removed, and of a container that is
+    created, started, stopped and removed, in this order.
 
-    Source: the NRI's Plugin service, which is called at these moments.
+    Source: the NRI's Plugin service, which is called for these events.
     """
-    assert life.moments(life.pod_id, OF_PODS) == list(OF_PODS)
-    assert life.moments(life.container_id, OF_CONTAINERS) == list(OF_CONTAINERS)
+    assert lifecycle.names(lifecycle.pod_id, OF_PODS) == list(OF_PODS)
+    assert lifecycle.names(lifecycle.container_id, OF_CONTAINERS) == list(OF_CONTAINERS)
 
 
 @requirement("NRI-02")
-def test_a_plugin_hears_whose_moment_it_is(life: Life) -> None:
-    """Every moment MUST name the pod, and that of a container its id, its name and its pod, as they were
-    asked for.
+def test_a_plugin_hears_whose_moment_it_is(lifecycle: Lifecycle) -> None:
+    """Every NRI event MUST name its pod, and a container's event also the container's id, name and pod, as
+    requested.
 
     Source: the NRI's PodSandbox and Container.
     """
-    assert life.heard
-    for each in life.heard:
+    assert lifecycle.events
+    for each in lifecycle.events:
         pod = each.pod
-        assert (pod.id, pod.name, pod.namespace, pod.uid) == (life.pod_id, *life.pod_names), each.moment
-    of_container = [each for each in life.heard if each.container.id]
+        assert (pod.id, pod.name, pod.namespace, pod.uid) == (lifecycle.pod_id, *lifecycle.pod_names), (
+            each.moment
+        )
+    of_container = [each for each in lifecycle.events if each.container.id]
     assert of_container
     for each in of_container:
         seen = each.container
         assert (seen.id, seen.name, seen.pod_sandbox_id) == (
-            life.container_id,
-            life.container_name,
-            life.pod_id,
+            lifecycle.container_id,
+            lifecycle.container_name,
+            lifecycle.pod_id,
         ), each.moment
 
 
 @requirement("NRI-02")
 def test_a_plugin_is_told_the_name_that_a_container_was_given(plugins: Plugins) -> None:
-    """The name of a container MUST be that of its metadata, whatever labels it has.
+    """The NRI's Container.name MUST be the name in ContainerMetadata, whatever labels the container has.
 
-    Source: the NRI's Container.name; ContainerMetadata.name. Labels are the client's own; the kubelet repeats
-    the name there, others do not.
+    Source: the NRI's Container.name; ContainerMetadata.name. Labels belong to the client; the kubelet repeats
+    the name there, other clients do not.
     """
     plugin = plugins.connect()
     config = plugins.runtime.containers.config()
@@ -103,22 +104,22 @@ def test_a_plugin_is_told_the_name_that_a_container_was_given(plugins: Plugins) 
 
     container = plugins.runtime.containers.attempt(config, in_sandbox=plugins.pod)
 
-    heard = plugin.moments_of(container.id)
-    assert heard
-    assert {(each.container.name, each.container.pod_sandbox_id) for each in heard} == {
+    events = plugin.moments_of(container.id)
+    assert events
+    assert {(each.container.name, each.container.pod_sandbox_id) for each in events} == {
         (config.metadata.name, plugins.pod.id)
     }
 
 
 @requirement("NRI-05")
 def test_plugins_are_called_in_the_order_of_their_indices(plugins: Plugins) -> None:
-    """Plugins MUST be called in ascending order of their indices, whichever connected first.
+    """Plugins MUST be called in ascending order of their indices, whatever the order of their connections.
 
     Source: the NRI's RegisterPluginRequest.plugin_idx.
     """
     called: list[str] = []
     for plugin in [plugins.connect(index) for index in ("60", "40", "50")]:
-        # the plugin is that of this turn of the loop
+        # the default binds the plugin of this iteration
         plugin.hooks["CreateContainer"] = lambda _, plugin=plugin: called.append(plugin.index)  # type: ignore[misc]  # mypy cannot type a lambda's default
 
     made = plugins.runtime.containers.created(in_sandbox=plugins.pod)
@@ -129,10 +130,10 @@ def test_plugins_are_called_in_the_order_of_their_indices(plugins: Plugins) -> N
 
 @requirement("NRI-09")
 def test_a_pod_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None:
-    """RunPodSandbox MUST fail where a plugin answers with an error, and MUST leave nothing but what is listed
-    as not READY and can be removed; the same pod can then be made.
+    """RunPodSandbox MUST fail if a plugin returns an error, and leave at most a sandbox that is listed as
+    NOTREADY and removable; RunPodSandbox of the same pod MUST then succeed.
 
-    Source: the NRI's Plugin service; RunPodSandbox, RemovePodSandbox. The kubelet makes the pod again.
+    Source: the NRI's Plugin service; RunPodSandbox, RemovePodSandbox. The kubelet creates the pod again.
     """
     runtime, sandboxes = plugins.runtime, plugins.runtime.sandboxes
     plugin = plugins.connect()
@@ -141,20 +142,20 @@ def test_a_pod_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None:
     with plugin.hooked("RunPodSandbox", refuse):
         runtime.refusal(runtime.stub.RunPodSandbox, sandboxes.creation(config))
 
-    for half in sandboxes.made_from(config):
-        assert half.state == cri.SANDBOX_NOTREADY
-        runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=half.id))
-        runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=half.id))
+    for left in sandboxes.made_from(config):
+        assert left.state == cri.SANDBOX_NOTREADY
+        runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=left.id))
+        runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=left.id))
     made = sandboxes.attempt(config)
     assert made.state() == cri.SANDBOX_READY
 
 
 @requirement("NRI-09")
 def test_a_container_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None:
-    """CreateContainer MUST fail where a plugin answers with an error, MUST leave no container, and MUST
-    succeed for the same container when the plugin does not refuse.
+    """CreateContainer MUST fail if a plugin returns an error, MUST leave no container, and MUST succeed for
+    the same container once the plugin accepts it.
 
-    Source: the NRI's Plugin service; CreateContainer. The kubelet makes the container again.
+    Source: the NRI's Plugin service; CreateContainer. The kubelet creates the container again.
     """
     runtime, containers = plugins.runtime, plugins.runtime.containers
     plugin = plugins.connect()
@@ -169,9 +170,9 @@ def test_a_container_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None
 
 @requirement("NRI-10")
 def test_a_plugin_cannot_keep_a_container_from_being_stopped(plugins: Plugins) -> None:
-    """StopContainer MUST succeed where a plugin answers with an error, and the container MUST have ended.
+    """StopContainer MUST succeed if a plugin returns an error, and the container MUST be EXITED.
 
-    Source: the NRI's Plugin service; StopContainer. A pod could not be deleted otherwise.
+    Source: the NRI's Plugin service; StopContainer. Otherwise a pod could not be deleted.
     """
     container = plugins.runtime.container(plugins.pod)
     plugin = plugins.connect(StopContainer=refuse)
@@ -180,7 +181,7 @@ def test_a_plugin_cannot_keep_a_container_from_being_stopped(plugins: Plugins) -
 
     assert container.state() == cri.CONTAINER_EXITED
     plugins.runtime.eventually(
-        "the plugin to hear of the stop",
+        "the plugin to receive StopContainer",
         lambda: plugin.first("StopContainer", container.id),
         EVENT_SECONDS,
     )
@@ -188,9 +189,9 @@ def test_a_plugin_cannot_keep_a_container_from_being_stopped(plugins: Plugins) -
 
 @requirement("NRI-10")
 def test_a_plugin_cannot_keep_a_container_from_being_removed(plugins: Plugins) -> None:
-    """RemoveContainer MUST succeed where a plugin answers with an error, and the container MUST be gone.
+    """RemoveContainer MUST succeed if a plugin returns an error, and the container MUST be gone.
 
-    Source: the NRI's Plugin service; RemoveContainer. A pod could not be deleted otherwise.
+    Source: the NRI's Plugin service; RemoveContainer. Otherwise a pod could not be deleted.
     """
     container = plugins.runtime.containers.exited(in_sandbox=plugins.pod)
     plugin = plugins.connect(RemoveContainer=refuse)
@@ -204,25 +205,25 @@ def test_a_plugin_cannot_keep_a_container_from_being_removed(plugins: Plugins) -
 @requirement("NRI-11")
 @slow
 def test_a_plugin_that_does_not_answer_is_given_up(plugins: Plugins) -> None:
-    """A plugin that does not answer in time MUST be given up: its connection ends, the call that asked it
-    comes to its end, and the next one succeeds.
+    """A plugin that does not respond in time MUST be disconnected; the call that waits for it ends, and the
+    next one succeeds.
 
     Source: the NRI's ConfigureRequest.request_timeout.
     """
     runtime, containers = plugins.runtime, plugins.runtime.containers
     plugin = plugins.connect()
-    for_ever = threading.Event()
+    released = threading.Event()
 
     def hang(_: Heard) -> None:
-        for_ever.wait()
+        released.wait()
 
     with plugin.hooked("CreateContainer", hang):
         with may_be_refused():
             containers.attempt(containers.config(), in_sandbox=plugins.pod)
-        over = plugin.ends_within(EVICTION_SECONDS * runtime.scale)
-    for_ever.set()
+        disconnected = plugin.ends_within(DISCONNECT_SECONDS * runtime.scale)
+    released.set()
 
-    assert over, "the plugin is still connected"
+    assert disconnected, "the plugin is still connected"
     made = containers.attempt(containers.config(), in_sandbox=plugins.pod)
     assert made.state() == cri.CONTAINER_RUNNING
 
@@ -230,10 +231,10 @@ def test_a_plugin_that_does_not_answer_is_given_up(plugins: Plugins) -> None:
 @requirement("NRI-12")
 @pytest.mark.parametrize("moment", ["", "CreateContainer"], ids=["between calls", "in a call"])
 def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: Plugins, moment: str) -> None:
-    """Where the connection of a plugin ends, between two calls or in the middle of one, the runtime MUST go
-    on as without it.
+    """The runtime MUST continue as without a plugin when the plugin's connection ends, between two calls or
+    during one.
 
-    Source: the NRI's Plugin service, of which any program may be a client; a crash is no refusal.
+    Source: the NRI's Plugin service, whose client can be any program; a crash of it is no rejection.
     """
     containers = plugins.runtime.containers
     plugin = plugins.connect()
@@ -254,7 +255,7 @@ def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: Plugins, moment: str) 
 @requirement("NRI-15")
 @requires(Capability.POD_NETWORK)
 def test_a_plugin_is_told_the_addresses_of_a_pod(plugins: Plugins) -> None:
-    """A plugin MUST be told the addresses of a pod, the first one first, when it is run.
+    """PodSandbox.ips of the event RunPodSandbox MUST be the addresses of the pod, the primary one first.
 
     Source: the NRI's PodSandbox.ips.
     """
@@ -264,38 +265,40 @@ def test_a_plugin_is_told_the_addresses_of_a_pod(plugins: Plugins) -> None:
 
     network = pod.status().network
     addresses = [network.ip, *(more.ip for more in network.additional_ips)]
-    heard = plugin.first("RunPodSandbox", pod.id)
-    assert heard is not None
-    if not heard.pod.ips and not _told_elsewhere(plugins, pod.id):
-        unsupported("NRI: PodSandbox.ips is empty at every moment")
-    assert list(heard.pod.ips) == addresses
+    event = plugin.first("RunPodSandbox", pod.id)
+    assert event is not None
+    if not event.pod.ips and not _synchronizes_addresses(plugins, pod.id):
+        unsupported("NRI: PodSandbox.ips is empty in every event")
+    assert list(event.pod.ips) == addresses
 
 
-def _told_elsewhere(plugins: Plugins, pod_id: str) -> bool:
+def _synchronizes_addresses(plugins: Plugins, pod_id: str) -> bool:
     snapshot = plugins.attempt("51").snapshot
     assert snapshot is not None
     return bool(snapshot.pods.get(pod_id, nri.PodSandbox()).ips)
 
 
-NEW = cri.LinuxContainerResources(cpu_quota=60_000, cpu_period=100_000, memory_limit_in_bytes=200 << 20)
-ADDED = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 << 20)
+RESOURCES = cri.LinuxContainerResources(cpu_quota=60_000, cpu_period=100_000, memory_limit_in_bytes=200 << 20)
+OVERHEAD = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 << 20)
 
 
 @requirement("NRI-08/delivered")
 @requires(Capability.POD_RESOURCE_UPDATES)
 def test_a_plugin_hears_of_new_resources_of_a_pod(plugins: Plugins) -> None:
-    """A plugin MUST be told of the new resources and the new overhead of a pod by UpdatePodSandboxResources.
+    """A plugin MUST receive the new resources and overhead of a pod on UpdatePodSandboxResources.
 
     Source: the NRI's UpdatePodSandboxRequest.
     """
     plugin = plugins.connect(every_moment=True)
 
     plugins.runtime.stub.UpdatePodSandboxResources(
-        cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=plugins.pod.id, overhead=ADDED, resources=NEW)
+        cri.UpdatePodSandboxResourcesRequest(
+            pod_sandbox_id=plugins.pod.id, overhead=OVERHEAD, resources=RESOURCES
+        )
     )
 
-    heard = plugin.first("UpdatePodSandbox", plugins.pod.id)
-    assert heard is not None
-    resources, overhead = heard.request.linux_resources, heard.request.overhead_linux_resources
+    event = plugin.first("UpdatePodSandbox", plugins.pod.id)
+    assert event is not None
+    resources, overhead = event.request.linux_resources, event.request.overhead_linux_resources
     assert (resources.cpu.quota.value, resources.memory.limit.value) == (60_000, 200 << 20)
     assert (overhead.cpu.shares.value, overhead.memory.limit.value) == (102, 32 << 20)

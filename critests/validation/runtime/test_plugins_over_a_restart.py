@@ -1,4 +1,4 @@
-"""NRI: plugins of the Node Resource Interface while their daemon is restarted."""
+"""NRI: plugins of the Node Resource Interface over a restart of the daemon."""
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
@@ -13,10 +13,10 @@ END_SECONDS = 10.0
 @requirement("NRI-13")
 @disruptive
 def test_a_plugin_finds_everything_again_after_a_restart(own_plugins: Plugins) -> None:
-    """When the daemon is restarted a plugin's connection MUST end, and one that connects to the next daemon
-    MUST be synchronized with the pods and containers that outlived it.
+    """A plugin's connection MUST end when the daemon is restarted, and a plugin that connects to the next
+    daemon MUST be synchronized with the existing pods and containers.
 
-    Source: the NRI's Plugin service, Synchronize; a plugin has no other way to know of them.
+    Source: the NRI's Plugin service, Synchronize, the only way for a plugin to learn of them.
     """
     runtime, pod = own_plugins.runtime, own_plugins.pod
     container = runtime.container(pod)
@@ -38,8 +38,7 @@ def test_a_plugin_finds_everything_again_after_a_restart(own_plugins: Plugins) -
 @requires(Capability.POD_RESOURCE_UPDATES)
 @disruptive
 def test_resources_of_a_pod_that_plugins_see_after_a_restart(own_plugins: Plugins, observe: Observe) -> None:
-    """After a restart Synchronize MAY show the resources of a pod as they were updated, or as the pod was
-    made.
+    """Synchronize MAY report the updated or the original resources of a pod after a restart of the daemon.
 
     Source: the NRI's LinuxPodSandbox.pod_resources; runtimes differ.
     """

@@ -1,4 +1,4 @@
-"""What a plugin hears of a pod and of a container in it, from their beginnings to their ends."""
+"""The NRI events of a pod and of a container in it, from creation to removal."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,35 +10,35 @@ from critests.run.outcomes import setting_up
 
 OF_PODS = ("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox")
 OF_CONTAINERS = ("CreateContainer", "StartContainer", "StopContainer", "RemoveContainer")
-"""Moments that a plugin may count on; those after the fact may come too."""
+"""Events that a plugin can rely on; the `Post…` events may come too."""
 
 
 @dataclass(frozen=True)
-class Life:
-    """A pod and its container, which are gone, and what was heard of them.
+class Lifecycle:
+    """A removed pod and its container, and the NRI events about them.
 
     Attributes:
-        pod_names: name, namespace and uid, as they were asked for.
-        container_name: as it was asked for.
-        heard: every moment of either, in the order in which they came.
+        pod_names: name, namespace and uid, as requested.
+        container_name: as requested.
+        events: every event of either, in the order of their arrival.
     """
 
     pod_id: str
     pod_names: tuple[str, str, str]
     container_id: str
     container_name: str
-    heard: list[Heard]
+    events: list[Heard]
 
-    def moments(self, object_id: str, wanted: Collection[str]) -> list[str]:
-        """Return which moments of some there are have come of one of the two, each once: a container that has
-        ended may be told twice.
+    def names(self, object_id: str, among: Collection[str]) -> list[str]:
+        """Return the names of the events of the pod or the container that are in a given set, each once: an
+        event of an exited container may come twice.
         """
-        names = [each.moment for each in self.heard if object_id == (each.container.id or each.pod.id)]
-        return [name for name in dict.fromkeys(names) if name in wanted]
+        names = [each.moment for each in self.events if object_id == (each.container.id or each.pod.id)]
+        return [name for name in dict.fromkeys(names) if name in among]
 
 
-def lived(plugins: Plugins) -> Life:
-    """Let a pod and a container go through their whole lives while a plugin listens."""
+def lifecycle_of_a_pod(plugins: Plugins) -> Lifecycle:
+    """Create and remove a pod and a container while a plugin is connected."""
     plugin, runtime = plugins.connect(), plugins.runtime
     with setting_up():
         pod = runtime.sandbox()
@@ -48,13 +48,13 @@ def lived(plugins: Plugins) -> Life:
         runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
     metadata = pod.config.metadata
-    heard = [
+    events = [
         each for each in list(plugin.heard) if pod.id == each.pod.id or each.container.id == container.id
     ]
-    return Life(
+    return Lifecycle(
         pod_id=pod.id,
         pod_names=(metadata.name, metadata.namespace, metadata.uid),
         container_id=container.id,
         container_name=container.config.metadata.name,
-        heard=heard,
+        events=events,
     )
