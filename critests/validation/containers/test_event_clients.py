@@ -1,4 +1,6 @@
-"""EVT: clients of GetContainerEvents: several, one that leaves, one that does not read, and much to tell."""
+"""EVT: several clients of GetContainerEvents, a client that leaves, a client that does not read, and many
+events.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -30,13 +32,14 @@ from critests.run.marks import disruptive, requirement, requires, slow
 pytestmark = requires(Capability.EVENTS)
 
 ROUNDS, AT_ONCE = 6, 8
-"""How often instant containers are started, and how many of them at the same time."""
+"""Rounds of instant containers, which exit at once, and how many of them start at the same time."""
 LARGE = {"example.com/large": "x" * 200_000}
-"""Annotations that make a container's events large: a few of them are more than a connection takes that
-nobody reads from.
+"""Annotations that make a container's events so large that a few of them fill the buffers of a connection
+that the client does not read.
 """
 SOON_SECONDS = 0.1
 MOST_OF_FIVE = 3
+"""Three of five events decide whether events are soon or late."""
 
 
 def start(runtime: Runtime, container_id: str) -> None:
@@ -45,7 +48,7 @@ def start(runtime: Runtime, container_id: str) -> None:
 
 
 def kill(runtime: Runtime, container_id: str) -> None:
-    """Stop a container without any grace."""
+    """Stop a container without a grace period."""
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container_id, timeout=0))
 
 
@@ -60,13 +63,13 @@ STEPS_TO: dict[str, tuple[Callable[[Runtime, str], None], ...]] = {
     STOPPED: (start, kill),
     DELETED: (remove,),
 }
-"""What is done with a container until there is an event of a kind."""
+"""The calls on a created container that cause an event of each kind."""
 
 
 @pytest.fixture
-def deaf(own_runtime: OwnRuntime) -> Iterator[grpc.Call]:
-    """A client of GetContainerEvents that reads nothing of its stream, on the runtime of the test's own: what
-    it does to the daemon is done to nobody else.
+def stalled_client(own_runtime: OwnRuntime) -> Iterator[grpc.Call]:
+    """A client of GetContainerEvents that does not read its stream, on the test's own runtime, so that it
+    disturbs no other test.
     """
     stream = own_runtime.stub.GetContainerEvents(cri.GetEventsRequest())
     yield stream
@@ -74,8 +77,8 @@ def deaf(own_runtime: OwnRuntime) -> Iterator[grpc.Call]:
 
 
 @pytest.fixture
-def make_large(own_runtime: OwnRuntime) -> Callable[[], list[Container]]:
-    """Make containers in one pod whose events are too large to wait in a connection."""
+def create_large(own_runtime: OwnRuntime) -> Callable[[], list[Container]]:
+    """Creates containers in one pod whose events are too large for the buffers of a connection."""
     pod = own_runtime.sandbox()
     containers = own_runtime.containers
     return lambda: [
@@ -83,8 +86,8 @@ def make_large(own_runtime: OwnRuntime) -> Callable[[], list[Container]]:
     ]
 
 
-def start_instant_ones(runtime: Runtime, containers: Containers, pod: Sandbox) -> list[str]:
-    """Start many containers that end at once, some of them at the same time, and return their ids."""
+def start_instant_containers(runtime: Runtime, containers: Containers, pod: Sandbox) -> list[str]:
+    """Start many containers that exit at once, some of them at the same time, and return their ids."""
     for _ in range(ROUNDS):
         instant = [containers.created(command=["/bin/true"], in_sandbox=pod) for _ in range(AT_ONCE)]
         starts = [
@@ -102,16 +105,16 @@ def start_instant_ones(runtime: Runtime, containers: Containers, pod: Sandbox) -
 def test_no_event_of_many_instant_containers_is_lost(
     runtime: Runtime, events: Events, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """A client that reads SHOULD get every event of many containers that end as soon as they are started.
+    """GetContainerEvents SHOULD send every event of many containers that exit as soon as they are started.
 
-    Source: GetContainerEvents. Not stated by the CRI; the kubelet otherwise notices an end minutes later.
+    Source: GetContainerEvents. Not stated by the CRI; the kubelet otherwise notices an exit minutes later.
     """
     listener = events.listen()
 
-    instant = start_instant_ones(runtime, containers, own_sandbox)
+    instant = start_instant_containers(runtime, containers, own_sandbox)
 
     runtime.eventually(
-        "every event of every container: what is missing",
+        "every event of every container: the missing ones",
         lambda: {each: {CREATED, STARTED, STOPPED} - set(listener.kinds(each)) for each in instant},
         holds=lambda missing: not any(missing.values()),
     )
@@ -122,26 +125,26 @@ def test_no_event_of_many_instant_containers_is_lost(
 def test_events_of_instant_containers_come_in_the_order_of_their_lives(
     runtime: Runtime, events: Events, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The events of containers that end as soon as they are started SHOULD come in the order in which they
-    were created, started and ended.
+    """GetContainerEvents SHOULD send the events of a container that exits as soon as it is started in the
+    order created, started, stopped.
 
-    Source: GetContainerEvents. Not stated by the CRI; a client that takes the last one for the state would
-    have them running for ever.
+    Source: GetContainerEvents. Not stated by the CRI; a client that takes the last event for the state would
+    consider the container running for ever.
     """
     listener = events.listen()
 
-    instant = start_instant_ones(runtime, containers, own_sandbox)
+    instant = start_instant_containers(runtime, containers, own_sandbox)
 
     for each in instant:
         listener.first(each, STARTED)
         listener.first(each, STOPPED)
-    lives = {each: list(dict.fromkeys(listener.kinds(each))) for each in instant}
-    assert {each: kinds for each, kinds in lives.items() if kinds != [CREATED, STARTED, STOPPED]} == {}
+    orders = {each: list(dict.fromkeys(listener.kinds(each))) for each in instant}
+    assert {each: kinds for each, kinds in orders.items() if kinds != [CREATED, STARTED, STOPPED]} == {}
 
 
 @requirement("EVT-09")
 def test_every_client_gets_every_event(events: Events, lived: Lived) -> None:
-    """Each of several clients SHOULD get all events.
+    """GetContainerEvents SHOULD send all events to each of several clients.
 
     Source: GetContainerEvents.
     """
@@ -156,51 +159,53 @@ def test_every_client_gets_every_event(events: Events, lived: Lived) -> None:
 
 @requirement("EVT-09")
 def test_a_client_that_leaves_takes_no_events_from_the_others(events: Events, lived: Lived) -> None:
-    """When a client leaves, the others SHOULD go on to get all events, and so SHOULD one that comes after.
+    """GetContainerEvents SHOULD send all events to the other clients after a client has left, and to a client
+    that connects after that.
 
     Source: GetContainerEvents.
     """
     leaving, staying = events.listen(), events.listen()
     leaving.leave()
-    coming = events.listen()
+    later = events.listen()
 
     container = lived(staying)
 
-    coming.first(container.id, DELETED)
+    later.first(container.id, DELETED)
     assert sorted(staying.kinds(container.id)) == sorted(WHOLE_LIFE)
-    assert sorted(coming.kinds(container.id)) == sorted(WHOLE_LIFE)
+    assert sorted(later.kinds(container.id)) == sorted(WHOLE_LIFE)
 
 
 @requirement("EVT-10/stall")
 @disruptive
 def test_a_client_that_does_not_read_keeps_no_events_from_another(
-    deaf: grpc.Call, own_events: Events, make_large: Callable[[], list[Container]]
+    stalled_client: grpc.Call, own_events: Events, create_large: Callable[[], list[Container]]
 ) -> None:
-    """While one client reads nothing, another one SHOULD get its events.
+    """GetContainerEvents SHOULD send events to a client while another client does not read its stream.
 
-    Source: GetContainerEvents. Not stated by the CRI; each client has a stream of its own.
+    Source: GetContainerEvents. Not stated by the CRI; each client has its own stream.
     """
-    assert deaf
+    assert stalled_client
     listener = own_events.listen()
 
-    made = make_large()
+    large = create_large()
 
-    assert [listener.first(container.id, CREATED).container_id for container in made]
+    assert [listener.first(container.id, CREATED).container_id for container in large]
 
 
 @requirement("EVT-10/recovery")
 @disruptive
 def test_events_come_when_a_client_that_did_not_read_has_left(
-    deaf: grpc.Call, own_events: Events, make_large: Callable[[], list[Container]]
+    stalled_client: grpc.Call, own_events: Events, create_large: Callable[[], list[Container]]
 ) -> None:
-    """When a client that read nothing has left, another one MUST get its events.
+    """GetContainerEvents MUST send events to a client after another client that did not read its stream has
+    left.
 
     Source: GetContainerEvents. Not stated by the CRI; a client may be killed at any time.
     """
     listener = own_events.listen()
-    last = make_large()[-1]
+    last = create_large()[-1]
 
-    deaf.cancel()
+    stalled_client.cancel()
 
     last.start()
     assert listener.first(last.id, STARTED).container_id == last.id
@@ -209,7 +214,7 @@ def test_events_come_when_a_client_that_did_not_read_has_left(
 @requirement("EVT-11")
 @disruptive
 def test_the_stream_of_events_ends_with_the_daemon(own_runtime: OwnRuntime, own_events: Events) -> None:
-    """When the daemon ends, the stream of events MUST end for its client as well.
+    """GetContainerEvents MUST end its stream when the daemon exits.
 
     Source: gRPC, where a stream ends with its connection. The kubelet would wait for ever.
     """
@@ -224,10 +229,10 @@ def test_the_stream_of_events_ends_with_the_daemon(own_runtime: OwnRuntime, own_
 @requirement("EVT-11")
 @disruptive
 def test_events_come_again_after_a_restart(own_runtime: OwnRuntime, own_events: Events) -> None:
-    """After a restart of the daemon, a client that comes again MUST get events, also those of containers from
-    before.
+    """GetContainerEvents MUST send events after a restart of the daemon, also of containers that were created
+    before it.
 
-    Source: GetContainerEvents, which tells of every container to whoever asks. The kubelet comes again.
+    Source: GetContainerEvents, which sends the events of all containers. The kubelet connects again.
     """
     assert own_runtime.daemon  # blocks the test where the suite may not restart the daemon
     container = own_runtime.container()
@@ -242,34 +247,34 @@ def test_events_come_again_after_a_restart(own_runtime: OwnRuntime, own_events: 
 @requirement("EVT-12")
 @pytest.mark.parametrize("kind", WHOLE_LIFE)
 def test_events_come_soon(runtime: Runtime, events: Events, containers: Containers, kind: str) -> None:
-    """An event SHOULD come within a tenth of a second after what it tells.
+    """GetContainerEvents SHOULD send an event within a tenth of a second after the call that caused it.
 
-    Source: GetContainerEvents. Not stated by the CRI; it is there so that nobody has to list all the time.
+    Source: GetContainerEvents. Not stated by the CRI; events exist so that clients need not list in a loop.
     """
     listener = events.listen()
     soon: list[float] = []
     late: list[float] = []
-    # on a busy machine one of them may have to wait for other things
+    # a busy machine may delay single events
     while max(len(soon), len(late)) < MOST_OF_FIVE:
-        container, answered = containers.created(), time.perf_counter()
+        container, returned = containers.created(), time.perf_counter()
         for step in STEPS_TO[kind]:
             step(runtime, container.id)
-            answered = time.perf_counter()
+            returned = time.perf_counter()
         listener.first(container.id, kind)
-        came = next(each.at for each in listener.heard(container.id) if kind_of(each.event) == kind)
-        seconds = came - answered
+        received = next(each.at for each in listener.heard(container.id) if kind_of(each.event) == kind)
+        seconds = received - returned
         (soon if seconds < SOON_SECONDS * runtime.scale else late).append(seconds)
 
-    assert len(soon) == MOST_OF_FIVE, f"came after {late} s"
+    assert len(soon) == MOST_OF_FIVE, f"events came {late} s after the call"
 
 
 @requirement("EVT-13")
 def test_events_from_before_a_client_came(
     events: Events, ended_container: Container, observe: Observe
 ) -> None:
-    """A new client MAY get events from before it came.
+    """GetContainerEvents MAY send a new client events from before it connected.
 
-    Source: GetContainerEvents; the CRI leaves it open.
+    Source: GetContainerEvents; not stated by the CRI.
     """
     listener = events.listen()
 

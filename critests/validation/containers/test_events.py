@@ -1,4 +1,4 @@
-"""EVT: events about containers and sandboxes, as clients of GetContainerEvents get them."""
+"""EVT: the events of containers and sandboxes that GetContainerEvents sends."""
 
 import time
 
@@ -28,22 +28,22 @@ from critests.run.outcomes import unsupported
 
 pytestmark = requires(Capability.EVENTS)
 
-STATES_SINCE = {
+STATES_AFTER = {
     CREATED: {"CONTAINER_CREATED", "CONTAINER_RUNNING", "CONTAINER_EXITED"},
     STARTED: {"CONTAINER_RUNNING", "CONTAINER_EXITED"},
     STOPPED: {"CONTAINER_EXITED"},
 }
-"""The states in which a container may be since it was created, started, stopped."""
-GREEDY = ("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
-"""Wants 96 MiB at once."""
+"""The states in which a container may be after each kind of event: later ones too."""
+ALLOCATE_96_MIB = ("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
+"""Command with a buffer of one block, three times the limit below."""
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 << 20, memory_swap_limit_in_bytes=32 << 20)
 QUIET_SECONDS = 1.5
-"""For which a stream is watched while nothing happens, and after which nothing more is expected to come."""
+"""How long a test watches a stream on which no event is expected."""
 
 
 @requirement("EVT-01")
 def test_the_stream_of_events_stays_open(events: Events) -> None:
-    """GetContainerEvents MUST keep its stream open also while nothing happens.
+    """GetContainerEvents MUST keep its stream open while there are no events.
 
     Source: GetContainerEvents.
     """
@@ -57,8 +57,7 @@ def test_the_stream_of_events_stays_open(events: Events) -> None:
 def test_every_step_of_a_container_is_an_event(
     runtime: Runtime, events: Events, containers: Containers, kind: str
 ) -> None:
-    """There MUST be an event when a container is created, when it is started, when it has stopped and when it
-    is removed.
+    """GetContainerEvents MUST send an event when a container is created, started, stopped and removed.
 
     Source: ContainerEventType.
     """
@@ -74,10 +73,10 @@ def test_every_step_of_a_container_is_an_event(
 def test_events_of_a_container_come_in_the_order_of_its_life(
     runtime: Runtime, events: Events, containers: Containers
 ) -> None:
-    """The events of a container SHOULD come in the order in which it was created, started, stopped and
-    removed.
+    """GetContainerEvents SHOULD send the events of a container in the order created, started, stopped,
+    deleted.
 
-    Source: GetContainerEvents. Not stated by the CRI, which gives each event its time.
+    Source: GetContainerEvents. Not stated by the CRI, which gives each event a time.
     """
     listener = events.listen()
     container = containers.running()
@@ -92,7 +91,7 @@ def test_events_of_a_container_come_in_the_order_of_its_life(
 
 @requirement("EVT-02/once")
 def test_every_event_of_a_container_comes_once(events: Events, lived: Lived) -> None:
-    """Each event of a container SHOULD come once only: it is created, started, stopped and removed once.
+    """GetContainerEvents SHOULD send each event of a container once.
 
     Source: GetContainerEvents.
     """
@@ -108,9 +107,9 @@ def test_every_event_of_a_container_comes_once(events: Events, lived: Lived) -> 
 def test_containers_that_go_with_their_pod(
     runtime: Runtime, events: Events, own_sandbox: Sandbox, containers: Containers, observe: Observe
 ) -> None:
-    """The removal of a pod MAY bring an event for each container that goes with it.
+    """RemovePodSandbox MAY cause an event for each container that it removes.
 
-    Source: RemovePodSandbox, GetContainerEvents; the CRI leaves it open.
+    Source: RemovePodSandbox, GetContainerEvents; not stated by the CRI.
     """
     listener = events.listen()
     container = containers.exited(in_sandbox=own_sandbox)
@@ -126,11 +125,11 @@ def test_containers_that_go_with_their_pod(
 def test_steps_of_a_sandbox_are_events_too(
     runtime: Runtime, events: Events, sandboxes: Sandboxes, kind: str
 ) -> None:
-    """There SHOULD be an event when a sandbox is created, started and stopped, with its id as that of a
-    container.
+    """GetContainerEvents SHOULD send an event when a sandbox is created, started and stopped, with the
+    sandbox's id as `container_id`.
 
-    Source: ContainerEventResponse.container_id. Not stated by the CRI; the kubelet takes them for changes of
-    the pod.
+    Source: ContainerEventResponse.container_id. Not stated by the CRI; the kubelet takes such events for
+    changes of the pod.
     """
     listener = events.listen()
     pod = sandboxes.ready()
@@ -143,9 +142,9 @@ def test_steps_of_a_sandbox_are_events_too(
 def test_removal_of_a_sandbox(
     runtime: Runtime, events: Events, sandboxes: Sandboxes, observe: Observe
 ) -> None:
-    """The removal of a sandbox MAY be an event.
+    """GetContainerEvents MAY send an event when a sandbox is removed.
 
-    Source: ContainerEventType; the CRI speaks of containers.
+    Source: ContainerEventType; the CRI states it for containers only.
     """
     listener = events.listen()
     pod = sandboxes.in_state(cri.SANDBOX_NOTREADY)
@@ -158,26 +157,27 @@ def test_removal_of_a_sandbox(
 
 @requirement("EVT-04/time")
 def test_events_have_the_time_at_which_they_happened(events: Events, lived: Lived) -> None:
-    """The time of an event MUST be the one at which it happened, in nanoseconds.
+    """`created_at` of an event MUST be the time at which it happened, in nanoseconds.
 
-    Source: ContainerEventResponse.created_at. Half a second is left for clocks of another resolution.
+    Source: ContainerEventResponse.created_at. The margin of half a second is for clocks of another
+    resolution.
     """
     listener = events.listen()
-    begun = time.time_ns()
+    earliest = time.time_ns()
 
     container = lived(listener)
 
-    told = {kind_of(event): event.created_at for event in listener.events(container.id)}
+    times = {kind_of(event): event.created_at for event in listener.events(container.id)}
     assert {
         kind: at
-        for kind, at in told.items()
-        if not begun - CLOCKS_DIFFER_NS <= at <= time.time_ns() + CLOCKS_DIFFER_NS
+        for kind, at in times.items()
+        if not earliest - CLOCKS_DIFFER_NS <= at <= time.time_ns() + CLOCKS_DIFFER_NS
     } == {}
 
 
 @requirement("EVT-04/order")
 def test_times_of_events_do_not_go_back(events: Events, lived: Lived) -> None:
-    """The events of a container SHOULD come in the order of their times.
+    """GetContainerEvents SHOULD send the events of a container in the order of their times.
 
     Source: ContainerEventResponse.created_at.
     """
@@ -192,7 +192,7 @@ def test_times_of_events_do_not_go_back(events: Events, lived: Lived) -> None:
 @requirement("EVT-05")
 @pytest.mark.parametrize("kind", [CREATED, STARTED, STOPPED])
 def test_events_carry_the_state_of_their_container(events: Events, lived: Lived, kind: str) -> None:
-    """An event MUST carry the status of its container, which is in the state of the event or a later one.
+    """ContainerEventResponse MUST carry the status of its container, in the event's state or a later one.
 
     Source: ContainerEventResponse.containers_statuses.
     """
@@ -203,12 +203,12 @@ def test_events_carry_the_state_of_their_container(events: Events, lived: Lived,
     statuses = listener.events(container.id, kind)[0].containers_statuses
     states = [cri.ContainerState.Name(status.state) for status in statuses if status.id == container.id]
     assert len(states) == 1
-    assert states[0] in STATES_SINCE[kind]
+    assert states[0] in STATES_AFTER[kind]
 
 
 @requirement("EVT-05")
 def test_events_carry_the_pod_of_their_container(events: Events, lived: Lived) -> None:
-    """An event of a container in a sandbox that is there MUST carry the status of that sandbox.
+    """ContainerEventResponse MUST carry the status of the container's sandbox while the sandbox exists.
 
     Source: ContainerEventResponse.pod_sandbox_status.
     """
@@ -224,7 +224,7 @@ def test_events_carry_the_pod_of_their_container(events: Events, lived: Lived) -
 def test_the_event_of_a_removed_sandbox_has_no_address(
     runtime: Runtime, events: Events, sandboxes: Sandboxes
 ) -> None:
-    """The event of the removal of a sandbox SHOULD NOT carry the address of one that is gone.
+    """ContainerEventResponse for the removal of a sandbox SHOULD NOT carry the sandbox's IP address.
 
     Source: ContainerEventResponse.pod_sandbox_status.
     """
@@ -245,7 +245,7 @@ def test_the_event_of_a_removed_sandbox_has_no_address(
 def test_the_end_of_a_process_is_an_event_with_its_exit_code(
     events: Events, sandbox: Sandbox, containers: Containers, code: int
 ) -> None:
-    """The event of a process that ended by itself MUST carry its exit code.
+    """ContainerEventResponse for the exit of a process MUST carry its exit code.
 
     Source: ContainerEventResponse.containers_statuses.
     """
@@ -254,15 +254,15 @@ def test_the_end_of_a_process_is_an_event_with_its_exit_code(
     container = containers.running(script=f"exit {code}", labels=labels_of(sandbox))
 
     statuses = listener.first(container.id, STOPPED).containers_statuses
-    told = [status for status in statuses if status.id == container.id]
-    assert [(status.exit_code, status.finished_at > 0) for status in told] == [(code, True)]
+    own = [status for status in statuses if status.id == container.id]
+    assert [(status.exit_code, status.finished_at > 0) for status in own] == [(code, True)]
 
 
 @requirement("EVT-07")
 def test_the_end_of_a_killed_container_is_an_event_with_its_exit_code(
     runtime: Runtime, events: Events, sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The event of a container that was killed MUST carry the exit code that its status has.
+    """ContainerEventResponse for a killed container MUST carry the exit code that ContainerStatus reports.
 
     Source: ContainerEventResponse.containers_statuses.
     """
@@ -272,22 +272,24 @@ def test_the_end_of_a_killed_container_is_an_event_with_its_exit_code(
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
 
     statuses = listener.first(container.id, STOPPED).containers_statuses
-    told = [status.exit_code for status in statuses if status.id == container.id]
-    assert told == [container.exited().exit_code] == [137]
+    codes = [status.exit_code for status in statuses if status.id == container.id]
+    # 128 + SIGKILL
+    assert codes == [container.exited().exit_code] == [137]
 
 
 @requirement("EVT-07")
 def test_the_end_of_a_container_that_took_too_much_memory_is_an_event(
     events: Events, sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The event of a container that was killed for its memory MUST carry the exit code that its status has.
+    """ContainerEventResponse for an OOM-killed container MUST carry the exit code that ContainerStatus
+    reports.
 
     Source: ContainerEventResponse.containers_statuses.
     """
     listener = events.listen()
 
-    container = containers.running(command=GREEDY, resources=SMALL, labels=labels_of(sandbox))
+    container = containers.running(command=ALLOCATE_96_MIB, resources=SMALL, labels=labels_of(sandbox))
 
     statuses = listener.first(container.id, STOPPED).containers_statuses
-    told = [status.exit_code for status in statuses if status.id == container.id]
-    assert told == [container.exited().exit_code]
+    codes = [status.exit_code for status in statuses if status.id == container.id]
+    assert codes == [container.exited().exit_code]

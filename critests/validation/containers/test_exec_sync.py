@@ -1,4 +1,4 @@
-"""EXS: commands that ExecSync runs in a container, how they end and what they inherit."""
+"""EXS: ExecSync: exit codes, timeouts, and what a command inherits from its container."""
 
 import time
 
@@ -17,11 +17,12 @@ from critests.run.marks import requirement, requires, slow
 from critests.run.outcomes import blocked
 
 Ended = int | grpc.StatusCode
+"""The exit code of the command, or the code of the error."""
 
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=24 << 20, memory_swap_limit_in_bytes=24 << 20)
 FILL_UP = f"head -c {22 << 20} /dev/zero > /dev/shm/full; echo full"
-"""Fills all but two mebibytes of that limit; what stands in /dev/shm counts and cannot be written back to a
-disk.
+"""Fills the limit of `SMALL` but for two mebibytes: files in /dev/shm count as memory of the container, and
+the kernel cannot write them back to a disk.
 """
 ARGUMENTS = {
     "two arguments of 64 KiB": ["a" * 65536, "b" * 65536],
@@ -29,13 +30,13 @@ ARGUMENTS = {
 }
 
 
-def tried(runtime: Runtime, request: cri.ExecSyncRequest, *allowed: grpc.StatusCode) -> tuple[Ended, float]:
-    """Run a command and return its exit code, or the code with which it was refused, and the seconds it took.
+def attempt(runtime: Runtime, request: cri.ExecSyncRequest, *allowed: grpc.StatusCode) -> tuple[Ended, float]:
+    """Call ExecSync and return the exit code or the code of the error, and the seconds that the call took.
 
     Args:
-        runtime: under test.
-        request: the command.
-        allowed: codes that a call may end with beside refusals.
+        runtime: the runtime under test.
+        request: the request.
+        allowed: codes that do not count as a rejection and that the call may still fail with.
     """
     begin = time.perf_counter()
     ended: Ended
@@ -47,14 +48,14 @@ def tried(runtime: Runtime, request: cri.ExecSyncRequest, *allowed: grpc.StatusC
 
 
 def processes(container: Container) -> list[str]:
-    """Return the command lines of the processes that live in a container."""
+    """Return the command lines of the processes in a container."""
     return container.output("ps", "-o", "args").splitlines()
 
 
 @requirement("EXS-02")
 @pytest.mark.parametrize("code", [0, 1, 126, 255])
 def test_exec_sync_returns_the_exit_code(runtime: Runtime, running_container: Container, code: int) -> None:
-    """ExecSync MUST return the exit code of the command, whatever it is, and MUST NOT fail for it.
+    """ExecSync MUST return the exit code of the command, and MUST NOT fail because of it.
 
     Source: ExecSyncResponse.exit_code.
     """
@@ -67,12 +68,12 @@ def test_exec_sync_returns_the_exit_code(runtime: Runtime, running_container: Co
 def test_exec_sync_of_a_missing_program(
     runtime: Runtime, running_container: Container, observe: Observe
 ) -> None:
-    """ExecSync of a program that is not there MAY fail or return an exit code other than 0; the container
-    lives on.
+    """ExecSync of a program that does not exist MAY fail or return an exit code other than 0; the container
+    continues to run.
 
-    Source: ExecSync; the CRI does not say which.
+    Source: ExecSync; not stated by the CRI.
     """
-    ended, _ = tried(runtime, running_container.exec_request("/no/such/program"))
+    ended, _ = attempt(runtime, running_container.exec_request("/no/such/program"))
 
     observe(f"exit code {ended}" if isinstance(ended, int) else f"fails with {ended.name}")
     assert ended != 0
@@ -87,7 +88,7 @@ def test_exec_sync_reports_death_by_a_signal(
 ) -> None:
     """ExecSync of a command that a signal kills SHOULD return 128 plus the number of the signal.
 
-    Source: ExecSyncResponse.exit_code; not stated by the CRI, shells and every OCI runtime count so.
+    Source: ExecSyncResponse.exit_code; not stated by the CRI, shells and all OCI runtimes do so.
     """
     answer = runtime.stub.ExecSync(running_container.script_request(f"kill -{name} $$"))
 
@@ -108,11 +109,11 @@ def test_exec_sync_without_a_command_is_refused(runtime: Runtime, running_contai
 @slow
 @requirement("EXS-06")
 def test_exec_sync_without_a_timeout_waits(runtime: Runtime, running_container: Container) -> None:
-    """ExecSync with a timeout of 0 MUST wait for the command however long it takes.
+    """ExecSync with a timeout of 0 MUST wait until the command exits.
 
-    Source: ExecSyncRequest.timeout, whose 0 means none.
+    Source: ExecSyncRequest.timeout, where 0 means no timeout.
     """
-    # longer than the time-outs that one would build in without much thought: 10, 20 and 30 seconds
+    # longer than likely default timeouts: 10, 20 and 30 seconds
     answer = runtime.stub.ExecSync(running_container.script_request("sleep 31; echo finished", timeout=0))
 
     assert answer.stdout == b"finished\n"
@@ -121,42 +122,42 @@ def test_exec_sync_without_a_timeout_waits(runtime: Runtime, running_container: 
 
 @requirement("EXS-07")
 def test_exec_sync_reports_that_the_time_is_over(runtime: Runtime, running_container: Container) -> None:
-    """ExecSync whose time-out expires MUST end soon after, with DeadlineExceeded or with an exit code other
+    """ExecSync MUST return soon after its timeout expires, with DeadlineExceeded or with an exit code other
     than 0.
 
-    Source: ExecSyncRequest.timeout. The kubelet takes either for a probe that ran out of time, and no other
-    error.
+    Source: ExecSyncRequest.timeout. The kubelet takes these two, and no other error, for a probe that timed
+    out.
     """
     request = running_container.exec_request("sleep", "20", timeout=2)
 
-    ended, seconds = tried(runtime, request, grpc.StatusCode.DEADLINE_EXCEEDED)
+    ended, seconds = attempt(runtime, request, grpc.StatusCode.DEADLINE_EXCEEDED)
 
     assert ended is grpc.StatusCode.DEADLINE_EXCEEDED or (isinstance(ended, int) and ended != 0), (
         f"ended with {ended}"
     )
-    # the time-out is in whole seconds, and who counts their ticks may miss a part of the first
-    assert seconds >= 1, f"ended after {seconds:.1f} s, with a time-out of 2 s"
-    # a busy machine may take seconds to kill the command and to answer
-    assert seconds < 2 + 3 * runtime.scale, f"ended after {seconds:.1f} s, with a time-out of 2 s"
+    # the timeout is in whole seconds, and a runtime that counts ticks of a second may lose part of the first
+    assert seconds >= 1, f"ended after {seconds:.1f} s, with a timeout of 2 s"
+    # a busy machine may take seconds to kill the command and to respond
+    assert seconds < 2 + 3 * runtime.scale, f"ended after {seconds:.1f} s, with a timeout of 2 s"
 
 
 @requirement("EXS-08")
 def test_exec_sync_kills_the_command_when_the_time_is_over(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """ExecSync whose time-out expires MUST kill the command.
+    """ExecSync MUST kill the command when its timeout expires.
 
     Source: ExecSyncRequest.timeout.
     """
     request = running_container.exec_request("sleep", "4321", timeout=1)
 
-    tried(runtime, request, grpc.StatusCode.DEADLINE_EXCEEDED)
+    attempt(runtime, request, grpc.StatusCode.DEADLINE_EXCEEDED)
 
     runtime.eventually(
         "the end of the command",
         lambda: processes(running_container),
         5,
-        lambda seen: "sleep 4321" not in seen,
+        lambda lines: "sleep 4321" not in lines,
     )
 
 
@@ -165,23 +166,23 @@ def test_exec_sync_kills_the_command_when_the_time_is_over(
 def test_exec_sync_does_not_wait_for_children_when_the_time_is_over(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """ExecSync whose time-out expires SHOULD return although a child of the command lives on and holds its
-    output.
+    """ExecSync SHOULD return when its timeout expires although a child of the command still runs and holds
+    the command's output open.
 
     Source: ExecSyncRequest.timeout; not stated by the CRI, a probe would hang otherwise.
     """
-    # longer than the time-out and the margin below together
-    left = f"{6 * runtime.scale:g}"
-    request = running_container.script_request(f"sleep {left} & sleep {left}", timeout=1)
+    # longer than the timeout and the margin below together
+    lasting = f"{6 * runtime.scale:g}"
+    request = running_container.script_request(f"sleep {lasting} & sleep {lasting}", timeout=1)
 
-    _, seconds = tried(runtime, request, grpc.StatusCode.DEADLINE_EXCEEDED)
+    _, seconds = attempt(runtime, request, grpc.StatusCode.DEADLINE_EXCEEDED)
 
-    assert seconds < 1 + 3 * runtime.scale, f"ended after {seconds:.1f} s, with a time-out of 1 s"
+    assert seconds < 1 + 3 * runtime.scale, f"ended after {seconds:.1f} s, with a timeout of 1 s"
 
 
 @requirement("EXS-15/exited")
 def test_exec_sync_in_an_ended_container_is_refused(runtime: Runtime, containers: Containers) -> None:
-    """ExecSync MUST fail in a container that has ended.
+    """ExecSync MUST fail in an exited container.
 
     Source: ExecSync.
     """
@@ -195,10 +196,10 @@ def test_exec_sync_in_an_ended_container_is_refused(runtime: Runtime, containers
 def test_form_of_exec_sync_in_a_container_that_does_not_run(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState", observe: Observe
 ) -> None:
-    """ExecSync in a container that does not run MAY fail with any code; where a created one takes the
-    command, it really runs.
+    """ExecSync in a container that does not run MAY fail with any code; if it succeeds in a created
+    container, it runs the command.
 
-    Source: ExecSync; the CRI does not say.
+    Source: ExecSync; not stated by the CRI.
     """
     container = containers.in_state(state)
 
@@ -216,7 +217,7 @@ def test_form_of_exec_sync_in_a_container_that_does_not_run(
 def test_exec_sync_inherits_environment_and_working_directory(
     runtime: Runtime, containers: Containers
 ) -> None:
-    """A command MUST run with the environment and in the working directory of its container.
+    """ExecSync MUST run the command with the environment and in the working directory of the container.
 
     Source: ExecSync, ContainerConfig.envs and working_dir.
     """
@@ -229,7 +230,7 @@ def test_exec_sync_inherits_environment_and_working_directory(
 
 @requirement("EXS-17")
 def test_exec_sync_inherits_user_and_groups(runtime: Runtime, containers: Containers) -> None:
-    """A command MUST run as the user and with the groups of its container.
+    """ExecSync MUST run the command as the user and with the groups of the container.
 
     Source: ExecSync, LinuxContainerSecurityContext.run_as_user, run_as_group and supplemental_groups.
     """
@@ -245,16 +246,17 @@ def test_exec_sync_inherits_user_and_groups(runtime: Runtime, containers: Contai
     answer = runtime.stub.ExecSync(container.exec_request("id", "-u"))
 
     assert answer.stdout == b"1000\n"
-    seen = container.process_status(EXEC)
-    assert (seen.uids, seen.gids) == ((1000,) * 4, (2001,) * 4)
-    assert 3000 in seen.groups
-    assert (seen.uids, seen.gids, seen.groups) == (first.uids, first.gids, first.groups)
+    command = container.process_status(EXEC)
+    # real, effective, saved and file system id
+    assert (command.uids, command.gids) == ((1000,) * 4, (2001,) * 4)
+    assert 3000 in command.groups
+    assert (command.uids, command.gids, command.groups) == (first.uids, first.gids, first.groups)
 
 
 @requirement("EXS-17")
 def test_exec_sync_inherits_capabilities_and_restraints(containers: Containers) -> None:
-    """A command MUST have no more capabilities than its container, and the same seccomp mode and
-    no_new_privs.
+    """ExecSync MUST run the command with no more capabilities than the container has, and with its seccomp
+    mode and `no_new_privs`.
 
     Source: ExecSync, LinuxContainerSecurityContext.capabilities, seccomp and no_new_privs.
     """
@@ -264,29 +266,30 @@ def test_exec_sync_inherits_capabilities_and_restraints(containers: Containers) 
         )
     )
 
-    first, seen = container.process_status(FIRST_PROCESS), container.process_status(EXEC)
+    first, command = container.process_status(FIRST_PROCESS), container.process_status(EXEC)
 
-    assert seen.capabilities == first.capabilities
-    assert not [name for name, held in seen.capabilities.items() if "CHOWN" in held]
-    assert seen.seccomp_mode == first.seccomp_mode
+    assert command.capabilities == first.capabilities
+    assert not [name for name, held in command.capabilities.items() if "CHOWN" in held]
+    assert command.seccomp_mode == first.seccomp_mode
     if "NoNewPrivs" not in first.fields:
-        blocked("the container's kernel does not tell in /proc/PID/status whether a process has no_new_privs")
+        blocked("/proc/PID/status of the container's kernel does not have NoNewPrivs")
     assert first.no_new_privs
-    assert seen.no_new_privs
+    assert command.no_new_privs
 
 
 @requirement("EXS-17")
 def test_exec_sync_is_in_the_namespaces_of_its_container(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """A command MUST run in the namespaces of its container's first process.
+    """ExecSync MUST run the command in the namespaces of the container's first process.
 
     Source: ExecSync, NamespaceOption.
     """
-    first, seen = (
+    first, command = (
         runtime.stub.ExecSync(
             running_container.script_request(
-                # kernels do not have all kinds; what the links lead to has an inode per process in some
+                # not every kernel has all kinds; the text of a link names the namespace, while the inode of
+                # the file behind it is one per process in some kernels
                 f"cd /proc/{process}/ns && for kind in cgroup ipc mnt net pid uts;"
                 " do [ ! -e $kind ] || readlink $kind; done"
             )
@@ -294,33 +297,34 @@ def test_exec_sync_is_in_the_namespaces_of_its_container(
         for process in ("1", "self")
     )
 
-    assert seen.stdout, seen.stderr
-    assert seen.stdout == first.stdout
+    assert command.stdout, command.stderr
+    assert command.stdout == first.stdout
 
 
 @requirement("EXS-18")
 @requires(Capability.SHARED_KERNEL)
 def test_exec_sync_is_bound_by_the_limits_of_its_container(runtime: Runtime, containers: Containers) -> None:
-    """A command MUST count against the limits of its container: one that takes more memory than the container
-    may is killed.
+    """ExecSync MUST run the command within the limits of the container: the kernel kills a command that
+    exceeds the memory limit.
 
     Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
     """
     container = containers.running(resources=SMALL)
 
-    # `dd` takes a buffer of the size of its block, four times the limit
+    # `dd` allocates a buffer of one block, four times the limit
     answer = runtime.stub.ExecSync(
         container.exec_request("dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
     )
 
+    # SIGKILL
     assert answer.exit_code == 128 + 9
     assert container.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("EXS-24")
 def test_exec_sync_fails_cleanly_where_memory_is_short(runtime: Runtime, containers: Containers) -> None:
-    """ExecSync in a container at its memory limit SHOULD end soon: with an error, an exit code other than 0,
-    or all of the output.
+    """ExecSync in a container at its memory limit SHOULD return soon: with an error, an exit code other than
+    0, or the whole output.
 
     Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
     """
@@ -331,22 +335,20 @@ def test_exec_sync_fails_cleanly_where_memory_is_short(runtime: Runtime, contain
     except grpc.RpcError as error:
         refused_with(error)
     else:
-        assert answer.exit_code or answer.stdout == b"hello\n", (
-            "the command counts as a success, and its output is not there"
-        )
+        assert answer.exit_code or answer.stdout == b"hello\n", "ExecSync reports success without the output"
 
 
 @requirement("EXS-22")
 @pytest.mark.parametrize("how", ["stopped", "removed"])
 def test_exec_sync_ends_with_its_container(runtime: Runtime, running_container: Container, how: str) -> None:
-    """ExecSync MUST end soon, with an error or an exit code other than 0, when its container is stopped or
+    """ExecSync MUST return soon, with an error or an exit code other than 0, when its container is stopped or
     removed.
 
     Source: ExecSync, StopContainer, RemoveContainer.
     """
-    call = runtime.stub.ExecSync.future(running_container.script_request("touch /begun; sleep 50", timeout=0))
+    call = runtime.stub.ExecSync.future(running_container.script_request("touch /ready; sleep 50", timeout=0))
     runtime.eventually(
-        "the command to begin", lambda: running_container.exec("test", "-e", "/begun").exit_code == 0
+        "the command to start", lambda: running_container.exec("test", "-e", "/ready").exit_code == 0
     )
 
     if how == "stopped":
@@ -370,15 +372,15 @@ def test_exec_sync_ends_with_its_container(runtime: Runtime, running_container: 
 def test_exec_sync_ends_with_its_container_in_other_pid_namespaces(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, mode: "cri.NamespaceMode"
 ) -> None:
-    """ExecSync MUST end soon, with an error or an exit code other than 0, when its container is stopped, also
-    where the kernel does not end it with the container's first process.
+    """ExecSync MUST return soon, with an error or an exit code other than 0, when its container is stopped,
+    also if the kernel does not kill the command with the container's first process.
 
     Source: ExecSync, StopContainer, NamespaceOption.pid.
     """
     pod = sandboxes.ready(namespaces=cri.NamespaceOption(network=cri.POD, pid=mode, ipc=cri.POD))
     container = containers.running(in_sandbox=pod)
-    call = runtime.stub.ExecSync.future(container.script_request("touch /begun; sleep 50", timeout=0))
-    runtime.eventually("the command to begin", lambda: container.exec("test", "-e", "/begun").exit_code == 0)
+    call = runtime.stub.ExecSync.future(container.script_request("touch /ready; sleep 50", timeout=0))
+    runtime.eventually("the command to start", lambda: container.exec("test", "-e", "/ready").exit_code == 0)
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
 
@@ -391,16 +393,19 @@ def test_exec_sync_ends_with_its_container_in_other_pid_namespaces(
 def test_exec_sync_that_the_client_gives_up(
     runtime: Runtime, running_container: Container, observe: Observe
 ) -> None:
-    """A command whose client gives up MAY be ended or run to its end; it is gone in either case.
+    """ExecSync MAY kill the command when the client cancels the call, or let it run until it exits; it leaves
+    no process in either case.
 
-    Source: ExecSync; the CRI does not say.
+    Source: ExecSync; not stated by the CRI.
     """
     before = runtime.eventually(
-        "the container to wait", lambda: processes(running_container), holds=lambda seen: "sleep 3600" in seen
+        "the container to wait",
+        lambda: processes(running_container),
+        holds=lambda lines: "sleep 3600" in lines,
     )
     call = runtime.stub.ExecSync.future(running_container.exec_request("sleep", "3", timeout=20))
     runtime.eventually(
-        "the command to begin", lambda: processes(running_container), holds=lambda seen: "sleep 3" in seen
+        "the command to start", lambda: processes(running_container), holds=lambda lines: "sleep 3" in lines
     )
     begin = time.perf_counter()
     call.cancel()
@@ -408,41 +413,42 @@ def test_exec_sync_that_the_client_gives_up(
     runtime.eventually(
         "the end of the command",
         lambda: processes(running_container),
-        holds=lambda seen: len(seen) == len(before),
+        holds=lambda lines: len(lines) == len(before),
     )
 
-    # it had almost three seconds left
+    # half of the three seconds that the command takes by itself
     observe("is ended" if time.perf_counter() - begin < 1.5 else "runs to its end")
     assert running_container.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("EXS-25")
-@pytest.mark.parametrize("given", ARGUMENTS)
+@pytest.mark.parametrize("arguments", ARGUMENTS)
 def test_exec_sync_takes_arguments_as_they_are(
-    runtime: Runtime, running_container: Container, given: str
+    runtime: Runtime, running_container: Container, arguments: str
 ) -> None:
-    """ExecSync SHOULD hand over long arguments and such that are not ASCII unchanged.
+    """ExecSync SHOULD pass long arguments and arguments that are not ASCII to the command unchanged.
 
     Source: ExecSyncRequest.cmd.
     """
-    answer = runtime.stub.ExecSync(running_container.exec_request("printf", "%s\\n", *ARGUMENTS[given]))
+    answer = runtime.stub.ExecSync(running_container.exec_request("printf", "%s\\n", *ARGUMENTS[arguments]))
 
-    assert answer.stdout.decode().splitlines() == ARGUMENTS[given]
+    assert answer.stdout.decode().splitlines() == ARGUMENTS[arguments]
 
 
 @requirement("EXS-25")
 def test_exec_sync_reports_arguments_that_are_too_long(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """ExecSync SHOULD fail or return an exit code other than 0 where the kernel refuses an argument for its
-    length, and hand it over whole where the kernel takes it.
+    """ExecSync SHOULD fail or return an exit code other than 0 if the kernel rejects an argument as too long,
+    and pass the argument whole if the kernel accepts it.
 
-    Source: ExecSyncRequest.cmd; execve(2) of Linux takes no argument of more than 32 pages, others may.
+    Source: ExecSyncRequest.cmd; execve(2) of Linux rejects an argument of more than 32 pages, other kernels
+    may accept it.
     """
-    given = "x" * (1 << 20)
+    argument = "x" * (1 << 20)
 
     with may_be_refused():
-        answer = runtime.stub.ExecSync(running_container.exec_request("echo", given))
-        assert answer.exit_code != 0 or answer.stdout.decode() == given + "\n"
+        answer = runtime.stub.ExecSync(running_container.exec_request("echo", argument))
+        assert answer.exit_code != 0 or answer.stdout.decode() == argument + "\n"
 
     assert running_container.output("echo", "alive") == "alive"

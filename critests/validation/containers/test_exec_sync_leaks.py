@@ -1,4 +1,4 @@
-"""EXS: what many commands leave behind on the node."""
+"""EXS: processes, open files and state files that many commands leave on the node."""
 
 import os
 import secrets
@@ -18,20 +18,20 @@ Remains = Callable[[], dict[str, int]]
 
 @pytest.fixture
 def token() -> str:
-    """A word in the command line of the container's process, to find it by."""
+    """A word in the command line of the container's process, to identify it on the host."""
     return f"critests-{secrets.token_hex(8)}"
 
 
 @pytest.fixture
 def container(own_runtime: OwnRuntime, token: str) -> Container:
-    """A container of the runtime of the test's own."""
-    # ready, so that its first process is the shell with the word, and no longer the OCI runtime
+    """A container on the test's own runtime."""
+    # waits for the trap: by then its first process is the shell with the word, no longer the OCI runtime
     return own_runtime.container(first=f": {token}", on_term="exit 0")
 
 
 @pytest.fixture
 def remains(own_runtime: OwnRuntime, container: Container, token: str) -> Remains:
-    """Count what the daemon and the process beside the container hold now."""
+    """Counts the processes and files of the daemon and of the container's parent process."""
     first = next(
         (
             process
@@ -40,17 +40,17 @@ def remains(own_runtime: OwnRuntime, container: Container, token: str) -> Remain
         ),
         None,
     )
-    beside = first.parent() if first and container.id else None
-    if beside is None or own_runtime.context.daemon_pid is None:
-        blocked("the processes of the daemon and of the container cannot be seen from here")
+    parent = first.parent() if first and container.id else None
+    if parent is None or own_runtime.context.daemon_pid is None:
+        blocked("the test cannot see the processes of the daemon and of the container")
     daemon = psutil.Process(own_runtime.context.daemon_pid)
     state = own_runtime.throwaway.state if own_runtime.throwaway else None
 
     def count() -> dict[str, int]:
         return {
             "open files of the daemon": daemon.num_fds(),
-            "open files beside the container": beside.num_fds(),
-            "processes": len({*daemon.children(recursive=True), *beside.children(recursive=True)}),
+            "open files of the parent process": parent.num_fds(),
+            "processes": len({*daemon.children(recursive=True), *parent.children(recursive=True)}),
             "state files": sum(len(files) for _, _, files in os.walk(state)) if state else 0,
         }
 
@@ -58,7 +58,7 @@ def remains(own_runtime: OwnRuntime, container: Container, token: str) -> Remain
 
 
 def run_commands(own_runtime: OwnRuntime, container: Container, batches: int) -> None:
-    """Run commands, ten at a time; all must succeed."""
+    """Run batches of ten commands at a time; all must succeed."""
     request = cri.ExecSyncRequest(container_id=container.id, cmd=["true"], timeout=10)
     for _ in range(batches):
         calls = [own_runtime.stub.ExecSync.future(request) for _ in range(10)]
@@ -71,16 +71,16 @@ def run_commands(own_runtime: OwnRuntime, container: Container, batches: int) ->
 def test_many_commands_leave_nothing_behind(
     own_runtime: OwnRuntime, container: Container, remains: Remains
 ) -> None:
-    """After many commands there SHOULD be no more processes, open files and state files than before.
+    """ExecSync SHOULD leave no more processes, open files and state files after many commands than before.
 
-    Source: ExecSync; not stated by the CRI, probes run commands for as long as a pod lives.
+    Source: ExecSync; not stated by the CRI, probes run commands as long as a pod runs.
     """
-    run_commands(own_runtime, container, 2)  # what the daemon opens once and keeps, it has by then
+    run_commands(own_runtime, container, 2)  # by then the daemon has opened what it opens only once
     before = remains()
 
     run_commands(own_runtime, container, 10)
 
-    # a leak leaves one of something for every command; a fifth of that is more than what comes and goes
+    # a leak adds one for each of 100 commands; other activity of the daemon adds less than a fifth of that
     def left() -> dict[str, int]:
         return {what: more for what, number in remains().items() if (more := number - before[what]) > 20}
 

@@ -1,4 +1,4 @@
-"""EXS: what ExecSync returns of a command's output."""
+"""EXS: the output of a command as ExecSync returns it."""
 
 import time
 from collections import Counter
@@ -18,10 +18,10 @@ from critests.run.context import tls_files
 from critests.run.marks import disruptive, requirement, slow
 
 LINE = b"0123456789abcdef\n"
-"""Of seventeen bytes, so that a missing block, whose size is a power of two, shows."""
+"""Seventeen bytes, so that a missing block, whose size is a power of two, shifts the lines after it."""
 EVERY_BYTE = bytes(range(256))
 PRINTED_BYTES = 400 << 20
-"""Far more than what a daemon takes that holds sixteen mebibytes a few times."""
+"""Far more than the memory of a daemon that holds several copies of sixteen mebibytes."""
 AS_OCTAL = "".join(f"\\{byte:03o}" for byte in EVERY_BYTE)
 OUTPUTS = {
     "nothing": ("true", b""),
@@ -31,47 +31,47 @@ OUTPUTS = {
 
 
 @pytest.fixture
-def wide(runtime: Runtime) -> Iterator[Connection]:
-    """A connection that takes larger answers than the kubelet does."""
-    ordinary = runtime.connection
+def large_connection(runtime: Runtime) -> Iterator[Connection]:
+    """A connection that accepts larger responses than the kubelet does."""
+    standard = runtime.connection
     opened = connect(
-        ordinary.endpoint,
+        standard.endpoint,
         tls=tls_files(runtime.context.settings),
-        recorder=ordinary.recorder,
-        hangs=ordinary.hangs,
+        recorder=standard.recorder,
+        hangs=standard.hangs,
         receive_limit_bytes=64 << 20,
     )
     yield opened
     opened.close()
 
 
-def saying(number: int) -> str:
-    """Return a script with an output and an exit code that no other number has."""
+def numbered_script(number: int) -> str:
+    """Return a script whose stdout, stderr and exit code are unique to a number."""
     return f"echo {number}; echo {-number} >&2; exit {number}"
 
 
-def said(number: int) -> tuple[bytes, bytes, int]:
-    """Return stdout, stderr and exit code of `saying`."""
+def result_of_numbered(number: int) -> tuple[bytes, bytes, int]:
+    """Return stdout, stderr and exit code of `numbered_script`."""
     return b"%d\n" % number, b"%d\n" % -number, number
 
 
 def printing(size: int, descriptor: int = 1) -> str:
-    """Return the script that prints so many bytes of the repeated line to a descriptor, and ends with 7."""
+    """Return a script that prints so many bytes of repeated lines to a descriptor, and exits with 7."""
     return f"yes {LINE.decode().strip()} | head -c {size} >&{descriptor}; exit 7"
 
 
 DESCRIPTORS = {"stdout": 1, "stderr": 2}
 
 
-def much(size: int) -> bytes:
-    """Return what that script prints."""
+def repeated_lines(size: int) -> bytes:
+    """Return the output of `printing`."""
     return (LINE * (size // len(LINE) + 1))[:size]
 
 
-def answered(
+def response_or_none(
     stub: Callable[..., cri.ExecSyncResponse], request: cri.ExecSyncRequest
 ) -> cri.ExecSyncResponse | None:
-    """Return the answer; None where the call failed because the answer was too large."""
+    """Return the response; None if the call failed because the response was too large."""
     try:
         return stub(request)
     except grpc.RpcError as error:
@@ -83,7 +83,7 @@ def answered(
 @requirement("EXS-01/small")
 @pytest.mark.parametrize("kind", OUTPUTS)
 def test_exec_sync_returns_the_exact_bytes(runtime: Runtime, running_container: Container, kind: str) -> None:
-    """ExecSync MUST return the bytes that a command printed, each and unaltered, for outputs of up to 64 KiB.
+    """ExecSync MUST return the bytes that a command printed unchanged, for outputs of up to 64 KiB.
 
     Source: ExecSyncResponse.stdout.
     """
@@ -97,8 +97,7 @@ def test_exec_sync_returns_the_exact_bytes(runtime: Runtime, running_container: 
 
 @requirement("EXS-01/small")
 def test_exec_sync_keeps_stdout_and_stderr_apart(runtime: Runtime, running_container: Container) -> None:
-    """ExecSync MUST return what a command printed to its standard output and to its standard error apart from
-    each other.
+    """ExecSync MUST return the standard output and the standard error of a command separately.
 
     Source: ExecSyncResponse.stdout and stderr.
     """
@@ -115,32 +114,32 @@ def test_exec_sync_keeps_stdout_and_stderr_apart(runtime: Runtime, running_conta
 def test_exec_sync_returns_large_output_whole(
     runtime: Runtime, running_container: Container, stream: str
 ) -> None:
-    """ExecSync SHOULD return 8 MiB of output, and of error output, whole.
+    """ExecSync SHOULD return 8 MiB of standard output, and of standard error, whole.
 
-    Source: ExecSyncResponse.stdout and stderr, which the CRI lets a runtime cut at 16 MiB.
+    Source: ExecSyncResponse.stdout and stderr, which the CRI lets a runtime truncate at 16 MiB.
     """
     script = printing(8 << 20, descriptor=DESCRIPTORS[stream])
 
     printed = getattr(runtime.stub.ExecSync(running_container.script_request(script)), stream)
 
     assert len(printed) == 8 << 20
-    assert printed == much(8 << 20)
+    assert printed == repeated_lines(8 << 20)
 
 
 @requirement("EXS-10/ends")
 def test_exec_sync_ends_with_a_child_in_the_background(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """ExecSync of a command that leaves a child behind which holds its output MUST return when that child
-    ends at the latest.
+    """ExecSync of a command that leaves a child which holds the command's output open MUST return at the
+    latest when that child exits.
 
-    Source: ExecSync. The container and the runtime go on.
+    Source: ExecSync. The container continues to run.
     """
     call = runtime.timed(
-        runtime.stub.ExecSync, running_container.script_request("sleep 1 & echo begun", timeout=0)
+        runtime.stub.ExecSync, running_container.script_request("sleep 1 & echo started", timeout=0)
     )
 
-    assert call.response.stdout == b"begun\n"
+    assert call.response.stdout == b"started\n"
     assert call.response.exit_code == 0
     assert call.seconds < 1 + 3 * runtime.scale, f"ended after {call.seconds:.1f} s, the child after 1 s"
     assert running_container.output("echo", "alive") == "alive"
@@ -151,19 +150,19 @@ def test_exec_sync_ends_with_a_child_in_the_background(
 def test_exec_sync_waits_for_a_child_no_longer_than_its_timeout(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """ExecSync SHOULD NOT wait beyond its time-out for a child that the command left behind.
+    """ExecSync SHOULD NOT wait beyond its timeout for a child that the command left.
 
     Source: ExecSyncRequest.timeout.
     """
-    # the child lives longer than the time-out and the margin below together
+    # the child runs longer than the timeout and the margin below together
     begin = time.perf_counter()
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         runtime.stub.ExecSync(
-            running_container.script_request(f"sleep {6 * runtime.scale:g} & echo begun", timeout=1)
+            running_container.script_request(f"sleep {6 * runtime.scale:g} & echo started", timeout=1)
         )
     seconds = time.perf_counter() - begin
 
-    assert seconds < 1 + 3 * runtime.scale, f"ended after {seconds:.1f} s, with a time-out of 1 s"
+    assert seconds < 1 + 3 * runtime.scale, f"ended after {seconds:.1f} s, with a timeout of 1 s"
     assert running_container.output("echo", "alive") == "alive"
 
 
@@ -171,9 +170,9 @@ def test_exec_sync_waits_for_a_child_no_longer_than_its_timeout(
 def test_output_of_a_child_in_the_background(
     runtime: Runtime, running_container: Container, observe: Observe
 ) -> None:
-    """What a child in the background prints after the command has ended MAY be part of the output.
+    """ExecSync MAY return what a child in the background prints after the command has exited.
 
-    Source: ExecSyncResponse.stdout; the CRI does not say.
+    Source: ExecSyncResponse.stdout; not stated by the CRI.
     """
     answer = runtime.stub.ExecSync(running_container.script_request("(sleep 0.3; echo late) & echo early"))
 
@@ -183,18 +182,20 @@ def test_output_of_a_child_in_the_background(
 
 @requirement("EXS-12/survives")
 def test_exec_sync_survives_too_much_output(
-    runtime: Runtime, wide: Connection, running_container: Container
+    runtime: Runtime, large_connection: Connection, running_container: Container
 ) -> None:
     """ExecSync of a command that prints more than 16 MiB MUST fail with ResourceExhausted, or return the
-    beginning and the exit code.
+    beginning of the output and the exit code.
 
     Source: ExecSyncResponse.stdout.
     """
-    answer = answered(wide.runtime.ExecSync, running_container.script_request(printing(20 << 20), timeout=40))
+    answer = response_or_none(
+        large_connection.runtime.ExecSync, running_container.script_request(printing(20 << 20), timeout=40)
+    )
 
     if answer is not None:
-        assert much(20 << 20).startswith(answer.stdout), (
-            "what was returned is not the beginning of the output"
+        assert repeated_lines(20 << 20).startswith(answer.stdout), (
+            "ExecSync did not return the beginning of the output"
         )
         assert answer.stdout
         assert answer.exit_code == 7
@@ -208,15 +209,19 @@ def test_exec_sync_survives_too_much_output(
         pytest.param("stderr", marks=requirement("EXS-13")),
     ],
 )
-def test_exec_sync_cuts_output_at_16_mib(wide: Connection, running_container: Container, stream: str) -> None:
-    """ExecSync SHOULD return no more than 16 MiB of what a command printed to its standard output, and to its
-    standard error.
+def test_exec_sync_cuts_output_at_16_mib(
+    large_connection: Connection, running_container: Container, stream: str
+) -> None:
+    """ExecSync SHOULD return no more than 16 MiB of the standard output, and of the standard error, of a
+    command.
 
     Source: ExecSyncResponse.stdout and stderr.
     """
     script = printing(20 << 20, descriptor=DESCRIPTORS[stream])
 
-    answer = answered(wide.runtime.ExecSync, running_container.script_request(script, timeout=40))
+    answer = response_or_none(
+        large_connection.runtime.ExecSync, running_container.script_request(script, timeout=40)
+    )
 
     if answer is not None:
         assert 0 < len(getattr(answer, stream)) <= 16 << 20
@@ -226,13 +231,14 @@ def test_exec_sync_cuts_output_at_16_mib(wide: Connection, running_container: Co
 def test_an_answer_that_is_too_large_costs_only_its_call(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """An ExecSync whose answer is larger than the client takes SHOULD fail alone: the connection goes on.
+    """ExecSync with a response larger than the client accepts SHOULD fail without effect on other calls of
+    the connection.
 
     Source: the kubelet's limit of 16 MiB for one message.
     """
     both = f"({printing(16 << 20)}); {printing(16 << 20, descriptor=2)}"
 
-    answer = answered(runtime.stub.ExecSync, running_container.script_request(both, timeout=40))
+    answer = response_or_none(runtime.stub.ExecSync, running_container.script_request(both, timeout=40))
 
     if answer is not None:
         assert answer.exit_code == 7
@@ -241,9 +247,9 @@ def test_an_answer_that_is_too_large_costs_only_its_call(
 
 @requirement("EXS-19/works")
 def test_exec_sync_works_in_a_container_with_a_terminal(runtime: Runtime, containers: Containers) -> None:
-    """ExecSync in a container with a terminal MUST return what the command printed, and its exit code.
+    """ExecSync in a container with a terminal MUST return the output of the command and its exit code.
 
-    Source: ExecSync. Whether the command has a terminal too is left open.
+    Source: ExecSync. The command may have a terminal too or not.
     """
     container = containers.running(tty=True)
 
@@ -255,11 +261,11 @@ def test_exec_sync_works_in_a_container_with_a_terminal(runtime: Runtime, contai
 
 @requirement("EXS-19/no-terminal")
 def test_exec_sync_in_a_container_with_a_terminal_has_none(runtime: Runtime, containers: Containers) -> None:
-    """ExecSync in a container with a terminal SHOULD return the bytes as printed, both streams apart, from a
-    command that has no terminal.
+    """ExecSync in a container with a terminal SHOULD run the command without a terminal, and return both
+    streams separately and unchanged.
 
-    Source: ExecSyncRequest, which cannot ask for one; ExecSyncResponse.stdout and stderr. Not stated by the
-    CRI; ContainerConfig.tty is about the container's own process.
+    Source: ExecSyncRequest, which has no field for a terminal; ExecSyncResponse.stdout and stderr. Not stated
+    by the CRI; ContainerConfig.tty is for the container's own process.
     """
     container = containers.running(tty=True)
 
@@ -273,19 +279,19 @@ def test_exec_sync_in_a_container_with_a_terminal_has_none(runtime: Runtime, con
 
 @requirement("EXS-20")
 def test_commands_at_the_same_time_are_not_mixed_up(runtime: Runtime, running_container: Container) -> None:
-    """Commands that run at the same time in one container MUST all succeed, each with its own output and exit
+    """ExecSync calls at the same time in one container MUST all succeed, each with its own output and exit
     code.
 
     Source: ExecSync.
     """
     calls = [
-        runtime.stub.ExecSync.future(running_container.script_request(saying(n))) for n in range(16)
+        runtime.stub.ExecSync.future(running_container.script_request(numbered_script(n))) for n in range(16)
     ]  # more than probes need
 
     answers = [call.result() for call in calls]
 
     assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [
-        said(n) for n in range(16)
+        result_of_numbered(n) for n in range(16)
     ]
 
 
@@ -293,18 +299,18 @@ def test_commands_at_the_same_time_are_not_mixed_up(runtime: Runtime, running_co
 @slow
 @disruptive
 def test_fifty_commands_at_the_same_time_all_succeed(own_runtime: OwnRuntime) -> None:
-    """Fifty commands that run at the same time in one container MUST all succeed, each with its own output
-    and exit code.
+    """ExecSync calls of fifty commands at the same time in one container MUST all succeed, each with its own
+    output and exit code.
 
     Source: ExecSync.
     """
-    # a runtime of its own: as many have been seen to stall a pod for good, its removal included
+    # on its own runtime: fifty calls made some runtimes hang for good in this pod, also in its removal
     container = own_runtime.container()
-    # together; on a busy machine with two cores it was four seconds
+    # for all fifty, which took four seconds on a busy machine with two cores
     seconds = 15 * own_runtime.scale
 
     calls = [
-        own_runtime.stub.ExecSync.future(container.script_request(saying(n)), timeout=seconds)
+        own_runtime.stub.ExecSync.future(container.script_request(numbered_script(n)), timeout=seconds)
         for n in range(50)
     ]
 
@@ -312,16 +318,17 @@ def test_fifty_commands_at_the_same_time_all_succeed(own_runtime: OwnRuntime) ->
     assert codes == {"OK": 50}
     answers = [call.result() for call in calls]
     assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [
-        said(n) for n in range(50)
+        result_of_numbered(n) for n in range(50)
     ]
 
 
 @requirement("EXS-12/memory")
 @disruptive
 def test_too_much_output_is_not_held_in_memory(own_runtime: OwnRuntime) -> None:
-    """While a command prints hundreds of megabytes, the daemon's memory SHOULD NOT grow by as much.
+    """ExecSync SHOULD NOT hold hundreds of megabytes of a command's output in the daemon's memory.
 
-    Source: ExecSyncResponse.stdout, which is cut. Not stated by the CRI; any container could end the daemon.
+    Source: ExecSyncResponse.stdout, which is truncated. Not stated by the CRI; any container could otherwise
+    exhaust the daemon's memory.
     """
     container = own_runtime.container()
 

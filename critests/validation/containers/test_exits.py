@@ -1,4 +1,4 @@
-"""CTR: how the end of a container is reported."""
+"""CTR: the exit code, the reason and the times of an exited container."""
 
 from collections import Counter
 
@@ -17,14 +17,14 @@ from critests.run.marks import requirement, requires
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=24 << 20, memory_swap_limit_in_bytes=24 << 20)
 
 MANY = 12
-"""So many that a race shows which is lost now and then."""
+"""Enough containers to hit a race that is lost now and then."""
 
 
 @pytest.fixture
 def with_a_killed_child(containers: Containers) -> Container:
-    """A container whose first process lives on after the kernel has killed its child for its memory."""
+    """A container whose first process continues to run after the kernel has OOM-killed its child."""
     return containers.running(
-        # `dd` takes a buffer of the size of its block
+        # `dd` allocates a buffer of one block, four times the limit
         first="dd if=/dev/zero of=/dev/null bs=96M count=1; echo child ended with $?",
         resources=SMALL,
         wait_for_log="child ended with 137",
@@ -34,7 +34,7 @@ def with_a_killed_child(containers: Containers) -> Container:
 @requirement("CTR-21")
 @pytest.mark.parametrize("code", [0, 1, 42, 255])
 def test_the_exit_code_is_reported_exactly(containers: Containers, code: int) -> None:
-    """A process that ends by itself MUST be reported as EXITED with its own exit code.
+    """ContainerStatus MUST report EXITED and the exit code when the process exits by itself.
 
     Source: ContainerStatus.state and exit_code.
     """
@@ -46,10 +46,10 @@ def test_the_exit_code_is_reported_exactly(containers: Containers, code: int) ->
 
 @requirement("CTR-21")
 def test_the_end_of_a_process_is_reported_after_its_start(containers: Containers) -> None:
-    """The end of a process that ends by itself MUST NOT be reported as a time before its start.
+    """`finished_at` MUST NOT be before `started_at` when the process exits by itself.
 
-    Source: ContainerStatus.started_at and finished_at. The process lives for longer than it takes to note the
-    time of its start.
+    Source: ContainerStatus.started_at and finished_at. The process runs longer than the runtime needs to
+    record its start.
     """
     status = containers.exited(script="sleep 0.3").status()
 
@@ -63,10 +63,10 @@ def test_the_end_of_a_process_is_reported_after_its_start(containers: Containers
 def test_the_reason_distinguishes_success_from_failure(
     containers: Containers, code: int, reason: str
 ) -> None:
-    """The reason of an ended container SHOULD be Completed for the exit code 0 and Error for another.
+    """`reason` of an exited container SHOULD be Completed for the exit code 0 and Error for any other.
 
-    Source: ContainerStatus.reason; not stated by the CRI beyond the form, every runtime does it and the
-    kubelet shows it.
+    Source: ContainerStatus.reason. The CRI states only its form; every runtime does so, and the kubelet shows
+    the reason.
     """
     status = containers.exited(script=f"exit {code}").status()
 
@@ -81,10 +81,10 @@ def test_the_reason_distinguishes_success_from_failure(
 def test_death_by_a_signal_gives_128_and_its_number(
     sandboxes: Sandboxes, containers: Containers, name: str, number: int
 ) -> None:
-    """A process that a signal kills MUST be reported with 128 plus the number of the signal.
+    """`exit_code` MUST be 128 plus the number of the signal when a signal kills the process.
 
-    Source: ContainerStatus.exit_code. The PID namespace is the pod's, because the kernel spares the first
-    process of a namespace.
+    Source: ContainerStatus.exit_code. The PID namespace is the pod's, because the kernel does not deliver
+    such a signal to the first process of a PID namespace from within.
     """
     pod = sandboxes.ready(namespaces=cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD))
 
@@ -96,17 +96,18 @@ def test_death_by_a_signal_gives_128_and_its_number(
 @requirement("CTR-24")
 @requires(Capability.SHARED_KERNEL)
 def test_a_container_killed_for_its_memory_says_so(runtime: Runtime, containers: Containers) -> None:
-    """A container whose first process the kernel kills for its memory MUST be reported with the reason
-    OOMKilled and the code 137.
+    """ContainerStatus MUST report the reason OOMKilled and the exit code 137 when the kernel OOM-kills the
+    first process.
 
-    Source: ContainerStatus.reason, whose text for this case the CRI fixes.
+    Source: ContainerStatus.reason, whose value for this case the CRI defines.
     """
     container = containers.running(
         command=["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M"], resources=SMALL
     )
 
+    # 128 + SIGKILL
     assert container.exited().exit_code == 137
-    # the kernel's word of the kill may reach the daemon after the end of the process
+    # the kernel's notification of the OOM kill may reach the daemon after the exit of the process
     runtime.eventually(
         "the reason OOMKilled", container.status, 10, lambda status: status.reason == "OOMKilled"
     )
@@ -116,7 +117,8 @@ def test_a_container_killed_for_its_memory_says_so(runtime: Runtime, containers:
 def test_a_container_outlives_a_child_killed_for_its_memory(
     runtime: Runtime, with_a_killed_child: Container
 ) -> None:
-    """A container whose child the kernel kills for its memory MUST keep running, and MUST be stoppable.
+    """A container MUST continue to run when the kernel OOM-kills a child of its first process, and
+    StopContainer MUST stop it.
 
     Source: ContainerStatus.state, StopContainer.
     """
@@ -131,10 +133,10 @@ def test_a_container_outlives_a_child_killed_for_its_memory(
 def test_reason_after_a_child_was_killed_for_its_memory(
     runtime: Runtime, with_a_killed_child: Container, observe: Observe
 ) -> None:
-    """The reason of a container whose child was killed for its memory MAY read OOMKilled, before its end or
-    after.
+    """`reason` MAY be OOMKilled, before the container exits or after, if the kernel OOM-killed a child of the
+    first process.
 
-    Source: ContainerStatus.reason; the CRI speaks of the container, not of one process.
+    Source: ContainerStatus.reason; the CRI defines it for the container, not for one process.
     """
     before = with_a_killed_child.status().reason
 
@@ -147,8 +149,8 @@ def test_reason_after_a_child_was_killed_for_its_memory(
 
 @requirement("CTR-27")
 def test_the_end_of_an_instant_process_is_not_lost(runtime: Runtime, containers: Containers) -> None:
-    """A process that ends at once MUST be seen as EXITED with its code, even if it ended before
-    StartContainer returned.
+    """ContainerStatus MUST report EXITED and the exit code of a process that exits at once, even if it exited
+    before StartContainer returned.
 
     Source: StartContainer, ContainerStatus.
     """
@@ -165,13 +167,13 @@ def test_the_end_of_an_instant_process_is_not_lost(runtime: Runtime, containers:
 @requirement("CTR-26")
 @requires(Capability.SHARED_KERNEL)
 def test_each_of_many_killed_for_their_memory_says_so(runtime: Runtime, containers: Containers) -> None:
-    """Of many containers whose first processes the kernel kills for their memory at about the same time each
-    SHOULD be reported with the reason OOMKilled.
+    """ContainerStatus SHOULD report the reason OOMKilled for each of many containers whose first processes
+    the kernel OOM-kills at about the same time.
 
-    Source: ContainerStatus.reason. The kernel's word of the kill races with that of the end.
+    Source: ContainerStatus.reason. The notification of the OOM kill races with that of the exit.
     """
-    taking_much = ["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M"]
-    killed = [containers.created(command=taking_much, resources=SMALL) for _ in range(MANY)]
+    allocate_96_mib = ["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M"]
+    killed = [containers.created(command=allocate_96_mib, resources=SMALL) for _ in range(MANY)]
 
     for container in killed:
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
@@ -179,7 +181,7 @@ def test_each_of_many_killed_for_their_memory_says_so(runtime: Runtime, containe
     for container in killed:
         container.exited()
     runtime.eventually(
-        f"the reason OOMKilled of all {MANY}",
+        f"the reason OOMKilled for all {MANY}",
         lambda: Counter(container.status().reason for container in killed),
         10,
         lambda reasons: reasons == {"OOMKilled": MANY},

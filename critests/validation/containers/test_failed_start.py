@@ -1,5 +1,5 @@
-"""CTR: a process that cannot be started. Some runtimes find out in CreateContainer, others in StartContainer;
-either will do.
+"""CTR: a process that cannot start. Some runtimes fail in CreateContainer, others in StartContainer; tests
+accept either.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from critests.run.marks import requirement
 
 @dataclass(frozen=True)
 class Tried:
-    """A container that somebody tried to make and to start.
+    """The result of an attempt to create and start a container.
 
     Attributes:
         failed: the RPC that failed; empty if none did.
@@ -36,7 +36,7 @@ Attempt = Callable[[cri.ContainerConfig], Tried]
 
 @pytest.fixture
 def attempt(runtime: Runtime, containers: Containers) -> Attempt:
-    """Create and start a container, and say which of the two failed."""
+    """Creates and starts a container, and returns which of the two calls failed."""
 
     def run(config: cri.ContainerConfig) -> Tried:
         try:
@@ -59,8 +59,8 @@ def attempt(runtime: Runtime, containers: Containers) -> Attempt:
 def test_a_file_that_is_no_program_never_seems_to_run(
     runtime: Runtime, attempt: Attempt, containers: Containers, registry: Registry
 ) -> None:
-    """A container whose file the kernel cannot execute MUST NOT stay created or running: a call fails or it
-    ends as failed.
+    """A container whose file the kernel cannot execute MUST NOT stay created or running: CreateContainer or
+    StartContainer fails, or the container exits with a code other than 0.
 
     Source: StartContainer, ContainerStatus.state and exit_code.
     """
@@ -71,12 +71,12 @@ def test_a_file_that_is_no_program_never_seems_to_run(
     tried = attempt(containers.config(image=registry.pull(broken), command=["/bin/broken"]))
 
     if tried.container is not None:
-        found = runtime.eventually(
-            "the container to have ended, or to be gone",
+        entries = runtime.eventually(
+            "the container to be exited or removed",
             tried.container.entries,
             holds=lambda items: all(item.state == cri.CONTAINER_EXITED for item in items),
         )
-        assert (found == [] and tried.failed) or tried.container.status().exit_code != 0
+        assert (entries == [] and tried.failed) or tried.container.status().exit_code != 0
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_a_file_that_is_no_program_never_seems_to_run(
     ],
 )
 def test_what_cannot_be_executed_is_an_error(containers: Containers, program: str) -> None:
-    """CreateContainer or StartContainer MUST fail where the command does not exist in the container, and
-    where it is a file without permission to execute.
+    """CreateContainer or StartContainer MUST fail if the command does not exist in the container, and if it
+    is a file without permission to execute.
 
     Source: ContainerConfig.command.
     """
@@ -97,10 +97,10 @@ def test_what_cannot_be_executed_is_an_error(containers: Containers, program: st
 
 @requirement("CTR-15/form")
 def test_form_of_a_failed_start(attempt: Attempt, containers: Containers, observe: Observe) -> None:
-    """A command that does not exist MAY fail in CreateContainer or in StartContainer; the state that is left
-    is recorded.
+    """CreateContainer or StartContainer MAY be the one that fails for a command that does not exist; the
+    resulting state is recorded.
 
-    Source: ContainerStatus; the CRI does not say which of the two calls looks for the file.
+    Source: ContainerStatus; the CRI does not state which of the two calls looks for the file.
     """
     tried = attempt(containers.config(command=["/bin/critests-no-such-program"]))
 
@@ -108,7 +108,7 @@ def test_form_of_a_failed_start(attempt: Attempt, containers: Containers, observ
         observe("CreateContainer fails")
         return
     assert tried.failed == "StartContainer"
-    # some runtimes take away what could not start
+    # some runtimes remove a container that could not start
     if not tried.container.entries():
         observe("StartContainer fails; the container is gone")
         return
@@ -124,7 +124,7 @@ def test_form_of_a_failed_start(attempt: Attempt, containers: Containers, observ
 def test_a_container_that_could_not_start_can_be_replaced(
     runtime: Runtime, attempt: Attempt, containers: Containers, sandbox: Sandbox
 ) -> None:
-    """A container that could not be started MUST be removable, and another one in its place MUST run.
+    """RemoveContainer MUST remove a container that could not start, and another one in its place MUST run.
 
     Source: RemoveContainer.
     """
