@@ -25,8 +25,8 @@ from critests.validation.streaming.serving import Serve
 Ending = Callable[[cri.PortForwardRequest], str]
 
 LARGE_BYTES = 4 << 20
-UNREAD = bytes(64 << 10)
-"""If a process exits with unread data in a socket, the kernel resets the connection instead of closing it."""
+MORE_THAN_READ = bytes(64 << 10)
+"""If a process exits before it has read all data in a socket, the kernel resets the connection."""
 RESETS = 8
 
 
@@ -371,7 +371,7 @@ def test_port_forward_outlives_connections_that_are_reset(
     reset = [session.connect(7018) for _ in range(RESETS)]
 
     for connection in reset:
-        connection.write(UNREAD)
+        connection.write(MORE_THAN_READ)
     for connection in reset:
         connection.finish()
 
@@ -392,11 +392,11 @@ def test_a_reset_by_the_server_is_no_error_of_the_session(
     Source: the sub-protocol portforward.k8s.io. Not stated by the CRI; kubectl ends the whole session at any
     error.
     """
-    # the server reads one byte, so it exits after the data has arrived, and most of it is unread
+    # the server reads one byte, so it exits after the data has arrived, of which most is left
     serve(7019, "nc", "-ll", "-p", "7019", "-e", "dd", "bs=1", "count=1")
     session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7019]))
     connection = session.connect(7019)
 
-    connection.write(UNREAD)
+    connection.write(MORE_THAN_READ)
 
     assert connection.finish().error == b""
