@@ -175,7 +175,7 @@ def test_credentials_are_not_sent_to_where_a_redirection_leads(
 
 
 @requirement("AUT-10")
-def test_credentials_are_not_kept_for_a_later_pull(
+def test_credentials_are_not_reused_for_a_later_pull(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """PullImage without credentials MUST NOT use those of an earlier pull.

@@ -206,7 +206,7 @@ def is_split(answer: cri.ImageFsInfoResponse) -> bool:
 
 
 @requirement("IMF-05/form")
-def test_file_system_of_containers_beside_that_of_images(runtime: Runtime, observe: Observe) -> None:
+def test_file_system_of_containers_stored_with_images(runtime: Runtime, observe: Observe) -> None:
     """`container_filesystems` MAY be empty or name the file system of images if containers are stored with
     the images.
 
@@ -222,7 +222,7 @@ def test_file_system_of_containers_beside_that_of_images(runtime: Runtime, obser
 
 @slow
 @requirement("IMF-07")
-def test_image_file_system_is_told_quickly_with_many_images(
+def test_image_fs_info_returns_quickly_with_many_images(
     runtime: Runtime, registry: Registry, image: ImageName
 ) -> None:
     """ImageFsInfo SHOULD return within a second if there are many images.

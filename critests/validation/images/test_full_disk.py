@@ -46,7 +46,7 @@ def free_bytes(runtime: OwnRuntime) -> int:
 @disruptive
 @slow
 @pytest.mark.parametrize("changes", TOO_LARGE.values(), ids=TOO_LARGE)
-def test_an_image_that_the_disk_does_not_hold_takes_no_room(
+def test_an_image_that_does_not_fit_on_the_disk_takes_no_space(
     small_disk_runtime: OwnRuntime, registry: Registry, changes: Changes
 ) -> None:
     """PullImage SHOULD fail if the disk is too small for the image, and leave the daemon alive, the image

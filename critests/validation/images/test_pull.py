@@ -69,7 +69,7 @@ def test_pull_by_digest_keeps_the_digest(runtime: Runtime, registry: Registry, i
 
 
 @requirement("IMG-04")
-def test_digest_beside_a_tag_decides(runtime: Runtime, registry: Registry, images: Images) -> None:
+def test_digest_takes_precedence_over_a_tag(runtime: Runtime, registry: Registry, images: Images) -> None:
     """PullImage of `name:tag@digest` SHOULD pull the digest, wherever the tag points.
 
     Source: reference rules of the OCI distribution project; the kubelet passes such names on unchanged.

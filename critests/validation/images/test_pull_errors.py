@@ -25,7 +25,7 @@ def error_of(runtime: Runtime, images: Images, reference: str) -> str:
 
 
 @requirement("IMG-19/reason")
-def test_what_the_registry_says_of_a_refusal_is_told(
+def test_error_of_a_pull_contains_the_reason_of_the_registry(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """The error of PullImage SHOULD contain the reason that the registry gives with its status 403.

@@ -149,7 +149,7 @@ def test_pull_of_what_the_registry_does_not_have_fails(
 
 @requirement("IMG-19/code")
 @pytest.mark.parametrize("fault", REFUSALS.values(), ids=REFUSALS)
-def test_pull_that_the_registry_refuses_is_told_as_such(
+def test_code_of_a_pull_that_the_registry_rejects(
     runtime: Runtime, registry: Registry, images: Images, fault: Fault
 ) -> None:
     """PullImage SHOULD fail with Unauthenticated or PermissionDenied if the registry returns 401 or 403.

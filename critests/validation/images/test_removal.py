@@ -139,7 +139,7 @@ def test_layers_that_another_image_needs_stay(
 
 
 @requirement("IMS-23")
-def test_pull_beside_a_removal_ends_in_one_state(
+def test_pull_during_a_removal_ends_in_one_state(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """PullImage and RemoveImage of one image at the same time MUST leave it either present or absent, in both

@@ -95,7 +95,7 @@ def test_images_are_where_they_are_configured_to_be(image_folder_runtime: OwnRun
 
 @requirement("IMF-05/split")
 @requires(Capability.SAME_HOST)
-def test_where_containers_are_stored_is_told(split_runtime: OwnRuntime) -> None:
+def test_file_system_of_containers_is_reported(split_runtime: OwnRuntime) -> None:
     """`container_filesystems` MUST list the directories of writable layers if images are stored apart from
     them; they exist and are none of the images' directories.
 

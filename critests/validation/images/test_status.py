@@ -188,7 +188,7 @@ def test_size_of_an_image_is_plausible(registry: Registry, images: Images, entry
 
 @requirement("IMS-06")
 @pytest.mark.parametrize(("name", "uid", "username"), USERS.values(), ids=USERS)
-def test_user_of_an_image_is_told(
+def test_user_of_an_image_is_reported(
     images: Images, entry: Entry, name: str, uid: int | None, username: str
 ) -> None:
     """An Image MUST have uid if the image's user is a number, username if it is a name, and neither if it has

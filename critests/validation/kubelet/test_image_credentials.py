@@ -21,7 +21,7 @@ def access_with(auth: cri.AuthConfig) -> Access:
 
 
 @requirement("K8S-13")
-def test_an_image_of_somebody_else_is_not_had_without_credentials(
+def test_a_present_image_cannot_be_pulled_without_its_credentials(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """PullImage without credentials SHOULD fail for an image that was pulled with them: so the kubelet checks

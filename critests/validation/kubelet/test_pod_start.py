@@ -58,7 +58,7 @@ def test_a_pod_starts_as_the_kubelet_starts_one(
 
 
 @requirement("K8S-01")
-def test_the_lists_tell_a_new_kubelet_what_the_one_before_wrote(runtime: Runtime, pod: Pod) -> None:
+def test_the_lists_return_what_a_kubelet_wrote_before_its_restart(runtime: Runtime, pod: Pod) -> None:
     """ListPodSandbox and ListContainers MUST return names, attempts, labels and annotations as they were set:
     a restarted kubelet knows its pods only from them.
 
@@ -139,7 +139,7 @@ def test_a_sidecar_runs_while_later_containers_come_and_go(pod: Pod) -> None:
 
 
 @requirement("K8S-11")
-def test_a_sidecar_that_ended_is_started_again_beside_the_others(pod: Pod) -> None:
+def test_a_sidecar_that_exited_is_restarted_while_the_others_run(pod: Pod) -> None:
     """The next attempt at an exited sidecar MUST start, while the pod's container keeps running.
 
     Source: what the kubelet does for init containers with restartPolicy Always.

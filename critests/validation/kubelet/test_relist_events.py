@@ -10,7 +10,7 @@ from critests.validation.kubelet.pods import Pod, states_of
 
 @requirement("K8S-02")
 @requires(Capability.EVENTS)
-def test_events_tell_what_a_relist_sees(runtime: Runtime, pod: Pod, events: Events) -> None:
+def test_events_agree_with_a_relist(runtime: Runtime, pod: Pod, events: Events) -> None:
     """ContainerEventResponse MUST have the statuses that a relist then finds, for the start and the stop of a
     container, and there MUST be an event for its removal.
 

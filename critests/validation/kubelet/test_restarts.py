@@ -42,7 +42,7 @@ def test_a_crash_loop_gets_ever_higher_attempts(runtime: Runtime, pod: Pod) -> N
 
 
 @requirement("K8S-16")
-def test_what_a_crash_leaves_is_kept_beside_the_next_attempt(pod: Pod) -> None:
+def test_log_and_status_of_a_crash_survive_the_next_attempt(pod: Pod) -> None:
     """Log and status of a crashed attempt MUST NOT change while the next one runs.
 
     Source: ContainerStatus, ContainerConfig.log_path; what `kubectl logs --previous` shows.

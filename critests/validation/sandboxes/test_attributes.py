@@ -205,7 +205,7 @@ def test_sandbox_keeps_its_runtime_handler(runtime: Runtime, own_sandbox: Sandbo
         for name, each in NAMESPACES.items()
     ],
 )
-def test_status_tells_the_namespaces_of_a_sandbox(
+def test_status_reports_the_namespaces_of_a_sandbox(
     runtime: Runtime, sandboxes: Sandboxes, modes: cri.NamespaceOption
 ) -> None:
     """PodSandboxStatus MUST return the namespace modes of the request for network, PID and IPC.

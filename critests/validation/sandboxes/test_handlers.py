@@ -145,7 +145,7 @@ def test_every_listed_handler_runs_a_container(
 
 @requirement("RT-17")
 @requires(Capability.SHARED_KERNEL)
-def test_handlers_that_tell_of_user_namespaces_make_them(
+def test_handlers_that_report_user_namespaces_support_them(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, handlers: list[str]
 ) -> None:
     """Every handler that reports user namespaces MUST run a pod with one, and a container with a mount in it.

@@ -113,7 +113,7 @@ def test_second_run_of_one_identity_is_answered(
 
 
 @requirement("SBX-06")
-def test_next_attempt_of_a_pod_lives_beside_the_first(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_next_attempt_of_a_pod_coexists_with_the_first(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox MUST create a second sandbox that differs from a ready one only in the attempt.
 
     Source: PodSandboxMetadata.attempt.

@@ -110,7 +110,7 @@ def test_sandbox_whose_process_died_stays_known(runtime: Runtime, killed_sandbox
 
 @requirement("SBX-37")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_sandbox_whose_process_died_is_told_of_at_length(runtime: Runtime, killed_sandbox: Sandbox) -> None:
+def test_verbose_status_of_a_sandbox_whose_process_died(runtime: Runtime, killed_sandbox: Sandbox) -> None:
     """PodSandboxStatus with verbose MUST succeed for a sandbox whose process has died.
 
     Source: PodSandboxStatusRequest.verbose.

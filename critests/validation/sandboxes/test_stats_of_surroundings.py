@@ -162,7 +162,7 @@ def test_default_interface_in_stats_is_not_among_the_others(
 
 
 @requirement("STA-21")
-def test_what_stats_tell_of_the_nodes_network(
+def test_stats_of_a_pod_on_the_nodes_network(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, observe: Observe
 ) -> None:
     """PodSandboxStats of a pod on the node's network MAY report the node's traffic or none; it MUST return.

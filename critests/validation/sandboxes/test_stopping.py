@@ -200,7 +200,7 @@ def test_stop_pod_sandbox_succeeds_without_the_network_namespace(
 
 
 @requirement("SBX-35/end")
-def test_containers_of_a_stopped_sandbox_tell_how_they_ended(
+def test_containers_of_a_stopped_sandbox_report_their_exit(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """ListContainers and ContainerStatus MUST report the containers of a stopped sandbox as exited, with an

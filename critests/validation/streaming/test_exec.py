@@ -115,7 +115,7 @@ def test_exec_sees_the_end_of_its_input(
 
 @requirement("EXE-04")
 @pytest.mark.parametrize("code", [0, 1, 126, 255])
-def test_exec_tells_the_exit_code(
+def test_exec_reports_the_exit_code(
     runtime: Runtime, running_container: Container, streams: Streams, code: int
 ) -> None:
     """The error stream of Exec MUST carry a status: Success for exit code 0, else Failure with the reason
@@ -134,7 +134,7 @@ def test_exec_tells_the_exit_code(
 
 
 @requirement("EXE-05")
-def test_exec_tells_failure_as_text_to_old_clients(
+def test_exec_reports_failure_as_text_to_old_clients(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """The error stream of Exec MUST carry a failure as plain text in sub-protocols before v4, and nothing on

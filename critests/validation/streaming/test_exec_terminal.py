@@ -65,7 +65,7 @@ def test_exec_terminal_takes_a_size_before_its_first_output(terminal: Terminal) 
 
 
 @requirement("EXE-08")
-def test_exec_is_told_that_its_terminal_has_another_size(terminal: Terminal) -> None:
+def test_exec_signals_a_new_terminal_size(terminal: Terminal) -> None:
     """Exec MUST signal a new terminal size to the command with SIGWINCH.
 
     Source: ExecRequest.tty; the stream for sizes.

@@ -36,7 +36,7 @@ def session(runtime: Runtime, running_container: Container, streams: Streams) ->
 
 
 @requirement("STR-14")
-def test_the_end_of_input_is_told_over_websocket(session: RemoteCommand) -> None:
+def test_the_end_of_input_over_websocket(session: RemoteCommand) -> None:
     """Exec over v5.channel.k8s.io MUST close the command's stdin when the client says so on channel 255, and
     send what the command prints after that.
 
