@@ -1,4 +1,4 @@
-"""Profiles of AppArmor of our own, loaded into the kernel for as long as tests need them."""
+"""AppArmor profiles of the suite, loaded into the kernel while tests need them."""
 
 import secrets
 import shutil
@@ -12,7 +12,7 @@ from critests.run.outcomes import blocked
 from critests.validation.security.contexts import context
 
 FORBIDDEN = "/forbidden"
-"""What our profiles do not let anybody write."""
+"""The path that the profiles deny to write."""
 _PARSER_SECONDS = 30
 _REST = "network, capability, signal, ptrace, unix, mount, umount, pivot_root,"
 _RULES = """
@@ -24,16 +24,16 @@ profile {names.complaining} flags=(attach_disconnected,mediate_deleted,complain)
   /** rmixk, {rest}
 }}
 """
-"""The second one lacks the right to write; a `deny` would hold even where others are only logged."""
+"""The second profile lacks the permission `w` and has no `deny` rule, which complain mode would enforce."""
 
 
 @dataclass(frozen=True)
 class LoadedProfiles:
-    """Names of profiles that are loaded.
+    """Names of loaded profiles.
 
     Attributes:
-        enforcing: refuses to write `FORBIDDEN`.
-        complaining: only logs that.
+        enforcing: denies to write `FORBIDDEN`.
+        complaining: only logs it.
     """
 
     enforcing: str
@@ -41,25 +41,25 @@ class LoadedProfiles:
 
     @property
     def enforced(self) -> cri.LinuxContainerSecurityContext:
-        """The security context that asks for the first one."""
-        return context(apparmor=self.asked_for(self.enforcing))
+        """The security context that requests the enforcing profile."""
+        return context(apparmor=self.request(self.enforcing))
 
     @property
     def complained(self) -> cri.LinuxContainerSecurityContext:
-        """The security context that asks for the second one."""
-        return context(apparmor=self.asked_for(self.complaining))
+        """The security context that requests the complaining profile."""
+        return context(apparmor=self.request(self.complaining))
 
-    def asked_for(self, name: str) -> cri.SecurityProfile:
-        """Return the request for one of them."""
+    def request(self, name: str) -> cri.SecurityProfile:
+        """Return the request for a loaded profile by its name."""
         return cri.SecurityProfile(profile_type=cri.SecurityProfile.Localhost, localhost_ref=name)
 
 
 @contextmanager
 def loaded() -> Iterator[LoadedProfiles]:
-    """Load the profiles, and unload them in the end; blocked where that is not possible."""
+    """Load the profiles, and unload them at the end; blocked if that is not possible."""
     parser = shutil.which("apparmor_parser", path="/usr/sbin:/sbin:/usr/bin:/bin")
     if parser is None:
-        blocked("apparmor_parser, which loads profiles, is not on this machine")
+        blocked("this machine has no apparmor_parser, which loads profiles")
     stem = f"critests-{secrets.token_hex(4)}"
     names = LoadedProfiles(f"{stem}-enforce", f"{stem}-complain")
     rules = _RULES.format(names=names, rest=_REST, forbidden=FORBIDDEN)
@@ -74,9 +74,9 @@ def loaded() -> Iterator[LoadedProfiles]:
             check=False,
         )
 
-    done = parse("--replace")
-    if done.returncode != 0:
-        blocked(f"apparmor_parser does not load a profile: {done.stderr.strip()[:300]}")
+    result = parse("--replace")
+    if result.returncode != 0:
+        blocked(f"apparmor_parser does not load a profile: {result.stderr.strip()[:300]}")
     try:
         yield names
     finally:

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of security."""
+"""Fixtures of the security tests."""
 
 import json
 import shutil
@@ -14,7 +14,9 @@ from critests.validation.security.seccomp_profiles import PROFILES
 
 @pytest.fixture(scope="session")
 def profiles(run_context: RunContext) -> Iterator[Path]:
-    """A directory of the node with profiles: `NAME.json` for each of `PROFILES`, and `broken.json`."""
+    """A directory of the node with seccomp profiles: `NAME.json` for each of `PROFILES`, and
+    `broken.json`.
+    """
     run_context.run.data_directory.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="seccomp-", dir=run_context.run.data_directory))
     for name, profile in PROFILES.items():

@@ -1,4 +1,4 @@
-"""How the tests of this area write what they ask for, and what they attempt inside."""
+"""Security contexts for requests, and system calls to try in containers."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ _RESULT = re.compile(r"ret=(-?\d+) errno=(\d+)")
 def context(
     user: int | None = None,
     group: int | None = None,
-    **fields: Any,  # noqa: ANN401 - those of the message
+    **fields: Any,  # noqa: ANN401 - fields of the message
 ) -> cri.LinuxContainerSecurityContext:
     """Return a container's security context.
 
@@ -22,41 +22,41 @@ def context(
         group: run_as_group.
         fields: further fields of the message.
     """
-    made = cri.LinuxContainerSecurityContext(**fields)
+    security_context = cri.LinuxContainerSecurityContext(**fields)
     if user is not None:
-        made.run_as_user.value = user
+        security_context.run_as_user.value = user
     if group is not None:
-        made.run_as_group.value = group
-    return made
+        security_context.run_as_group.value = group
+    return security_context
 
 
-def pod_context(user: int | None = None, **fields: Any) -> cri.LinuxSandboxSecurityContext:  # noqa: ANN401 - likewise
+def pod_context(user: int | None = None, **fields: Any) -> cri.LinuxSandboxSecurityContext:  # noqa: ANN401 - fields of the message
     """Return a sandbox's security context; arguments as in `context`."""
-    made = cri.LinuxSandboxSecurityContext(**fields)
+    security_context = cri.LinuxSandboxSecurityContext(**fields)
     if user is not None:
-        made.run_as_user.value = user
-    return made
+        security_context.run_as_user.value = user
+    return security_context
 
 
 def system_call(name: str, *arguments: int | str, program: str = "/bin/sys") -> str:
-    """Return the shell's command that makes a system call; `outcome` reads what it prints.
+    """Return a shell command that makes a system call; `outcome` parses its output.
 
     Args:
-        name: of the call, one that `critests/images/programs/sys.c` knows.
-        arguments: numbers, or texts that it gets the address of.
-        program: that makes it.
+        name: of a call that `critests/images/programs/sys.c` implements.
+        arguments: numbers, or strings, which are passed by address.
+        program: that makes the call.
     """
     words = [argument if isinstance(argument, int) else f"={argument}" for argument in arguments]
     return " ".join(map(str, (program, name, *words)))
 
 
-def outcome(printed: str) -> tuple[int, int]:
+def outcome(output: str) -> tuple[int, int]:
     """Return the result and the error number of the last call that `system_call` made.
 
     Raises:
-        AssertionError: it did not come to that.
+        AssertionError: the call was not made.
     """
-    found = _RESULT.findall(printed)
-    assert found, f"the system call was not made: {printed!r}"
+    found = _RESULT.findall(output)
+    assert found, f"the system call was not made: {output!r}"
     result, number = found[-1]
     return int(result), int(number)

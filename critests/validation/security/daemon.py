@@ -1,4 +1,4 @@
-"""What the daemon itself may do: it cannot give more to a container, a privileged one included."""
+"""Capabilities of the daemon, which cannot grant more to a container, not even to a privileged one."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,8 +16,8 @@ from critests.validation.security.contexts import context, pod_context
 
 
 def daemon_capabilities(runtime: Runtime) -> set[str]:
-    """Return the daemon's own capabilities; all there are where its process cannot be seen, or a kernel of
-    the sandbox's own gives them.
+    """Return the daemon's own capabilities; every capability if the process table lacks its process, or a
+    kernel of the sandbox's own grants them.
     """
     pid = None if runtime.own_kernel else runtime.context.daemon_pid
     return set(CAPABILITIES) & (process_capabilities(pid).permitted if pid else set(CAPABILITIES))
@@ -25,7 +25,7 @@ def daemon_capabilities(runtime: Runtime) -> set[str]:
 
 @contextmanager
 def as_far_as_the_daemon_can(runtime: Runtime) -> Iterator[None]:
-    """Block a test where a daemon that lacks capabilities refuses a container that is to have every one."""
+    """Block a test if a daemon that lacks capabilities rejects a container that requests every one."""
     try:
         yield
     except grpc.RpcError as error:
@@ -33,7 +33,7 @@ def as_far_as_the_daemon_can(runtime: Runtime) -> Iterator[None]:
         missing = set(CAPABILITIES) - daemon_capabilities(runtime)
         if not missing:
             raise
-        # the runtime's own words name the time, and would make every test a reason of its own
+        # without the runtime's message, which contains the time: a reason is the same for all tests
         blocked(f"needs a daemon that holds {', '.join(sorted(missing))}: {code} without")
 
 
@@ -42,16 +42,16 @@ def privileged_process(
     shared: SharedContainers,
     seen_from: str = FIRST_PROCESS,
     questions: Mapping[str, str] | None = None,
-    **fields: Any,  # noqa: ANN401 - those of the message
+    **fields: Any,  # noqa: ANN401 - fields of the message
 ) -> Evidence:
-    """Return what a process of a privileged container in a privileged sandbox shows.
+    """Return the evidence of a process of a privileged container in a privileged sandbox.
 
     Args:
-        runtime: whose daemon may be unable to give so much; then the test is blocked.
-        shared: makes the container.
+        runtime: whose daemon may lack capabilities; the test is blocked then.
+        shared: creates the container.
         seen_from: as in `SharedContainers.process`.
-        questions: likewise.
-        fields: of the container's security context, beside `privileged`.
+        questions: as in `SharedContainers.process`.
+        fields: of the container's security context, in addition to `privileged`.
     """
     pod = shared.sandbox(security_context=pod_context(privileged=True))
     with as_far_as_the_daemon_can(runtime):

@@ -1,7 +1,7 @@
-"""A process of the node that decides over a container's system calls: the OCI runtime hands it the kernel's
-notification file descriptor over a socket, as the OCI runtime specification has it for `listenerPath`.
+"""A process of the node that decides over a container's system calls. The OCI runtime sends it the kernel's
+notification file descriptor over a socket, as the OCI runtime specification defines it for `listenerPath`.
 
-What the kernel tells and wants to be told are `struct seccomp_notif` and `struct seccomp_notif_resp` of
+The kernel's request and response are `struct seccomp_notif` and `struct seccomp_notif_resp` of
 seccomp_unotify(2).
 """
 
@@ -18,27 +18,28 @@ from pathlib import Path
 from typing import Any, Self
 
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
+"""The ioctl requests SECCOMP_IOCTL_NOTIF_RECV and SECCOMP_IOCTL_NOTIF_SEND."""
 _NOTIFICATION_BYTES = 80
 _RESPONSE = struct.Struct("=QqiI")
-_LONGEST_STATE = 1 << 20
-_TURN_SECONDS = 0.1
+_STATE_BYTES = 1 << 20
+_POLL_SECONDS = 0.1
 
 
 class SeccompListener:
-    """Listens at a path, and lets every system call that it is asked about fail with one error.
+    """Listens at a path, and makes every system call fail for which the kernel notifies it.
 
     Attributes:
         path: of its socket.
-        error: the number of that error.
-        states: what OCI runtimes have told of each process whose descriptor they handed over.
+        error: the number of the error with which system calls fail.
+        states: of the container process, which the OCI runtime sends with each descriptor.
     """
 
     def __init__(self, path: Path, error: int) -> None:
         self.path = path
         self.error = error
         self.states: list[dict[str, Any]] = []
-        self._open: list[int] = []
-        self._over = threading.Event()
+        self._descriptors: list[int] = []
+        self._stopped = threading.Event()
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(str(path))
         self._socket.listen()
@@ -49,42 +50,42 @@ class SeccompListener:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End it; system calls that ask from now on fail with ENOSYS."""
-        self._over.set()
+        """Stop listening; later system calls with SCMP_ACT_NOTIFY fail with ENOSYS."""
+        self._stopped.set()
         self._thread.join()
         self._socket.close()
-        for descriptor in self._open:
+        for descriptor in self._descriptors:
             os.close(descriptor)
 
     def _serve(self) -> None:
-        while not self._over.is_set():
-            waiting: list[socket.socket | int] = [self._socket, *self._open]
-            ready, _, _ = select.select(waiting, [], [], _TURN_SECONDS)
-            for found in ready:
-                if isinstance(found, int):
-                    self._decide(found)
+        while not self._stopped.is_set():
+            waiting: list[socket.socket | int] = [self._socket, *self._descriptors]
+            ready, _, _ = select.select(waiting, [], [], _POLL_SECONDS)
+            for source in ready:
+                if isinstance(source, int):
+                    self._respond(source)
                 else:
-                    self._take_over()
+                    self._receive_descriptor()
 
-    def _take_over(self) -> None:
+    def _receive_descriptor(self) -> None:
         connection, _ = self._socket.accept()
         with connection:
-            said, ancillary, _, _ = connection.recvmsg(_LONGEST_STATE, socket.CMSG_SPACE(4))
-            while more := connection.recv(_LONGEST_STATE):
-                said += more
+            state, ancillary, _, _ = connection.recvmsg(_STATE_BYTES, socket.CMSG_SPACE(4))
+            while piece := connection.recv(_STATE_BYTES):
+                state += piece
         for level, kind, data in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
-                self._open += array.array("i", data)
+                self._descriptors += array.array("i", data)
         with contextlib.suppress(ValueError):
-            self.states.append(json.loads(said))
+            self.states.append(json.loads(state))
 
-    def _decide(self, descriptor: int) -> None:
+    def _respond(self, descriptor: int) -> None:
         notification = bytearray(_NOTIFICATION_BYTES)
         try:
             fcntl.ioctl(descriptor, _RECEIVE, notification)
-            (asked,) = struct.unpack_from("=Q", notification)
-            fcntl.ioctl(descriptor, _SEND, _RESPONSE.pack(asked, 0, -self.error, 0))
+            (notification_id,) = struct.unpack_from("=Q", notification)
+            fcntl.ioctl(descriptor, _SEND, _RESPONSE.pack(notification_id, 0, -self.error, 0))
         except OSError:
-            # the process that asked has ended, or all that could ask
-            self._open.remove(descriptor)
+            # the process that made the call has exited, or all processes with the filter
+            self._descriptors.remove(descriptor)
             os.close(descriptor)

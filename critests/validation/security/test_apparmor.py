@@ -1,4 +1,4 @@
-"""AAR: the AppArmor profile of a container's processes."""
+"""AAR: AppArmor profiles on a machine without AppArmor."""
 
 import pytest
 
@@ -11,12 +11,12 @@ from critests.run.marks import requirement
 from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import RUNTIME_DEFAULT, UNCONFINED, context
 
-NO_PROFILE = {
+WITHOUT_PROFILE = {
     "no field at all": context(),
     "unconfined": context(apparmor=UNCONFINED),
     "unconfined in the old field": context(apparmor_profile="unconfined"),
 }
-A_PROFILE = {
+WITH_PROFILE = {
     "default": context(apparmor=RUNTIME_DEFAULT),
     "of the node": context(
         apparmor=cri.SecurityProfile(
@@ -29,21 +29,20 @@ A_PROFILE = {
 
 @pytest.fixture
 def _without_apparmor(runtime: Runtime) -> None:
-    """End a test that is about machines without AppArmor where there is AppArmor."""
+    """Skips tests of machines without AppArmor on a machine that has it."""
     if runtime.has(Capability.APPARMOR):
         unsupported("a machine without AppArmor: this one has it")
 
 
 @requirement("AAR-08/none")
 @pytest.mark.usefixtures("_without_apparmor")
-@pytest.mark.parametrize("asked", NO_PROFILE)
+@pytest.mark.parametrize("asked", WITHOUT_PROFILE)
 def test_no_profile_works_without_apparmor(containers: Containers, asked: str) -> None:
-    """On a machine without AppArmor a container that asks for no profile, or for none to be in force, MUST
-    run.
+    """A container without a profile, or with the profile Unconfined, MUST run on a machine without AppArmor.
 
     Source: LinuxContainerSecurityContext.apparmor and apparmor_profile.
     """
-    config = containers.config(security_context=NO_PROFILE[asked], script="echo runs")
+    config = containers.config(security_context=WITHOUT_PROFILE[asked], script="echo runs")
 
     container = containers.attempt(config)
 
@@ -52,13 +51,13 @@ def test_no_profile_works_without_apparmor(containers: Containers, asked: str) -
 
 @requirement("AAR-08/explicit")
 @pytest.mark.usefixtures("_without_apparmor")
-@pytest.mark.parametrize("asked", A_PROFILE)
+@pytest.mark.parametrize("asked", WITH_PROFILE)
 def test_a_profile_without_apparmor(containers: Containers, observe: Observe, asked: str) -> None:
-    """On a machine without AppArmor a profile MAY be refused or be ignored.
+    """A container with a profile MAY be rejected or run without it on a machine without AppArmor.
 
     Source: LinuxContainerSecurityContext.apparmor and apparmor_profile; the CRI does not say.
     """
-    config = containers.config(security_context=A_PROFILE[asked])
+    config = containers.config(security_context=WITH_PROFILE[asked])
 
     container = None
     with may_be_refused():

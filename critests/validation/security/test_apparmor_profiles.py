@@ -1,4 +1,4 @@
-"""AAR: the AppArmor profile of a container's processes, where the kernel has AppArmor."""
+"""AAR: the AppArmor profile of a container's processes, on a kernel with AppArmor."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,22 +30,22 @@ COMMANDS = (EXEC, STREAMING_EXEC)
 
 @pytest.fixture(scope="module")
 def loaded_profiles() -> Iterator[LoadedProfiles]:
-    """Profiles of our own in the kernel."""
+    """The suite's profiles, loaded into the kernel."""
     with loaded() as names:
         yield names
 
 
 @pytest.fixture
 def profiles(request: pytest.FixtureRequest) -> LoadedProfiles:
-    """The same, once it is known that the kernel has AppArmor at all."""
-    found: LoadedProfiles = request.getfixturevalue("loaded_profiles")
-    return found
+    """The loaded profiles, requested only after the check that the kernel has AppArmor."""
+    names: LoadedProfiles = request.getfixturevalue("loaded_profiles")
+    return names
 
 
 @requirement("AAR-01")
 def test_a_profile_of_the_node_is_in_force(shared: SharedContainers, profiles: LoadedProfiles) -> None:
-    """With Localhost the first process MUST run under the profile that is named, in enforce mode, and what it
-    denies MUST be denied.
+    """The first process of a container with Localhost MUST run under the named profile in enforce mode, which
+    denies what its rules deny.
 
     Source: SecurityProfile.localhost_ref.
     """
@@ -57,7 +57,7 @@ def test_a_profile_of_the_node_is_in_force(shared: SharedContainers, profiles: L
 
 @requirement("AAR-02")
 def test_a_profile_that_is_not_loaded_is_refused(containers: Containers) -> None:
-    """CreateContainer or StartContainer MUST fail for a profile that the kernel does not have.
+    """CreateContainer or StartContainer MUST fail for a profile that is not loaded into the kernel.
 
     Source: SecurityProfile.localhost_ref.
     """
@@ -70,7 +70,7 @@ def test_a_profile_that_is_not_loaded_is_refused(containers: Containers) -> None
 
 @requirement("AAR-03")
 def test_the_runtimes_own_profile_is_in_force(shared: SharedContainers) -> None:
-    """With RuntimeDefault the first process MUST run under a profile in enforce mode.
+    """The first process of a container with RuntimeDefault MUST run under a profile in enforce mode.
 
     Source: SecurityProfile.profile_type.
     """
@@ -81,7 +81,7 @@ def test_the_runtimes_own_profile_is_in_force(shared: SharedContainers) -> None:
 
 @requirement("AAR-04")
 def test_no_profile_is_in_force_where_none_is_wanted(shared: SharedContainers) -> None:
-    """With Unconfined the first process MUST run without a profile.
+    """The first process of a container with Unconfined MUST run without a profile.
 
     Source: SecurityProfile.profile_type.
     """
@@ -92,11 +92,11 @@ def test_no_profile_is_in_force_where_none_is_wanted(shared: SharedContainers) -
 
 @requirement("AAR-05")
 def test_the_new_field_of_a_profile_counts(shared: SharedContainers, profiles: LoadedProfiles) -> None:
-    """Where the two fields differ, the profile of the new one SHOULD be in force.
+    """The field `apparmor` SHOULD override the deprecated `apparmor_profile` if they differ.
 
     Source: LinuxContainerSecurityContext.apparmor and apparmor_profile.
     """
-    both = context(apparmor=profiles.asked_for(profiles.enforcing), apparmor_profile="unconfined")
+    both = context(apparmor=profiles.request(profiles.enforcing), apparmor_profile="unconfined")
 
     process = shared.process(FIRST_PROCESS, security_context=both)
 
@@ -120,7 +120,7 @@ def test_a_profile_that_complains_denies_nothing(shared: SharedContainers, profi
 def test_a_privileged_container_is_under_no_profile(
     runtime: Runtime, shared: SharedContainers, asked: str
 ) -> None:
-    """A privileged container that names no profile of its own MUST run without one.
+    """A privileged container without a Localhost profile MUST run without a profile.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
@@ -133,11 +133,11 @@ def test_a_privileged_container_is_under_no_profile(
 def test_a_profile_of_a_privileged_container(
     runtime: Runtime, shared: SharedContainers, profiles: LoadedProfiles, observe: Observe
 ) -> None:
-    """In a privileged container a profile that is named MAY be in force or not.
+    """A Localhost profile of a privileged container MAY be in force or not.
 
     Source: LinuxContainerSecurityContext.privileged and apparmor; the CRI does not say.
     """
-    process = privileged_process(runtime, shared, apparmor=profiles.asked_for(profiles.enforcing))
+    process = privileged_process(runtime, shared, apparmor=profiles.request(profiles.enforcing))
 
     observe("is in force" if process.label.startswith(profiles.enforcing) else "is not in force")
 
@@ -147,7 +147,7 @@ def test_a_profile_of_a_privileged_container(
 def test_a_profile_of_the_node_holds_for_commands(
     shared: SharedContainers, profiles: LoadedProfiles, seen_from: str
 ) -> None:
-    """What is run in a container MUST be under the container's profile.
+    """A command run with ExecSync or Exec MUST be under the profile of its container.
 
     Source: SecurityProfile.localhost_ref, ExecSync, Exec.
     """
@@ -159,9 +159,9 @@ def test_a_profile_of_the_node_holds_for_commands(
 
 @requirement("AAR-10")
 def test_a_container_that_asks_for_no_profile_has_the_runtimes_own(shared: SharedContainers) -> None:
-    """Without either field the first process SHOULD run under the runtime's own profile.
+    """The first process of a container without either field SHOULD run under the runtime's default profile.
 
-    Source: LinuxContainerSecurityContext.apparmor_profile, whose `runtime/default` equals no value.
+    Source: LinuxContainerSecurityContext.apparmor_profile, whose `runtime/default` is equivalent to no value.
     """
     process = shared.process(FIRST_PROCESS, security_context=context())
 

@@ -1,4 +1,4 @@
-"""CAP: the capability sets of a container's processes, and what the kernel lets them do."""
+"""CAP: the capability sets of a container's processes, and their effect in the kernel."""
 
 import pytest
 
@@ -14,8 +14,8 @@ from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import context, outcome, system_call
 from critests.validation.security.daemon import as_far_as_the_daemon_can, daemon_capabilities
 
-OF_ROOT = ("bounding", "permitted", "effective")
-"""The sets that root's own programs get; ambient stays empty, and of inheritable runtimes differ."""
+ROOT_SETS = ("bounding", "permitted", "effective")
+"""The sets of root's programs; the ambient set is empty, and runtimes differ in the inheritable one."""
 ATTEMPTS = {
     "set up a link": "ip link set dev lo mtu 65536",
     "change an owner": "touch /tmp/owned.$$ && chown 1:1 /tmp/owned.$$",
@@ -23,91 +23,94 @@ ATTEMPTS = {
 }
 
 
-def asking(add: tuple[str, ...] = (), drop: tuple[str, ...] = ()) -> cri.LinuxContainerSecurityContext:
-    """Return the security context that asks for changes to the capabilities."""
+def changed(add: tuple[str, ...] = (), drop: tuple[str, ...] = ()) -> cri.LinuxContainerSecurityContext:
+    """Return the security context that adds and drops capabilities."""
     return context(capabilities=cri.Capability(add_capabilities=add, drop_capabilities=drop))
 
 
-def of_root(names: set[str]) -> dict[str, set[str]]:
-    """Return the sets of a root process that holds these."""
-    return {name: names for name in OF_ROOT}  # noqa: C420 - nobody changes them
+def root_sets(names: set[str]) -> dict[str, set[str]]:
+    """Return the capability sets of a root process that has these capabilities."""
+    return {name: names for name in ROOT_SETS}  # noqa: C420 - the sets are not changed
 
 
 def with_every_capability(
     runtime: Runtime, shared: SharedContainers, seen_from: str, drop: tuple[str, ...] = ()
 ) -> ProcessStatus:
-    """Return the process of a container with ALL; a daemon that lacks some itself may refuse that."""
+    """Return the process of a container with ALL; the test is blocked if the daemon lacks some itself."""
     with as_far_as_the_daemon_can(runtime):
-        return shared.process(seen_from, security_context=asking(add=("ALL",), drop=drop)).status
+        return shared.process(seen_from, security_context=changed(add=("ALL",), drop=drop)).status
 
 
 @requirement("CAP-01")
 def test_root_gets_a_limited_set(runtime: Runtime, shared: SharedContainers, seen_from: str) -> None:
-    """Without changes a root process MUST have fewer capabilities than the daemon, the same ones bounding,
-    permitted and effective.
+    """A root process MUST have fewer capabilities than the daemon by default, the same ones in its bounding,
+    permitted and effective sets.
 
     Source: Capability; the runtime's default.
     """
-    held = shared.process(seen_from).status.capabilities
+    sets = shared.process(seen_from).status.capabilities
 
-    assert held["bounding"] < daemon_capabilities(runtime)
-    assert held["permitted"] == held["effective"] == held["bounding"]
+    assert sets["bounding"] < daemon_capabilities(runtime)
+    assert sets["permitted"] == sets["effective"] == sets["bounding"]
 
 
 @requirement("CAP-02/added")
 def test_added_capabilities_are_in_every_set_of_root(shared: SharedContainers, seen_from: str) -> None:
-    """Added capabilities MUST be bounding, permitted and effective, beside those of the default.
+    """Added capabilities MUST be in the bounding, permitted and effective sets, in addition to the default
+    ones.
 
     Source: Capability.add_capabilities.
     """
     default = shared.process(seen_from).status.capabilities
-    changed = asking(add=("NET_ADMIN", "SYS_PTRACE"))
 
-    held = shared.process(seen_from, security_context=changed).status.capabilities
+    sets = shared.process(
+        seen_from, security_context=changed(add=("NET_ADMIN", "SYS_PTRACE"))
+    ).status.capabilities
 
-    wanted = default["bounding"] | {"NET_ADMIN", "SYS_PTRACE"}
-    assert {name: held[name] for name in OF_ROOT} == of_root(wanted)
+    expected = default["bounding"] | {"NET_ADMIN", "SYS_PTRACE"}
+    assert {name: sets[name] for name in ROOT_SETS} == root_sets(expected)
 
 
 @requirement("CAP-02/added")
 def test_a_command_runs_with_what_was_added(runtime: Runtime, containers: Containers) -> None:
-    """A command in a container MUST run with the capabilities that were added to the container, effective and
-    permitted.
+    """A command run with ExecSync MUST have the capabilities that were added to the container in its
+    effective and permitted sets.
 
     Source: Capability.add_capabilities, ExecSync.
     """
-    container = containers.running(security_context=asking(add=("NET_ADMIN",)))
+    container = containers.running(security_context=changed(add=("NET_ADMIN",)))
 
     answer = runtime.stub.ExecSync(container.exec_request("cat", "/proc/self/status"))
 
-    held = ProcessStatus.parse(answer.stdout.decode()).capabilities
-    assert "NET_ADMIN" in held["effective"] & held["permitted"]
+    sets = ProcessStatus.parse(answer.stdout.decode()).capabilities
+    assert "NET_ADMIN" in sets["effective"] & sets["permitted"]
 
 
 @requirement("CAP-02/inheritable")
 def test_added_capabilities_that_are_inheritable(shared: SharedContainers, observe: Observe) -> None:
-    """A runtime MAY make added capabilities inheritable; several have stopped to.
+    """A runtime MAY make added capabilities inheritable; several no longer do.
 
-    Source: Capability.add_capabilities; runtimes differ since inheritable ones were found to do harm.
+    Source: Capability.add_capabilities; runtimes differ since inheritable capabilities were found to be a
+    vulnerability.
     """
-    held = shared.process(EXEC, security_context=asking(add=("NET_ADMIN",))).status.capabilities
+    sets = shared.process(EXEC, security_context=changed(add=("NET_ADMIN",))).status.capabilities
 
-    observe("are inheritable" if "NET_ADMIN" in held["inheritable"] else "are not inheritable")
-    assert held["inheritable"] <= held["bounding"]
+    observe("are inheritable" if "NET_ADMIN" in sets["inheritable"] else "are not inheritable")
+    assert sets["inheritable"] <= sets["bounding"]
 
 
 @requirement("CAP-03")
 def test_dropped_capabilities_are_in_no_set(shared: SharedContainers, seen_from: str) -> None:
-    """Dropped capabilities MUST be in no set, and the rest of the default MUST stay.
+    """Dropped capabilities MUST NOT be in any set, and the other default ones MUST stay in the bounding set.
 
     Source: Capability.drop_capabilities.
     """
     default = shared.process(seen_from).status.capabilities
 
-    held = shared.process(seen_from, security_context=asking(drop=("CHOWN", "SETUID"))).status.capabilities
+    sets = shared.process(seen_from, security_context=changed(drop=("CHOWN", "SETUID"))).status.capabilities
 
-    assert not [name for name, names in held.items() if names & {"CHOWN", "SETUID"}]
-    assert held["bounding"] == default["bounding"] - {"CHOWN", "SETUID"}
+    assert not [name for name, names in sets.items() if names & {"CHOWN", "SETUID"}]
+    assert sets["bounding"] == default["bounding"] - {"CHOWN", "SETUID"}
 
 
 @requirement("CAP-04")
@@ -115,50 +118,51 @@ def test_dropped_capabilities_are_in_no_set(shared: SharedContainers, seen_from:
 def test_adding_all_gives_what_the_daemon_has(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
-    """Adding ALL MUST make every capability of the daemon bounding, permitted and effective.
+    """Adding ALL MUST put every capability of the daemon into the bounding, permitted and effective sets.
 
-    Source: Capability.add_capabilities, where ALL stands for every one.
+    Source: Capability.add_capabilities, where ALL means every capability.
     """
-    held = with_every_capability(runtime, shared, seen_from).capabilities
+    sets = with_every_capability(runtime, shared, seen_from).capabilities
 
-    assert {name: held[name] for name in OF_ROOT} == of_root(daemon_capabilities(runtime))
+    assert {name: sets[name] for name in ROOT_SETS} == root_sets(daemon_capabilities(runtime))
 
 
 @requirement("CAP-05")
 def test_dropping_all_leaves_nothing(shared: SharedContainers, seen_from: str) -> None:
-    """Dropping ALL MUST leave every set empty, of root as well.
+    """Dropping ALL MUST leave every set empty, also for root.
 
-    Source: Capability.drop_capabilities, where ALL stands for every one.
+    Source: Capability.drop_capabilities, where ALL means every capability.
     """
-    held = shared.process(seen_from, security_context=asking(drop=("ALL",))).status.capabilities
+    sets = shared.process(seen_from, security_context=changed(drop=("ALL",))).status.capabilities
 
-    assert {name: names for name, names in held.items() if names} == {}
+    assert {name: names for name, names in sets.items() if names} == {}
 
 
 @requirement("CAP-05")
 def test_what_is_added_to_nothing_is_all_there_is(shared: SharedContainers, seen_from: str) -> None:
-    """Dropping ALL and adding one MUST leave that one alone.
+    """Dropping ALL and adding one capability MUST leave that one alone.
 
-    Source: Capability.add_capabilities and drop_capabilities; what restricted pods ask for.
+    Source: Capability.add_capabilities and drop_capabilities; the Pod Security Standard Restricted requires
+    it.
     """
-    held = shared.process(
-        seen_from, security_context=asking(add=("NET_BIND_SERVICE",), drop=("ALL",))
+    sets = shared.process(
+        seen_from, security_context=changed(add=("NET_BIND_SERVICE",), drop=("ALL",))
     ).status.capabilities
 
-    assert {name: held[name] for name in OF_ROOT} == of_root({"NET_BIND_SERVICE"})
+    assert {name: sets[name] for name in ROOT_SETS} == root_sets({"NET_BIND_SERVICE"})
 
 
 @requirement("CAP-06")
 @requires(Capability.SHARED_KERNEL)
 def test_all_without_one(runtime: Runtime, shared: SharedContainers, seen_from: str) -> None:
-    """Adding ALL and dropping one MUST leave every capability of the daemon but that one.
+    """Adding ALL and dropping one capability MUST leave every other capability of the daemon.
 
     Source: Capability.add_capabilities and drop_capabilities.
     """
-    held = with_every_capability(runtime, shared, seen_from, drop=("SYS_TIME",)).capabilities
+    sets = with_every_capability(runtime, shared, seen_from, drop=("SYS_TIME",)).capabilities
 
-    wanted = daemon_capabilities(runtime) - {"SYS_TIME"}
-    assert {name: held[name] for name in OF_ROOT} == of_root(wanted)
+    expected = daemon_capabilities(runtime) - {"SYS_TIME"}
+    assert {name: sets[name] for name in ROOT_SETS} == root_sets(expected)
 
 
 @requirement("CAP-07")
@@ -170,11 +174,11 @@ def test_ambient_capabilities_outlive_the_change_of_user(shared: SharedContainer
     added = cri.Capability(add_ambient_capabilities=["NET_ADMIN"])
     first = shared.process(EXEC, security_context=context(capabilities=added)).status.capabilities
     if "NET_ADMIN" not in first.get("ambient", ()):
-        unsupported("ambient capabilities: those that root asks for are not in its ambient set")
+        unsupported("ambient capabilities: those that a root process requests are not in its ambient set")
 
-    held = shared.process(seen_from, security_context=context(1000, capabilities=added)).status.capabilities
+    sets = shared.process(seen_from, security_context=context(1000, capabilities=added)).status.capabilities
 
-    assert not [name for name, names in held.items() if "NET_ADMIN" not in names]
+    assert not [name for name, names in sets.items() if "NET_ADMIN" not in names]
 
 
 @requirement("CAP-08/plain")
@@ -182,64 +186,64 @@ def test_ambient_capabilities_outlive_the_change_of_user(shared: SharedContainer
 def test_every_capability_is_known_by_its_plain_name(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
-    """Every capability that the daemon has MUST be known by its name without CAP_.
+    """A runtime MUST accept every capability of the daemon by its name without CAP_.
 
-    Source: Capability, whose names go without CAP_.
+    Source: Capability, whose names have no prefix CAP_.
     """
-    wanted = daemon_capabilities(runtime)
+    expected = daemon_capabilities(runtime)
 
-    held = shared.process(
-        seen_from, security_context=asking(add=tuple(sorted(wanted)), drop=("ALL",))
+    sets = shared.process(
+        seen_from, security_context=changed(add=tuple(sorted(expected)), drop=("ALL",))
     ).status.capabilities
 
-    assert {name: held[name] for name in OF_ROOT} == of_root(wanted)
+    assert {name: sets[name] for name in ROOT_SETS} == root_sets(expected)
 
 
 @requirement("CAP-08/other-forms")
 @pytest.mark.parametrize("name", ["CAP_NET_ADMIN", "net_admin"], ids=["with CAP_", "in small letters"])
 def test_other_forms_of_the_name(containers: Containers, observe: Observe, name: str) -> None:
-    """A name with CAP_ or in small letters MAY be known, be refused or be ignored.
+    """A capability's name with CAP_ or in lower case MAY be accepted, rejected or ignored.
 
     Source: Capability; the CRI does not say.
     """
-    config = containers.config(security_context=asking(add=(name,)))
+    config = containers.config(security_context=changed(add=(name,)))
 
     observe("is refused")
     with may_be_refused():
-        held = containers.attempt(config).process_status(EXEC).capabilities
-        observe("is known" if "NET_ADMIN" in held["bounding"] else "is ignored")
-        assert held["permitted"] == held["bounding"]
+        sets = containers.attempt(config).process_status(EXEC).capabilities
+        observe("is known" if "NET_ADMIN" in sets["bounding"] else "is ignored")
+        assert sets["permitted"] == sets["bounding"]
 
 
 @requirement("CAP-09")
 def test_a_capability_that_does_not_exist(
     runtime: Runtime, shared: SharedContainers, containers: Containers, observe: Observe
 ) -> None:
-    """An unknown capability MAY be refused or be ignored; nothing is granted for it.
+    """An unknown capability MAY be rejected or ignored; no capability is granted for it.
 
     Source: Capability.add_capabilities; the CRI does not say.
     """
-    config = containers.config(security_context=asking(add=("NO_SUCH_THING",)))
+    config = containers.config(security_context=changed(add=("NO_SUCH_THING",)))
     default = shared.process(EXEC).status.capabilities
 
     observe("is refused")
     with may_be_refused():
-        held = containers.attempt(config).process_status(EXEC).capabilities
+        sets = containers.attempt(config).process_status(EXEC).capabilities
         observe("is ignored")
-        assert held == default
-        assert held["bounding"] < daemon_capabilities(runtime)
+        assert sets == default
+        assert sets["bounding"] < daemon_capabilities(runtime)
 
 
 @requirement("CAP-10")
 @requires(Capability.SHARED_KERNEL)
 def test_the_kernel_allows_what_was_added(shared: SharedContainers, seen_from: str) -> None:
-    """With NET_ADMIN a process SHOULD be able to set up a link, which it cannot by default.
+    """A process with NET_ADMIN SHOULD be able to configure a link, which it cannot by default.
 
     Source: Capability.add_capabilities; capabilities(7).
     """
     default = shared.process(seen_from, questions=ATTEMPTS)
 
-    added = shared.process(seen_from, questions=ATTEMPTS, security_context=asking(add=("NET_ADMIN",)))
+    added = shared.process(seen_from, questions=ATTEMPTS, security_context=changed(add=("NET_ADMIN",)))
 
     assert default.exit_code("set up a link") != 0
     assert added.exit_code("set up a link") == 0
@@ -247,38 +251,39 @@ def test_the_kernel_allows_what_was_added(shared: SharedContainers, seen_from: s
 
 @requirement("CAP-10")
 def test_the_kernel_refuses_what_was_dropped(shared: SharedContainers, seen_from: str) -> None:
-    """Without CHOWN and SYS_CHROOT a root process SHOULD be refused what it could do with them.
+    """A root process without CHOWN and SYS_CHROOT SHOULD fail to change an owner and its root directory.
 
     Source: Capability.drop_capabilities; capabilities(7).
     """
-    able = shared.process(seen_from, questions=ATTEMPTS, security_context=asking(add=("CHOWN", "SYS_CHROOT")))
-
-    unable = shared.process(
-        seen_from, questions=ATTEMPTS, security_context=asking(drop=("CHOWN", "SYS_CHROOT"))
+    allowed = shared.process(
+        seen_from, questions=ATTEMPTS, security_context=changed(add=("CHOWN", "SYS_CHROOT"))
     )
 
-    assert (able.exit_code("change an owner"), outcome(able.answer("change the root"))) == (0, (0, 0))
-    assert (unable.exit_code("change an owner"), outcome(unable.answer("change the root"))) == (1, (-1, 1))
+    denied = shared.process(
+        seen_from, questions=ATTEMPTS, security_context=changed(drop=("CHOWN", "SYS_CHROOT"))
+    )
+
+    assert (allowed.exit_code("change an owner"), outcome(allowed.answer("change the root"))) == (0, (0, 0))
+    assert (denied.exit_code("change an owner"), outcome(denied.answer("change the root"))) == (1, (-1, 1))
 
 
 @requirement("CAP-11")
 def test_what_is_added_and_dropped_is_dropped(shared: SharedContainers, seen_from: str) -> None:
-    """A capability that is both added and dropped MUST be in no set.
+    """A capability that is both added and dropped MUST NOT be in any set.
 
     Source: Capability.drop_capabilities.
     """
-    held = shared.process(
-        seen_from, security_context=asking(add=("NET_ADMIN", "CHOWN"), drop=("NET_ADMIN", "CHOWN"))
+    sets = shared.process(
+        seen_from, security_context=changed(add=("NET_ADMIN", "CHOWN"), drop=("NET_ADMIN", "CHOWN"))
     ).status.capabilities
 
-    assert not [name for name, names in held.items() if names & {"NET_ADMIN", "CHOWN"}]
+    assert not [name for name, names in sets.items() if names & {"NET_ADMIN", "CHOWN"}]
 
 
 @requirement("CAP-12")
 def test_nothing_is_inheritable_where_nothing_was_asked_for(shared: SharedContainers, seen_from: str) -> None:
-    """Without a request for capabilities no process SHOULD have inheritable ones.
+    """A process SHOULD NOT have inheritable capabilities unless the request adds capabilities.
 
-    Source: capabilities(7): a program with file capabilities gains what is inheritable. Not stated by the
-    CRI.
+    Source: capabilities(7): a program with file capabilities gains inheritable ones. Not stated by the CRI.
     """
     assert shared.process(seen_from).status.capabilities["inheritable"] == set()

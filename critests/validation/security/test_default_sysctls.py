@@ -1,4 +1,4 @@
-"""SYS: kernel parameters that pods get from the configuration of the runtime."""
+"""SYS: kernel parameters of pods that the runtime's configuration sets."""
 
 from collections.abc import Iterator
 
@@ -13,26 +13,26 @@ from critests.node.kinds.told import DefaultSysctl
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires
 
-PINGS_FOR_EVERYBODY = DefaultSysctl("net.ipv4.ping_group_range", "0 2147483647")
+PINGS_FOR_ALL_GROUPS = DefaultSysctl("net.ipv4.ping_group_range", "0 2147483647")
 
 
 @pytest.fixture
-def runtime_with_a_default(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that is told to allow pings to everybody in every pod."""
-    with shaped(request, runtime, Shape(told=(PINGS_FOR_EVERYBODY,))) as own:
+def default_sysctl_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+    """A runtime whose configuration allows pings to all groups in every pod."""
+    with shaped(request, runtime, Shape(told=(PINGS_FOR_ALL_GROUPS,))) as own:
         yield own
 
 
 @requirement("SYS-09/default")
 @requires(Capability.USER_NAMESPACES)
 @disruptive
-def test_pings_for_everybody_are_no_obstacle_to_user_namespaces(runtime_with_a_default: OwnRuntime) -> None:
-    """Where the configuration of the runtime allows pings to everybody, a pod with a user namespace SHOULD be
-    ready all the same: it asks for no sysctl, and the kernel takes only groups that it has.
+def test_pings_for_everybody_are_no_obstacle_to_user_namespaces(default_sysctl_runtime: OwnRuntime) -> None:
+    """A pod with a user namespace SHOULD be ready if the runtime's configuration allows pings to all groups:
+    the pod requests no sysctl, and the kernel accepts only groups of the namespace.
 
     Source: RunPodSandbox. Not stated by the CRI; distributions ship that default.
     """
-    sandboxes = runtime_with_a_default.sandboxes
+    sandboxes = default_sysctl_runtime.sandboxes
 
     pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace()))
 

@@ -1,4 +1,4 @@
-"""USR: the supplementary groups of a container's processes, and the files in which the image names them."""
+"""USR: the supplementary groups of a container's processes, and the image's files that define them."""
 
 import pytest
 
@@ -12,41 +12,41 @@ from critests.lifecycle.process import EXEC
 from critests.run.marks import requirement, requires
 from critests.validation.security.contexts import context, pod_context
 
-OF_TESTER = {2000, 2001}
-"""The groups of the images' /etc/group that tester is a member of."""
-MANY = range(5000, 6000)
+TESTER_GROUPS = {2000, 2001}
+"""The groups of which tester is a member in the images' /etc/group."""
+THOUSAND_GROUPS = range(5000, 6000)
 FILES = {"users": "cat /etc/passwd", "groups": "cat /etc/group"}
 
 
 @requirement("USR-11")
 @pytest.mark.parametrize("user", ["uid", "name"])
 def test_merge_adds_the_groups_of_the_image(shared: SharedContainers, user: str, seen_from: str) -> None:
-    """With the policy Merge a process MUST have the groups that the image's /etc/group gives to its user,
-    whether that was asked for by uid or by name.
+    """A process with the policy Merge MUST have the groups of its user in the image's /etc/group, whether the
+    request has a UID or a name.
 
     Source: SupplementalGroupsPolicy.
     """
     identity = context(1000) if user == "uid" else context(run_as_username="tester")
 
-    assert shared.process(seen_from, security_context=identity).status.groups >= OF_TESTER
+    assert shared.process(seen_from, security_context=identity).status.groups >= TESTER_GROUPS
 
 
 @requirement("USR-26")
 @pytest.mark.parametrize("image", ["user-number", "user-name"])
 def test_the_user_of_the_image_has_its_groups(shared: SharedContainers, image: str, seen_from: str) -> None:
-    """Where the image's own user is used, a process SHOULD have the groups that the image's /etc/group gives
-    to it.
+    """A process SHOULD have the groups of its user in the image's /etc/group if the user comes from the
+    image.
 
-    Source: the user of the OCI image configuration. Not stated by the CRI; a user who is asked for has them.
+    Source: the user of the OCI image configuration. Not stated by the CRI; a user from the request has them.
     """
-    assert shared.process(seen_from, image=image).status.groups >= OF_TESTER
+    assert shared.process(seen_from, image=image).status.groups >= TESTER_GROUPS
 
 
 @requirement("USR-12")
 def test_merge_unites_requested_groups_and_those_of_the_image(
     shared: SharedContainers, seen_from: str
 ) -> None:
-    """With the policy Merge a process MUST have the supplemental_groups and those of the image.
+    """A process with the policy Merge MUST have the `supplemental_groups` and those of the image.
 
     Source: LinuxContainerSecurityContext.supplemental_groups, SupplementalGroupsPolicy.
     """
@@ -54,13 +54,13 @@ def test_merge_unites_requested_groups_and_those_of_the_image(
 
     groups = shared.process(seen_from, security_context=identity).status.groups
 
-    assert groups - {1000} == OF_TESTER | {3000, 2002}
+    assert groups - {1000} == TESTER_GROUPS | {3000, 2002}
 
 
 @requirement("USR-13")
 @requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
 def test_strict_leaves_out_the_groups_of_the_image(shared: SharedContainers, seen_from: str) -> None:
-    """With the policy Strict a process MUST have the supplemental_groups and its own group alone.
+    """A process with the policy Strict MUST have only the `supplemental_groups` and its own group.
 
     Source: SupplementalGroupsPolicy.
     """
@@ -73,7 +73,8 @@ def test_strict_leaves_out_the_groups_of_the_image(shared: SharedContainers, see
 
 @requirement("USR-14")
 def test_groups_of_the_sandbox_are_accepted_and_leave_containers_alone(shared: SharedContainers) -> None:
-    """A sandbox with supplemental_groups and a policy SHOULD start, and containers in it keep their own.
+    """A sandbox with `supplemental_groups` and a policy SHOULD start, and its containers have their own
+    groups.
 
     Source: LinuxSandboxSecurityContext.supplemental_groups and supplemental_groups_policy.
     """
@@ -84,18 +85,18 @@ def test_groups_of_the_sandbox_are_accepted_and_leave_containers_alone(shared: S
 
     groups = shared.process(EXEC, in_sandbox=pod, security_context=identity).status.groups
 
-    assert groups - {1000} == OF_TESTER | {3000}
+    assert groups - {1000} == TESTER_GROUPS | {3000}
 
 
 @requirement("USR-15")
 @requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
 def test_a_policy_that_does_not_exist_is_refused(containers: Containers) -> None:
-    """CreateContainer SHOULD fail where supplemental_groups_policy is no value of the API.
+    """CreateContainer SHOULD fail for an unknown value of `supplemental_groups_policy`.
 
     Source: LinuxContainerSecurityContext.supplemental_groups_policy.
     """
     config = containers.config(security_context=context(1000))
-    # an unknown value of an open enumeration, which the type does not have
+    # proto3 enumerations are open: a message may carry an unknown value, but its type has none
     config.linux.security_context.supplemental_groups_policy = 99  # type: ignore[assignment]  # see above
 
     containers.refusal(config)
@@ -105,8 +106,8 @@ def test_a_policy_that_does_not_exist_is_refused(containers: Containers) -> None
 def test_run_as_group_takes_the_place_of_the_group_in_passwd(
     shared: SharedContainers, seen_from: str
 ) -> None:
-    """With run_as_group, the group that /etc/passwd gives to the user MUST NOT stay among the supplementary
-    ones.
+    """A process with `run_as_group` MUST NOT have its user's group of /etc/passwd among the supplementary
+    groups.
 
     Source: LinuxContainerSecurityContext.run_as_group.
     """
@@ -118,8 +119,7 @@ def test_run_as_group_takes_the_place_of_the_group_in_passwd(
 
 @requirement("USR-17/intact")
 def test_users_and_groups_of_the_image_stay_in_its_files(shared: SharedContainers, seen_from: str) -> None:
-    """The entries of the image's /etc/passwd and /etc/group SHOULD be there as they were, whatever user a
-    container asks for.
+    """The image's /etc/passwd and /etc/group SHOULD retain their entries, whatever user a container requests.
 
     Source: LinuxContainerSecurityContext.run_as_user and run_as_group; not stated by the CRI.
     """
@@ -153,10 +153,10 @@ def test_an_entry_for_the_requested_user(shared: SharedContainers, observe: Obse
 
 @requirement("USR-20")
 def test_a_thousand_groups_are_set(shared: SharedContainers, seen_from: str) -> None:
-    """A thousand supplemental_groups SHOULD all be set.
+    """A process SHOULD have all of a thousand `supplemental_groups`.
 
-    Source: LinuxContainerSecurityContext.supplemental_groups; the kernel takes 65,536.
+    Source: LinuxContainerSecurityContext.supplemental_groups; the kernel accepts 65,536 (NGROUPS_MAX).
     """
-    identity = context(1000, supplemental_groups=MANY)
+    identity = context(1000, supplemental_groups=THOUSAND_GROUPS)
 
-    assert shared.process(seen_from, security_context=identity).status.groups >= set(MANY)
+    assert shared.process(seen_from, security_context=identity).status.groups >= set(THOUSAND_GROUPS)

@@ -1,4 +1,4 @@
-"""USR: users that an image, or a variable, is written to gain something by."""
+"""USR: users of images, and variables, that are crafted to gain privileges."""
 
 import pytest
 
@@ -19,8 +19,10 @@ INJECTED = "critests-injected"
 INJECTION = f"/home\n{INJECTED}:x:0:0::/root:/bin/sh"
 
 
-def naming_root(number: str) -> Changes:
-    """Return an image whose user is a number that its own /etc/passwd has as a name of root."""
+def image_naming_root(number: str) -> Changes:
+    """Return the changes of an image whose user is a number, which its /etc/passwd has as a name with UID
+    0.
+    """
     line = f"root:x:0:0::/root:/bin/sh\n{number}:x:0:0::/root:/bin/sh\n"
     return Changes(user=number, files=[FileChange(path="etc/passwd", content=line)])
 
@@ -30,12 +32,12 @@ def naming_root(number: str) -> Changes:
 def test_a_number_that_no_user_can_have_is_no_name_of_root(
     containers: Containers, registry: Registry, number: str
 ) -> None:
-    """An image whose user is a number that no uid can be MUST NOT come to root by a line of its own
+    """An image whose user is a number outside the range of UIDs MUST NOT run as root through a line of its
     /etc/passwd.
 
-    Source: Image.uid, by which the kubelet tells who is not root.
+    Source: Image.uid, from which the kubelet concludes that a user is not root.
     """
-    image = registry.pull(registry.mint(changes=naming_root(number)))
+    image = registry.pull(registry.mint(changes=image_naming_root(number)))
     uid = 1
 
     with may_be_refused():
@@ -47,8 +49,8 @@ def test_a_number_that_no_user_can_have_is_no_name_of_root(
 @requirement("USR-02")
 @pytest.mark.parametrize("target", ["/store/passwd", "../store/passwd"], ids=["absolute", "relative"])
 def test_users_are_found_behind_a_link(containers: Containers, registry: Registry, target: str) -> None:
-    """A run_as_username MUST be resolved in the image's /etc/passwd, also where that is a link to another
-    file of the image.
+    """The image's /etc/passwd MUST resolve `run_as_username`, even if it is a symbolic link to another file
+    of the image.
 
     Source: LinuxContainerSecurityContext.run_as_username.
     """
@@ -68,13 +70,13 @@ def test_users_are_found_behind_a_link(containers: Containers, registry: Registr
 
 
 @requirement("USR-25")
-@pytest.mark.parametrize("written", [INJECTION, INJECTION.replace("\n", "\\n")], ids=["newline", "escape"])
-def test_a_home_writes_no_line_of_the_users(containers: Containers, written: str) -> None:
-    """A newline in HOME MUST NOT begin a line of /etc/passwd; such a container may be refused.
+@pytest.mark.parametrize("home", [INJECTION, INJECTION.replace("\n", "\\n")], ids=["newline", "escape"])
+def test_a_home_writes_no_line_of_the_users(containers: Containers, home: str) -> None:
+    """A newline in HOME MUST NOT start a new line of /etc/passwd; such a container may be rejected.
 
-    Source: ContainerConfig.envs. Not stated by the CRI; who sets a variable would make himself root.
+    Source: ContainerConfig.envs. Not stated by the CRI; the author of a variable could become root.
     """
-    config = containers.config(envs={"HOME": written}, security_context=context(43210))
+    config = containers.config(envs={"HOME": home}, security_context=context(43210))
     lines = []
 
     with may_be_refused():

@@ -1,4 +1,4 @@
-"""NS: which namespaces the processes of a container are in, told by their identities."""
+"""NS: the namespaces of a container's processes, compared by their inode numbers."""
 
 import pytest
 
@@ -13,8 +13,8 @@ from critests.run.marks import requirement, requires
 
 POD, CONTAINER, NODE = cri.POD, cri.CONTAINER, cri.NODE
 OF_THE_POD = cri.NamespaceOption(network=POD, pid=CONTAINER, ipc=POD)
-OTHER = {"NUMBER": "2"}
-"""Environment of a second container."""
+SECOND_CONTAINER = {"NUMBER": "2"}
+"""Environment variables that distinguish a second container."""
 NETWORK_OF_THE_NODE = cri.NamespaceOption(network=NODE, pid=CONTAINER, ipc=POD)
 ONE_PID_NAMESPACE = cri.NamespaceOption(network=POD, pid=POD, ipc=POD)
 PIDS_OF_THE_NODE = cri.NamespaceOption(network=POD, pid=NODE, ipc=POD)
@@ -22,14 +22,14 @@ IPC_OF_THE_NODE = cri.NamespaceOption(network=POD, pid=CONTAINER, ipc=NODE)
 ALL_OF_THE_NODE = cri.NamespaceOption(network=NODE, pid=NODE, ipc=NODE)
 
 
-def two(
+def namespaces_of_two_containers(
     shared: SharedContainers, seen_from: str, namespaces: cri.NamespaceOption
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the namespaces of two containers of one pod."""
     pod = shared.sandbox(namespaces=namespaces)
     return (
         shared.process(seen_from, in_sandbox=pod).namespaces,
-        shared.process(seen_from, in_sandbox=pod, envs=OTHER).namespaces,
+        shared.process(seen_from, in_sandbox=pod, envs=SECOND_CONTAINER).namespaces,
     )
 
 
@@ -55,12 +55,12 @@ def test_containers_of_a_pod_share_a_namespace_that_is_not_the_nodes(
     kind: str,
     namespaces: cri.NamespaceOption,
 ) -> None:
-    """With the network, pid or ipc namespace of the POD, all processes of its containers MUST be in one,
-    which is not the node's.
+    """All processes of a pod's containers MUST be in one network, PID or IPC namespace with the mode POD, and
+    not in the node's.
 
     Source: NamespaceOption.network, pid and ipc.
     """
-    first, second = two(shared, seen_from, namespaces)
+    first, second = namespaces_of_two_containers(shared, seen_from, namespaces)
 
     assert first[kind] == second[kind]
     assert first[kind] != node_namespaces[kind]
@@ -83,15 +83,15 @@ def test_a_pod_with_a_namespace_of_the_node_is_in_it(
     kind: str,
     namespaces: cri.NamespaceOption,
 ) -> None:
-    """With the network, pid or ipc namespace of the NODE, every process of a container MUST be in the node's.
+    """Every process of a container MUST be in the node's network, PID or IPC namespace with the mode NODE.
 
     Source: NamespaceOption.network, pid and ipc.
     """
     pod = shared.sandbox(namespaces=namespaces)
 
-    found = shared.process(seen_from, in_sandbox=pod).namespaces
+    actual = shared.process(seen_from, in_sandbox=pod).namespaces
 
-    assert found[kind] == node_namespaces[kind]
+    assert actual[kind] == node_namespaces[kind]
 
 
 @requirement("NS-03")
@@ -100,20 +100,20 @@ def test_a_pod_with_a_namespace_of_the_node_is_in_it(
 def test_a_container_has_processes_of_its_own(
     shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
-    """With the pid namespace of the CONTAINER, its processes MUST be in one that neither the node nor another
-    container of the pod has.
+    """The processes of a container MUST be in a PID namespace of their own with the mode CONTAINER, which
+    neither the node nor another container of the pod has.
 
     Source: NamespaceOption.pid.
     """
-    first, second = two(shared, seen_from, OF_THE_POD)
+    first, second = namespaces_of_two_containers(shared, seen_from, OF_THE_POD)
 
     assert len({first["pid"], second["pid"], node_namespaces["pid"]}) == 3
 
 
 @requirement("NS-03")
 def test_the_first_process_is_number_one_and_sees_only_its_own(shared: SharedContainers) -> None:
-    """With the pid namespace of the CONTAINER, its first process MUST have number 1, and /proc MUST show
-    nothing but what descends from it.
+    """The first process of a container MUST have PID 1 with the mode CONTAINER, and /proc MUST show its
+    descendants only.
 
     Source: NamespaceOption.pid.
     """
@@ -122,24 +122,25 @@ def test_the_first_process_is_number_one_and_sees_only_its_own(shared: SharedCon
     process = shared.process(FIRST_PROCESS, questions=questions)
 
     assert process.answer("number") == "1"
+    # PIDs of a new namespace start at 1, so that these few processes do not reach 200
     assert [int(number) for number in process.answer("others").split() if int(number) > 200] == []
 
 
 @requirement("NS-04/pid-1")
 @requires(Capability.SHARED_PROCESSES)
 def test_process_one_of_a_shared_pid_namespace(shared: SharedContainers, observe: Observe) -> None:
-    """Process 1 of a pod with one pid namespace MAY be anything; both big runtimes have their pause program
-    there.
+    """Process 1 of a pod with a shared PID namespace MAY be any program; with containerd and CRI-O it is the
+    pause program.
 
     Source: not stated by the CRI.
     """
     pod = shared.sandbox(namespaces=ONE_PID_NAMESPACE)
 
-    answer = shared.process(EXEC, in_sandbox=pod, questions={"one": "cat /proc/1/cmdline"})
+    process = shared.process(EXEC, in_sandbox=pod, questions={"one": "cat /proc/1/cmdline"})
 
-    found = answer.answer("one").replace("\0", " ").strip()
-    observe(found.partition(" ")[0])
-    assert found
+    command = process.answer("one").replace("\0", " ").strip()
+    observe(command.partition(" ")[0])
+    assert command
 
 
 @requirement("NS-13/private")
@@ -149,12 +150,14 @@ def test_process_one_of_a_shared_pid_namespace(shared: SharedContainers, observe
 def test_mounts_are_never_the_nodes(
     shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str, pod: str
 ) -> None:
-    """Every process of a container MUST be in a mount namespace of the container alone, whatever else is the
-    node's.
+    """Every process of a container MUST be in a mount namespace of the container's own, whatever other
+    namespaces are the node's.
 
     Source: NamespaceOption, which has no such namespace to share.
     """
-    first, second = two(shared, seen_from, OF_THE_POD if pod == "own" else ALL_OF_THE_NODE)
+    first, second = namespaces_of_two_containers(
+        shared, seen_from, OF_THE_POD if pod == "own" else ALL_OF_THE_NODE
+    )
 
     assert len({first["mnt"], second["mnt"], node_namespaces["mnt"]}) == 3
 
@@ -165,16 +168,16 @@ def test_mounts_are_never_the_nodes(
 def test_the_name_of_a_pod_is_not_the_nodes(
     shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
-    """With the network of the POD, no process of a container may be in the node's uts namespace, in which its
-    hostname would be the node's: each MUST be in another.
+    """The processes of a container MUST NOT be in the node's UTS namespace if the pod has a network of its
+    own, as their hostname would be the node's.
 
     Source: PodSandboxConfig.hostname.
     """
     pod = shared.sandbox(namespaces=OF_THE_POD)
 
-    found = shared.process(seen_from, in_sandbox=pod).namespaces
+    actual = shared.process(seen_from, in_sandbox=pod).namespaces
 
-    assert found["uts"] != node_namespaces["uts"]
+    assert actual["uts"] != node_namespaces["uts"]
 
 
 @requirement("NS-13/host-network")
@@ -182,7 +185,8 @@ def test_the_name_of_a_pod_is_not_the_nodes(
 def test_the_name_of_a_pod_on_the_nodes_network(
     shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
 ) -> None:
-    """With the network of the NODE, the uts namespace MAY be the node's, or another with the same name.
+    """The UTS namespace of a pod on the node's network MAY be the node's, or another one with the same
+    hostname.
 
     Source: PodSandboxConfig.hostname; the CRI does not say.
     """
@@ -200,9 +204,9 @@ def test_the_name_of_a_pod_on_the_nodes_network(
 def test_cgroups_are_those_of_the_container(
     shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
-    """On cgroup v2 every process of a container SHOULD be in a cgroup namespace that is not the node's.
+    """Every process of a container SHOULD be in a cgroup namespace other than the node's with cgroup v2.
 
-    Source: not stated by the CRI; otherwise the container reads where on the node it runs.
+    Source: not stated by the CRI; otherwise the container can read its place in the node's cgroup hierarchy.
     """
     assert shared.process(seen_from).namespaces["cgroup"] != node_namespaces["cgroup"]
 
@@ -216,7 +220,7 @@ def test_cgroups_are_those_of_the_container(
 def test_status_of_a_sandbox_reports_its_namespaces(
     runtime: Runtime, shared: SharedContainers, namespaces: cri.NamespaceOption
 ) -> None:
-    """PodSandboxStatus MUST tell whose namespaces the sandbox uses, as they were requested.
+    """PodSandboxStatus MUST report the namespace modes of the request.
 
     Source: LinuxPodSandboxStatus.namespaces.
     """
@@ -224,15 +228,15 @@ def test_status_of_a_sandbox_reports_its_namespaces(
 
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id)).status
 
-    told = status.linux.namespaces.options
-    assert (told.network, told.pid, told.ipc) == (namespaces.network, namespaces.pid, namespaces.ipc)
+    options = status.linux.namespaces.options
+    assert (options.network, options.pid, options.ipc) == (namespaces.network, namespaces.pid, namespaces.ipc)
 
 
 @requirement("NS-17")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
 def test_time_is_the_nodes(shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str) -> None:
-    """Every process of a container SHOULD be in the node's time namespace, which nobody asked to change.
+    """Every process of a container SHOULD be in the node's time namespace, as no request changes it.
 
     Source: NamespaceOption, which has no such namespace; the default of the OCI runtime specification.
     """
@@ -244,20 +248,20 @@ def test_time_is_the_nodes(shared: SharedContainers, node_namespaces: NodeNamesp
 def test_ipc_of_a_container_alone(
     shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
 ) -> None:
-    """The ipc namespace of the CONTAINER MAY be refused, or be the container's or the pod's; it is not the
-    node's.
+    """The IPC mode CONTAINER MAY be rejected, or result in an IPC namespace of the container or the pod; it
+    is not the node's.
 
-    Source: NamespaceOption.ipc; the kubelet never asks for it.
+    Source: NamespaceOption.ipc; the kubelet never requests it.
     """
     alone = cri.NamespaceOption(network=POD, pid=CONTAINER, ipc=CONTAINER)
     of_the_pod = shared.process(EXEC).namespaces["ipc"]
-    found = "refused"
+    actual = "refused"
 
     with may_be_refused():
-        found = shared.process(EXEC, namespaces=alone).namespaces["ipc"]
+        actual = shared.process(EXEC, namespaces=alone).namespaces["ipc"]
 
-    observe({"refused": "refused", of_the_pod: "the pod's"}.get(found, "the container's"))
-    assert found != node_namespaces["ipc"]
+    observe({"refused": "refused", of_the_pod: "the pod's"}.get(actual, "the container's"))
+    assert actual != node_namespaces["ipc"]
 
 
 @requirement("NS-14")
@@ -265,19 +269,20 @@ def test_ipc_of_a_container_alone(
 def test_a_container_that_asks_for_another_network_than_its_pod(
     shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
 ) -> None:
-    """A container that asks for the node's network in a pod with its own MAY be refused, or get either.
+    """A container that requests the node's network in a pod with its own network MAY be rejected, or get
+    either.
 
-    Source: NamespaceOption.network; the CRI has containers take their sandbox's.
+    Source: NamespaceOption.network; containers use their sandbox's network according to the CRI.
     """
     of_the_pod = shared.process(EXEC).namespaces["net"]
-    found = "refused"
+    actual = "refused"
 
     with may_be_refused():
-        found = shared.process(EXEC, namespaces=NETWORK_OF_THE_NODE).namespaces["net"]
+        actual = shared.process(EXEC, namespaces=NETWORK_OF_THE_NODE).namespaces["net"]
 
     forms = {"refused": "refused", of_the_pod: "the pod's", node_namespaces["net"]: "the node's"}
-    observe(forms.get(found, "a third one"))
-    assert found in forms
+    observe(forms.get(actual, "a third one"))
+    assert actual in forms
 
 
 @requirement("NS-18")
@@ -285,15 +290,15 @@ def test_a_container_that_asks_for_another_network_than_its_pod(
 def test_a_container_that_asks_for_the_pids_of_a_pod_that_has_none(
     shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
 ) -> None:
-    """A container with the pid namespace of the POD, in a sandbox whose containers have their own, MAY be
-    refused, or join a process of the sandbox; it is not in the node's.
+    """A container with the PID mode POD in a sandbox with the mode CONTAINER MAY be rejected, or join a
+    process of the sandbox; it is not in the node's PID namespace.
 
     Source: NamespaceOption.pid; the CRI does not say.
     """
-    found = "refused"
+    actual = "refused"
 
     with may_be_refused():
-        found = shared.process(EXEC, namespaces=ONE_PID_NAMESPACE).namespaces["pid"]
+        actual = shared.process(EXEC, namespaces=ONE_PID_NAMESPACE).namespaces["pid"]
 
-    observe("refused" if found == "refused" else "it starts")
-    assert found != node_namespaces["pid"]
+    observe("refused" if actual == "refused" else "it starts")
+    assert actual != node_namespaces["pid"]

@@ -1,4 +1,4 @@
-"""SEC: masked and read-only paths, the kubelet's own and others."""
+"""SEC: masked and read-only paths, those of the kubelet and others."""
 
 import pytest
 
@@ -10,48 +10,49 @@ from critests.run.marks import requirement
 from critests.validation.security.contexts import context, outcome, system_call
 
 WRITE_ONLY = 1
-WRITE_ONLY_AND_MAKE = 0o101
-NO_DIRECTORY = -100
+WRITE_ONLY_AND_CREATE = 0o101
+AT_FDCWD = -100
 READ_ONLY_FILE_SYSTEM = 30
 NO_SUCH_FILE = 2
-OWN = context(
+PROTECTED = context(
     masked_paths=["/etc/group", "/home", "/no/such/path"],
     readonly_paths=["/etc/passwd", "/root", "/no/such/file"],
 )
-"""Masks a file and a directory, protects a file and a directory; and either does the same to nothing."""
+"""Masks a file, a directory and a missing path, and makes the same three kinds of path read-only."""
 
 
-def shows(path: str) -> str:
-    """Return the command that prints what is in a file or a directory; nothing where that is denied."""
+def read_command(path: str) -> str:
+    """Return a command that prints the contents of a file or a directory; nothing if that is denied."""
     return (
         f"if [ -d {path} ]; then ls -A {path}; elif [ -e {path} ]; then head -c 64 {path}; fi 2>/dev/null; :"
     )
 
 
-def opens(path: str) -> str:
-    """Return the command that opens a file to write, and writes nothing."""
-    return system_call("openat", NO_DIRECTORY, path, WRITE_ONLY)
+def open_command(path: str) -> str:
+    """Return a command that opens a file for writing, and writes nothing."""
+    return system_call("openat", AT_FDCWD, path, WRITE_ONLY)
 
 
 QUESTIONS = {
-    **{path: shows(path) for path in (*MASKED_PATHS, "/etc/group", "/home")},
-    "write a file": opens("/etc/passwd"),
-    "write in a directory": system_call("openat", NO_DIRECTORY, "/root/new", WRITE_ONLY_AND_MAKE, 0o600),
-    "write a setting": opens("/proc/sys/kernel/domainname"),
-    "write core_pattern": opens("/proc/sys/kernel/core_pattern"),
-    "write sysrq-trigger": opens("/proc/sysrq-trigger"),
+    **{path: read_command(path) for path in (*MASKED_PATHS, "/etc/group", "/home")},
+    "write a file": open_command("/etc/passwd"),
+    "write in a directory": system_call("openat", AT_FDCWD, "/root/new", WRITE_ONLY_AND_CREATE, 0o600),
+    "write a setting": open_command("/proc/sys/kernel/domainname"),
+    "write core_pattern": open_command("/proc/sys/kernel/core_pattern"),
+    "write sysrq-trigger": open_command("/proc/sysrq-trigger"),
 }
 
 
 @requirement("SEC-04")
 @pytest.mark.parametrize("path", ["/etc/group", "/home"], ids=["file", "directory"])
 def test_masked_paths_look_empty(shared: SharedContainers, seen_from: str, path: str) -> None:
-    """A masked file MUST read as empty or be denied, and a masked directory look empty, for every process.
+    """A masked file MUST read as empty or be denied, and a masked directory MUST appear empty, for every
+    process.
 
     Source: LinuxContainerSecurityContext.masked_paths.
     """
     plain = shared.process(seen_from, questions=QUESTIONS)
-    masked = shared.process(seen_from, questions=QUESTIONS, security_context=OWN)
+    masked = shared.process(seen_from, questions=QUESTIONS, security_context=PROTECTED)
 
     assert plain.answer(path) != ""
     assert masked.answer(path) == ""
@@ -60,12 +61,12 @@ def test_masked_paths_look_empty(shared: SharedContainers, seen_from: str, path:
 @requirement("SEC-05")
 @pytest.mark.parametrize("attempt", ["write a file", "write in a directory"])
 def test_read_only_paths_cannot_be_written(shared: SharedContainers, seen_from: str, attempt: str) -> None:
-    """A read-only path MUST be one where the kernel refuses to write, file or directory.
+    """A read-only path, file or directory, MUST reject writes with the error of a read-only file system.
 
     Source: LinuxContainerSecurityContext.readonly_paths.
     """
     plain = shared.process(seen_from, questions=QUESTIONS)
-    protected = shared.process(seen_from, questions=QUESTIONS, security_context=OWN)
+    protected = shared.process(seen_from, questions=QUESTIONS, security_context=PROTECTED)
 
     assert outcome(plain.answer(attempt))[0] >= 0
     assert outcome(protected.answer(attempt)) == (-1, READ_ONLY_FILE_SYSTEM)
@@ -73,10 +74,10 @@ def test_read_only_paths_cannot_be_written(shared: SharedContainers, seen_from: 
 
 @requirement("SEC-06")
 def test_nothing_is_hidden_where_no_paths_are_named(shared: SharedContainers, seen_from: str) -> None:
-    """With empty masked_paths and readonly_paths nothing below /proc MUST be masked or read-only.
+    """Paths below /proc MUST NOT be masked or read-only if `masked_paths` and `readonly_paths` are empty.
 
-    Source: LinuxContainerSecurityContext.masked_paths and readonly_paths; what the kubelet sends for the proc
-    mount Unmasked.
+    Source: LinuxContainerSecurityContext.masked_paths and readonly_paths; the kubelet sends them empty for
+    the proc mount Unmasked.
     """
     process = shared.process(seen_from, questions=QUESTIONS, unmasked=True)
 
@@ -88,7 +89,7 @@ def test_nothing_is_hidden_where_no_paths_are_named(shared: SharedContainers, se
 
 @requirement("SEC-07")
 def test_paths_that_are_not_there_are_passed_over(containers: Containers) -> None:
-    """Masked and read-only paths that the container does not have MUST be passed over.
+    """Masked and read-only paths that the container does not have MUST be ignored.
 
     Source: LinuxContainerSecurityContext.masked_paths and readonly_paths; the OCI runtime specification.
     """
@@ -107,8 +108,8 @@ def test_paths_that_are_not_there_are_passed_over(containers: Containers) -> Non
 def test_settings_of_the_kernel_cannot_be_written(
     runtime: Runtime, shared: SharedContainers, seen_from: str, attempt: str
 ) -> None:
-    """With the paths that the kubelet sends, /proc/sys and /proc/sysrq-trigger MUST NOT be writable, by root
-    neither.
+    """The kernel parameters in /proc/sys, and /proc/sysrq-trigger, MUST NOT be writable with the kubelet's
+    paths, not even for root.
 
     Source: LinuxContainerSecurityContext.readonly_paths.
     """
@@ -122,8 +123,8 @@ def test_settings_of_the_kernel_cannot_be_written(
 
 @requirement("SEC-13")
 def test_paths_that_the_kubelet_masks_look_empty(shared: SharedContainers, seen_from: str) -> None:
-    """Every path that the kubelet masks MUST read as empty or be denied, /proc/kcore and /proc/keys among
-    them.
+    """Every path that the kubelet masks, /proc/kcore and /proc/keys among them, MUST read as empty or be
+    denied.
 
     Source: LinuxContainerSecurityContext.masked_paths.
     """

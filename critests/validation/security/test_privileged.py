@@ -1,4 +1,4 @@
-"""PRV: everything that a privileged container is, and what it takes to become one."""
+"""PRV: the privileges of a privileged container, and what a request for one requires."""
 
 import os
 import stat
@@ -30,12 +30,12 @@ from critests.validation.security.contexts import (
 from critests.validation.security.daemon import daemon_capabilities, privileged_process
 
 DEVICES = Path("/dev")
-OF_ROOT = ("bounding", "permitted", "effective")
-NOT_HANDED_ON = {"pts", "shm", "fd", "mqueue", ".lxc", ".lxd-mounts", ".udev", "console"}
-"""In /dev: what every container has of its own, or of the machine's container manager."""
+ROOT_SETS = ("bounding", "permitted", "effective")
+NOT_PASSED_ON = {"pts", "shm", "fd", "mqueue", ".lxc", ".lxd-mounts", ".udev", "console"}
+"""Names in /dev that every container has of its own, or that belong to the machine's container manager."""
 QUESTIONS = {
     "devices": "stat -L -c '%n %t:%T' $(find /dev '(' -type b -o -type c -o -name ptmx ')')",
-    # the kernel's log: no container may open it by default
+    # the kernel's log (1, 11), which no container may open by default; -100 is AT_FDCWD
     "open a device": "mknod /kmsg.$$ c 1 11 && " + system_call("openat", -100, "/dev/kmsg", 0),
 }
 
@@ -44,14 +44,14 @@ def privileged(
     runtime: Runtime,
     shared: SharedContainers,
     seen_from: str,
-    **fields: Any,  # noqa: ANN401 - those of the message
+    **fields: Any,  # noqa: ANN401 - fields of the message
 ) -> Evidence:
-    """Return what a process of a privileged container in a privileged sandbox shows."""
+    """Return the evidence of a process of a privileged container in a privileged sandbox."""
     return privileged_process(runtime, shared, seen_from, QUESTIONS, **fields)
 
 
-def hidden(process: Evidence) -> list[str]:
-    """Return the places below /proc and /sys that something else is mounted on, or that are read-only."""
+def protected_places(process: Evidence) -> list[str]:
+    """Return the places below /proc and /sys that are mounted over or read-only."""
     return [
         mount.place
         for mount in process.mounts
@@ -70,14 +70,15 @@ def cgroups_read_only(process: Evidence) -> set[bool]:
 def test_privileged_processes_have_every_capability(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
-    """A privileged root process MUST have every capability of the daemon bounding, permitted and effective.
+    """A privileged root process MUST have every capability of the daemon in its bounding, permitted and
+    effective sets.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
-    held = privileged(runtime, shared, seen_from).status.capabilities
+    sets = privileged(runtime, shared, seen_from).status.capabilities
 
-    wanted = daemon_capabilities(runtime)
-    assert {name: held[name] for name in OF_ROOT} == {name: wanted for name in OF_ROOT}  # noqa: C420 - unchanged
+    expected = daemon_capabilities(runtime)
+    assert {name: sets[name] for name in ROOT_SETS} == {name: expected for name in ROOT_SETS}  # noqa: C420 - unchanged
 
 
 @requirement("PRV-02")
@@ -85,45 +86,45 @@ def test_privileged_processes_have_every_capability(
 def test_privileged_containers_have_the_devices_of_the_host(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
-    """A privileged container MUST have every device of the host's /dev with its numbers, and be allowed to
+    """A privileged container MUST have every device of the host's /dev with its numbers, and MUST be able to
     open them.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
-    wanted = host_devices(runtime)
+    expected = host_devices(runtime)
 
     process = privileged(runtime, shared, seen_from)
 
-    found = dict(line.split() for line in process.answer("devices").splitlines())
-    assert {path: found.get(path) for path in wanted} == wanted
+    present = dict(line.split() for line in process.answer("devices").splitlines())
+    assert {path: present.get(path) for path in expected} == expected
     assert outcome(process.answer("open a device"))[0] >= 0
 
 
 def host_devices(runtime: Runtime) -> dict[str, str]:
-    """Return the numbers of the host's devices by path, as stat(1) writes them."""
-    top, found = runtime.seen_by_daemon(DEVICES), dict[str, str]()
+    """Return the numbers of the host's devices by path, in the format of stat(1)."""
+    top, devices = runtime.seen_by_daemon(DEVICES), dict[str, str]()
     for text, folders, files in os.walk(top):
         folder = Path(text)
         if folder == top:
-            folders[:] = [name for name in folders if name not in NOT_HANDED_ON]
+            folders[:] = [name for name in folders if name not in NOT_PASSED_ON]
         for name in files:
-            at = (folder / name).lstat()
-            if name in NOT_HANDED_ON or not (stat.S_ISCHR(at.st_mode) or stat.S_ISBLK(at.st_mode)):
+            status = (folder / name).lstat()
+            if name in NOT_PASSED_ON or not (stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode)):
                 continue
-            numbers = f"{os.major(at.st_rdev):x}:{os.minor(at.st_rdev):x}"
-            found[str(DEVICES / folder.relative_to(top) / name)] = numbers
-    return found
+            numbers = f"{os.major(status.st_rdev):x}:{os.minor(status.st_rdev):x}"
+            devices[str(DEVICES / folder.relative_to(top) / name)] = numbers
+    return devices
 
 
 @requirement("PRV-03")
 def test_nothing_is_hidden_from_privileged_processes(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
-    """A privileged process MUST find /sys and /proc writable and nothing in them masked or read-only.
+    """A privileged process MUST find /sys and /proc writable, and nothing in them masked or read-only.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
-    assert hidden(privileged(runtime, shared, seen_from)) == []
+    assert protected_places(privileged(runtime, shared, seen_from)) == []
 
 
 @requirement("PRV-04")
@@ -131,7 +132,7 @@ def test_nothing_is_hidden_from_privileged_processes(
 def test_privileged_processes_can_write_cgroups_and_others_cannot(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
-    """The mounts of cgroup file systems SHOULD be writable in a privileged container and read-only in others.
+    """The cgroup file systems SHOULD be writable in a privileged container and read-only in others.
 
     Source: LinuxContainerSecurityContext.privileged; not stated by the CRI.
     """
@@ -144,8 +145,8 @@ def test_privileged_processes_can_write_cgroups_and_others_cannot(
 def test_privileged_processes_are_not_confined(
     runtime: Runtime, shared: SharedContainers, seen_from: str, profile: object
 ) -> None:
-    """A privileged process MUST NOT have a seccomp filter or an AppArmor profile, also where the runtime's
-    default was asked for.
+    """A privileged process MUST NOT have a seccomp filter or an AppArmor profile, even if the request has the
+    runtime's default.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
@@ -157,7 +158,7 @@ def test_privileged_processes_are_not_confined(
 
 @requirement("PRV-06/error")
 def test_a_privileged_container_in_a_sandbox_that_is_not(containers: Containers) -> None:
-    """CreateContainer or StartContainer MUST fail for a privileged container in a sandbox that is not.
+    """CreateContainer or StartContainer MUST fail for a privileged container in an unprivileged sandbox.
 
     Source: LinuxSandboxSecurityContext.privileged.
     """
@@ -171,7 +172,7 @@ def test_a_privileged_container_in_a_sandbox_that_is_not(containers: Containers)
 def test_other_containers_of_a_privileged_sandbox_are_confined(
     shared: SharedContainers, seen_from: str
 ) -> None:
-    """A container that is not privileged MUST be confined in a privileged sandbox as it is elsewhere.
+    """An unprivileged container MUST be confined in a privileged sandbox as in any other.
 
     Source: LinuxSandboxSecurityContext.privileged, LinuxContainerSecurityContext.privileged.
     """
@@ -183,7 +184,7 @@ def test_other_containers_of_a_privileged_sandbox_are_confined(
 
     assert inside.status.capabilities == elsewhere.status.capabilities
     assert inside.status.seccomp_mode == 2
-    assert hidden(inside) == hidden(elsewhere) != []
+    assert protected_places(inside) == protected_places(elsewhere) != []
     assert cgroups_read_only(inside) == {True}
 
 
@@ -191,7 +192,7 @@ def test_other_containers_of_a_privileged_sandbox_are_confined(
 def test_a_privileged_user_that_is_not_root(
     runtime: Runtime, shared: SharedContainers, observe: Observe
 ) -> None:
-    """A privileged process MUST keep the user that was asked for; what it may do then MAY differ.
+    """A privileged process MUST have the requested user; its effective capabilities then MAY differ.
 
     Source: LinuxContainerSecurityContext.privileged and run_as_user; the CRI does not say.
     """
@@ -205,23 +206,23 @@ def test_a_privileged_user_that_is_not_root(
 def test_paths_to_hide_mean_nothing_to_privileged_processes(
     runtime: Runtime, shared: SharedContainers, seen_from: str
 ) -> None:
-    """Masked and read-only paths in the request of a privileged container MUST NOT be masked or read-only.
+    """The `masked_paths` and `readonly_paths` of a privileged container MUST NOT be masked or read-only.
 
     Source: LinuxContainerSecurityContext.privileged, masked_paths and readonly_paths.
     """
     process = privileged(runtime, shared, seen_from, masked_paths=MASKED_PATHS, readonly_paths=READONLY_PATHS)
 
-    assert hidden(process) == []
+    assert protected_places(process) == []
 
 
 @requirement("PRV-06/differing")
 def test_a_sandbox_that_is_called_privileged_afterwards(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, observe: Observe
 ) -> None:
-    """A privileged container whose request calls the sandbox privileged, which was made without, MAY be
-    refused or made; the sandbox stays READY.
+    """CreateContainer MAY reject or accept a privileged container whose `sandbox_config` is privileged in an
+    unprivileged sandbox; the sandbox stays READY.
 
-    Source: CreateContainerRequest.sandbox_config, which is to be that of RunPodSandbox; runtimes differ.
+    Source: CreateContainerRequest.sandbox_config, which should be that of RunPodSandbox; runtimes differ.
     """
     request = containers.creation(containers.config(security_context=context(privileged=True)), own_sandbox)
     request.sandbox_config.linux.security_context.privileged = True

@@ -1,4 +1,4 @@
-"""SCP: seccomp profiles that lie in a registry."""
+"""SCP: seccomp profiles in a registry."""
 
 from collections.abc import Iterator
 
@@ -18,39 +18,42 @@ from critests.validation.security.seccomp_profiles import PROTOCOL_ERROR
 
 
 @pytest.fixture
-def fetching_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that takes seccomp profiles from a registry."""
+def registry_profiles_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
+    """A runtime that pulls seccomp profiles from a registry."""
     with shaped(request, runtime, Shape(told=(ProfilesFromRegistries(),))) as own:
         yield own
 
 
 @pytest.fixture
 def profile(registry: Registry) -> MintedImage:
-    """The profile in the registry."""
+    """A seccomp profile in the registry."""
     return registry.mint("seccomp-profile")
 
 
 @pytest.fixture
-def pod(fetching_runtime: OwnRuntime, profile: MintedImage) -> Sandbox:
-    """A pod that names the profile."""
-    annotation = f"{fetching_runtime.daemon.profile_annotation}/POD"
-    return fetching_runtime.sandbox(annotations={annotation: profile.reference})
+def pod(registry_profiles_runtime: OwnRuntime, profile: MintedImage) -> Sandbox:
+    """A pod with an annotation that names the profile."""
+    annotation = f"{registry_profiles_runtime.daemon.profile_annotation}/POD"
+    return registry_profiles_runtime.sandbox(annotations={annotation: profile.reference})
 
 
 @requirement("SCP-13")
 @disruptive
 @requires(Capability.SECCOMP, Capability.SAME_HOST)
-def test_a_profile_of_a_registry_refuses_what_it_names(fetching_runtime: OwnRuntime, pod: Sandbox) -> None:
-    """Where an annotation of a pod may name a seccomp profile that is an artifact of a registry, its
-    containers MUST have that profile.
+def test_a_profile_of_a_registry_refuses_what_it_names(
+    registry_profiles_runtime: OwnRuntime, pod: Sandbox
+) -> None:
+    """The containers of a pod whose annotation names a seccomp profile in a registry MUST have that profile,
+    if the runtime offers such annotations.
 
-    Source: PodSandboxConfig.annotations; not stated by the CRI. Who names a profile must not run without.
+    Source: PodSandboxConfig.annotations; not stated by the CRI. A pod that names a profile must not run
+    without it.
     """
-    containers, tools = fetching_runtime.containers, fetching_runtime.pulled("tools")
+    containers, tools = registry_profiles_runtime.containers, registry_profiles_runtime.pulled("tools")
 
     container = containers.attempt(
         containers.config(security_context=context(seccomp=UNCONFINED), image=tools), in_sandbox=pod
     )
 
-    printed = container.output(*system_call("personality", 0xFFFFFFFF).split())
-    assert outcome(printed) == (-1, PROTOCOL_ERROR)
+    output = container.output(*system_call("personality", 0xFFFFFFFF).split())
+    assert outcome(output) == (-1, PROTOCOL_ERROR)

@@ -1,5 +1,5 @@
-"""SEC: the program of the OCI runtime itself, which a container gets hold of when it is told to run
-`/proc/self/exe`: at that moment that is the runtime.
+"""SEC: the program of the OCI runtime, which a container can open when the runtime executes `/proc/self/exe`
+for it: at that moment the link resolves to the runtime.
 """
 
 import re
@@ -20,9 +20,9 @@ from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import system_call
 
 GET_SEALS, SEALED_AGAINST_WRITING = 1034, 8
-"""fcntl(2): the seals of a file that is only in memory. Any other file has none."""
+"""F_GET_SEALS and F_SEAL_WRITE of fcntl(2). Only a memfd has seals."""
 BUSY = 26
-"""The error number of writing a program while somebody else runs it."""
+"""The error number ETXTBSY, of opening a running program for writing."""
 CAUGHT, JUDGED = "caught", "judged"
 _ASK = system_call("openat", -100, "/proc/self/fd/3", 1)
 _SEALS = f"fcntl '$' {GET_SEALS}"
@@ -30,57 +30,57 @@ LOADERS = {
     Architecture.AMD64: "/lib64/ld-linux-x86-64.so.2",
     Architecture.ARM64: "/lib/ld-linux-aarch64.so.1",
 }
-"""Which program the kernel starts in place of one that is linked dynamically."""
+"""The dynamic linker that the kernel starts for a dynamically linked program, by architecture."""
 _LOADER = LOADERS[machine_architecture()]
-WATCHING = f"""
+WATCH_SCRIPT = f"""
 mkdir -p {Path(_LOADER).parent}
 cp /bin/pause {_LOADER}
-watched() {{
+watch() {{
   exec 3< $1/exe
   echo {CAUGHT}
   while [ -e $1 ]; do :; done
   for _ in $(seq 100); do
-    seen=$({_ASK} , {_SEALS})
-    case "$seen" in *errno={BUSY}*) ;; *) break ;; esac
+    result=$({_ASK} , {_SEALS})
+    case "$result" in *errno={BUSY}*) ;; *) break ;; esac
   done
-  echo "$seen"
+  echo "$result"
   echo {JUDGED}
 }}
 while :; do
   for process in /proc/[0-9]*; do
-    [ -e $process/exe ] && ! [ $process/exe -ef /proc/1/exe ] && ( watched $process ) && break 2
+    [ -e $process/exe ] && ! [ $process/exe -ef /proc/1/exe ] && ( watch $process ) && break 2
   done
 done
 """
-"""Holds on to the program of the first process that runs another one than the shell, and once that process is
-gone opens it for writing. Nothing is written. A runtime that is linked dynamically finds a loader that waits.
+"""Holds the program of the first process that is not the shell open, and opens it for writing once that
+process has exited, but writes nothing. A dynamically linked runtime gets a dynamic linker that waits.
 """
 JUDGES_THE_TIME_OUT = "EXS-08"
-"""A command that is not ended when its time is over keeps the program in use."""
+"""The requirement that fails if a command outlives its time-out, so that the program stays in use."""
 TRIES = 20
-"""A runtime that is linked statically is told nothing to do, and is gone again soon."""
+"""A statically linked runtime exits soon, so that one attempt may miss it."""
 
 
 def can_be_written(lines: list[str]) -> bool:
-    """Read what `WATCHING` printed: whether the program was opened for writing, and has no seal."""
+    """Return whether `WATCH_SCRIPT` could open the program for writing, without a write seal."""
     opened, seals = (int(number) for number in re.findall(r"ret=(-?\d+)", "\n".join(lines)))
     return opened >= 0 and not (seals > 0 and seals & SEALED_AGAINST_WRITING)
 
 
-def seen_of_the_runtime(container: Container) -> list[str]:
-    """Let a container that is `WATCHING` run the OCI runtime, and return what it printed of it."""
-    itself = container.exec_request("/proc/self/exe", timeout=1)
+def watch_the_runtime(container: Container) -> list[str]:
+    """Make a container that runs `WATCH_SCRIPT` execute the OCI runtime, and return the script's output."""
+    exec_self = container.exec_request("/proc/self/exe", timeout=1)
     for _ in range(TRIES):
         with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
-            container.connection.runtime.ExecSync(itself)
+            container.connection.runtime.ExecSync(exec_self)
         if CAUGHT in container.log_lines():
             break
     else:
-        unsupported("the container does not get to see the OCI runtime")
+        unsupported("no process of the OCI runtime appears in the container's /proc")
     try:
         return container.wait_for_log(JUDGED)
     except ConditionNotMet as error:
-        # it is judged when the process is gone, which may be the command that was given a second
+        # the script waits for the process to exit, which may be the command with a time-out of 1 s
         error.judge = JUDGES_THE_TIME_OUT
         raise
 
@@ -90,11 +90,12 @@ def seen_of_the_runtime(container: Container) -> list[str]:
 def test_the_runtimes_program_cannot_be_written_from_a_container(
     containers: Containers, images: Images
 ) -> None:
-    """A container that is made to run the OCI runtime itself SHOULD NOT be able to open its program for
+    """A container that executes the OCI runtime itself SHOULD NOT be able to open the runtime's program for
     writing.
 
-    Source: not stated by the CRI; the next container would be started by what was written (CVE-2019-5736).
+    Source: not stated by the CRI; the runtime would start the next container with the changed program
+    (CVE-2019-5736).
     """
-    container = containers.running(image=images.pull(WITH_PROGRAMS), first=f"( {WATCHING} ) & :")
+    container = containers.running(image=images.pull(WITH_PROGRAMS), first=f"( {WATCH_SCRIPT} ) & :")
 
-    assert not can_be_written(seen_of_the_runtime(container))
+    assert not can_be_written(watch_the_runtime(container))

@@ -1,4 +1,4 @@
-"""SEC: the security context of a sandbox, in the process that a runtime may keep for it."""
+"""SEC: the security context of a sandbox, in the process that a runtime may run for it."""
 
 import contextlib
 import json
@@ -19,9 +19,9 @@ from critests.validation.security.contexts import RUNTIME_DEFAULT, pod_context
 
 ProcessOf = Callable[[cri.LinuxSandboxSecurityContext], ProcessStatus]
 
-USER, GROUP, OTHERS = 1000, 2000, [3100, 3200]
-FILTERED = 2
-"""A process with a filter of system calls, as /proc tells it."""
+USER, GROUP, SUPPLEMENTAL_GROUPS = 1000, 2000, [3100, 3200]
+FILTER = 2
+"""The seccomp mode in /proc/PID/status of a process with a filter."""
 
 PROFILE = {
     "defaultAction": "SCMP_ACT_ALLOW",
@@ -32,13 +32,13 @@ pytestmark = requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capa
 
 
 def profile_at(path: Path) -> cri.LinuxSandboxSecurityContext:
-    """Return the request for a profile of the node."""
+    """Return a sandbox security context with a seccomp profile of the node."""
     profile = cri.SecurityProfile(profile_type=cri.SecurityProfile.Localhost, localhost_ref=str(path))
     return cri.LinuxSandboxSecurityContext(seccomp=profile)
 
 
 def runs_its_own_program(pid: int) -> bool:
-    """Whether a process runs a program of its own root, and not the OCI runtime that is to start it."""
+    """Return whether a process runs a program of its own root, and not the OCI runtime that starts it."""
     program = Path(f"/proc/{pid}/exe")
     try:
         return program.samefile(Path(f"/proc/{pid}/root{program.readlink()}"))
@@ -48,24 +48,24 @@ def runs_its_own_program(pid: int) -> bool:
 
 @pytest.fixture
 def process_of(runtime: Runtime, sandboxes: Sandboxes) -> ProcessOf:
-    """Make a sandbox with a security context, and return what the kernel shows of its process."""
+    """Creates a sandbox with a security context and returns /proc/PID/status of its process."""
 
-    def make(context: cri.LinuxSandboxSecurityContext) -> ProcessStatus:
+    def run(context: cri.LinuxSandboxSecurityContext) -> ProcessStatus:
         config = sandboxes.config()
         config.linux.security_context.MergeFrom(context)
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
         pid = process_of_sandbox(sandboxes.adopt(answer.pod_sandbox_id, config))
-        # some OCI runtimes return before the process has become the image's program, under its filter
+        # some OCI runtimes return before the process has executed the image's program, under its filter
         with contextlib.suppress(ConditionNotMet):
             runtime.eventually("the program of the sandbox", lambda: runs_its_own_program(pid), 5)
         return ProcessStatus.parse(Path(f"/proc/{pid}/status").read_text(encoding="utf-8"))
 
-    return make
+    return run
 
 
 @requirement("SEC-16/user")
 def test_the_process_of_a_sandbox_has_its_user_and_group(process_of: ProcessOf) -> None:
-    """The process of a sandbox SHOULD have the user and the group that its security context names.
+    """The process of a sandbox SHOULD have the user and the group of its security context.
 
     Source: LinuxSandboxSecurityContext.run_as_user and run_as_group.
     """
@@ -78,33 +78,32 @@ def test_the_process_of_a_sandbox_has_its_user_and_group(process_of: ProcessOf) 
 
 
 @requirement("SEC-16/groups")
-@pytest.mark.parametrize("user", [None, USER], ids=["alone", "beside a user"])
+@pytest.mark.parametrize("user", [None, USER], ids=["alone", "with a user"])
 def test_the_process_of_a_sandbox_has_its_further_groups(process_of: ProcessOf, user: int | None) -> None:
-    """The process of a sandbox SHOULD have the further groups that its security context names.
+    """The process of a sandbox SHOULD have the `supplemental_groups` of its security context.
 
     Source: LinuxSandboxSecurityContext.supplemental_groups.
     """
-    process = process_of(pod_context(user, supplemental_groups=OTHERS))
+    process = process_of(pod_context(user, supplemental_groups=SUPPLEMENTAL_GROUPS))
 
-    assert process.groups >= set(OTHERS)
+    assert process.groups >= set(SUPPLEMENTAL_GROUPS)
 
 
 @requirement("SEC-16/filter")
 def test_the_process_of_a_sandbox_has_its_filter(process_of: ProcessOf) -> None:
-    """The process of a sandbox SHOULD have a filter of system calls where its security context asks for the
-    runtime's own profile.
+    """The process of a sandbox SHOULD have a seccomp filter if its security context requests RuntimeDefault.
 
     Source: LinuxSandboxSecurityContext.seccomp.
     """
     process = process_of(cri.LinuxSandboxSecurityContext(seccomp=RUNTIME_DEFAULT))
 
-    assert process.seccomp_mode == FILTERED
+    assert process.seccomp_mode == FILTER
 
 
 @requirement("SEC-16/filter")
 def test_the_process_of_a_sandbox_has_a_filter_of_the_node(process_of: ProcessOf, host_folder: Path) -> None:
-    """The process of a sandbox SHOULD have a filter of system calls where its security context names a
-    profile of the node.
+    """The process of a sandbox SHOULD have a seccomp filter if its security context names a profile of the
+    node.
 
     Source: LinuxSandboxSecurityContext.seccomp, SecurityProfile.localhost_ref.
     """
@@ -113,17 +112,17 @@ def test_the_process_of_a_sandbox_has_a_filter_of_the_node(process_of: ProcessOf
 
     process = process_of(profile_at(path))
 
-    assert process.seccomp_mode == FILTERED
+    assert process.seccomp_mode == FILTER
 
 
 @requirement("SEC-16/filter")
 def test_a_sandbox_with_a_filter_that_is_not_there_is_refused(
     runtime: Runtime, sandboxes: Sandboxes, host_folder: Path
 ) -> None:
-    """A sandbox whose process would have a profile of the node that is not there SHOULD be refused.
+    """RunPodSandbox SHOULD reject a sandbox whose seccomp profile does not exist on the node.
 
-    Source: SecurityProfile.localhost_ref. Not stated by the CRI; with another filter, or with none, the
-    process would have what nobody asked for.
+    Source: SecurityProfile.localhost_ref. Not stated by the CRI; any other filter, or none, would not be the
+    requested one.
     """
     config = sandboxes.config()
     config.linux.security_context.MergeFrom(profile_at(host_folder / "missing.json"))

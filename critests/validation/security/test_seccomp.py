@@ -1,4 +1,4 @@
-"""SCP: which system calls a container's processes may make, found out by making them."""
+"""SCP: the system calls that a container's processes may make, verified by making them."""
 
 from pathlib import Path
 
@@ -25,17 +25,16 @@ from critests.validation.security.contexts import (
 from critests.validation.security.daemon import as_far_as_the_daemon_can
 from critests.validation.security.seccomp_profiles import OTHER_PERSONALITY, PROTOCOL_ERROR
 
-# what a sandbox with a kernel of its own may ask of the node's is no matter of profiles
+# with a kernel of the sandbox's own, profiles do not decide which system calls reach the node's kernel
 pytestmark = requires(Capability.SECCOMP, Capability.SAME_HOST, Capability.SHARED_KERNEL)
 FILTER = 2
 NEW_USER_NAMESPACE = 0x10000000
 SIGCHLD = 17
-"""In the flags of clone: the child ends as a shell expects it."""
+"""In the flags of clone(2): the parent gets this signal when the child exits, as a shell expects."""
 KILLED_BY_SIGSYS = 128 + 31
-REFUSED = (-1, PROTOCOL_ERROR)
-REFUSED_BY = {"logs": set[str](), "arguments": {"change"}, "architectures": {"query", "change"}}
-"""What our profiles refuse, of `QUESTIONS`."""
-DEFAULT = context(seccomp=RUNTIME_DEFAULT)
+DENIED = (-1, PROTOCOL_ERROR)
+DENIED_BY = {"logs": set[str](), "arguments": {"change"}, "architectures": {"query", "change"}}
+"""The calls of `QUESTIONS` that each profile denies."""
 QUESTIONS = {
     "query": system_call("personality", 0xFFFFFFFF),
     "change": system_call("personality", OTHER_PERSONALITY),
@@ -46,7 +45,7 @@ QUESTIONS = {
 
 
 def localhost(profiles: Path, name: str) -> cri.SecurityProfile:
-    """Return the request for one of our own profiles."""
+    """Return the request for one of the suite's profiles."""
     return cri.SecurityProfile(
         profile_type=cri.SecurityProfile.Localhost, localhost_ref=str(profiles / f"{name}.json")
     )
@@ -54,7 +53,7 @@ def localhost(profiles: Path, name: str) -> cri.SecurityProfile:
 
 @requirement("SCP-01/filter")
 def test_the_default_profile_is_a_filter(shared: SharedContainers, seen_from: str) -> None:
-    """With RuntimeDefault every process MUST have a filter of system calls.
+    """Every process of a container with RuntimeDefault MUST have a seccomp filter.
 
     Source: SecurityProfile.profile_type.
     """
@@ -69,12 +68,12 @@ def test_the_default_profile_is_a_filter(shared: SharedContainers, seen_from: st
 def test_the_default_profile_refuses_what_no_container_needs(
     shared: SharedContainers, seen_from: str
 ) -> None:
-    """The runtime's default profile SHOULD refuse to make a user namespace without SYS_ADMIN.
+    """The runtime's default profile SHOULD deny the creation of a user namespace without SYS_ADMIN.
 
-    Source: SecurityProfile.profile_type; what the profile refuses is the runtime's choice.
+    Source: SecurityProfile.profile_type; the runtime chooses what its profile denies.
     """
-    free = shared.process(seen_from, questions=QUESTIONS, security_context=context(seccomp=UNCONFINED))
-    if outcome(free.answer("make a user namespace")) != (0, 0):
+    unconfined = shared.process(seen_from, questions=QUESTIONS, security_context=context(seccomp=UNCONFINED))
+    if outcome(unconfined.answer("make a user namespace")) != (0, 0):
         blocked("needs a kernel that lets a container without a filter make a user namespace")
 
     process = shared.process(
@@ -82,13 +81,13 @@ def test_the_default_profile_refuses_what_no_container_needs(
     )
 
     for way in ("make a user namespace", "make a process in one"):
-        assert outcome(process.answer(way))[0] == -1, f"could {way}"
+        assert outcome(process.answer(way))[0] == -1, f"the profile allows to {way}"
     assert outcome(process.answer("other call")) == (0, 0)
 
 
 @requirement("SCP-02")
 def test_unconfined_is_no_filter(shared: SharedContainers, seen_from: str) -> None:
-    """With Unconfined no process MUST have a filter of system calls.
+    """A process of a container with Unconfined MUST NOT have a seccomp filter.
 
     Source: SecurityProfile.profile_type.
     """
@@ -102,17 +101,17 @@ def test_unconfined_is_no_filter(shared: SharedContainers, seen_from: str) -> No
 def test_a_profile_of_the_node_refuses_what_it_names(
     shared: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
-    """With Localhost a system call that the profile refuses MUST fail with the profile's error, and others
-    work.
+    """A system call that a Localhost profile denies MUST fail with the profile's error, and other calls MUST
+    succeed.
 
     Source: SecurityProfile.localhost_ref.
     """
-    asked = context(seccomp=localhost(profiles, "refuses"))
+    security_context = context(seccomp=localhost(profiles, "refuses"))
 
-    process = shared.process(seen_from, questions=QUESTIONS, security_context=asked)
+    process = shared.process(seen_from, questions=QUESTIONS, security_context=security_context)
 
     assert process.status.seccomp_mode == FILTER
-    assert outcome(process.answer("query")) == REFUSED
+    assert outcome(process.answer("query")) == DENIED
     assert outcome(process.answer("other call")) == (0, 0)
 
 
@@ -120,13 +119,14 @@ def test_a_profile_of_the_node_refuses_what_it_names(
 def test_a_profile_of_the_node_kills_who_makes_the_call(
     shared: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
-    """With Localhost a process that makes a system call for which the profile kills MUST die of SIGSYS.
+    """A process that makes a system call for which a Localhost profile has the action KILL MUST be killed by
+    SIGSYS.
 
     Source: SecurityProfile.localhost_ref; seccomp(2).
     """
-    asked = context(seccomp=localhost(profiles, "kills"))
+    security_context = context(seccomp=localhost(profiles, "kills"))
 
-    process = shared.process(seen_from, questions=QUESTIONS, security_context=asked)
+    process = shared.process(seen_from, questions=QUESTIONS, security_context=security_context)
 
     assert process.exit_code("query") == KILLED_BY_SIGSYS
     assert outcome(process.answer("other call")) == (0, 0)
@@ -137,7 +137,7 @@ def test_a_profile_of_the_node_kills_who_makes_the_call(
 def test_a_profile_that_cannot_be_used_is_refused(
     containers: Containers, profiles: Path, reference: str
 ) -> None:
-    """CreateContainer or StartContainer MUST fail where the profile is missing or no JSON, or the path is
+    """CreateContainer or StartContainer MUST fail if the profile is missing or not valid JSON, or its path is
     relative or empty.
 
     Source: SecurityProfile.localhost_ref, an absolute path.
@@ -159,16 +159,18 @@ def test_a_profile_that_cannot_be_used_is_refused(
 def test_a_path_without_localhost_means_nothing(
     shared: SharedContainers, profiles: Path, profile: cri.SecurityProfile
 ) -> None:
-    """A localhost_ref beside another type than Localhost SHOULD be refused or change nothing.
+    """A `localhost_ref` with another type than Localhost SHOULD be rejected, or have no effect.
 
     Source: SecurityProfile.localhost_ref, which belongs to Localhost.
     """
-    asked = cri.SecurityProfile(
+    profile_with_path = cri.SecurityProfile(
         profile_type=profile.profile_type, localhost_ref=str(profiles / "refuses.json")
     )
 
     with may_be_refused():
-        process = shared.process(EXEC, questions=QUESTIONS, security_context=context(seccomp=asked))
+        process = shared.process(
+            EXEC, questions=QUESTIONS, security_context=context(seccomp=profile_with_path)
+        )
         plain = shared.process(EXEC, questions=QUESTIONS, security_context=context(seccomp=profile))
         assert outcome(process.answer("query")) == outcome(plain.answer("query"))
         assert process.status.seccomp_mode == plain.status.seccomp_mode
@@ -179,10 +181,10 @@ def test_a_path_without_localhost_means_nothing(
 def test_without_a_profile_there_is_no_filter(
     runtime: Runtime, containers: Containers, seen_from: str
 ) -> None:
-    """Without a profile no process MUST have a filter of system calls, unless the runtime's configuration
-    sets a default.
+    """A process of a container without a profile MUST NOT have a seccomp filter, unless the runtime's
+    configuration sets a default.
 
-    Source: LinuxContainerSecurityContext.seccomp; its deprecated predecessor was unconfined when empty.
+    Source: LinuxContainerSecurityContext.seccomp; its deprecated predecessor means unconfined when empty.
     """
     config = containers.config()
     config.linux.security_context.ClearField("seccomp")
@@ -196,7 +198,8 @@ def test_without_a_profile_there_is_no_filter(
 
 @requirement("SCP-06/configured")
 def test_no_profile_at_all(containers: Containers, observe: Observe) -> None:
-    """Without a profile a process MAY be unconfined, or under a default that the runtime is configured with.
+    """A process of a container without a profile MAY be unconfined, or under a default of the runtime's
+    configuration.
 
     Source: LinuxContainerSecurityContext.seccomp.
     """
@@ -214,87 +217,83 @@ def test_no_profile_at_all(containers: Containers, observe: Observe) -> None:
 def test_a_profile_means_nothing_to_privileged_processes(
     runtime: Runtime, shared: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
-    """A privileged process MUST NOT have a filter of system calls, even where a profile is named.
+    """A privileged process MUST NOT have a seccomp filter, even if the request names a profile.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
     pod = shared.sandbox(security_context=pod_context(privileged=True))
-    asked = context(privileged=True, seccomp=localhost(profiles, "refuses"))
+    security_context = context(privileged=True, seccomp=localhost(profiles, "refuses"))
 
     with as_far_as_the_daemon_can(runtime):
-        process = shared.process(seen_from, in_sandbox=pod, questions=QUESTIONS, security_context=asked)
+        process = shared.process(
+            seen_from, in_sandbox=pod, questions=QUESTIONS, security_context=security_context
+        )
 
     assert process.status.seccomp_mode == 0
     assert outcome(process.answer("query"))[0] >= 0
 
 
 @requirement("SCP-09")
-@pytest.mark.parametrize("profile", REFUSED_BY)
+@pytest.mark.parametrize("profile", DENIED_BY)
 def test_rules_of_a_profile_are_preserved(
     shared: SharedContainers, profiles: Path, profile: str, seen_from: str
 ) -> None:
-    """A profile SHOULD be able to let a call pass and log it, to look at arguments, and to list
-    architectures.
+    """A profile SHOULD be able to log a call, to match its arguments, and to list architectures.
 
     Source: SecurityProfile.localhost_ref; seccomp in the OCI runtime specification.
     """
-    asked = context(seccomp=localhost(profiles, profile))
+    security_context = context(seccomp=localhost(profiles, profile))
 
-    process = shared.process(seen_from, questions=QUESTIONS, security_context=asked)
+    process = shared.process(seen_from, questions=QUESTIONS, security_context=security_context)
 
-    refused = {name for name in ("query", "change") if outcome(process.answer(name)) == REFUSED}
-    wanted: dict[str, set[str]] = {
-        "logs": set(),
-        "arguments": {"change"},
-        "architectures": {"query", "change"},
-    }
-    assert refused == wanted[profile]
+    denied = {name for name in ("query", "change") if outcome(process.answer(name)) == DENIED}
+    assert denied == DENIED_BY[profile]
     assert process.status.seccomp_mode == FILTER
 
 
 @requirement("SCP-10")
 @pytest.mark.parametrize("seen_from", [EXEC, STREAMING_EXEC])
 def test_a_profile_holds_for_commands(shared: SharedContainers, profiles: Path, seen_from: str) -> None:
-    """A command MUST be under the profile of its container.
+    """A command run with ExecSync or Exec MUST be under the profile of its container.
 
     Source: ExecSync and Exec; SecurityProfile.
     """
-    asked = context(seccomp=localhost(profiles, "refuses"))
+    security_context = context(seccomp=localhost(profiles, "refuses"))
 
-    command = shared.process(seen_from, questions=QUESTIONS, security_context=asked)
+    command = shared.process(seen_from, questions=QUESTIONS, security_context=security_context)
 
-    assert (command.status.seccomp_mode, outcome(command.answer("change"))) == (FILTER, REFUSED)
+    assert (command.status.seccomp_mode, outcome(command.answer("change"))) == (FILTER, DENIED)
 
 
 @requirement("SCP-11")
 def test_a_user_that_may_gain_is_under_the_profile(
     shared: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
-    """A process that is not root MUST be under the profile without no_new_privs as well.
+    """A process that is not root MUST be under the profile, even without `no_new_privs`.
 
-    Source: LinuxContainerSecurityContext.seccomp and no_new_privs; seccomp(2) asks for one of root and
-    no_new_privs.
+    Source: LinuxContainerSecurityContext.seccomp and no_new_privs; seccomp(2) requires CAP_SYS_ADMIN or
+    no_new_privs to install a filter.
     """
-    asked = context(1000, seccomp=localhost(profiles, "refuses"))
+    security_context = context(1000, seccomp=localhost(profiles, "refuses"))
 
-    process = shared.process(seen_from, questions=QUESTIONS, security_context=asked)
+    process = shared.process(seen_from, questions=QUESTIONS, security_context=security_context)
 
     assert (process.status.uids[0], process.status.no_new_privs) == (1000, False)
-    assert (process.status.seccomp_mode, outcome(process.answer("query"))) == (FILTER, REFUSED)
+    assert (process.status.seccomp_mode, outcome(process.answer("query"))) == (FILTER, DENIED)
 
 
 @requirement("SCP-07")
 def test_form_of_the_deprecated_path_of_a_profile(containers: Containers, observe: Observe) -> None:
-    """The deprecated path of a profile MAY be ignored or, where it leads to nothing, be refused; where the
-    container runs, the profile that the newer field names holds.
+    """The deprecated path of a profile MAY be ignored, or be rejected if it does not exist; if the container
+    runs, the profile of the newer field is in force.
 
     Source: LinuxContainerSecurityContext.seccomp_profile_path and seccomp.
     """
     confined = context(seccomp=RUNTIME_DEFAULT, seccomp_profile_path="localhost//critests/no-such-profile")
 
-    made: list[Container] = []
+    running: list[Container] = []
     with may_be_refused():
-        made.append(containers.attempt(containers.config(security_context=confined)))
+        running.append(containers.attempt(containers.config(security_context=confined)))
 
-    observe("is ignored" if made else "is looked for")
-    assert [container.process_status().seccomp_mode for container in made] == [FILTER] * len(made)
+    observe("is ignored" if running else "is looked for")
+    assert [container.process_status().seccomp_mode for container in running] == [FILTER] * len(running)

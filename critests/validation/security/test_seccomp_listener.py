@@ -1,4 +1,4 @@
-"""SCP: profiles that leave the decision over a system call to a process of the node."""
+"""SCP: seccomp profiles that leave the decision over a system call to a process of the node."""
 
 import json
 from collections.abc import Iterator
@@ -16,45 +16,45 @@ from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import context, outcome, system_call
 from critests.validation.security.seccomp_listener import SeccompListener
-from critests.validation.security.seccomp_profiles import PROTOCOL_ERROR, asking_at
+from critests.validation.security.seccomp_profiles import PROTOCOL_ERROR, notifying
 
 
 @pytest.fixture
 def listener(host_folder: Path) -> Iterator[SeccompListener]:
-    """A process of the node that lets what it is asked about fail."""
-    with SeccompListener(host_folder / "socket", PROTOCOL_ERROR) as listening:
-        yield listening
+    """A process of the node that makes the system calls fail for which the kernel notifies it."""
+    with SeccompListener(host_folder / "socket", PROTOCOL_ERROR) as running:
+        yield running
 
 
 @pytest.fixture
 def profile(host_folder: Path, listener: SeccompListener) -> cri.SecurityProfile:
     """A profile of the node that leaves a system call to the listener."""
     file = host_folder / "profile.json"
-    file.write_text(json.dumps(asking_at(listener.path)), encoding="utf-8")
+    file.write_text(json.dumps(notifying(listener.path)), encoding="utf-8")
     return cri.SecurityProfile(profile_type=cri.SecurityProfile.Localhost, localhost_ref=str(file))
 
 
 @pytest.fixture
-def asking(containers: Containers, images: Images, profile: cri.SecurityProfile) -> Container:
-    """A container with that profile; a runtime that refuses it makes the test unsupported."""
+def notifying_container(containers: Containers, images: Images, profile: cri.SecurityProfile) -> Container:
+    """A container with that profile; the test is unsupported if the runtime rejects it."""
     config = containers.config(security_context=context(seccomp=profile), image=images.pull("tools"))
-    made: list[Container] = []
+    running: list[Container] = []
     with may_be_refused():
-        made.append(containers.attempt(config))
-    if not made:
-        unsupported("seccomp listeners: a container whose profile has a listenerPath is refused")
-    return made[0]
+        running.append(containers.attempt(config))
+    if not running:
+        unsupported("seccomp listeners: a container whose profile has a listenerPath is rejected")
+    return running[0]
 
 
 @requirement("SCP-12")
 @requires(Capability.SECCOMP, Capability.SAME_HOST, Capability.SHARED_KERNEL)
-def test_a_listener_of_a_profile_decides_over_system_calls(asking: Container) -> None:
-    """A Localhost profile with a `listenerPath` MAY be refused; else who listens there MUST be asked about
-    the system calls that the profile leaves to it, and its answer counts.
+def test_a_listener_of_a_profile_decides_over_system_calls(notifying_container: Container) -> None:
+    """A Localhost profile with a `listenerPath` MAY be rejected; otherwise the listener MUST be notified of
+    the profile's system calls, and its response decides.
 
     Source: SecurityProfile.localhost_ref; the OCI runtime specification, listenerPath and SCMP_ACT_NOTIFY.
     """
-    printed = asking.output(*system_call("personality", 0xFFFFFFFF).split())
+    output = notifying_container.output(*system_call("personality", 0xFFFFFFFF).split())
 
-    # an error that only the listener gives
-    assert outcome(printed) == (-1, PROTOCOL_ERROR)
+    # the listener's error, which the call itself never returns
+    assert outcome(output) == (-1, PROTOCOL_ERROR)

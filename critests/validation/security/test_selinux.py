@@ -1,5 +1,5 @@
-"""SEL, VOL: the SELinux label of a container's processes and files, where the kernel has SELinux and the
-runtime uses it.
+"""SEL, VOL: the SELinux label of a container's processes and files, on a kernel with SELinux and a runtime
+that uses it.
 """
 
 import pytest
@@ -20,8 +20,8 @@ from critests.validation.security.daemon import privileged_process
 pytestmark = requires(Capability.SELINUX, Capability.SHARED_KERNEL)
 
 LEVEL = "s0:c11,c22"
-WHOLE = cri.SELinuxOption(user="system_u", role="system_r", type="container_t", level=LEVEL)
-WRONG = {
+COMPLETE_LABEL = cri.SELinuxOption(user="system_u", role="system_r", type="container_t", level=LEVEL)
+INVALID_LABELS = {
     "no such type": cri.SELinuxOption(
         user="system_u", role="system_r", type="critests_no_such_type_t", level=LEVEL
     ),
@@ -29,50 +29,51 @@ WRONG = {
         user="system_u", role="system_r", type="container_t", level="nonsense"
     ),
 }
-SYSTEM_FILES = ["/dev/shm", "/etc/hosts", "/etc/resolv.conf"]  # noqa: S108 - what is looked at
-"""What a runtime mounts into containers by itself."""
+SYSTEM_FILES = ["/dev/shm", "/etc/hosts", "/etc/resolv.conf"]  # noqa: S108 - in the container
+"""Paths that a runtime mounts into containers by itself."""
 WITHOUT_CATEGORIES = "s0"
-"""The level that every container may read."""
-ASKED_FOR = context(selinux_options=WHOLE)
-ASKED_FOR_THE_POD = pod_context(selinux_options=WHOLE)
+"""The level without categories, which every container may read."""
+REQUESTED = context(selinux_options=COMPLETE_LABEL)
+REQUESTED_FOR_THE_POD = pod_context(selinux_options=COMPLETE_LABEL)
 COMMANDS = (EXEC, STREAMING_EXEC)
 
 
 def type_of(label: str) -> str:
-    """Return the type in a label, `user:role:type:level`."""
+    """Return the type of a label, `user:role:type:level`."""
     return label.split(":")[2]
 
 
 def level_of(label: str) -> str:
-    """Return the level in a label, which may have colons itself."""
+    """Return the level of a label, which may contain colons."""
     return label.split(":", 3)[-1]
 
 
 def label_of(path: str) -> str:
-    """Return the shell's command that prints the label of a file: busybox knows none."""
+    """Return a shell command that prints the label of a file, as busybox has no such program."""
     read = f"/bin/sys getxattr ={path} =security.selinux % 255 , write 1 % '$'"
+    # getxattr(2) returns the label with a zero byte at its end; grep selects its line
     return rf"{read} | tr '\000' '\n' | grep :"
 
 
-def fits(file: str, process: Evidence) -> bool:
-    """Say whether a process may read a file with this label."""
+def is_readable(file: str, process: Evidence) -> bool:
+    """Return whether a process may read a file with a label."""
     return level_of(file) in {level_of(process.label), WITHOUT_CATEGORIES}
 
 
 @requirement("SEL-01")
 def test_a_process_has_the_label_that_is_asked_for(shared: SharedContainers) -> None:
-    """The first process MUST have the user, role, type and level that the request names.
+    """The first process MUST have the user, role, type and level of the request.
 
     Source: LinuxContainerSecurityContext.selinux_options.
     """
-    process = shared.process(FIRST_PROCESS, security_context=ASKED_FOR)
+    process = shared.process(FIRST_PROCESS, security_context=REQUESTED)
 
     assert process.label == f"system_u:system_r:container_t:{LEVEL}"
 
 
 @requirement("SEL-02")
 def test_containers_of_a_pod_share_a_level_of_their_own(shared: SharedContainers) -> None:
-    """Without options the containers of a pod MUST share a level that no other pod has.
+    """The containers of a pod without options MUST share a level that no other pod has.
 
     Source: LinuxContainerSecurityContext.selinux_options.
     """
@@ -87,13 +88,13 @@ def test_containers_of_a_pod_share_a_level_of_their_own(shared: SharedContainers
 
 
 @requirement("SEL-03")
-@pytest.mark.parametrize("wrong", WRONG)
-def test_a_label_that_the_policy_does_not_know_is_refused(containers: Containers, wrong: str) -> None:
-    """CreateContainer or StartContainer MUST fail for a label that cannot be.
+@pytest.mark.parametrize("invalid", INVALID_LABELS)
+def test_a_label_that_the_policy_does_not_know_is_refused(containers: Containers, invalid: str) -> None:
+    """CreateContainer or StartContainer MUST fail for a label that the policy does not define.
 
     Source: LinuxContainerSecurityContext.selinux_options.
     """
-    config = containers.config(security_context=context(selinux_options=WRONG[wrong]))
+    config = containers.config(security_context=context(selinux_options=INVALID_LABELS[invalid]))
 
     containers.refusal(config)
 
@@ -102,10 +103,10 @@ def test_a_label_that_the_policy_does_not_know_is_refused(containers: Containers
 def test_the_level_of_a_pod_is_that_of_its_containers(shared: SharedContainers) -> None:
     """A container without options of its own SHOULD have the level of its sandbox.
 
-    Source: LinuxSandboxSecurityContext.selinux_options. Not stated by the CRI for containers; what they share
-    in the pod has the sandbox's level, and another one could not read it.
+    Source: LinuxSandboxSecurityContext.selinux_options. Not stated by the CRI for containers; the shared
+    files of a pod have the sandbox's level, and a container with another level could not read them.
     """
-    pod = shared.sandbox(security_context=ASKED_FOR_THE_POD)
+    pod = shared.sandbox(security_context=REQUESTED_FOR_THE_POD)
 
     process = shared.process(FIRST_PROCESS, in_sandbox=pod)
 
@@ -114,7 +115,7 @@ def test_the_level_of_a_pod_is_that_of_its_containers(shared: SharedContainers) 
 
 @requirement("SEL-05/unconfined")
 def test_a_privileged_process_has_a_type_of_its_own(runtime: Runtime, shared: SharedContainers) -> None:
-    """A privileged process MUST NOT have the type that confines those of other containers.
+    """A privileged process MUST NOT have the type that confines the processes of other containers.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
@@ -134,7 +135,8 @@ def test_a_privileged_process_has_a_type_of_its_own(runtime: Runtime, shared: Sh
 def test_the_type_of_a_process_in_a_namespace_of_the_node(
     shared: SharedContainers, observe: Observe, namespaces: cri.NamespaceOption
 ) -> None:
-    """A process in the PID or IPC namespace of the node MAY have the type of any other, or one of its own.
+    """A process in the PID or IPC namespace of the node MAY have the same type as any other, or a type of its
+    own.
 
     Source: NamespaceOption.pid and ipc; the CRI does not say.
     """
@@ -150,7 +152,7 @@ def test_the_type_of_a_process_in_a_namespace_of_the_node(
 
 @requirement("SEL-06/given")
 def test_parts_of_a_label_that_are_given_are_used(shared: SharedContainers) -> None:
-    """Where only a level is given, the process MUST have it.
+    """The process MUST have the requested level, even if the request has no other part of a label.
 
     Source: SELinuxOption.level.
     """
@@ -163,7 +165,7 @@ def test_parts_of_a_label_that_are_given_are_used(shared: SharedContainers) -> N
 
 @requirement("SEL-06/missing")
 def test_where_missing_parts_of_a_label_come_from(shared: SharedContainers, observe: Observe) -> None:
-    """Where only a type is given, the level MAY be the pod's or a new one.
+    """The level MAY be the pod's or a new one if the request has only a type.
 
     Source: SELinuxOption; the CRI does not say.
     """
@@ -179,8 +181,8 @@ def test_where_missing_parts_of_a_label_come_from(shared: SharedContainers, obse
 @requirement("SEL-09")
 @pytest.mark.parametrize("path", SYSTEM_FILES)
 def test_files_that_the_runtime_mounts_have_the_label_of_the_pod(shared: SharedContainers, path: str) -> None:
-    """What a runtime mounts into a container by itself MUST have the container's level, or none, and be
-    readable.
+    """Files that a runtime mounts into a container by itself MUST have the container's level, or no
+    categories, and be readable.
 
     Source: LinuxContainerSecurityContext.selinux_options.
     """
@@ -188,18 +190,18 @@ def test_files_that_the_runtime_mounts_have_the_label_of_the_pod(shared: SharedC
 
     process = shared.process(FIRST_PROCESS, questions={"label": label_of(path), "read": read})
 
-    assert fits(process.answer("label"), process)
+    assert is_readable(process.answer("label"), process)
     assert process.exit_code("read") == 0
 
 
 @requirement("SEL-10")
 @pytest.mark.parametrize("seen_from", COMMANDS)
 def test_commands_have_the_label_of_their_container(shared: SharedContainers, seen_from: str) -> None:
-    """What is run in a container MUST have the container's label.
+    """A command run with ExecSync or Exec MUST have the label of its container.
 
     Source: LinuxContainerSecurityContext.selinux_options, ExecSync, Exec.
     """
-    process = shared.process(seen_from, security_context=ASKED_FOR)
+    process = shared.process(seen_from, security_context=REQUESTED)
 
     assert process.label == f"system_u:system_r:container_t:{LEVEL}"
 
@@ -207,8 +209,7 @@ def test_commands_have_the_label_of_their_container(shared: SharedContainers, se
 @requirement("VOL-13")
 @requires(Capability.IMAGE_VOLUMES)
 def test_an_image_volume_has_the_label_of_its_container(shared: SharedContainers, images: Images) -> None:
-    """A process SHOULD be able to read what is mounted from an image, which has the container's level, or
-    none.
+    """An image volume SHOULD be readable in the container, and have its level, or no categories.
 
     Source: Mount.image.
     """
@@ -218,4 +219,4 @@ def test_an_image_volume_has_the_label_of_its_container(shared: SharedContainers
     process = shared.process(FIRST_PROCESS, mounts=[volume], questions=questions)
 
     assert process.answer("read") == "hello from the image"
-    assert fits(process.answer("label"), process)
+    assert is_readable(process.answer("label"), process)

@@ -29,7 +29,7 @@ SAFE = {
     "net.ipv4.tcp_keepalive_intvl": "61",
     "net.ipv4.tcp_keepalive_probes": "7",
 }
-"""Those that Kubernetes lets any pod set, with values that are nobody's default; read back with tabs."""
+"""The sysctls that Kubernetes allows in every pod, with values that are no defaults; read back with tabs."""
 UNSAFE = {
     "kernel.msgmax": "8193",
     "kernel.msgmnb": "16385",
@@ -43,9 +43,9 @@ UNSAFE = {
     "net.core.somaxconn": "1025",
     "net.ipv4.conf.all.forwarding": "1",
 }
-"""Those of a namespace that the kubelet wants to be allowed by name."""
-OF_THE_KERNEL = "vm.swappiness"
-"""A parameter of the whole machine, in no namespace."""
+"""Other namespaced sysctls, which the kubelet's option --allowed-unsafe-sysctls must name."""
+NOT_NAMESPACED = "vm.swappiness"
+"""A kernel parameter of the whole machine."""
 NETWORK_OF_THE_NODE = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
 IPC_OF_THE_NODE = cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.NODE)
 
@@ -55,24 +55,24 @@ def file_of(name: str) -> Path:
     return Path("/proc/sys", *name.split("."))
 
 
-def value_here(name: str) -> str:
-    """Return the value of a parameter on this machine."""
+def host_value(name: str) -> str:
+    """Return the value of a kernel parameter on this machine."""
     return file_of(name).read_text(encoding="ascii").strip()
 
 
 @contextmanager
-def unchanged_here(name: str) -> Iterator[None]:
-    """Expect that what is done inside leaves a parameter of this machine as it is, and set it back if not.
+def unchanged_on_host(name: str) -> Iterator[None]:
+    """Assert that the block does not change a parameter of this machine, and restore it if it does.
 
     Raises:
-        AssertionError: it has another value.
+        AssertionError: the value has changed.
     """
-    before = value_here(name)
+    before = host_value(name)
     try:
         yield
-        after = value_here(name)
+        after = host_value(name)
     finally:
-        if value_here(name) != before:
+        if host_value(name) != before:
             file_of(name).write_text(before, encoding="ascii")
     assert after == before
 
@@ -83,7 +83,7 @@ def of_this_kernel(sysctls: dict[str, str]) -> dict[str, str]:
 
 
 def questions(sysctls: dict[str, str]) -> dict[str, str]:
-    """Return the commands that show the values of parameters."""
+    """Return the commands that print the values of parameters."""
     return {name: f"cat {file_of(name)}" for name in sysctls}
 
 
@@ -96,39 +96,39 @@ def questions(sysctls: dict[str, str]) -> dict[str, str]:
     ],
 )
 def test_a_sysctl_is_set_in_the_pod(shared: SharedContainers, sysctls: dict[str, str], name: str) -> None:
-    """A kernel parameter of a namespace of the pod MUST have the requested value there, one that Kubernetes
-    calls safe and any other: which are allowed is for the kubelet to say.
+    """A kernel parameter of the pod's namespaces MUST have the requested value, whether Kubernetes calls it
+    safe or not: the kubelet decides which ones are allowed.
 
     Source: LinuxPodSandboxConfig.sysctls.
     """
-    wanted = of_this_kernel(sysctls)
-    if name not in wanted:
+    requested = of_this_kernel(sysctls)
+    if name not in requested:
         blocked(f"this kernel has no {name}")
-    pod = shared.sandbox(sysctls={key: value.replace("\t", " ") for key, value in wanted.items()})
+    pod = shared.sandbox(sysctls={key: value.replace("\t", " ") for key, value in requested.items()})
 
-    process = shared.process(FIRST_PROCESS, in_sandbox=pod, questions=questions(wanted))
+    process = shared.process(FIRST_PROCESS, in_sandbox=pod, questions=questions(requested))
 
-    assert process.answer(name).split() == wanted[name].split()
+    assert process.answer(name).split() == requested[name].split()
 
 
 @requirement("SYS-03/host")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-@pytest.mark.parametrize("between", [None, "+", "\n", " "], ids=["alone", "plus", "newline", "space"])
-def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes, between: str | None) -> None:
-    """A kernel parameter that is in no namespace MUST NOT be changed for a pod, as it would change for the
-    node: neither where it is asked for, nor in the value of another one, whatever separates the two in it.
+@pytest.mark.parametrize("separator", [None, "+", "\n", " "], ids=["alone", "plus", "newline", "space"])
+def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes, separator: str | None) -> None:
+    """A kernel parameter outside of namespaces MUST NOT be changed for a pod, as this would change the node:
+    neither by its own name nor inside the value of another one, after any separator.
 
     Source: LinuxPodSandboxConfig.sysctls: parameters of the sandbox's namespaces.
     """
-    before = int(value_here(OF_THE_KERNEL))
-    other = str(before + 1 if before < 100 else before - 1)
-    sysctls = {OF_THE_KERNEL: other}
-    if between is not None:
-        # in the middle, as a runtime that joins sysctls may put quotes around the whole
-        hidden = between.join(["33", f"{OF_THE_KERNEL}={other}", "net.ipv4.tcp_fin_timeout=33"])
+    before = int(host_value(NOT_NAMESPACED))
+    new_value = str(before + 1 if before < 100 else before - 1)
+    sysctls = {NOT_NAMESPACED: new_value}
+    if separator is not None:
+        # in the middle, as a runtime that joins sysctls may quote the whole value
+        hidden = separator.join(["33", f"{NOT_NAMESPACED}={new_value}", "net.ipv4.tcp_fin_timeout=33"])
         sysctls = {"net.ipv4.tcp_fin_timeout": hidden}
 
-    with unchanged_here(OF_THE_KERNEL), may_be_refused():
+    with unchanged_on_host(NOT_NAMESPACED), may_be_refused():
         sandboxes.attempt(sandboxes.config(sysctls=sysctls))
 
 
@@ -136,25 +136,25 @@ def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes, betw
     "name",
     [
         pytest.param(
-            OF_THE_KERNEL, marks=[requirement("SYS-03/form"), requires(Capability.SHARED_KERNEL)], id="node"
+            NOT_NAMESPACED, marks=[requirement("SYS-03/form"), requires(Capability.SHARED_KERNEL)], id="node"
         ),
         pytest.param("nosuch.parameter", marks=requirement("SYS-04/other-names"), id="absent"),
     ],
 )
 def test_what_becomes_of_a_sysctl_of_no_namespace(sandboxes: Sandboxes, observe: Observe, name: str) -> None:
-    """A pod with a kernel parameter that is in no namespace, or does not exist, MAY be refused, or made
+    """A pod with a kernel parameter that is not namespaced, or does not exist, MAY be rejected, or run
     without it.
 
     Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
     """
-    made = None
+    pod = None
 
     with may_be_refused():
-        value = value_here(name) if file_of(name).exists() else "1"
-        made = sandboxes.attempt(sandboxes.config(sysctls={name: value}))
+        value = host_value(name) if file_of(name).exists() else "1"
+        pod = sandboxes.attempt(sandboxes.config(sysctls={name: value}))
 
-    observe("refused" if made is None else "skipped")
-    assert made is None or made.state() == cri.SANDBOX_READY
+    observe("refused" if pod is None else "skipped")
+    assert pod is None or pod.state() == cri.SANDBOX_READY
 
 
 @requirement("SYS-04/error")
@@ -166,8 +166,8 @@ def test_what_becomes_of_a_sysctl_of_no_namespace(sandboxes: Sandboxes, observe:
 def test_an_impossible_sysctl_is_refused(
     runtime: Runtime, sandboxes: Sandboxes, name: str, value: str
 ) -> None:
-    """RunPodSandbox MUST refuse a value that a kernel parameter cannot have, and a parameter that the network
-    namespace does not have; nothing may be left of the sandbox.
+    """RunPodSandbox MUST reject an invalid value of a kernel parameter, and a parameter that the network
+    namespace does not have; no sandbox is left.
 
     Source: LinuxPodSandboxConfig.sysctls.
     """
@@ -176,7 +176,7 @@ def test_an_impossible_sysctl_is_refused(
 
     runtime.refusal(runtime.stub.RunPodSandbox, sandboxes.creation(config))
 
-    ready = [item.id for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY]
+    ready = [entry.id for entry in sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY]
     assert ready == []
 
 
@@ -190,14 +190,14 @@ def test_an_impossible_sysctl_is_refused(
 def test_a_sysctl_of_a_namespace_of_the_node_is_not_changed(
     sandboxes: Sandboxes, name: str, namespaces: cri.NamespaceOption
 ) -> None:
-    """A kernel parameter of a namespace that the pod shares with the node MUST NOT be changed on the node.
+    """A kernel parameter of a namespace that the pod shares with the node MUST NOT be changed.
 
     Source: LinuxPodSandboxConfig.sysctls: parameters of the sandbox's own namespaces.
     """
-    other = str(int(value_here(name)) + 1)
+    new_value = str(int(host_value(name)) + 1)
 
-    with unchanged_here(name), may_be_refused():
-        sandboxes.attempt(sandboxes.config(sysctls={name: other}, namespaces=namespaces))
+    with unchanged_on_host(name), may_be_refused():
+        sandboxes.attempt(sandboxes.config(sysctls={name: new_value}, namespaces=namespaces))
 
 
 @requirement("SYS-06")
@@ -205,8 +205,8 @@ def test_a_sysctl_of_a_namespace_of_the_node_is_not_changed(
 def test_a_sysctl_that_is_written_with_slashes(
     sandboxes: Sandboxes, containers: Containers, observe: Observe
 ) -> None:
-    """A kernel parameter whose name has slashes in place of dots MAY be set, skipped or refused; the node's
-    stays as it is.
+    """A kernel parameter whose name has slashes instead of dots MAY be set, skipped or rejected; the node's
+    value does not change.
 
     Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
     """
@@ -229,8 +229,8 @@ def test_a_sysctl_that_is_written_with_slashes(
 def test_a_default_of_the_runtime_does_not_win(
     sandboxes: Sandboxes, containers: Containers, name: str, value: str
 ) -> None:
-    """A requested kernel parameter MUST win over what the runtime sets by itself, as for unprivileged ports
-    and pings.
+    """A requested kernel parameter MUST override the runtime's own default, as for unprivileged ports and
+    pings.
 
     Source: LinuxPodSandboxConfig.sysctls.
     """
@@ -243,13 +243,15 @@ def test_a_default_of_the_runtime_does_not_win(
 
 @requirement("SYS-08")
 def test_every_container_of_the_pod_sees_its_sysctls(sandboxes: Sandboxes, containers: Containers) -> None:
-    """A kernel parameter of the pod MUST have its value in each of its containers, those that come later too.
+    """A kernel parameter of the pod MUST have its value in each of its containers, including later ones.
 
     Source: LinuxPodSandboxConfig.sysctls, of the sandbox and not of one container.
     """
     pod = sandboxes.ready(sysctls={"net.ipv4.tcp_fin_timeout": "33", "kernel.msgmax": "8195"})
     script = f"cat {file_of('net.ipv4.tcp_fin_timeout')} {file_of('kernel.msgmax')}"
 
-    seen = [containers.exited(in_sandbox=pod, script=lingering(script)).log_lines("stdout") for _ in range(2)]
+    values = [
+        containers.exited(in_sandbox=pod, script=lingering(script)).log_lines("stdout") for _ in range(2)
+    ]
 
-    assert seen == [["33", "8195"]] * 2
+    assert values == [["33", "8195"]] * 2

@@ -1,4 +1,4 @@
-"""NS: containers that join the processes of another one, as debug containers do."""
+"""NS: containers that join the PID namespace of another one, as ephemeral containers do."""
 
 import secrets
 
@@ -16,8 +16,8 @@ from critests.lifecycle.sandboxes import Sandbox
 from critests.run.marks import requirement, requires
 
 
-def joining(target: str) -> cri.NamespaceOption:
-    """Return the namespaces of a container that joins the processes of another one."""
+def namespaces_of_target(target: str) -> cri.NamespaceOption:
+    """Return the namespace options of a container that joins the PID namespace of another one."""
     return cri.NamespaceOption(network=cri.POD, pid=cri.TARGET, ipc=cri.POD, target_id=target)
 
 
@@ -25,61 +25,61 @@ def joining(target: str) -> cri.NamespaceOption:
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
 def test_a_container_joins_the_processes_of_its_target(shared: SharedContainers, seen_from: str) -> None:
-    """With the pid namespace of a TARGET, every process of the container MUST be in that container's.
+    """Every process of a container with the PID mode TARGET MUST be in the PID namespace of its target.
 
     Source: NamespaceOption.pid and target_id.
     """
     target = shared.container()
     of_the_target = shared.process(EXEC).namespaces
 
-    found = shared.process(seen_from, namespaces=joining(target.id)).namespaces
+    joined = shared.process(seen_from, namespaces=namespaces_of_target(target.id)).namespaces
 
-    assert found["pid"] == of_the_target["pid"]
-    assert found["mnt"] != of_the_target["mnt"]
+    assert joined["pid"] == of_the_target["pid"]
+    assert joined["mnt"] != of_the_target["mnt"]
 
 
 @requirement("NS-07/unknown")
 @pytest.mark.parametrize("target", ["", secrets.token_hex(32)], ids=["missing", "unknown"])
 def test_a_target_that_nobody_knows_is_refused(containers: Containers, target: str) -> None:
-    """A container that is to join the processes of none, or of one that does not exist, MUST be refused.
+    """CreateContainer or StartContainer with an empty or unknown `target_id` MUST be rejected.
 
     Source: NamespaceOption.target_id.
     """
-    containers.refusal(containers.config(namespaces=joining(target)))
+    containers.refusal(containers.config(namespaces=namespaces_of_target(target)))
 
 
 @requirement("NS-07/exited")
 def test_a_target_that_has_ended_is_refused(containers: Containers, ended_container: Container) -> None:
-    """A container that is to join the processes of one that has ended SHOULD be refused: it has none.
+    """CreateContainer or StartContainer SHOULD reject a target that has exited, as it has no PID namespace.
 
     Source: NamespaceOption.target_id.
     """
-    containers.refusal(containers.config(namespaces=joining(ended_container.id)))
+    containers.refusal(containers.config(namespaces=namespaces_of_target(ended_container.id)))
 
 
 @requirement("NS-07/exited")
 def test_a_target_in_another_pod_is_refused(containers: Containers, own_sandbox: Sandbox) -> None:
-    """A container that is to join the processes of one in another pod SHOULD be refused.
+    """CreateContainer or StartContainer SHOULD reject a target in another pod.
 
-    Source: NamespaceOption.target_id, which names one of the same sandbox.
+    Source: NamespaceOption.target_id, which names a container of the same sandbox.
     """
     elsewhere = containers.running(in_sandbox=own_sandbox)
 
-    containers.refusal(containers.config(namespaces=joining(elsewhere.id)))
+    containers.refusal(containers.config(namespaces=namespaces_of_target(elsewhere.id)))
 
 
 @requirement("NS-07/created")
 def test_a_target_that_has_not_been_started(
     containers: Containers, container: Container, observe: Observe
 ) -> None:
-    """A container that is to join the processes of one that was only created MAY be refused, or join it.
+    """CreateContainer or StartContainer MAY reject a target that is created and not started, or join it.
 
     Source: NamespaceOption.target_id; the CRI does not say.
     """
     joined = None
 
     with may_be_refused():
-        joined = containers.attempt(containers.config(namespaces=joining(container.id)))
+        joined = containers.attempt(containers.config(namespaces=namespaces_of_target(container.id)))
 
     observe("refused" if joined is None else "joined")
     assert joined is None or joined.state() == cri.CONTAINER_RUNNING
@@ -87,7 +87,7 @@ def test_a_target_that_has_not_been_started(
 
 @requirement("NS-08")
 def test_a_target_that_nothing_joins_is_not_looked_for(containers: Containers) -> None:
-    """A target_id SHOULD be ignored where no namespace is that of a TARGET.
+    """A `target_id` SHOULD be ignored if no namespace has the mode TARGET.
 
     Source: NamespaceOption.target_id, which belongs to TARGET.
     """
@@ -102,12 +102,12 @@ def test_a_target_that_nothing_joins_is_not_looked_for(containers: Containers) -
 
 @requirement("NS-09")
 def test_a_container_that_joined_ends_alone(runtime: Runtime, containers: Containers) -> None:
-    """The end of a container that joined the processes of another one MUST leave that one running.
+    """A target MUST continue to run when a container that joined its PID namespace exits.
 
-    Source: NamespaceOption.pid; a pid namespace lives as long as its first process.
+    Source: NamespaceOption.pid; a PID namespace exists as long as its first process.
     """
     target = containers.running()
-    joined = containers.running(namespaces=joining(target.id))
+    joined = containers.running(namespaces=namespaces_of_target(target.id))
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=joined.id, timeout=0))
 
@@ -118,12 +118,12 @@ def test_a_container_that_joined_ends_alone(runtime: Runtime, containers: Contai
 
 @requirement("NS-09")
 def test_containers_that_joined_end_with_their_target(runtime: Runtime, containers: Containers) -> None:
-    """The end of a container MUST end those that have joined its processes.
+    """Containers that joined the PID namespace of a target MUST exit with it.
 
-    Source: NamespaceOption.pid; the kernel kills a pid namespace with its first process.
+    Source: NamespaceOption.pid; the kernel kills all processes of a PID namespace when its first one exits.
     """
     target = containers.running()
-    joined = containers.running(namespaces=joining(target.id))
+    joined = containers.running(namespaces=namespaces_of_target(target.id))
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=target.id, timeout=0))
 

@@ -1,4 +1,4 @@
-"""UNS, MNT, VOL, SYS: what a pod with a user namespace of its own finds of files, and what works in it."""
+"""UNS, MNT, VOL, SYS: files in a pod with a user namespace of its own, and calls that must work in it."""
 
 import os
 from pathlib import Path
@@ -21,21 +21,21 @@ from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import pod_context
 
 NOBODY = 65534
-"""How the kernel shows an id that is not mapped."""
+"""The overflow ID, which the kernel shows for an ID without a mapping."""
 BUSYBOX = "/bin/busybox"
-FOR_ROOT_ALONE = (
+ROOT_COMMANDS = (
     "chown 0:0 /mounted/of-root",
     "mknod /mounted/device b 7 0",
     "mount -t ext4 /dev/loop0 /mnt",
 )
-"""What root of the host could do there, with a folder of `owned`."""
-ATTEMPTS = "; ".join(f"{each} && echo '{each}'" for each in FOR_ROOT_ALONE) + "; echo tried"
-"""Prints what succeeded."""
+"""Commands for root of the host, with a mount of a directory of `owned`. Major 7 is the loop device."""
+ATTEMPTS = "; ".join(f"{each} && echo '{each}'" for each in ROOT_COMMANDS) + "; echo tried"
+"""Prints each command that succeeds."""
 
 
 def owned(folder: Path) -> Path:
-    """Return a folder of the host that anybody may write, with a file of root's and one of user 1000's in
-    it.
+    """Return a directory of the host that every user may write to, with a file of root and one of user
+    1000.
     """
     folder.chmod(0o777)
     folder.parent.chmod(0o755)
@@ -48,10 +48,10 @@ def owned(folder: Path) -> Path:
 @requirement("UNS-07")
 @requires(Capability.USER_NAMESPACES)
 def test_files_of_the_image_are_owned_by_root_inside(shared: SharedContainers) -> None:
-    """In a user namespace the files of the image MUST have the owners that the image gives them, and root
-    MUST be able to change its own.
+    """Files of the image MUST have the image's owners in a user namespace, and root MUST be able to change
+    its own.
 
-    Source: UserNamespace; the image's layers say who owns what.
+    Source: UserNamespace; the image's layers define the owners.
     """
     pod = shared.sandbox(namespaces=with_user_namespace())
     questions = {
@@ -71,15 +71,18 @@ def test_files_of_the_image_are_owned_by_root_inside(shared: SharedContainers) -
 def test_files_of_the_host_have_the_owners_that_the_mount_maps(
     shared: SharedContainers, host_folder: Path, *, mapping: bool
 ) -> None:
-    """In a user namespace, files of a host path MUST appear as nobody's where the mount maps no ids, and as
-    their owners' where it does.
+    """Files of a host path MUST appear as owned by nobody in a user namespace if the mount maps no IDs, and
+    by their owners if it does.
 
     Source: Mount.uidMappings and gidMappings.
     """
     pod = shared.sandbox(namespaces=with_user_namespace())
-    ids = [MAPPING] if mapping else []
+    mappings = [MAPPING] if mapping else []
     mount = cri.Mount(
-        container_path="/mounted", host_path=str(owned(host_folder)), uidMappings=ids, gidMappings=ids
+        container_path="/mounted",
+        host_path=str(owned(host_folder)),
+        uidMappings=mappings,
+        gidMappings=mappings,
     )
 
     process = shared.process(
@@ -89,8 +92,8 @@ def test_files_of_the_host_have_the_owners_that_the_mount_maps(
         questions={"owners": "stat -c %u:%g /mounted/of-root /mounted/of-tester"},
     )
 
-    seen = ["0:0", "1000:1000"] if mapping else [f"{NOBODY}:{NOBODY}"] * 2
-    assert process.answer("owners").split() == seen
+    expected = ["0:0", "1000:1000"] if mapping else [f"{NOBODY}:{NOBODY}"] * 2
+    assert process.answer("owners").split() == expected
 
 
 @requirement("MNT-24")
@@ -98,8 +101,8 @@ def test_files_of_the_host_have_the_owners_that_the_mount_maps(
 def test_what_is_written_through_a_mapped_mount_is_owned_by_the_same_ids(
     containers: Containers, shared: SharedContainers, host_folder: Path
 ) -> None:
-    """What root of a user namespace writes through a mount that maps its ids MUST be root's on the host, and
-    what it gives to user and group 1000 MUST be theirs.
+    """Files that root of a user namespace creates through a mount with mapped IDs MUST be root's on the host,
+    and those that it gives to user and group 1000 MUST be theirs.
 
     Source: Mount.uidMappings and gidMappings.
     """
@@ -117,8 +120,8 @@ def test_what_is_written_through_a_mapped_mount_is_owned_by_the_same_ids(
         script=lingering("cd /mounted && touch by-root for-tester && chown 1000:1000 for-tester"),
     )
 
-    seen = {name: (host_folder / name).stat() for name in ("by-root", "for-tester")}
-    owners = {name: (stat.st_uid, stat.st_gid) for name, stat in seen.items()}
+    stats = {name: (host_folder / name).stat() for name in ("by-root", "for-tester")}
+    owners = {name: (stat.st_uid, stat.st_gid) for name, stat in stats.items()}
     assert owners == {"by-root": (0, 0), "for-tester": (1000, 1000)}
 
 
@@ -127,8 +130,8 @@ def test_what_is_written_through_a_mapped_mount_is_owned_by_the_same_ids(
 def test_mapped_mounts_that_are_not_offered_are_refused(
     runtime: Runtime, containers: Containers, sandboxes: Sandboxes, host_folder: Path
 ) -> None:
-    """A mount that maps ids MUST be refused by a handler that cannot do that, or be made: it is never made
-    without the mapping.
+    """A mount with mapped IDs MUST be rejected by a handler that does not offer them, or have the mapping: it
+    is never mounted without.
 
     Source: Mount.uidMappings, RuntimeHandlerFeatures.user_namespaces.
     """
@@ -145,17 +148,17 @@ def test_mapped_mounts_that_are_not_offered_are_refused(
         pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace()))
         config = containers.config(mounts=[mount], namespaces=with_user_namespace())
         container = containers.attempt(config, in_sandbox=pod)
-        seen = container.output("stat", "-c", "%u:%g", "/mounted/of-root")
+        owner = container.output("stat", "-c", "%u:%g", "/mounted/of-root")
         mapping = container.output("cat", "/proc/self/uid_map").split()
-        assert (seen, mapping) == ("0:0", ["0", str(FIRST_ID), str(IDS)])
+        assert (owner, mapping) == ("0:0", ["0", str(FIRST_ID), str(IDS)])
 
 
 @requirement("UNS-12")
 @requires(Capability.USER_NAMESPACES)
 def test_sessions_reach_a_pod_with_a_user_namespace(shared: SharedContainers, streams: Streams) -> None:
-    """In a pod with a user namespace ExecSync, Exec and the log MUST work as in any other.
+    """ExecSync, Exec and the log MUST work in a pod with a user namespace as in any other.
 
-    Source: RuntimeService; a user namespace takes none of its calls away.
+    Source: RuntimeService, which excludes no call for a user namespace.
     """
     pod = shared.sandbox(namespaces=with_user_namespace())
     container = shared.container(in_sandbox=pod, questions={"logged": "echo logged"})
@@ -172,7 +175,7 @@ def test_sessions_reach_a_pod_with_a_user_namespace(shared: SharedContainers, st
 @requirement("UNS-12")
 @requires(Capability.USER_NAMESPACES)
 def test_stats_of_a_pod_with_a_user_namespace(runtime: Runtime, shared: SharedContainers) -> None:
-    """ContainerStats MUST answer for a container in a user namespace as for any other.
+    """ContainerStats MUST report a container in a user namespace as any other.
 
     Source: ContainerStatsRequest.
     """
@@ -188,7 +191,7 @@ def test_stats_of_a_pod_with_a_user_namespace(runtime: Runtime, shared: SharedCo
 @requirement("UNS-13")
 @requires(Capability.USER_NAMESPACES)
 def test_standard_output_can_be_opened_by_name(containers: Containers, shared: SharedContainers) -> None:
-    """In a user namespace a process SHOULD be able to open /dev/stdout and /dev/stderr, as programs do that
+    """A process in a user namespace SHOULD be able to open /dev/stdout and /dev/stderr, as programs do that
     log to files.
 
     Source: not stated by the CRI.
@@ -208,18 +211,18 @@ def test_standard_output_can_be_opened_by_name(containers: Containers, shared: S
 def test_root_of_a_user_namespace_has_no_power_over_the_host(
     containers: Containers, shared: SharedContainers, host_folder: Path
 ) -> None:
-    """Root of a user namespace, with every capability there that was asked for, MUST NOT take a file of the
-    host's root, make a device or mount one.
+    """Root of a user namespace MUST NOT be able to change the owner of a file of the host's root, or create
+    or mount a device, even with the capabilities for it.
 
-    Source: UserNamespace: its ids mean nothing outside.
+    Source: UserNamespace: its IDs and capabilities have no effect outside.
     """
     pod = shared.sandbox(namespaces=with_user_namespace())
-    powers = cri.LinuxContainerSecurityContext(
+    security_context = cri.LinuxContainerSecurityContext(
         capabilities=cri.Capability(add_capabilities=["SYS_ADMIN", "MKNOD", "CHOWN"])
     )
     container = containers.exited(
         in_sandbox=pod,
-        security_context=powers,
+        security_context=security_context,
         mounts=[cri.Mount(container_path="/mounted", host_path=str(owned(host_folder)))],
         script=lingering(ATTEMPTS),
     )
@@ -233,10 +236,11 @@ def test_root_of_a_user_namespace_has_no_power_over_the_host(
 def test_a_privileged_container_of_a_user_namespace_has_no_power_over_the_host(
     sandboxes: Sandboxes, containers: Containers, host_folder: Path
 ) -> None:
-    """A privileged container in a pod with a user namespace SHOULD have its powers in there only, or be
-    refused.
+    """A privileged container in a pod with a user namespace SHOULD have its privileges in that namespace
+    only, or be rejected.
 
-    Source: LinuxContainerSecurityContext.privileged, UserNamespace: its ids mean nothing outside.
+    Source: LinuxContainerSecurityContext.privileged, UserNamespace: its IDs and capabilities have no effect
+    outside.
     """
     config = containers.config(
         namespaces=with_user_namespace(),
@@ -257,7 +261,7 @@ def test_a_privileged_container_of_a_user_namespace_has_no_power_over_the_host(
 @requirement("UNS-17")
 @requires(Capability.USER_NAMESPACES)
 def test_sysctls_are_set_in_a_pod_with_a_user_namespace(shared: SharedContainers) -> None:
-    """Kernel parameters of a pod with a user namespace SHOULD have their values as in any other.
+    """Kernel parameters of a pod with a user namespace SHOULD have the requested values as in any other.
 
     Source: LinuxPodSandboxConfig.sysctls.
     """
@@ -274,8 +278,7 @@ def test_sysctls_are_set_in_a_pod_with_a_user_namespace(shared: SharedContainers
 def test_pings_are_allowed_to_groups_that_a_user_namespace_has(
     sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """A sysctl of a pod with a user namespace that allows pings to groups SHOULD be set where the pod has
-    these groups.
+    """The sysctl net.ipv4.ping_group_range SHOULD be set in a pod with a user namespace that has the groups.
 
     Source: LinuxPodSandboxConfig.sysctls.
     """
@@ -295,28 +298,27 @@ def test_pings_are_allowed_to_groups_that_a_user_namespace_has(
 def test_pings_that_are_allowed_to_groups_that_a_user_namespace_lacks(
     sandboxes: Sandboxes, containers: Containers, observe: Observe
 ) -> None:
-    """A sysctl that allows pings to more groups than the user namespace of the pod has MAY be refused, as the
-    kernel does, or reduced to those that it has.
+    """The sysctl net.ipv4.ping_group_range with groups that the pod's user namespace lacks MAY be rejected,
+    as by the kernel, or reduced to those that it has.
 
     Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
     """
-    everybody = {"net.ipv4.ping_group_range": "0 2147483647"}
-    found: list[str] = []
+    all_groups = {"net.ipv4.ping_group_range": "0 2147483647"}
+    groups: list[str] = []
 
     with may_be_refused():
-        pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace(), sysctls=everybody))
+        pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace(), sysctls=all_groups))
         container = containers.exited(in_sandbox=pod, script=lingering("sysctl -n net.ipv4.ping_group_range"))
-        found = container.log_lines("stdout")[0].split()
+        groups = container.log_lines("stdout")[0].split()
 
-    observe(f"reduced to {' to '.join(found)}" if found else "refused")
-    assert not found or found[0] == "0"
+    observe(f"reduced to {' to '.join(groups)}" if groups else "refused")
+    assert not groups or groups[0] == "0"
 
 
 @requirement("VOL-14")
 @requires(Capability.USER_NAMESPACES, Capability.IMAGE_VOLUMES)
 def test_an_image_volume_in_a_user_namespace(shared: SharedContainers, images: Images) -> None:
-    """An image that is mounted into a container in a user namespace, with its ids mapped, SHOULD be found
-    with the owners that it has.
+    """An image volume with mapped IDs SHOULD show the image's owners in a user namespace.
 
     Source: Mount.image, uidMappings and gidMappings.
     """
@@ -333,7 +335,7 @@ def test_an_image_volume_in_a_user_namespace(shared: SharedContainers, images: I
         FIRST_PROCESS,
         in_sandbox=pod,
         mounts=[mount],
-        questions={"seen": "stat -c %u:%g /volume/hello; cat /volume/hello"},
+        questions={"file": "stat -c %u:%g /volume/hello; cat /volume/hello"},
     )
 
-    assert process.answer("seen").splitlines() == ["0:0", "hello from the image"]
+    assert process.answer("file").splitlines() == ["0:0", "hello from the image"]

@@ -1,4 +1,4 @@
-"""UNS: user namespaces of pods, told by the mappings of their processes."""
+"""UNS: user namespaces of pods, verified by the ID mappings of their processes."""
 
 import pytest
 
@@ -14,8 +14,8 @@ from critests.lifecycle.user_namespaces import FIRST_ID, IDS, MAPPING, mapped, w
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 
-MINE = [(0, FIRST_ID, IDS)]
-"""What the kernel says of a process with the mapping."""
+EXPECTED = [(0, FIRST_ID, IDS)]
+"""The ID mapping of a process in the kernel's form: first ID inside, first ID outside, length."""
 
 
 @requirement("UNS-01")
@@ -24,8 +24,8 @@ MINE = [(0, FIRST_ID, IDS)]
 def test_every_process_has_the_mapping_of_its_pod(
     shared: SharedContainers, seen_from: str, number: str
 ) -> None:
-    """In a pod with a user namespace, every process of every container MUST have exactly the mapping of user
-    and group ids that was requested.
+    """Every process of every container MUST have exactly the requested mapping of user and group IDs in a pod
+    with a user namespace.
 
     Source: UserNamespace.uids and gids.
     """
@@ -33,7 +33,7 @@ def test_every_process_has_the_mapping_of_its_pod(
 
     process = shared.process(seen_from, in_sandbox=pod, envs={"NUMBER": number})
 
-    assert (process.uid_map, process.gid_map) == (MINE, MINE)
+    assert (process.uid_map, process.gid_map) == (EXPECTED, EXPECTED)
 
 
 @requirement("UNS-02")
@@ -42,7 +42,7 @@ def test_every_process_has_the_mapping_of_its_pod(
 def test_the_nodes_user_namespace_is_joined(
     shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
-    """With the user namespace of the NODE, every process of a container MUST be in the node's.
+    """Every process of a container MUST be in the node's user namespace with the mode NODE.
 
     Source: UserNamespace.mode.
     """
@@ -58,12 +58,12 @@ def test_a_pod_that_says_nothing_of_user_namespaces(
 ) -> None:
     """A pod without `userns_options` MAY be in the node's user namespace, or in one of its own.
 
-    Source: NamespaceOption.userns_options, which is to be assumed POD where it is absent, without a mapping.
+    Source: NamespaceOption.userns_options; a runtime should assume POD without a mapping if it is not set.
     """
-    found = shared.process(EXEC)
+    process = shared.process(EXEC)
 
-    observe("the node's" if found.namespaces["user"] == node_namespaces["user"] else str(found.uid_map))
-    assert found.status.uids[0] == 0
+    observe("the node's" if process.namespaces["user"] == node_namespaces["user"] else str(process.uid_map))
+    assert process.status.uids[0] == 0
 
 
 @requirement("UNS-04")
@@ -71,7 +71,7 @@ def test_a_pod_that_says_nothing_of_user_namespaces(
 def test_user_namespaces_of_a_container_alone_are_refused(
     runtime: Runtime, sandboxes: Sandboxes, mode: "cri.NamespaceMode"
 ) -> None:
-    """RunPodSandbox MUST refuse a user namespace that is the CONTAINER's or a TARGET's.
+    """RunPodSandbox MUST reject a user namespace with the mode CONTAINER or TARGET.
 
     Source: UserNamespace.mode, which is POD or NODE.
     """
@@ -82,32 +82,32 @@ def test_user_namespaces_of_a_container_alone_are_refused(
     )
 
 
-OTHERS = {
+UNUSUAL_MAPPINGS = {
     "two": ([MAPPING, cri.IDMapping(host_id=FIRST_ID + IDS, container_id=IDS, length=10)],) * 2,
     "without-root": ([cri.IDMapping(host_id=FIRST_ID, container_id=1, length=10)],) * 2,
     "of-no-ids": ([cri.IDMapping(host_id=FIRST_ID, container_id=0, length=0)],) * 2,
     "without-groups": ([MAPPING], []),
     "groups-of-others": ([MAPPING], [cri.IDMapping(host_id=FIRST_ID + IDS, container_id=0, length=IDS)]),
 }
-"""Mappings of users and groups that a runtime may be unable to make."""
+"""Mappings of users and groups that a runtime need not offer."""
 
 
 def rows(mappings: list[cri.IDMapping]) -> list[tuple[int, int, int]]:
-    """Return mappings as the kernel shows them."""
+    """Return mappings in the kernel's form."""
     return [(each.container_id, each.host_id, each.length) for each in mappings]
 
 
 @requirement("UNS-05/refused")
 @requires(Capability.USER_NAMESPACES)
-@pytest.mark.parametrize("case", OTHERS)
+@pytest.mark.parametrize("case", UNUSUAL_MAPPINGS)
 def test_a_mapping_is_made_as_requested_or_refused(
     shared: SharedContainers, sandboxes: Sandboxes, case: str
 ) -> None:
-    """A mapping that a runtime cannot make SHOULD be refused, and never be made into another one.
+    """A mapping that a runtime cannot set SHOULD be rejected, and never replaced by another one.
 
     Source: UserNamespace.uids and gids.
     """
-    uids, gids = OTHERS[case]
+    uids, gids = UNUSUAL_MAPPINGS[case]
     options = cri.UserNamespace(mode=cri.POD, uids=uids, gids=gids)
 
     with may_be_refused():
@@ -118,21 +118,21 @@ def test_a_mapping_is_made_as_requested_or_refused(
 
 @requirement("UNS-05/form")
 @requires(Capability.USER_NAMESPACES)
-@pytest.mark.parametrize("case", OTHERS)
+@pytest.mark.parametrize("case", UNUSUAL_MAPPINGS)
 def test_which_mappings_a_runtime_makes(sandboxes: Sandboxes, case: str, observe: Observe) -> None:
-    """A runtime MAY refuse mappings other than one range from 0 with the same ids for users and groups.
+    """A runtime MAY reject mappings other than one range from 0 with the same IDs for users and groups.
 
-    Source: UserNamespace.uids and gids; both big runtimes make that one alone.
+    Source: UserNamespace.uids and gids; containerd and CRI-O accept that one alone.
     """
-    uids, gids = OTHERS[case]
-    made = None
+    uids, gids = UNUSUAL_MAPPINGS[case]
+    pod = None
 
     with may_be_refused():
         options = cri.UserNamespace(mode=cri.POD, uids=uids, gids=gids)
-        made = sandboxes.attempt(sandboxes.config(namespaces=mapped(options)))
+        pod = sandboxes.attempt(sandboxes.config(namespaces=mapped(options)))
 
-    observe("refused" if made is None else "made")
-    assert made is None or made.state() == cri.SANDBOX_READY
+    observe("refused" if pod is None else "made")
+    assert pod is None or pod.state() == cri.SANDBOX_READY
 
 
 @requirement("UNS-06")
@@ -140,8 +140,8 @@ def test_which_mappings_a_runtime_makes(sandboxes: Sandboxes, case: str, observe
 def test_a_user_namespace_that_is_not_offered_is_refused_or_real(
     runtime: Runtime, shared: SharedContainers, sandboxes: Sandboxes
 ) -> None:
-    """A handler that does not offer user namespaces MUST refuse a pod with one, or make one with exactly the
-    requested mapping: never may the pod be in the node's.
+    """A handler that does not offer user namespaces MUST reject a pod with one, or create it with exactly the
+    requested mapping: the pod is never in the node's namespace.
 
     Source: UserNamespace.mode, RuntimeHandlerFeatures.user_namespaces.
     """
@@ -151,33 +151,33 @@ def test_a_user_namespace_that_is_not_offered_is_refused_or_real(
     with may_be_refused():
         pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace()))
         process = shared.process(EXEC, in_sandbox=pod)
-        assert (process.uid_map, process.gid_map) == (MINE, MINE)
+        assert (process.uid_map, process.gid_map) == (EXPECTED, EXPECTED)
 
 
 @requirement("UNS-18")
 def test_what_becomes_of_a_user_namespace_that_is_not_offered(
     runtime: Runtime, shared: SharedContainers, sandboxes: Sandboxes, observe: Observe
 ) -> None:
-    """A handler that does not offer user namespaces MAY make one all the same; then every process is in it.
+    """A handler that does not offer user namespaces MAY create one all the same; then every process is in it.
 
     Source: RuntimeHandlerFeatures.user_namespaces.
     """
     if runtime.has(Capability.USER_NAMESPACES):
         unsupported("the handler offers user namespaces")
-    found = []
+    maps = []
 
     with may_be_refused():
         pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace()))
-        found = [shared.process(view, in_sandbox=pod).uid_map for view in (FIRST_PROCESS, EXEC)]
+        maps = [shared.process(view, in_sandbox=pod).uid_map for view in (FIRST_PROCESS, EXEC)]
 
-    observe("made" if found else "refused")
-    assert found in ([], [MINE, MINE])
+    observe("made" if maps else "refused")
+    assert maps in ([], [EXPECTED, EXPECTED])
 
 
 @requirement("UNS-08")
 @requires(Capability.USER_NAMESPACES, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_the_host_sees_a_process_by_its_mapped_user(shared: SharedContainers) -> None:
-    """On the host a process of the container MUST have the ids that its own are mapped to.
+    """A process of the container MUST have the mapped IDs on the host.
 
     Source: IDMapping.
     """
@@ -196,9 +196,9 @@ def test_the_host_sees_a_process_by_its_mapped_user(shared: SharedContainers) ->
 @requirement("UNS-15")
 @requires(Capability.USER_NAMESPACES)
 def test_a_container_with_another_user_namespace_than_its_pod_is_refused(shared: SharedContainers) -> None:
-    """A container that asks for another mapping than its sandbox has SHOULD be refused.
+    """CreateContainer or StartContainer SHOULD reject a mapping that differs from the sandbox's.
 
-    Source: NamespaceOption.userns_options: a container is given those of its sandbox.
+    Source: NamespaceOption.userns_options: a container gets those of its sandbox.
     """
     pod = shared.sandbox(namespaces=with_user_namespace())
     other = cri.IDMapping(host_id=FIRST_ID + IDS, container_id=0, length=IDS)
@@ -210,8 +210,7 @@ def test_a_container_with_another_user_namespace_than_its_pod_is_refused(shared:
 @requirement("UNS-10/both-flags")
 @requires(Capability.USER_NAMESPACES_HOST_NETWORK)
 def test_a_user_namespace_on_the_nodes_network(shared: SharedContainers) -> None:
-    """Where runtime and handler offer it, a pod on the node's network MUST have the user namespace that was
-    requested.
+    """A pod on the node's network MUST have the requested user namespace if runtime and handler offer it.
 
     Source: RuntimeFeatures.user_namespaces_host_network.
     """
@@ -219,27 +218,28 @@ def test_a_user_namespace_on_the_nodes_network(shared: SharedContainers) -> None
 
     process = shared.process(EXEC, in_sandbox=pod)
 
-    assert (process.uid_map, process.gid_map) == (MINE, MINE)
+    assert (process.uid_map, process.gid_map) == (EXPECTED, EXPECTED)
 
 
 @requirement("UNS-10/otherwise")
 def test_a_user_namespace_on_the_nodes_network_that_is_not_offered(
     runtime: Runtime, shared: SharedContainers, sandboxes: Sandboxes, observe: Observe
 ) -> None:
-    """Where it is not offered, a pod on the node's network with a user namespace MAY be refused, or made.
+    """A pod on the node's network with a user namespace MAY be rejected or run if runtime or handler do not
+    offer it.
 
     Source: RuntimeFeatures.user_namespaces_host_network.
     """
     if runtime.has(Capability.USER_NAMESPACES_HOST_NETWORK):
         unsupported("runtime and handler offer user namespaces on the node's network")
-    found = []
+    maps = []
 
     with may_be_refused():
         pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace(network=cri.NODE)))
-        found = shared.process(EXEC, in_sandbox=pod).uid_map
+        maps = shared.process(EXEC, in_sandbox=pod).uid_map
 
-    observe("made" if found else "refused")
-    assert found in ([], MINE)
+    observe("made" if maps else "refused")
+    assert maps in ([], EXPECTED)
 
 
 @requirement("UNS-11")
@@ -247,17 +247,17 @@ def test_a_user_namespace_on_the_nodes_network_that_is_not_offered(
 def test_a_user_namespace_with_other_namespaces_of_the_node(
     shared: SharedContainers, sandboxes: Sandboxes, shared_with_node: str, observe: Observe
 ) -> None:
-    """A pod with a user namespace and the node's pid or ipc namespace MAY be refused, or made with it.
+    """A pod with a user namespace and the node's PID or IPC namespace MAY be rejected, or run with it.
 
-    Source: the CRI does not say; the kubelet refuses it.
+    Source: the CRI does not say; the kubelet rejects it.
     """
     namespaces = with_user_namespace()
     setattr(namespaces, shared_with_node, cri.NODE)
-    found = []
+    maps = []
 
     with may_be_refused():
         pod = sandboxes.attempt(sandboxes.config(namespaces=namespaces))
-        found = shared.process(EXEC, in_sandbox=pod).uid_map
+        maps = shared.process(EXEC, in_sandbox=pod).uid_map
 
-    observe("made" if found else "refused")
-    assert found in ([], MINE)
+    observe("made" if maps else "refused")
+    assert maps in ([], EXPECTED)

@@ -1,4 +1,4 @@
-"""UNS: mappings of a pod while the daemon is restarted."""
+"""UNS: ID mappings of a pod over a restart of the daemon."""
 
 import signal
 
@@ -15,8 +15,8 @@ from critests.run.marks import disruptive, requirement, requires
 @requires(Capability.USER_NAMESPACES)
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=["in order", "killed"])
 def test_a_pod_keeps_its_mapping_over_a_restart(own_runtime: OwnRuntime, end: signal.Signals) -> None:
-    """Over a restart of the daemon the containers of a pod MUST keep their mapping of ids, and those that are
-    made later MUST get the same.
+    """The containers of a pod MUST retain their ID mapping over a restart of the daemon, and later containers
+    MUST get the same.
 
     Source: UserNamespace. Not stated by the CRI; the containers of a pod share its namespace.
     """

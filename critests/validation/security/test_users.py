@@ -26,8 +26,8 @@ OF_IMAGES = {
     "user-name": (1000, 1000),
     "user-name-group": (1000, 2000),
 }
-"""What the images' own users come to: uid and gid."""
-AT_ONCE = {"reopened": "echo again > /proc/self/fd/1"}
+"""UID and GID of the images' own users."""
+QUESTIONS = {"reopened": "echo again > /proc/self/fd/1"}
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ AT_ONCE = {"reopened": "echo again > /proc/self/fd/1"}
 def test_user_and_group_of_every_process(
     shared: SharedContainers, seen_from: str, identity: dict[str, Any], ids: tuple[int, int]
 ) -> None:
-    """Every process of a container MUST have as its uid run_as_user, or that of run_as_username in the
-    image's /etc/passwd, and as its gid run_as_group, or the one that /etc/passwd gives to that user.
+    """Every process of a container MUST have the UID `run_as_user`, or that of `run_as_username` in the
+    image's /etc/passwd, and the GID `run_as_group`, or that of the user in /etc/passwd.
 
     Source: LinuxContainerSecurityContext.run_as_user, run_as_username and run_as_group.
     """
@@ -69,8 +69,8 @@ def test_user_and_group_of_every_process(
     ],
 )
 def test_an_incomplete_user_is_refused(containers: Containers, identity: dict[str, Any]) -> None:
-    """CreateContainer or StartContainer MUST fail where the image's /etc/passwd lacks run_as_username, and
-    where run_as_group is set without a user.
+    """CreateContainer or StartContainer MUST fail if the image's /etc/passwd lacks `run_as_username`, or if
+    the request has `run_as_group` without a user.
 
     Source: LinuxContainerSecurityContext.run_as_username and run_as_group.
     """
@@ -80,7 +80,7 @@ def test_an_incomplete_user_is_refused(containers: Containers, identity: dict[st
 @requirement("USR-07/error")
 @requires(Capability.SANDBOX_PROCESS)
 def test_a_sandbox_group_without_a_user_is_refused(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """RunPodSandbox MUST fail where run_as_group is set without run_as_user.
+    """RunPodSandbox MUST fail for `run_as_group` without `run_as_user`.
 
     Source: LinuxSandboxSecurityContext.run_as_group.
     """
@@ -95,8 +95,8 @@ def test_a_sandbox_group_without_a_user_is_refused(runtime: Runtime, sandboxes: 
 def test_the_user_of_the_image_is_used_where_none_is_asked_for(
     shared: SharedContainers, image: str, seen_from: str
 ) -> None:
-    """Without a user in the request, processes MUST run as the image's own: a number or a name, with or
-    without a group.
+    """Processes MUST run as the image's user if the request has none: a number or a name, with or without a
+    group.
 
     Source: Image.uid and username; the user of the OCI image configuration.
     """
@@ -107,7 +107,7 @@ def test_the_user_of_the_image_is_used_where_none_is_asked_for(
 
 @requirement("USR-09")
 def test_a_user_of_the_image_that_it_lacks_is_refused(images: Images, containers: Containers) -> None:
-    """CreateContainer or StartContainer MUST fail where the image's /etc/passwd lacks the image's own user.
+    """CreateContainer or StartContainer MUST fail if the image's /etc/passwd lacks the image's own user.
 
     Source: the user of the OCI image configuration.
     """
@@ -120,8 +120,8 @@ def test_a_user_of_the_image_that_it_lacks_is_refused(images: Images, containers
 def test_a_uid_that_the_image_lacks_has_no_groups_but_its_own(
     shared: SharedContainers, seen_from: str
 ) -> None:
-    """A uid that is not in the image's /etc/passwd MUST be usable, with gid 0 and no groups that nobody asked
-    for.
+    """A UID that the image's /etc/passwd lacks MUST be accepted, and its processes have GID 0 and no groups
+    that the request lacks.
 
     Source: LinuxContainerSecurityContext.run_as_user and supplemental_groups.
     """
@@ -136,7 +136,8 @@ def test_a_uid_that_the_image_lacks_has_no_groups_but_its_own(
 @requirement("USR-18")
 @pytest.mark.parametrize("seen_from", [EXEC, STREAMING_EXEC])
 def test_commands_run_as_the_user_of_the_container(shared: SharedContainers, seen_from: str) -> None:
-    """A command MUST have exactly the user and the groups of its container's first process.
+    """A command run with ExecSync or Exec MUST have exactly the user and the groups of its container's first
+    process.
 
     Source: ExecSync and Exec; LinuxContainerSecurityContext.
     """
@@ -162,11 +163,11 @@ def test_commands_run_as_the_user_of_the_container(shared: SharedContainers, see
     ],
 )
 def test_a_user_that_cannot_be_is_refused(containers: Containers, identity: dict[str, Any]) -> None:
-    """CreateContainer or StartContainer SHOULD fail where run_as_user and run_as_username are both set, and
-    where run_as_user is no 32-bit number.
+    """CreateContainer or StartContainer SHOULD fail if both `run_as_user` and `run_as_username` are set, or
+    if `run_as_user` is outside the range of UIDs.
 
-    Source: LinuxContainerSecurityContext.run_as_user and run_as_username, of which only one may be set; that
-    a number is too large is not stated by the CRI, the kernel has no such user.
+    Source: LinuxContainerSecurityContext.run_as_user and run_as_username, of which only one may be set; the
+    range is not stated by the CRI, the kernel's UIDs have 32 bits.
     """
     containers.refusal(containers.config(security_context=context(**identity)))
 
@@ -175,30 +176,33 @@ def test_a_user_that_cannot_be_is_refused(containers: Containers, identity: dict
 def test_a_user_that_is_not_root_holds_no_capabilities(shared: SharedContainers, seen_from: str) -> None:
     """A process that is not root MUST NOT have effective or permitted capabilities that are not ambient.
 
-    Source: LinuxContainerSecurityContext.run_as_user; capabilities(7), what execve leaves to such a user.
+    Source: LinuxContainerSecurityContext.run_as_user; capabilities(7): execve clears those of a user other
+    than root.
     """
-    held = shared.process(seen_from, security_context=context(1000)).status.capabilities
+    sets = shared.process(seen_from, security_context=context(1000)).status.capabilities
 
-    assert (held["effective"], held["permitted"]) == (held["ambient"], held["ambient"])
-    assert held["ambient"] == set()
+    assert (sets["effective"], sets["permitted"]) == (sets["ambient"], sets["ambient"])
+    assert sets["ambient"] == set()
 
 
 @requirement("USR-22")
 def test_a_user_that_is_not_root_can_reopen_its_output(shared: SharedContainers, seen_from: str) -> None:
-    """A process that is not root SHOULD be able to open its standard output again, as /dev/stdout is used.
+    """A process that is not root SHOULD be able to reopen its standard output, as programs do that log to
+    /dev/stdout.
 
-    Source: not stated by the CRI; servers are told to log there.
+    Source: not stated by the CRI; images configure servers to log there.
     """
-    process = shared.process(seen_from, questions=AT_ONCE, security_context=context(1000))
+    process = shared.process(seen_from, questions=QUESTIONS, security_context=context(1000))
 
     assert process.answer("reopened") == "again"
 
 
 @requirement("USR-23")
 def test_a_user_name_that_is_a_number(containers: Containers, observe: Observe) -> None:
-    """A run_as_username that is a number and no name of /etc/passwd MAY be used as a uid or be refused.
+    """A `run_as_username` that is a number and not a name of /etc/passwd MAY be used as a UID, or be
+    rejected.
 
-    Source: LinuxContainerSecurityContext.run_as_username; the CRI asks for a name that exists.
+    Source: LinuxContainerSecurityContext.run_as_username; the CRI requires a name that exists.
     """
     config = containers.config(security_context=context(run_as_username="4321"))
 
@@ -211,10 +215,11 @@ def test_a_user_name_that_is_a_number(containers: Containers, observe: Observe) 
 
 @requirement("USR-19/upper-half")
 def test_a_uid_in_the_upper_half(containers: Containers, observe: Observe) -> None:
-    """A run_as_user from 2^31 up to 2^32 - 2, which the kernel knows, MAY be used or be refused.
+    """A `run_as_user` from 2^31 up to 2^32 - 2, which the kernel accepts, MAY be used or rejected.
 
     Source: LinuxContainerSecurityContext.run_as_user; the CRI does not say.
     """
+    # 2^32 - 1 is -1, which means no change to setresuid(2)
     config = containers.config(security_context=context((1 << 32) - 3))
 
     observe("is refused")
@@ -226,8 +231,8 @@ def test_a_uid_in_the_upper_half(containers: Containers, observe: Observe) -> No
 
 @requirement("USR-04/outcome")
 def test_user_and_user_name_together_are_never_root(containers: Containers, observe: Observe) -> None:
-    """Where run_as_user and run_as_username are both set a runtime MAY refuse or choose; it MUST NOT come to
-    root.
+    """A container with both `run_as_user` and `run_as_username` MAY be rejected or run as either; it MUST NOT
+    run as root.
 
     Source: LinuxContainerSecurityContext.run_as_user and run_as_username, of which only one may be set.
     """
@@ -244,7 +249,7 @@ def test_user_and_user_name_together_are_never_root(containers: Containers, obse
 def test_a_sandbox_group_where_no_process_could_have_it(
     runtime: Runtime, sandboxes: Sandboxes, observe: Observe
 ) -> None:
-    """Where sandboxes have no process, RunPodSandbox with run_as_group and no user MAY be refused or succeed.
+    """RunPodSandbox with `run_as_group` and no user MAY be rejected or succeed if sandboxes have no process.
 
     Source: LinuxSandboxSecurityContext.run_as_group.
     """
@@ -257,7 +262,7 @@ def test_a_sandbox_group_where_no_process_could_have_it(
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
         observe(f"refused with {refused_with(error).name}")
-        assert [made for made in sandboxes.made_from(config) if made.state == cri.SANDBOX_READY] == []
+        assert [entry for entry in sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY] == []
     else:
         observe("ignored")
         assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
