@@ -1,6 +1,4 @@
-"""CTA: lists of containers, and what a filter leaves of them. Other containers may be there: each test looks
-for its own.
-"""
+"""CTA: ListContainers and its filters. Other containers may exist, so each test looks for its own."""
 
 import secrets
 from collections.abc import Callable
@@ -19,27 +17,27 @@ STATES = [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED]
 
 
 def ids(answer: cri.ListContainersResponse) -> list[str]:
-    """Return the ids in a list."""
+    """Return the container ids of a response."""
     return [item.id for item in answer.containers]
 
 
 @requirement("CTA-17")
 def test_list_without_filter_has_containers_in_every_state(runtime: Runtime, containers: Containers) -> None:
-    """ListContainers without a filter MUST list containers in every state, each once.
+    """ListContainers without a filter MUST return containers in every state, each once.
 
     Source: ListContainersRequest.filter.
     """
-    made = {containers.in_state(state).id: state for state in STATES}
+    created = {containers.in_state(state).id: state for state in STATES}
 
     answer = runtime.stub.ListContainers(cri.ListContainersRequest())
 
-    assert {item.id: item.state for item in answer.containers if item.id in made} == made
+    assert {item.id: item.state for item in answer.containers if item.id in created} == created
     assert len(set(ids(answer))) == len(ids(answer))
 
 
 @requirement("CTA-18")
 def test_list_filters_by_id(runtime: Runtime, container: Container, containers: Containers) -> None:
-    """A filter with an id MUST leave only the container of that id.
+    """ListContainers with an id in its filter MUST return only the container with that id.
 
     Source: ContainerFilter.id.
     """
@@ -57,59 +55,60 @@ def test_list_filters_by_id(runtime: Runtime, container: Container, containers: 
 def test_list_filters_containers_by_state(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
-    """A filter with a state MUST leave only containers in that state.
+    """ListContainers with a state in its filter MUST return only containers in that state.
 
     Source: ContainerFilter.state.
     """
-    made = {other: containers.in_state(other).id for other in STATES}
+    created = {other: containers.in_state(other).id for other in STATES}
 
     answer = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(state=cri.ContainerStateValue(state=state)))
     )
 
     assert {item.state for item in answer.containers} == {state}
-    assert set(ids(answer)) & set(made.values()) == {made[state]}
+    assert set(ids(answer)) & set(created.values()) == {created[state]}
 
 
 @requirement("CTA-18")
 def test_list_filters_by_sandbox(
     runtime: Runtime, container: Container, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """A filter with a sandbox MUST leave only the containers of that sandbox.
+    """ListContainers with a sandbox in its filter MUST return only the containers of that sandbox.
 
     Source: ContainerFilter.pod_sandbox_id.
     """
-    wanted = {containers.created(in_sandbox=own_sandbox).id, containers.created(in_sandbox=own_sandbox).id}
+    inside = {containers.created(in_sandbox=own_sandbox).id, containers.created(in_sandbox=own_sandbox).id}
 
     answer = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))
     )
 
-    assert set(ids(answer)) == wanted
-    assert container.id not in wanted
+    assert set(ids(answer)) == inside
+    assert container.id not in inside
 
 
 @requirement("CTA-19")
 def test_list_filters_by_all_labels_together(runtime: Runtime, containers: Containers) -> None:
-    """A filter with several labels MUST leave only containers that have all of them with these values.
+    """ListContainers with several labels in its filter MUST return only containers that have all of them with
+    these values.
 
     Source: ContainerFilter.label_selector.
     """
-    mine = secrets.token_hex(8)
-    wanted = containers.created(labels={"mine": mine, "colour": "red", "more": "yes"})
-    containers.created(labels={"mine": mine, "colour": "blue"})
-    containers.created(labels={"mine": mine})
+    token = secrets.token_hex(8)
+    matching = containers.created(labels={"token": token, "colour": "red", "more": "yes"})
+    containers.created(labels={"token": token, "colour": "blue"})
+    containers.created(labels={"token": token})
     containers.created(labels={"colour": "red"})
 
-    chosen = cri.ContainerFilter(label_selector={"mine": mine, "colour": "red"})
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest(filter=chosen))
+    selector = cri.ContainerFilter(label_selector={"token": token, "colour": "red"})
+    answer = runtime.stub.ListContainers(cri.ListContainersRequest(filter=selector))
 
-    assert ids(answer) == [wanted.id]
+    assert ids(answer) == [matching.id]
 
 
 @requirement("CTA-19")
 def test_list_is_empty_for_labels_that_no_container_has(runtime: Runtime, containers: Containers) -> None:
-    """A filter with a label whose value no container has MUST leave nothing.
+    """ListContainers with a label that no container has in its filter MUST return no container.
 
     Source: ContainerFilter.label_selector.
     """
@@ -123,18 +122,18 @@ def test_list_is_empty_for_labels_that_no_container_has(runtime: Runtime, contai
 
 
 CONTRADICTIONS: dict[str, Callable[[cri.ContainerFilter], None]] = {
-    "another id": lambda chosen: chosen.MergeFrom(cri.ContainerFilter(id=NO_SUCH_ID)),
-    "another state": lambda chosen: chosen.MergeFrom(
+    "another id": lambda exact: exact.MergeFrom(cri.ContainerFilter(id=NO_SUCH_ID)),
+    "another state": lambda exact: exact.MergeFrom(
         cri.ContainerFilter(state=cri.ContainerStateValue(state=cri.CONTAINER_EXITED))
     ),
-    "another sandbox": lambda chosen: chosen.MergeFrom(cri.ContainerFilter(pod_sandbox_id=NO_SUCH_ID)),
-    "another label": lambda chosen: chosen.MergeFrom(cri.ContainerFilter(label_selector={"colour": "blue"})),
+    "another sandbox": lambda exact: exact.MergeFrom(cri.ContainerFilter(pod_sandbox_id=NO_SUCH_ID)),
+    "another label": lambda exact: exact.MergeFrom(cri.ContainerFilter(label_selector={"colour": "blue"})),
 }
 
 
 @pytest.fixture
 def exact(containers: Containers) -> cri.ContainerFilter:
-    """A filter whose four fields all fit one running container."""
+    """A filter whose four fields all match one running container."""
     container = containers.running(labels={"colour": "red"})
     return cri.ContainerFilter(
         id=container.id,
@@ -146,7 +145,7 @@ def exact(containers: Containers) -> cri.ContainerFilter:
 
 @requirement("CTA-20")
 def test_list_finds_a_container_by_every_field_at_once(runtime: Runtime, exact: cri.ContainerFilter) -> None:
-    """A filter whose id, state, sandbox and labels all fit a container MUST leave it.
+    """ListContainers MUST return a container that matches the id, state, sandbox and labels of the filter.
 
     Source: ContainerFilter.
     """
@@ -160,9 +159,9 @@ def test_list_finds_a_container_by_every_field_at_once(runtime: Runtime, exact: 
 def test_list_is_empty_when_one_field_of_the_filter_does_not_fit(
     runtime: Runtime, exact: cri.ContainerFilter, contradiction: str
 ) -> None:
-    """A filter of which one field does not fit MUST leave out a container that all the others fit.
+    """ListContainers MUST NOT return a container that matches all fields of the filter but one.
 
-    Source: ContainerFilter, whose fields hold together.
+    Source: ContainerFilter, whose fields are combined with AND.
     """
     CONTRADICTIONS[contradiction](exact)
 
@@ -175,12 +174,12 @@ def test_list_is_empty_when_one_field_of_the_filter_does_not_fit(
 def test_a_filter_without_state_is_not_one_for_created(
     runtime: Runtime, containers: Containers, own_sandbox: Sandbox
 ) -> None:
-    """A filter whose state is not set MUST leave containers in every state; one for CREATED, the state of
-    number 0, only those.
+    """ListContainers with no state in its filter MUST return containers in every state; with CREATED, whose
+    enum value is 0, it MUST return only created ones.
 
-    Source: ContainerFilter.state, which is a message so that the two can be told apart.
+    Source: ContainerFilter.state, which is a message so that an unset state differs from CREATED.
     """
-    made = {containers.in_state(state, in_sandbox=own_sandbox).id: state for state in STATES}
+    by_id = {containers.in_state(state, in_sandbox=own_sandbox).id: state for state in STATES}
     without, created = (
         cri.ContainerFilter(pod_sandbox_id=own_sandbox.id),
         cri.ContainerFilter(pod_sandbox_id=own_sandbox.id),
@@ -190,15 +189,15 @@ def test_a_filter_without_state_is_not_one_for_created(
     all_states = runtime.stub.ListContainers(cri.ListContainersRequest(filter=without))
     only_created = runtime.stub.ListContainers(cri.ListContainersRequest(filter=created))
 
-    assert set(ids(all_states)) == set(made)
+    assert set(ids(all_states)) == set(by_id)
     assert ids(only_created) == [
-        container_id for container_id, state in made.items() if state == cri.CONTAINER_CREATED
+        container_id for container_id, state in by_id.items() if state == cri.CONTAINER_CREATED
     ]
 
 
 @requirement("CTA-22")
 def test_list_is_empty_for_an_unknown_sandbox(runtime: Runtime, container: Container) -> None:
-    """A filter with a sandbox that does not exist MUST leave nothing, and MUST NOT be an error.
+    """ListContainers with an unknown sandbox in its filter MUST return no container, and MUST NOT fail.
 
     Source: ContainerFilter.pod_sandbox_id.
     """
@@ -214,10 +213,10 @@ def test_list_is_empty_for_an_unknown_sandbox(runtime: Runtime, container: Conta
 def test_the_sandbox_itself_is_no_container(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """ListContainers MUST NOT list what a runtime runs for the sandbox itself.
+    """ListContainers MUST NOT return containers that the runtime runs for the sandbox itself.
 
-    Source: Container, which is what CreateContainer made, with the metadata of its request. The kubelet would
-    kill what it has not made.
+    Source: Container, which has the metadata of a CreateContainer request. The kubelet would kill a container
+    that it did not create.
     """
     container = containers.created(in_sandbox=own_sandbox)
 

@@ -1,4 +1,4 @@
-"""LOG: a container that prints more than the disk of its log holds."""
+"""LOG: a container that prints more than the file system of its log holds."""
 
 import os
 from dataclasses import dataclass
@@ -20,93 +20,96 @@ DISK = "size=256k"
 FLOOD = (
     "line=$(head -c 8000 /dev/zero | tr '\\0' x); i=0; while [ $i -lt 500 ]; do echo $line; i=$((i+1)); done"
 )
-"""Prints sixteen times what the disk holds, more than every pipe and buffer on the way, in few lines."""
+"""Prints sixteen times the size of the disk, also more than all pipes and buffers hold, in long lines."""
 GRACE_SECONDS = 30
 
 
 @dataclass(frozen=True)
-class Cramped:
-    """A READY sandbox whose logs go to a disk that is soon full.
+class SmallLogDisk:
+    """A READY sandbox whose log directory is on a small disk.
 
     Attributes:
-        pod: it.
-        containers: makes containers.
+        pod: the sandbox.
+        containers: creates its containers.
     """
 
     pod: Sandbox
     containers: Containers
 
     def running(self, script: str) -> Container:
-        """Make a container in it and start it; unsupported where its log leads to another disk."""
+        """Run a container in the sandbox; unsupported if its log is a link to another disk."""
         container = self.containers.running(in_sandbox=self.pod, script=script)
         log = container.log_path
         if log.is_symlink() and log.stat().st_dev != Path(self.pod.log_directory).stat().st_dev:
-            unsupported(f"logs in the directory of the pod: a log is a link, which leads to {log.readlink()}")
+            unsupported(f"logs in the directory of the pod: the log is a link to {log.readlink()}")
         return container
 
     def is_full(self) -> bool:
-        """Say whether nothing more can be written to a log."""
+        """Return whether the disk has no space left."""
         return os.statvfs(self.pod.log_directory).f_bavail == 0
 
 
 @pytest.fixture
-def cramped(
+def small_log_disk(
     sandboxes: Sandboxes, containers: Containers, host_mounts: HostMounts, host_folder: Path
-) -> Cramped:
-    """A READY sandbox whose logs go to a disk that is soon full."""
+) -> SmallLogDisk:
+    """A READY sandbox whose log directory is on a small disk."""
     config = sandboxes.config()
     config.log_directory = str(host_mounts.tmpfs(host_folder / "logs", DISK))
-    return Cramped(sandboxes.ready(config), containers)
+    return SmallLogDisk(sandboxes.ready(config), containers)
 
 
 @requirement("LOG-31/serves")
-def test_container_whose_log_disk_is_full_can_be_used_and_stopped(runtime: Runtime, cramped: Cramped) -> None:
-    """A container whose output fills the disk of its log MUST take commands, and MUST be given its time to
-    handle the stop signal.
+def test_container_whose_log_disk_is_full_can_be_used_and_stopped(
+    runtime: Runtime, small_log_disk: SmallLogDisk
+) -> None:
+    """A container whose output fills the disk of its log MUST accept ExecSync, and StopContainer MUST grant
+    it the grace period.
 
-    Source: ExecSync, StopContainerRequest.timeout. Not stated by the CRI for this case; who clears up is the
-    kubelet.
+    Source: ExecSync, StopContainerRequest.timeout. Not stated by the CRI for this case; the kubelet frees the
+    space.
     """
-    container = cramped.running(f"trap 'exit 7' TERM; ({FLOOD}) & {FOREVER}")
-    runtime.eventually("the disk of the log to be full", cramped.is_full)
+    container = small_log_disk.running(f"trap 'exit 7' TERM; ({FLOOD}) & {FOREVER}")
+    runtime.eventually("the disk of the log to be full", small_log_disk.is_full)
 
-    said = runtime.stub.ExecSync(container.exec_request("echo", "said")).stdout
+    printed = runtime.stub.ExecSync(container.exec_request("echo", "alive")).stdout
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=GRACE_SECONDS))
 
-    assert said == b"said\n"
+    assert printed == b"alive\n"
     assert container.status().exit_code == 7
 
 
 @requirement("LOG-31/ends")
-def test_container_whose_log_disk_is_full_comes_to_its_own_end(runtime: Runtime, cramped: Cramped) -> None:
-    """A process whose output fills the disk of its log SHOULD NOT be held up for ever, and its own exit code
-    SHOULD be told.
+def test_container_whose_log_disk_is_full_comes_to_its_own_end(
+    runtime: Runtime, small_log_disk: SmallLogDisk
+) -> None:
+    """A container whose output fills the disk of its log SHOULD exit in the end, and ContainerStatus SHOULD
+    report the exit code of its process.
 
-    Source: ContainerStatus.exit_code. Not stated by the CRI for this case: output may be lost, or hold up the
-    process.
+    Source: ContainerStatus.exit_code. Not stated by the CRI for this case: the runtime may lose output or
+    block the process for a while.
     """
-    container = cramped.running(f"{FLOOD}; exit 7")
+    container = small_log_disk.running(f"{FLOOD}; exit 7")
 
     runtime.eventually(
-        "the end of the process", container.state, holds=lambda state: state == cri.CONTAINER_EXITED
+        "the exit of the process", container.state, holds=lambda state: state == cri.CONTAINER_EXITED
     )
 
     assert container.status().exit_code == 7
 
 
 @requirement("LOG-31/after")
-def test_log_goes_on_once_there_is_space(runtime: Runtime, cramped: Cramped) -> None:
-    """When the log was on a full disk, has been removed and is opened again, what the container prints then
-    SHOULD be in it.
+def test_log_goes_on_once_there_is_space(runtime: Runtime, small_log_disk: SmallLogDisk) -> None:
+    """ReopenContainerLog SHOULD make the log go on after the log was removed from a full disk.
 
     Source: ReopenContainerLog. Not stated by the CRI for this case; the kubelet rotates logs that are too
     large.
     """
-    container = cramped.running(f"{FLOOD}; touch /over; while :; do echo later; sleep 0.1; done")
-    # what it prints before would fill the disk once more
-    runtime.eventually("the end of the flood", lambda: container.exec("ls", "/over").exit_code == 0)
+    container = small_log_disk.running(f"{FLOOD}; touch /done; while :; do echo later; sleep 0.1; done")
+    # the rest of the flood would fill the disk again
+    runtime.eventually("the end of the flood", lambda: container.exec("ls", "/done").exit_code == 0)
     container.written_log.unlink()
 
     runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container.id))
 
-    runtime.eventually("what is printed now", container.log_lines, holds=lambda lines: "later" in lines)
+    runtime.eventually("later output in the log", container.log_lines, holds=lambda lines: "later" in lines)

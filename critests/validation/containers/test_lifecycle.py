@@ -1,4 +1,4 @@
-"""CTR: how containers are made, started, and live side by side."""
+"""CTR: CreateContainer and StartContainer."""
 
 from collections.abc import Callable
 
@@ -26,28 +26,30 @@ REFERENCES: dict[str, Callable[[ImageName, cri.Image], str]] = {
 
 
 MOMENTS = [milliseconds / 1000 for milliseconds in range(1, 16)]
-"""Seconds after which a client gives up: from when the sandbox is looked up to when the snapshot is made."""
+"""Deadlines of CreateContainer in seconds: from the lookup of the sandbox to the creation of the snapshot."""
 
 
-def of_the_name(runtime: Runtime, sandbox: Sandbox, name: str) -> list[cri.Container]:
-    """Return the entries in the list of a sandbox's containers that bear a name."""
+def containers_named(runtime: Runtime, sandbox: Sandbox, name: str) -> list[cri.Container]:
+    """Return the containers of a sandbox with a name, from ListContainers."""
     answer = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))
     )
     return [item for item in answer.containers if item.metadata.name == name]
 
 
-def give_up(runtime: Runtime, containers: Containers, config: cri.ContainerConfig, seconds: float) -> None:
-    """Send a CreateContainer, and wait so many seconds only for its answer."""
+def create_with_deadline(
+    runtime: Runtime, containers: Containers, config: cri.ContainerConfig, seconds: float
+) -> None:
+    """Call CreateContainer with a deadline, which may be exceeded."""
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
-        made = runtime.stub.CreateContainer(containers.creation(config), timeout=seconds)
-        containers.adopt(made.container_id, config)
+        answer = runtime.stub.CreateContainer(containers.creation(config), timeout=seconds)
+        containers.adopt(answer.container_id, config)
 
 
-def tried_again(
+def create_with_retries(
     runtime: Runtime, sandbox: Sandbox, containers: Containers, config: cri.ContainerConfig
 ) -> Container:
-    """Send a CreateContainer that was given up until it succeeds, and return what is there."""
+    """Call CreateContainer until it succeeds or the container exists, and return the container."""
 
     def attempt() -> str:
         try:
@@ -56,7 +58,7 @@ def tried_again(
             ).container_id
         except grpc.RpcError as error:
             refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED)
-        return "".join(item.id for item in of_the_name(runtime, sandbox, config.metadata.name))
+        return "".join(item.id for item in containers_named(runtime, sandbox, config.metadata.name))
 
     return containers.adopt(
         runtime.eventually("a CreateContainer that succeeds", attempt, seconds=60), config
@@ -67,7 +69,7 @@ def tried_again(
 def test_create_container_returns_a_container_that_has_not_run(
     runtime: Runtime, containers: Containers
 ) -> None:
-    """CreateContainer MUST return the id of a container in state CREATED that has neither begun nor ended.
+    """CreateContainer MUST return the id of a container in state CREATED with no start and no end.
 
     Source: CreateContainerResponse.container_id, ContainerStatus.
     """
@@ -83,13 +85,13 @@ def test_create_container_returns_a_container_that_has_not_run(
 
 @requirement("CTR-02")
 def test_nothing_of_a_container_runs_before_it_is_started(containers: Containers) -> None:
-    """A container's process MUST NOT run before StartContainer.
+    """CreateContainer MUST NOT run the container's process.
 
-    Source: CreateContainer, StartContainer. A container that is made later and has printed its line shows
-    that there was time enough.
+    Source: CreateContainer, StartContainer. The line in the log of a container that was created later shows
+    that the process had time to print.
     """
-    waiting = containers.created(script="echo began")
-    containers.running(first="echo began", wait_for_log="began")
+    waiting = containers.created(script="echo started")
+    containers.running(first="echo started", wait_for_log="started")
 
     assert waiting.log_lines() == []
     assert waiting.state() == cri.CONTAINER_CREATED
@@ -97,7 +99,7 @@ def test_nothing_of_a_container_runs_before_it_is_started(containers: Containers
 
 @requirement("CTR-04")
 def test_create_container_in_an_unknown_sandbox_is_refused(runtime: Runtime, containers: Containers) -> None:
-    """CreateContainer MUST fail for a sandbox that does not exist.
+    """CreateContainer MUST fail for an unknown sandbox id.
 
     Source: CreateContainerRequest.pod_sandbox_id.
     """
@@ -111,10 +113,10 @@ def test_create_container_in_an_unknown_sandbox_is_refused(runtime: Runtime, con
 def test_create_container_does_not_pull_a_missing_image(
     runtime: Runtime, containers: Containers, registry: Registry
 ) -> None:
-    """CreateContainer MUST fail where the image is not on the node, and MUST NOT pull it by itself.
+    """CreateContainer MUST fail if the image is not on the node, and MUST NOT pull it.
 
-    Source: ContainerConfig.image; not stated by the CRI, the kubelet decides by its pull policy and pulls
-    before it creates.
+    Source: ContainerConfig.image; not stated by the CRI, the kubelet applies its pull policy and pulls before
+    it creates.
     """
     absent = registry.mint()
     config = containers.config(image=ImageName(absent.reference, absent.reference))
@@ -129,8 +131,8 @@ def test_create_container_does_not_pull_a_missing_image(
 def test_every_name_of_an_image_leads_to_the_same_image(
     runtime: Runtime, images: Images, containers: Containers, form: str
 ) -> None:
-    """CreateContainer MUST take what the pull returned, the image's id, a tag and a repository digest for the
-    same image.
+    """CreateContainer MUST accept the reference that PullImage returned, the image's id, a tag and a
+    repository digest for the same image.
 
     Source: ContainerConfig.image, PullImageResponse.image_ref, Image.
     """
@@ -150,14 +152,14 @@ def test_every_name_of_an_image_leads_to_the_same_image(
 def test_a_name_and_attempt_twice_never_makes_two_containers(
     runtime: Runtime, sandbox: Sandbox, container: Container, containers: Containers
 ) -> None:
-    """A container's name and attempt MUST NOT be there twice in one sandbox.
+    """CreateContainer MUST NOT create two containers of the same name and attempt in one sandbox.
 
     Source: ContainerMetadata.
     """
     with may_be_refused():
         runtime.stub.CreateContainer(containers.creation(container.config))
 
-    assert [item.id for item in of_the_name(runtime, sandbox, container.config.metadata.name)] == [
+    assert [item.id for item in containers_named(runtime, sandbox, container.config.metadata.name)] == [
         container.id
     ]
 
@@ -166,9 +168,9 @@ def test_a_name_and_attempt_twice_never_makes_two_containers(
 def test_form_of_the_answer_to_a_name_and_attempt_twice(
     runtime: Runtime, container: Container, observe: Observe, containers: Containers
 ) -> None:
-    """A second CreateContainer with the same name and attempt MAY fail or return the id that is there.
+    """CreateContainer with the name and attempt of an existing container MAY fail or return its id.
 
-    Source: ContainerMetadata; the CRI does not say which.
+    Source: ContainerMetadata; not stated by the CRI.
     """
     try:
         answer = runtime.stub.CreateContainer(containers.creation(container.config)).container_id
@@ -182,9 +184,9 @@ def test_form_of_the_answer_to_a_name_and_attempt_twice(
 
 @requirement("CTR-08")
 def test_a_container_is_made_again_with_the_next_attempt(runtime: Runtime, containers: Containers) -> None:
-    """CreateContainer MUST succeed beside an ended container of the same name and an earlier attempt.
+    """CreateContainer MUST succeed while an exited container of the same name and an earlier attempt exists.
 
-    Source: ContainerMetadata.attempt; it is how the kubelet restarts a container.
+    Source: ContainerMetadata.attempt; the kubelet restarts containers this way.
     """
     first = containers.exited()
     config = containers.config(name=first.config.metadata.name, attempt=1)
@@ -195,7 +197,8 @@ def test_a_container_is_made_again_with_the_next_attempt(runtime: Runtime, conta
     second.start()
     assert second.state() == cri.CONTAINER_RUNNING
     assert {
-        item.metadata.attempt: item.id for item in of_the_name(runtime, first.sandbox, config.metadata.name)
+        item.metadata.attempt: item.id
+        for item in containers_named(runtime, first.sandbox, config.metadata.name)
     } == {0: first.id, 1: second.id}
 
 
@@ -203,7 +206,7 @@ def test_a_container_is_made_again_with_the_next_attempt(runtime: Runtime, conta
 def test_containers_of_one_name_live_in_two_sandboxes(
     runtime: Runtime, container: Container, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """A container's name MUST be free in one sandbox while it is taken in another.
+    """CreateContainer MUST accept a name that a container in another sandbox has.
 
     Source: ContainerMetadata.name, which is unique within a sandbox only.
     """
@@ -218,9 +221,9 @@ def test_containers_of_one_name_live_in_two_sandboxes(
 def test_a_name_and_attempt_after_removal(
     runtime: Runtime, sandbox: Sandbox, container: Container, containers: Containers, observe: Observe
 ) -> None:
-    """The name and attempt of a removed container MAY be used again.
+    """CreateContainer MAY accept or reject the name and attempt of a removed container.
 
-    Source: ContainerMetadata, RemoveContainer; the CRI does not say.
+    Source: ContainerMetadata, RemoveContainer; not stated by the CRI.
     """
     container.discard()
 
@@ -234,7 +237,7 @@ def test_a_name_and_attempt_after_removal(
         observe(f"fails with {refused_with(error).name}")
         again = None
 
-    listed = [item.id for item in of_the_name(runtime, sandbox, container.config.metadata.name)]
+    listed = [item.id for item in containers_named(runtime, sandbox, container.config.metadata.name)]
     assert listed == ([again.id] if again else [])
     assert container.id not in listed
 
@@ -243,10 +246,10 @@ def test_a_name_and_attempt_after_removal(
 def test_a_failed_create_leaves_nothing_behind(
     runtime: Runtime, sandbox: Sandbox, containers: Containers, image: ImageName
 ) -> None:
-    """CreateContainer that failed MUST leave neither a container nor a log file, and its name and attempt
-    MUST be free.
+    """CreateContainer MUST leave neither a container nor a log file when it fails, and MUST accept the same
+    name and attempt afterwards.
 
-    Source: CreateContainer; not stated by the CRI, the kubelet would try again for ever otherwise.
+    Source: CreateContainer; not stated by the CRI, the kubelet would otherwise retry for ever.
     """
     config = containers.config()
     request = containers.creation(config)
@@ -255,15 +258,15 @@ def test_a_failed_create_leaves_nothing_behind(
     )
     runtime.refusal(runtime.stub.CreateContainer, request)
 
-    left, log = (
-        of_the_name(runtime, sandbox, config.metadata.name),
+    remaining, log = (
+        containers_named(runtime, sandbox, config.metadata.name),
         (sandbox.log_directory / config.log_path).exists(),
     )
     request.config.CopyFrom(config)
     answer = runtime.stub.CreateContainer(request)
 
     assert containers.adopt(answer.container_id, config).state() == cri.CONTAINER_CREATED
-    assert left == []
+    assert remaining == []
     assert not log, "the failed CreateContainer left a log file"
 
 
@@ -271,18 +274,17 @@ def test_a_failed_create_leaves_nothing_behind(
 def test_a_create_that_the_client_gave_up_can_be_tried_again(
     runtime: Runtime, sandbox: Sandbox, containers: Containers
 ) -> None:
-    """CreateContainer that is tried again after the client's deadline MUST in the end make exactly one
+    """CreateContainer that the client retries after its deadline MUST in the end create exactly one
     container.
 
-    Source: CreateContainer; not stated by the CRI, the kubelet gives up after its runtime request time-out
-    and tries again.
+    Source: CreateContainer; not stated by the CRI, the kubelet retries after its runtime request timeout.
     """
     config = containers.config()
-    # 15 ms: the request has arrived, and the snapshot is not made yet
-    give_up(runtime, containers, config, 0.015)
-    container = tried_again(runtime, sandbox, containers, config)
+    # 15 ms: the runtime has received the request, and has not created the snapshot yet
+    create_with_deadline(runtime, containers, config, 0.015)
+    container = create_with_retries(runtime, sandbox, containers, config)
 
-    assert [item.id for item in of_the_name(runtime, sandbox, config.metadata.name)] == [container.id]
+    assert [item.id for item in containers_named(runtime, sandbox, config.metadata.name)] == [container.id]
     container.start()
     assert container.state() == cri.CONTAINER_RUNNING
 
@@ -291,25 +293,26 @@ def test_a_create_that_the_client_gave_up_can_be_tried_again(
 def test_whatever_a_client_gave_up_leaves_a_container_that_starts(
     runtime: Runtime, sandbox: Sandbox, containers: Containers
 ) -> None:
-    """A container whose first CreateContainer the client gave up, at whatever moment, MUST start.
+    """StartContainer MUST start a container that a retry of CreateContainer returned, at whatever moment the
+    deadline of the first call was exceeded.
 
-    Source: CreateContainer and StartContainer; not stated by the CRI, the kubelet starts the container that a
-    later try has led to.
+    Source: CreateContainer and StartContainer; not stated by the CRI, the kubelet starts the container that
+    its retry returned.
     """
     configs = [containers.config() for _ in MOMENTS]
     for config, moment in zip(configs, MOMENTS, strict=True):
-        give_up(runtime, containers, config, moment)
+        create_with_deadline(runtime, containers, config, moment)
 
     for config, moment in zip(configs, MOMENTS, strict=True):
-        container = tried_again(runtime, sandbox, containers, config)
+        container = create_with_retries(runtime, sandbox, containers, config)
         container.start()
-        assert container.state() == cri.CONTAINER_RUNNING, f"given up after {moment} s"
+        assert container.state() == cri.CONTAINER_RUNNING, f"deadline of {moment} s"
 
 
 @requirement("CTR-13")
 def test_start_container_makes_it_run(runtime: Runtime, container: Container) -> None:
-    """StartContainer MUST bring a created container to RUNNING, and its start MUST NOT lie before its
-    creation.
+    """StartContainer MUST bring a created container to RUNNING, and `started_at` MUST NOT be before
+    `created_at`.
 
     Source: StartContainer, ContainerStatus.state, created_at and started_at.
     """
@@ -322,30 +325,30 @@ def test_start_container_makes_it_run(runtime: Runtime, container: Container) ->
 
 @requirement("CTR-19/unchanged")
 def test_start_of_a_running_container_changes_nothing(runtime: Runtime, containers: Containers) -> None:
-    """StartContainer of a running container MUST leave its state and its process as they are.
+    """StartContainer of a running container MUST NOT change its state and its process.
 
-    Source: StartContainer; not stated by the CRI, a second start would otherwise be a second process or a
-    lost one.
+    Source: StartContainer; not stated by the CRI, a second start could otherwise start a second process or
+    lose the first.
     """
-    container = containers.running(first="echo began", wait_for_log="began")
-    # field 22 of stat: when the process began, in ticks since the machine was booted
-    before, born = container.status(), container.output("cut", "-d ", "-f22", "/proc/1/stat")
+    container = containers.running(first="echo started", wait_for_log="started")
+    # field 22 of stat is the start time of the process, in clock ticks since boot
+    before, start_ticks = container.status(), container.output("cut", "-d ", "-f22", "/proc/1/stat")
 
     with may_be_refused():
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
 
     after = container.status()
     assert (after.state, after.started_at) == (before.state, before.started_at)
-    assert container.output("cut", "-d ", "-f22", "/proc/1/stat") == born, "the first process is another one"
-    assert container.log_lines() == ["began"]
+    assert container.output("cut", "-d ", "-f22", "/proc/1/stat") == start_ticks, "another first process"
+    assert container.log_lines() == ["started"]
 
 
 @requirement("CTR-19/unchanged")
 def test_start_of_an_ended_container_changes_nothing(runtime: Runtime, ended_container: Container) -> None:
-    """StartContainer of an ended container MUST leave its state, its exit code and its times as they are.
+    """StartContainer of an exited container MUST NOT change its state, exit code and times.
 
-    Source: StartContainer; not stated by the CRI, a container runs once and the kubelet makes another for
-    every restart.
+    Source: StartContainer; not stated by the CRI, a container runs once and the kubelet creates another one
+    for every restart.
     """
     before, printed = ended_container.status(), ended_container.log_lines()
 
@@ -365,7 +368,7 @@ def test_second_start_is_refused(
 ) -> None:
     """StartContainer SHOULD fail for a container that has been started before.
 
-    Source: StartContainer; not stated by the CRI, what did not happen should not be reported as done.
+    Source: StartContainer; not stated by the CRI, a success would report a start that did not happen.
     """
     container = containers.in_state(state)
 

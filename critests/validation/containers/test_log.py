@@ -1,4 +1,4 @@
-"""LOG: the file that a container's output goes to, and its form."""
+"""LOG: the log file of a container and its format."""
 
 import re
 import secrets
@@ -26,7 +26,9 @@ TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)
 EVERY_BYTE_BUT_NEWLINE = bytes(byte for byte in range(256) if byte != 0x0A)
 AS_OCTAL = "".join(f"\\{byte:03o}" for byte in EVERY_BYTE_BUT_NEWLINE)
 LONG = ",".join(map(str, range(20000)))
-"""108,889 bytes, of which no two stretches are equal; runtimes split lines at 8 or 16 KiB."""
+"""108,889 bytes without repetition, so that a lost or swapped piece shows; runtimes split lines at 8 or 16
+KiB.
+"""
 LONG_SCRIPT = "seq 0 19999 | tr '\\n' ',' | head -c 108889; echo; echo end"
 MANY_SCRIPT = (
     """awk 'BEGIN { pad = sprintf("%1000s", "");"""
@@ -34,15 +36,15 @@ MANY_SCRIPT = (
 )
 """100,000 lines of a number with seven digits and a thousand spaces, 100 MB in all."""
 MANY_SECONDS = 60.0
-"""For printing them: where every write leaves a kernel of the sandbox's own they take some ten seconds."""
+"""Time to print them: it takes about ten seconds where every write leaves a sandbox with its own kernel."""
 
 
 @pytest.fixture
 def printed(runtime: Runtime, containers: Containers) -> Printed:
-    """Run a script to its end and return the records of its log, once so many lines stand in it; further
-    options as for containers.
+    """Runs a script until it exits and returns the records of its log, once the log has so many lines;
+    further options as for containers.
 
-    With `lingers=False` the process ends at once: that is for LOG-15, and not for the form of the lines.
+    With `lingers=False` the process exits right after its output: that is for LOG-15, not for the log format.
     """
 
     def run(
@@ -53,7 +55,7 @@ def printed(runtime: Runtime, containers: Containers) -> Printed:
         return runtime.eventually(
             f"{lines} lines in the log",
             container.log,
-            holds=lambda seen: len(container_log.lines(seen)) >= lines,
+            holds=lambda records: len(container_log.lines(records)) >= lines,
         )
 
     return run
@@ -64,7 +66,7 @@ def printed(runtime: Runtime, containers: Containers) -> Printed:
 def test_log_is_written_where_it_was_asked_for(
     sandbox: Sandbox, containers: Containers, directory: str
 ) -> None:
-    """A container's output MUST be in the file that log_path names below the sandbox's log_directory.
+    """The output of a container MUST be in the file `log_path` below the sandbox's `log_directory`.
 
     Source: PodSandboxConfig.log_directory, ContainerConfig.log_path.
     """
@@ -79,9 +81,9 @@ def test_log_is_written_where_it_was_asked_for(
 
 @requirement("LOG-01/creation")
 def test_log_in_a_directory_that_is_not_there(containers: Containers, observe: Observe) -> None:
-    """A runtime MAY make the missing directories of a log or refuse the container.
+    """CreateContainer or StartContainer MAY create the missing directories of `log_path` or fail.
 
-    Source: ContainerConfig.log_path; the CRI does not say, the kubelet makes them itself.
+    Source: ContainerConfig.log_path; not stated by the CRI, the kubelet creates them itself.
     """
     config = containers.config(script="echo said", log_path=f"absent-{secrets.token_hex(4)}/below/0.log")
 
@@ -98,16 +100,16 @@ def test_log_in_a_directory_that_is_not_there(containers: Containers, observe: O
 
 @requirement("LOG-02")
 def test_log_holds_one_record_a_line(runtime: Runtime, containers: Containers) -> None:
-    """Every line of a log MUST be time, stream, tags and payload, one space apart, and end in a newline.
+    """A line of a log MUST consist of time, stream, tags and payload, separated by one space, and end in a
+    newline.
 
-    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), in which the kubelet reads
-    it.
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), which the kubelet parses.
     """
     container = containers.exited(script=lingering("echo one; echo two words >&2; echo; printf unfinished"))
     runtime.eventually(
         "four lines in the log",
         container.written_log.read_bytes,
-        holds=lambda seen: seen.count(b"\n") >= 4,
+        holds=lambda content: content.count(b"\n") >= 4,
     )
 
     *lines, rest = container.log_path.read_bytes().split(b"\n")
@@ -132,10 +134,10 @@ def test_time_of_a_record_is_rfc_3339(printed: Printed) -> None:
 
 @requirement("LOG-03/time")
 def test_time_of_a_record_is_when_it_was_printed(containers: Containers) -> None:
-    """The time of a record MUST be near the time at which the line was printed.
+    """The time of a record MUST be near the time at which the process printed the line.
 
-    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging); people and the kubelet's
-    --since read it so.
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging); `kubectl logs --since`
+    relies on it.
     """
     before = time.time_ns()
     container = containers.exited(script=lingering("echo said"))
@@ -144,7 +146,7 @@ def test_time_of_a_record_is_when_it_was_printed(containers: Containers) -> None
     container.wait_for_log("said")
     recorded = container.log()[0].time_ns
 
-    # a second for a daemon that reads the pipe late
+    # a margin of one second for a runtime that reads the pipe late
     assert before - 10**9 <= recorded <= after + 10**9, (
         f"recorded {recorded}, printed between {before} and {after} ns"
     )
@@ -152,9 +154,9 @@ def test_time_of_a_record_is_when_it_was_printed(containers: Containers) -> None
 
 @requirement("LOG-03/order")
 def test_times_of_records_do_not_go_backwards(printed: Printed) -> None:
-    """The times of the records of one stream SHOULD NOT go backwards.
+    """The times of the records of one stream SHOULD NOT decrease.
 
-    Source: not stated by the CRI; readers of logs rely on it.
+    Source: not stated by the CRI; log readers rely on it.
     """
     records = printed("seq 1 500", 500)
 
@@ -164,9 +166,10 @@ def test_times_of_records_do_not_go_backwards(printed: Printed) -> None:
 
 @requirement("LOG-04")
 def test_records_name_the_stream_they_came_from(printed: Printed) -> None:
-    """A record MUST name stdout or stderr by the descriptor that the process wrote to.
+    """The stream of a record MUST be stdout or stderr according to the file descriptor that the process wrote
+    to.
 
-    Source: LogStreamType in the form that the kubelet reads.
+    Source: LogStreamType, as the kubelet parses it.
     """
     records = printed("echo to output; echo to error >&2", 2)
 
@@ -178,9 +181,9 @@ def test_records_name_the_stream_they_came_from(printed: Printed) -> None:
 
 @requirement("LOG-05")
 def test_a_short_line_is_one_full_record(printed: Printed) -> None:
-    """A short line that was written at once, newline and all, MUST be one record tagged F.
+    """A short line that the process writes at once, with its newline, MUST be one record with the tag F.
 
-    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), whose tag F means a whole
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), whose tag F means a full
     line.
     """
     records = printed("echo short; echo line >&2", 2)
@@ -193,11 +196,11 @@ def test_a_short_line_is_one_full_record(printed: Printed) -> None:
 
 @requirement("LOG-06")
 def test_a_long_line_is_split_and_whole_again_when_joined(printed: Printed) -> None:
-    """The pieces of a long line MUST be tagged P but the last, which is F, and give the very bytes of the
-    line when joined.
+    """The records of a long line MUST have the tag P, and the last one F; their payloads joined MUST be the
+    bytes of the line.
 
-    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), whose tag P means a piece
-    of a line.
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), whose tag P means a
+    partial line.
     """
     records = printed(LONG_SCRIPT, 2)
 
@@ -210,7 +213,8 @@ def test_a_long_line_is_split_and_whole_again_when_joined(printed: Printed) -> N
 
 @requirement("LOG-07")
 def test_a_line_of_exactly_the_limit(printed: Printed, observe: Observe) -> None:
-    """A line as long as the longest piece MAY be one full record, or a piece and an empty end.
+    """A line as long as the longest partial record MAY be one full record, or a partial one and an empty full
+    one.
 
     Source: not stated by the CRI; the kubelet reads either.
     """
@@ -229,13 +233,13 @@ def test_a_line_of_exactly_the_limit(printed: Printed, observe: Observe) -> None
 
 @requirement("LOG-08/kept")
 def test_a_last_line_without_a_newline_is_logged(printed: Printed) -> None:
-    """What a process printed last MUST be in the log though no newline followed.
+    """The last output of a process MUST be in the log even if no newline follows it.
 
-    Source: not stated by the CRI; often it is the reason why the process ended.
+    Source: not stated by the CRI; it often says why the process exited.
     """
-    records = printed("echo first; printf 'the last words'", 2)
+    records = printed("echo first; printf 'last output'", 2)
 
-    assert container_log.lines(records) == [b"first", b"the last words"]
+    assert container_log.lines(records) == [b"first", b"last output"]
 
 
 @pytest.mark.parametrize(
@@ -256,11 +260,11 @@ def test_a_last_line_without_a_newline_is_logged(printed: Printed) -> None:
     ],
 )
 def test_lines_are_logged_unchanged(printed: Printed, script: str, lines: list[bytes]) -> None:
-    """An empty line MUST be a record with an empty payload, and spaces at the beginning, inside and at the
-    end of a line MUST be kept.
+    """An empty line MUST be a record with an empty payload, and the log MUST preserve spaces at the
+    beginning, inside and at the end of a line.
 
-    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), where a line is a record
-    whose payload begins behind the third space and is what was printed.
+    Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), where the payload of a
+    record is the output and begins after the third space.
     """
     records = printed(script, len(lines))
 
@@ -269,13 +273,13 @@ def test_lines_are_logged_unchanged(printed: Printed, script: str, lines: list[b
 
 @requirement("LOG-08/tag")
 def test_a_last_line_without_a_newline_is_partial(printed: Printed) -> None:
-    """A last line without a newline SHOULD be tagged P.
+    """A last line without a newline SHOULD have the tag P.
 
-    Source: not stated by the CRI; a reader can tell then that there was no newline.
+    Source: not stated by the CRI; the tag shows readers that there was no newline.
     """
-    records = printed("echo first; printf 'the last words'", 2)
+    records = printed("echo first; printf 'last output'", 2)
 
-    assert [record.partial for record in records if record.payload == b"the last words"] == [True]
+    assert [record.partial for record in records if record.payload == b"last output"] == [True]
 
 
 @pytest.mark.parametrize(
@@ -296,10 +300,10 @@ def test_a_last_line_without_a_newline_is_partial(printed: Printed) -> None:
     ],
 )
 def test_bytes_are_logged_unchanged(printed: Printed, script: str, lines: list[bytes]) -> None:
-    """Every byte but the newline SHOULD come through unaltered: NUL, control characters, what is not UTF-8,
+    """The log SHOULD preserve every byte but the newline: NUL, control characters, bytes that are not UTF-8,
     and carriage returns alone and before a newline.
 
-    Source: not stated by the CRI; a log is bytes.
+    Source: not stated by the CRI; a log consists of bytes.
     """
     records = printed(script, len(lines))
 
@@ -309,10 +313,10 @@ def test_bytes_are_logged_unchanged(printed: Printed, script: str, lines: list[b
 @requirement("LOG-12")
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
 def test_lines_of_a_stream_keep_their_order(printed: Printed, stream: str) -> None:
-    """The lines of one stream MUST stand in the log in the order in which they were printed, each once.
+    """The log MUST have the lines of one stream in the order in which the process printed them, each once.
 
-    Source: ContainerConfig.log_path, where the log is what the process wrote to stdout and stderr; nothing is
-    said of the order between the two.
+    Source: ContainerConfig.log_path, whose log is the output of the process on stdout and stderr. The CRI
+    does not state the order between the two.
     """
     records = printed("i=0; while [ $i -lt 300 ]; do i=$((i + 1)); echo $i; echo $i >&2; done", 600)
 
@@ -321,7 +325,7 @@ def test_lines_of_a_stream_keep_their_order(printed: Printed, stream: str) -> No
 
 @requirement("LOG-13/stdout")
 def test_everything_from_a_terminal_is_stdout(printed: Printed) -> None:
-    """With a terminal, all output MUST be recorded as stdout.
+    """The log of a container with a terminal MUST have all output as stdout.
 
     Source: ContainerConfig.tty; a terminal has one stream.
     """
@@ -335,9 +339,9 @@ def test_everything_from_a_terminal_is_stdout(printed: Printed) -> None:
 
 @requirement("LOG-13/cr")
 def test_carriage_return_of_a_terminal(printed: Printed, observe: Observe) -> None:
-    """The carriage return that a terminal puts before each newline MAY be recorded.
+    """The log of a container with a terminal MAY include the carriage return before each newline.
 
-    Source: ContainerConfig.tty; the CRI does not say.
+    Source: ContainerConfig.tty; not stated by the CRI.
     """
     records = printed("echo said; echo again", 2, tty=True)
 
@@ -347,9 +351,9 @@ def test_carriage_return_of_a_terminal(printed: Printed, observe: Observe) -> No
 
 @requirement("LOG-15")
 def test_log_is_complete_soon_after_the_end(printed: Printed) -> None:
-    """All that a process printed MUST be in its log when the container has ended, or very soon after.
+    """The log MUST be complete when the container has exited, or very soon after.
 
-    Source: ContainerStatus.state; the kubelet reads the log of a container that has ended once.
+    Source: ContainerStatus.state; the kubelet reads the log of an exited container once.
     """
     records = printed("seq 1 5000", 5000, lingers=False)
 
@@ -359,9 +363,9 @@ def test_log_is_complete_soon_after_the_end(printed: Printed) -> None:
 @slow
 @requirement("LOG-16")
 def test_log_loses_nothing_of_100_mb(containers: Containers) -> None:
-    """Nothing of 100 MB that a process prints as fast as it can SHOULD be lost.
+    """The log SHOULD have all of 100 MB that a process prints as fast as it can.
 
-    Source: not stated by the CRI; the process may be slowed down instead.
+    Source: not stated by the CRI; the runtime may slow down the process instead of losing output.
     """
     container = containers.running(script=f"{MANY_SCRIPT}; echo end")
     container.exited(MANY_SECONDS)
@@ -369,19 +373,19 @@ def test_log_loses_nothing_of_100_mb(containers: Containers) -> None:
 
     with container.written_log.open("rb") as log:
         for raw in log:
-            # one line at a time: the whole log as records would take hundreds of megabytes
+            # one line at a time: records of the whole log would take hundreds of megabytes
             record = container_log.parse(raw)[0]
             numbers += [record.payload[:7]] if length == 0 else []
             length = length + len(record.payload) if record.partial else 0
 
-    container.log_path.unlink()  # or a failure keeps 100 MB as evidence
+    container.log_path.unlink()  # otherwise a failure would store 100 MB as evidence
     assert numbers == [*(b"%07d" % number for number in range(100_000)), b"end"]
 
 
 @requirement("LOG-18")
 def test_a_container_without_a_log_path_runs(containers: Containers, observe: Observe) -> None:
-    """Output of a container without a log_path MAY be discarded or go to a file that its status names; the
-    container runs.
+    """A container without `log_path` MAY have its output discarded or written to a file that ContainerStatus
+    reports; the container runs.
 
     Source: ContainerConfig.log_path, ContainerStatus.log_path.
     """
@@ -396,24 +400,24 @@ def test_a_container_without_a_log_path_runs(containers: Containers, observe: Ob
 
 @requirement("LOG-19")
 def test_log_belongs_to_root_and_is_not_for_everybody(containers: Containers) -> None:
-    """A log SHOULD belong to root, and others SHOULD neither read nor write it.
+    """A log file SHOULD belong to root, and SHOULD NOT be readable or writable by others.
 
-    Source: not stated by the CRI; what a container prints may be confidential.
+    Source: not stated by the CRI; the output of a container may be confidential.
     """
     container = containers.exited(script=lingering("echo said"))
 
-    found = container.written_log.stat()
+    log = container.written_log.stat()
 
-    mode = f"{found.st_mode & 0o777:04o}"
-    assert found.st_uid == 0
+    mode = f"{log.st_mode & 0o777:04o}"
+    assert log.st_uid == 0
     assert mode in {"0600", "0640"}
 
 
 @requirement("LOG-29")
 def test_a_silent_container_has_an_empty_log(running_container: Container) -> None:
-    """A container that prints nothing SHOULD have an empty log once it was started.
+    """A started container that prints nothing SHOULD have an empty log file.
 
-    Source: ContainerConfig.log_path; readers of logs would report a missing file otherwise.
+    Source: ContainerConfig.log_path; log readers would otherwise report a missing file.
     """
     assert running_container.log_path.is_file()
     assert running_container.log_path.read_bytes() == b""

@@ -1,4 +1,4 @@
-"""LOG: a runtime that cuts logs by itself."""
+"""LOG: a runtime that truncates logs itself."""
 
 from collections.abc import Iterator
 
@@ -12,12 +12,12 @@ from critests.run.marks import disruptive, requirement
 
 CAP = 16 << 10
 PRINTED = 2000
-"""Lines, in six times as many bytes as the cap."""
+"""Lines; with time and stream they have six times as many bytes as the cap."""
 
 
 @pytest.fixture
 def capping_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that cuts the log of a container at `CAP`."""
+    """A runtime that is configured to truncate the log of a container at `CAP` bytes."""
     with shaped(request, runtime, Shape(told=(LogCap(CAP),))) as own:
         yield own
 
@@ -25,10 +25,10 @@ def capping_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterato
 @requirement("LOG-28")
 @disruptive
 def test_a_runtime_that_cuts_logs_keeps_the_newest_lines(capping_runtime: OwnRuntime) -> None:
-    """A runtime that is configured to cut logs SHOULD keep them below that size, and lose none but the oldest
-    lines.
+    """A log SHOULD NOT exceed the maximum size of the runtime's configuration, and SHOULD lose only its
+    oldest lines.
 
-    Source: not stated by the CRI; what went wrong stands at the end.
+    Source: not stated by the CRI; the last lines say what went wrong.
     """
     container = capping_runtime.container(script=f"seq 1 {PRINTED}; sleep 300")
 

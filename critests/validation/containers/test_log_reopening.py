@@ -1,4 +1,4 @@
-"""LOG: how the log of a running container is rotated, and what becomes of earlier logs."""
+"""LOG: ReopenContainerLog, which follows the rotation of a log, and earlier logs."""
 
 import secrets
 from pathlib import Path
@@ -20,22 +20,21 @@ STREAMS = {"two streams": {"stdout", "stderr"}, "terminal": {"stdout"}}
 
 @pytest.fixture
 def counting(containers: Containers) -> Container:
-    """A container that prints the numbers from 1, one every hundredth of a second; some stand in its log."""
+    """A container that prints a number every hundredth of a second, from 1 on; its log has some already."""
     return containers.running(
         script="i=0; while :; do i=$((i + 1)); echo $i; sleep 0.01; done", wait_for_log="5"
     )
 
 
-def moved(container: Container, number: int = 1) -> Path:
-    """Move a container's log aside, as rotation does, and return where it is now."""
+def rotate(container: Container, number: int = 1) -> Path:
+    """Rename a container's log, as the kubelet does to rotate it, and return the new path."""
     return container.log_path.rename(f"{container.log_path}.{number}")
 
 
 def numbers(*paths: Path) -> list[int]:
     """Return the numbers in log files, read as one log.
 
-    A line that rotation cut in two, as its tag P in the one file says, goes on in the next file and counts as
-    one.
+    A line may begin in one file, with the tag P, and continue in the next.
     """
     records = [record for path in paths for record in container_log.read(path)]
     return [int(line) for line in container_log.lines(records)]
@@ -43,9 +42,9 @@ def numbers(*paths: Path) -> list[int]:
 
 @requirement("LOG-17")
 def test_an_earlier_log_is_appended_to(sandbox: Sandbox, containers: Containers) -> None:
-    """A file that is there already SHOULD be appended to, not emptied.
+    """An existing log file SHOULD be appended to and not truncated.
 
-    Source: ContainerConfig.log_path; not stated by the CRI, the kubelet keeps earlier logs.
+    Source: ContainerConfig.log_path; not stated by the CRI, the kubelet retains earlier logs.
     """
     path = f"{secrets.token_hex(4)}.log"
     (sandbox.log_directory / path).write_bytes(EARLIER)
@@ -59,7 +58,7 @@ def test_an_earlier_log_is_appended_to(sandbox: Sandbox, containers: Containers)
 
 @requirement("LOG-17")
 def test_the_next_attempt_has_a_log_of_its_own(containers: Containers) -> None:
-    """The next attempt of a container SHOULD write to its own file and leave the earlier one as it is.
+    """The next attempt of a container SHOULD write to its own log file and not change the earlier one.
 
     Source: ContainerMetadata.attempt, ContainerConfig.log_path.
     """
@@ -78,36 +77,35 @@ def test_the_next_attempt_has_a_log_of_its_own(containers: Containers) -> None:
 
 @requirement("LOG-21")
 def test_reopen_goes_on_in_a_new_file(runtime: Runtime, counting: Container) -> None:
-    """ReopenContainerLog after the log was moved MUST go on in a new file at its path, with no line lost or
-    twice.
+    """ReopenContainerLog MUST continue the log in a new file at `log_path` after the old one was renamed,
+    with no line lost or repeated.
 
     Source: ReopenContainerLog.
     """
-    old = moved(counting)
+    old = rotate(counting)
 
     runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=counting.id))
 
     runtime.eventually("lines in the new file", counting.log_lines, 10, lambda lines: len(lines) > 10)
     counting.kill()
-    found = numbers(old, counting.log_path)
-    assert found == list(range(1, len(found) + 1))
+    printed = numbers(old, counting.log_path)
+    assert printed == list(range(1, len(printed) + 1))
 
 
 @requirement("LOG-20")
 def test_reopen_writes_nothing_where_a_link_leads(
     runtime: Runtime, counting: Container, host_folder: Path
 ) -> None:
-    """Where a link to another file has taken the place of a log, ReopenContainerLog SHOULD write nothing to
-    that file: it may fail, or put a log of its own in the place of the link.
+    """ReopenContainerLog SHOULD NOT write to the target of a symbolic link that has replaced the log: it may
+    fail, or replace the link with a log file.
 
-    Source: not stated by the CRI; a container whose pod mounts the directory of its logs, as collectors of
-    logs do, can put such a link there, and would have the runtime write what it likes to any file of the
-    node.
+    Source: not stated by the CRI. A container that mounts its pod's log directory, as log collectors do, can
+    create such a link, and would make the runtime write to any file of the node.
     """
-    elsewhere = host_folder / "of-the-node"
-    elsewhere.touch()
-    old = moved(counting)
-    counting.log_path.symlink_to(elsewhere)
+    target = host_folder / "of-the-node"
+    target.touch()
+    old = rotate(counting)
+    counting.log_path.symlink_to(target)
 
     with may_be_refused():
         runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=counting.id))
@@ -117,14 +115,14 @@ def test_reopen_writes_nothing_where_a_link_leads(
         "further lines",
         lambda: [old.stat().st_size - size, counting.log_path.stat().st_size],
         10,
-        lambda grown: sum(grown) > 500,
+        lambda grown: sum(grown) > 500,  # bytes: some ten lines
     )
-    assert elsewhere.read_bytes() == b""
+    assert target.read_bytes() == b""
 
 
 @requirement("LOG-22")
 def test_reopen_makes_a_log_that_was_deleted(runtime: Runtime, counting: Container) -> None:
-    """ReopenContainerLog after the log was deleted MUST go on in a new file at its path.
+    """ReopenContainerLog MUST continue the log in a new file at `log_path` after the old one was deleted.
 
     Source: ReopenContainerLog.
     """
@@ -134,33 +132,33 @@ def test_reopen_makes_a_log_that_was_deleted(runtime: Runtime, counting: Contain
 
     runtime.eventually("lines in the new file", counting.log_lines, 10, lambda lines: len(lines) > 10)
     counting.kill()
-    found = numbers(counting.log_path)
-    assert found == list(range(found[0], found[0] + len(found)))
+    printed = numbers(counting.log_path)
+    assert printed == list(range(printed[0], printed[0] + len(printed)))
 
 
 @requirement("LOG-23")
 def test_reopen_again_and_again_loses_nothing(runtime: Runtime, containers: Containers) -> None:
-    """ReopenContainerLog MUST NOT lose, repeat or reorder lines however often the log of a busy container is
-    rotated.
+    """ReopenContainerLog MUST NOT lose, repeat or reorder lines when it is called repeatedly for a busy
+    container.
 
-    Source: ReopenContainerLog; the form of the log's lines lets one be cut in two, also between two files.
+    Source: ReopenContainerLog; the log format lets a runtime split a line, also between two files.
     """
-    # bursts of a thousand numbers each, with pauses, so that the log is rotated between some of them
+    # bursts of a thousand numbers with pauses, so that rotations fall within bursts and between them
     burst = "seq $((i * 1000 + 1)) $((i * 1000 + 1000)); i=$((i + 1))"
     bursts = f"i=0; while [ ! -e /rotated ] && [ $i -lt 2000 ]; do {burst}; sleep 0.02; done"
     container = containers.running(script=f"{bursts}; echo 0", wait_for_log="5")
     files: list[Path] = []
 
     for number in range(1, 11):
-        files.append(moved(container, number))
+        files.append(rotate(container, number))
         runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container.id))
 
     container.output("touch", "/rotated")
     container.exited()
     container.wait_for_log("0")
-    seen = numbers(*files, container.log_path)
-    assert max(seen) % 1000 == 0
-    assert seen == [*range(1, max(seen) + 1), 0]
+    printed = numbers(*files, container.log_path)
+    assert max(printed) % 1000 == 0
+    assert printed == [*range(1, max(printed) + 1), 0]
 
 
 @requirement("LOG-24")
@@ -168,10 +166,10 @@ def test_reopen_again_and_again_loses_nothing(runtime: Runtime, containers: Cont
 def test_reopen_of_a_container_that_does_not_run_does_what_it_says(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
-    """ReopenContainerLog of a container that does not run MUST either make the file and succeed, or fail and
-    make none.
+    """ReopenContainerLog of a container that does not run MUST either create the file and succeed, or fail
+    and create none.
 
-    Source: ReopenContainerLog, which the CRI lets fail for such a container.
+    Source: ReopenContainerLog, which the CRI allows to fail for such a container.
     """
     container = containers.in_state(state)
     container.log_path.unlink(missing_ok=True)
@@ -188,7 +186,7 @@ def test_reopen_of_a_container_that_does_not_run_does_what_it_says(
 
 @requirement("LOG-26")
 def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, containers: Containers) -> None:
-    """ReopenContainerLog SHOULD NOT wait for a StopContainer whose grace period is not over.
+    """ReopenContainerLog SHOULD NOT wait for a StopContainer call during its grace period.
 
     Source: ReopenContainerLog, StopContainerRequest.timeout.
     """
@@ -197,13 +195,14 @@ def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, containers: Container
     )
     stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=30))
     container.wait_for_log("stopping")
-    moved(container)
+    rotate(container)
 
     call = runtime.timed(
         runtime.stub.ReopenContainerLog, cri.ReopenContainerLogRequest(container_id=container.id)
     )
 
     assert not stop.done()
+    # far less than the grace period of 30 seconds
     assert call.seconds < 5 * runtime.scale
     container.wait_for_log("line", 5)
     container.kill()
@@ -213,15 +212,15 @@ def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, containers: Container
 @requirement("LOG-27")
 @pytest.mark.parametrize("kind", STREAMS)
 def test_reopen_moves_all_streams(runtime: Runtime, containers: Containers, kind: str) -> None:
-    """ReopenContainerLog MUST move all that a container prints to the new file: both streams, or what its
-    terminal shows.
+    """ReopenContainerLog MUST redirect all output of a container to the new file: both streams, or the output
+    of its terminal.
 
     Source: ReopenContainerLog, ContainerConfig.tty.
     """
     script = "while :; do echo output; echo error >&2; sleep 0.02; done"
     container = containers.running(script=script, tty=kind == "terminal")
     container.wait_for_lines(5)
-    old = moved(container)
+    old = rotate(container)
 
     runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container.id))
 

@@ -1,4 +1,4 @@
-"""CTR: what many containers in turn leave behind on the node."""
+"""CTR: what many containers, one after another, leave on the node."""
 
 import os
 from itertools import chain
@@ -14,30 +14,30 @@ from critests.run.outcomes import blocked
 
 CONTAINERS = 100
 NOISE = 20
-"""What comes and goes by itself: of a leak of one thing a container, a fifth."""
+"""Increase that does not count as a leak: a leak of one for each container would be five times as much."""
 
 
-def run_in_turn(own_runtime: OwnRuntime, home: Sandbox, attempts: range) -> list[str]:
-    """Make, start, stop and remove one container after another; return their ids.
+def run_in_turn(own_runtime: OwnRuntime, pod: Sandbox, attempts: range) -> list[str]:
+    """Create, start, stop and remove one container after another; return their ids.
 
-    They have one name, as those of a container that crashes again and again.
+    They have the same name, like the attempts of a container that crashes repeatedly.
     """
     containers = own_runtime.containers
     config = containers.config()
     ids = []
     for attempt in attempts:
         config.metadata.attempt = attempt
-        made = own_runtime.stub.CreateContainer(containers.creation(config, home)).container_id
-        containers.adopt(made, config, home)
-        own_runtime.stub.StartContainer(cri.StartContainerRequest(container_id=made))
-        own_runtime.stub.StopContainer(cri.StopContainerRequest(container_id=made, timeout=0))
-        own_runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=made))
-        ids.append(made)
+        container_id = own_runtime.stub.CreateContainer(containers.creation(config, pod)).container_id
+        containers.adopt(container_id, config, pod)
+        own_runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container_id))
+        own_runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container_id, timeout=0))
+        own_runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container_id))
+        ids.append(container_id)
     return ids
 
 
-def held(own_runtime: OwnRuntime, daemon: psutil.Process) -> dict[str, int]:
-    """Count what a daemon holds, and what runs on its behalf."""
+def usage_of(own_runtime: OwnRuntime, daemon: psutil.Process) -> dict[str, int]:
+    """Count the open files and threads of the daemon, and the processes of the runtime."""
     throwaway = own_runtime.throwaway
     return {
         "open files of the daemon": daemon.num_fds(),
@@ -47,40 +47,42 @@ def held(own_runtime: OwnRuntime, daemon: psutil.Process) -> dict[str, int]:
 
 
 def named_after(ids: list[str], own_runtime: OwnRuntime) -> dict[str, int]:
-    """Count what is named after containers: mounts, cgroups, and files and folders of the runtime's own."""
+    """Count mounts, cgroups, and files and folders of the runtime whose names contain a container id."""
     throwaway = own_runtime.throwaway
     folders = [throwaway.state, throwaway.root] if throwaway else []
     cgroups = [below for hierarchy in cgroup_hierarchies() for _, below, _ in os.walk(hierarchy)]
     files = [below + names for folder in folders for _, below, names in os.walk(folder)]
-    there = {
+    existing = {
         "mounts": [point for _, point, _ in mount_table()],
         "cgroups": list(chain(*cgroups)),
         "files": list(chain(*files)),
     }
-    return {what: sum(any(each in name for each in ids) for name in names) for what, names in there.items()}
+    return {
+        what: sum(any(each in name for each in ids) for name in names) for what, names in existing.items()
+    }
 
 
 @requirement("CTR-37")
 @slow
 @disruptive
 def test_many_containers_in_turn_leave_nothing_behind(own_runtime: OwnRuntime) -> None:
-    """After many containers in turn the daemon SHOULD hold no more open files, threads and processes than
-    before, and none of their mounts, cgroups and files SHOULD be there.
+    """RemoveContainer SHOULD leave no more open files, threads and processes after many containers than
+    before, and none of their mounts, cgroups and files.
 
-    Source: RemoveContainer; not stated by the CRI, a container that crashes is made anew as long as its pod
-    lives.
+    Source: RemoveContainer; not stated by the CRI, the kubelet creates a crashing container again and again
+    as long as its pod runs.
     """
     if own_runtime.context.daemon_pid is None:
-        blocked("the daemon's process cannot be seen from here")
+        blocked("the test cannot see the daemon's process")
     daemon = psutil.Process(own_runtime.context.daemon_pid)
-    home = own_runtime.sandbox()
-    run_in_turn(own_runtime, home, range(NOISE))  # what the daemon opens once and keeps, it has by then
-    before = held(own_runtime, daemon)
+    pod = own_runtime.sandbox()
+    run_in_turn(own_runtime, pod, range(NOISE))  # by then the daemon has opened what it opens only once
+    before = usage_of(own_runtime, daemon)
 
-    ids = run_in_turn(own_runtime, home, range(NOISE, NOISE + CONTAINERS))
+    ids = run_in_turn(own_runtime, pod, range(NOISE, NOISE + CONTAINERS))
 
     def left() -> dict[str, int]:
-        more = {what: number - before[what] for what, number in held(own_runtime, daemon).items()}
+        more = {what: number - before[what] for what, number in usage_of(own_runtime, daemon).items()}
         grown = {what: number for what, number in more.items() if number > NOISE}
         return grown | {what: number for what, number in named_after(ids, own_runtime).items() if number}
 

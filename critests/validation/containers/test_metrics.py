@@ -1,4 +1,4 @@
-"""MET: the metrics of pods and containers, and the descriptors that explain them."""
+"""MET: the metrics of pods and containers, and their descriptors."""
 
 import re
 import time
@@ -19,7 +19,7 @@ pytestmark = requires(Capability.METRICS)
 
 MIB = 1 << 20
 METRIC_SECONDS = 30.0
-"""Runtimes may measure every ten seconds or so."""
+"""Runtimes may collect metrics only every ten seconds or so."""
 MINUTE_NS = 60 * 1_000_000_000
 LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
@@ -34,7 +34,7 @@ EXPECTED = {
     "container_processes",
     "container_spec_memory_limit_bytes",
 }
-"""A metric of each kind that the kubelet has shown of its own before it asked the runtime."""
+"""A metric of each kind that the kubelet exposed itself, from cAdvisor, before it used the runtime's."""
 GAUGES = {
     "container_fs_usage_bytes",
     "container_memory_usage_bytes",
@@ -43,28 +43,28 @@ GAUGES = {
     "container_spec_memory_limit_bytes",
     "container_threads",
 }
-"""What goes up and down, by its very name."""
+"""Metrics of values that rise and fall."""
 SIZES = {"container_fs_inodes_total"}
-"""What is called a total as it is the size of something, and counts nothing."""
+"""Metrics that end in _total because they are a size; they are not counters."""
 TAKEN_BYTES = 64 * MIB
 TAKE = f"{{ (dd if=/dev/zero bs={TAKEN_BYTES} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 & }}"
-"""Leaves a program behind that has filled a buffer of that size, which nobody takes from it."""
+"""Leaves a process that holds a full buffer of that size: `dd` waits, as `sleep` does not read the pipe."""
 BURN = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
-KILLED_CHILD = "dd if=/dev/zero of=/dev/null bs=96M count=1; echo over"
-"""Wants more than a container with 32 MiB may have; the shell outlives it."""
+KILLED_CHILD = "dd if=/dev/zero of=/dev/null bs=96M count=1; echo done"
+"""The kernel OOM-kills `dd` in a container with 32 MiB; the shell continues."""
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB)
 
 
 def described(runtime: Runtime) -> dict[str, cri.MetricDescriptor]:
-    """Return the descriptors by name."""
+    """Return the metric descriptors by name."""
     answer = runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
     return {descriptor.name: descriptor for descriptor in answer.descriptors}
 
 
 def need(runtime: Runtime, name: str) -> None:
-    """End a test as unsupported where no metric has a name."""
+    """End the test as unsupported if the runtime does not describe a metric."""
     if name not in described(runtime):
-        unsupported(f"pod metrics: there is none called {name}")
+        unsupported(f"pod metrics: the runtime does not describe {name}")
 
 
 def measured(runtime: Runtime) -> list[cri.PodSandboxMetrics]:
@@ -106,29 +106,28 @@ def of_pod(runtime: Runtime, pod: Sandbox) -> list[cri.Metric]:
 
 
 def values(metrics: list[cri.Metric], name: str) -> list[int]:
-    """Return the values of a name."""
+    """Return the values of the metrics with a name."""
     return [metric.value.value for metric in metrics if metric.name == name]
 
 
 @requirement("MET-01")
 def test_metric_descriptors_are_well_formed(runtime: Runtime) -> None:
-    """Every metric descriptor MUST have a name of its own, a sentence for people, and labels that metrics may
-    have.
+    """MetricDescriptor MUST have a unique valid name, a help text, and unique valid label keys.
 
-    Source: MetricDescriptor; names and labels are those of Prometheus.
+    Source: MetricDescriptor; valid names and labels are those of Prometheus.
     """
-    told = list(runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest()).descriptors)
+    descriptors = list(runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest()).descriptors)
 
-    assert [name for name, times in Counter(each.name for each in told).items() if times > 1] == []
-    assert [each.name for each in told if not NAME.fullmatch(each.name)] == []
-    assert [each.name for each in told if not each.help.strip()] == []
-    assert {label for each in told for label in each.label_keys if not LABEL.fullmatch(label)} == set()
-    assert [each.name for each in told if len(set(each.label_keys)) != len(each.label_keys)] == []
+    assert [name for name, times in Counter(each.name for each in descriptors).items() if times > 1] == []
+    assert [each.name for each in descriptors if not NAME.fullmatch(each.name)] == []
+    assert [each.name for each in descriptors if not each.help.strip()] == []
+    assert {label for each in descriptors for label in each.label_keys if not LABEL.fullmatch(label)} == set()
+    assert [each.name for each in descriptors if len(set(each.label_keys)) != len(each.label_keys)] == []
 
 
 @requirement("MET-01")
 def test_metric_descriptors_stay_the_same(runtime: Runtime, running_container: Container) -> None:
-    """The metric descriptors MUST NOT change while pods come and are measured.
+    """ListMetricDescriptors MUST return the same descriptors before and after a container has metrics.
 
     Source: ListMetricDescriptors.
     """
@@ -140,17 +139,17 @@ def test_metric_descriptors_stay_the_same(runtime: Runtime, running_container: C
 
 @requirement("MET-02")
 def test_metrics_that_the_kubelet_has_shown_are_described(runtime: Runtime) -> None:
-    """There SHOULD be a metric of every kind that the kubelet has shown of its own: CPU, memory, network,
-    files, processes, kills for memory, limits.
+    """ListMetricDescriptors SHOULD describe a metric of every kind that the kubelet has exposed itself: CPU,
+    memory, network, file systems, processes, OOM kills, limits.
 
-    Source: ListMetricDescriptors. Not stated by the CRI; what people have built on them would break.
+    Source: ListMetricDescriptors. Not stated by the CRI; dashboards and alerts rely on these metrics.
     """
     assert EXPECTED - described(runtime).keys() == set()
 
 
 @requirement("MET-03")
 def test_every_metric_has_its_descriptor(runtime: Runtime, running_container: Container) -> None:
-    """Every metric MUST be described, and have a value for each label of its descriptor.
+    """A metric MUST have a descriptor, and a label value for each label key of the descriptor.
 
     Source: Metric.label_values, MetricDescriptor.label_keys.
     """
@@ -158,20 +157,20 @@ def test_every_metric_has_its_descriptor(runtime: Runtime, running_container: Co
     pods, descriptors = measured(runtime), described(runtime)
 
     assert {metric.name for metric in metrics_in(pods)} - descriptors.keys() == set()
-    of_another_number_of_labels = {
+    wrong_label_counts = {
         (metric.name, len(metric.label_values))
         for metric in metrics_in(pods)
         if len(metric.label_values) != len(descriptors[metric.name].label_keys)
     }
-    assert of_another_number_of_labels == set()
+    assert wrong_label_counts == set()
 
 
 @requirement("MET-04")
 def test_labels_of_a_metric_come_in_the_order_of_its_descriptor(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """The values of a metric's labels MUST come in the order of the descriptor's label_keys: the container's
-    name, the pod and its namespace, the id each in its place.
+    """`label_values` MUST be in the order of the descriptor's `label_keys`: the container's name, the pod,
+    its namespace and the id each in its place.
 
     Source: Metric.label_values.
     """
@@ -198,9 +197,9 @@ def test_labels_of_a_metric_come_in_the_order_of_its_descriptor(
 def test_metrics_have_the_time_at_which_they_were_measured(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """The time of a metric SHOULD be 0, or that of a measurement in the last minute, in nanoseconds.
+    """`timestamp` of a metric SHOULD be 0, or a time in the last minute in nanoseconds.
 
-    Source: Metric.timestamp. Not stated by the CRI how old it may be.
+    Source: Metric.timestamp. The CRI does not state how old a metric may be.
     """
     metrics = of_container(runtime, running_container)
     now = time.time_ns()
@@ -216,10 +215,10 @@ def test_metrics_have_the_time_at_which_they_were_measured(
 def test_metrics_have_the_type_that_their_name_promises(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """A metric whose name ends in _total SHOULD be a COUNTER, and what goes up and down by its very name a
-    GAUGE.
+    """`metric_type` SHOULD be COUNTER for a metric whose name ends in _total, and GAUGE for a metric whose
+    value rises and falls.
 
-    Source: MetricType; names are those of Prometheus.
+    Source: MetricType; the convention for names is that of Prometheus.
     """
     of_container(runtime, running_container)
     types = {(metric.name, metric.metric_type) for metric in metrics_in(measured(runtime))}
@@ -232,30 +231,30 @@ def test_metrics_have_the_type_that_their_name_promises(
 @requirement("MET-06/counters")
 @slow
 def test_counters_never_fall(runtime: Runtime, containers: Containers) -> None:
-    """A metric that is called a COUNTER MUST NOT fall.
+    """A metric of the type COUNTER MUST NOT decrease.
 
     Source: MetricType.COUNTER.
     """
     container = containers.running()
-    seen: dict[tuple[str, ...], int] = {}
-    fallen = []
+    last: dict[tuple[str, ...], int] = {}
+    decreased = []
     for _ in range(4):
         container.exec("/bin/sh", "-c", BURN)
         for metric in of_container(runtime, container):
             if metric.metric_type == cri.COUNTER:
                 key = (metric.name, *metric.label_values)
-                if metric.value.value < seen.get(key, 0):
-                    fallen.append((key, seen[key], metric.value.value))
-                seen[key] = metric.value.value
+                if metric.value.value < last.get(key, 0):
+                    decreased.append((key, last[key], metric.value.value))
+                last[key] = metric.value.value
 
-    assert fallen == []
+    assert decreased == []
 
 
 @requirement("MET-07/ids")
 def test_metrics_are_of_pods_and_containers_that_there_are(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """The ids of metrics MUST be those of sandboxes and containers that the lists have.
+    """ListPodSandboxMetrics MUST return metrics of existing sandboxes and containers only.
 
     Source: PodSandboxMetrics.pod_sandbox_id, ContainerMetrics.container_id.
     """
@@ -266,58 +265,60 @@ def test_metrics_are_of_pods_and_containers_that_there_are(
         listed = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
         return {*(each.id for each in pods), *(each.id for each in listed)}
 
-    def strange() -> set[str]:
+    def unknown() -> set[str]:
         before = known()
-        told = measured(runtime)
-        ids = {pod.pod_sandbox_id for pod in told} | {
-            each.container_id for pod in told for each in pod.container_metrics
+        pods = measured(runtime)
+        ids = {pod.pod_sandbox_id for pod in pods} | {
+            each.container_id for pod in pods for each in pod.container_metrics
         }
         return ids - before - known()
 
-    # not at the first look: what others make and remove between two of these calls is in neither list
+    # repeated, as objects that other tests create and remove between two of these calls are in neither list
     runtime.eventually(
-        "no id in the metrics that is in no list", strange, METRIC_SECONDS, holds=lambda ids: not ids
+        "only ids of the lists in the metrics", unknown, METRIC_SECONDS, holds=lambda ids: not ids
     )
 
 
 @requirement("MET-07/presence")
 def test_a_running_container_has_metrics(runtime: Runtime, running_container: Container) -> None:
-    """A container that runs SHOULD have metrics, below those of its pod.
+    """ListPodSandboxMetrics SHOULD return metrics of a running container, within those of its pod.
 
     Source: ListPodSandboxMetrics.
     """
     of_container(runtime, running_container)
 
-    homes = {
+    pods = {
         pod.pod_sandbox_id
         for pod in measured(runtime)
         for each in pod.container_metrics
         if each.container_id == running_container.id
     }
-    assert homes == {running_container.sandbox.id}
+    assert pods == {running_container.sandbox.id}
 
 
 @requirement("MET-08")
 @slow
 def test_metrics_agree_with_the_statistics(runtime: Runtime, containers: Containers) -> None:
-    """The memory in the metrics of a container SHOULD be what its statistics tell, and what it has taken.
+    """The working set in the metrics of a container SHOULD equal that of ContainerStats, and include the
+    memory that the container has allocated.
 
-    Source: Metric.value, ContainerStats.memory. Not stated by the CRI; both tell of the same memory.
+    Source: Metric.value, ContainerStats.memory. Not stated by the CRI; both report the same memory.
     """
     name = "container_memory_working_set_bytes"
     need(runtime, name)
     container = containers.running(first=TAKE)
 
     runtime.eventually(
-        "as much working set in the metrics as was taken",
+        "the allocated memory in the working set of the metrics",
         lambda: values(of_container(runtime, container), name),
         METRIC_SECONDS,
         holds=lambda found: len(found) == 1 and 0.8 * TAKEN_BYTES < found[0] < 2 * TAKEN_BYTES,
     )
 
-    [told] = values(of_container(runtime, container), name)
+    [working_set] = values(of_container(runtime, container), name)
     stats = runtime.stub.ContainerStats(cri.ContainerStatsRequest(container_id=container.id)).stats
-    assert abs(told - stats.memory.working_set_bytes.value) < 16 * MIB
+    # the two are not measured at the same moment
+    assert abs(working_set - stats.memory.working_set_bytes.value) < 16 * MIB
 
 
 @requirement("MET-09")
@@ -325,9 +326,10 @@ def test_metrics_agree_with_the_statistics(runtime: Runtime, containers: Contain
 def test_network_metrics_are_of_the_interfaces_of_the_pod(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """The network metrics of a pod SHOULD be of its own interfaces, each named by a label.
+    """The network metrics of a pod SHOULD be those of its own interfaces, and a label SHOULD name the
+    interface.
 
-    Source: PodSandboxMetrics.metrics. Not stated by the CRI; the kubelet has shown them so of its own.
+    Source: PodSandboxMetrics.metrics. Not stated by the CRI; the kubelet has exposed them this way.
     """
     name = "container_network_receive_bytes_total"
     need(runtime, name)
@@ -337,30 +339,31 @@ def test_network_metrics_are_of_the_interfaces_of_the_pod(
     metrics = [each for each in of_pod(runtime, running_container.sandbox) if each.name == name]
 
     assert "interface" in keys
-    told = {each.label_values[keys.index("interface")] for each in metrics}
+    reported = {each.label_values[keys.index("interface")] for each in metrics}
     interfaces = set(running_container.output("ls", "/sys/class/net").split())
-    assert told
-    assert told <= interfaces
+    assert reported
+    assert reported <= interfaces
 
 
 @requirement("MET-10")
 def test_metrics_are_answered_while_pods_come_and_go(
     runtime: Runtime, running_container: Container, containers: Containers
 ) -> None:
-    """The metrics MUST be answered while containers come and go, and those that stay MUST keep theirs.
+    """ListPodSandboxMetrics MUST succeed while containers are created and removed, and MUST return the
+    metrics of a container that stays.
 
-    Source: ListPodSandboxMetrics. Not stated by the CRI; somebody scrapes them all the time.
+    Source: ListPodSandboxMetrics. Not stated by the CRI; metrics are scraped all the time.
     """
     of_container(runtime, running_container)
 
-    def come_and_go() -> None:
+    def create_and_remove() -> None:
         with setting_up():
             for _ in range(6):
                 containers.running().discard()
 
     missing = 0
-    with ThreadPoolExecutor(1) as beside:
-        churn = beside.submit(come_and_go)
+    with ThreadPoolExecutor(1) as executor:
+        churn = executor.submit(create_and_remove)
         while not churn.done():
             ids = [each.container_id for pod in measured(runtime) for each in pod.container_metrics]
             missing += running_container.id not in ids
@@ -373,16 +376,16 @@ def test_metrics_are_answered_while_pods_come_and_go(
 @slow
 @requires(Capability.SAME_HOST)
 def test_kills_for_memory_are_counted(runtime: Runtime, containers: Containers) -> None:
-    """The metric of kills for memory SHOULD count that of a process of the container.
+    """The metric of OOM events SHOULD count the OOM kill of a process of the container.
 
-    Source: Metric.value. Not stated by the CRI; the kubelet has shown it so of its own.
+    Source: Metric.value. Not stated by the CRI; the kubelet has exposed it this way.
     """
     name = "container_oom_events_total"
     need(runtime, name)
-    container = containers.running(first=KILLED_CHILD, resources=SMALL, wait_for_log="over")
+    container = containers.running(first=KILLED_CHILD, resources=SMALL, wait_for_log="done")
 
     runtime.eventually(
-        "a kill for memory in the metrics",
+        "an OOM kill in the metrics",
         lambda: values(of_container(runtime, container), name),
         METRIC_SECONDS,
         holds=lambda found: sum(found) >= 1,
