@@ -39,6 +39,7 @@ elif command == "STATUS" and (folder / "down").exists():
     print(json.dumps({{"cniVersion": "1.1.0", "code": 50, "msg": "the network is down"}}))
     sys.exit(1)
 """
+"""Code 50 of the CNI means that the plugin is not available, as STATUS reports it."""
 
 
 class NewerNetwork:

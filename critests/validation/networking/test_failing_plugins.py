@@ -25,12 +25,13 @@ pytestmark = disruptive
 
 MESSAGE = "no address is left in the range"
 FAIL_AFTER_THE_ADDRESS = {"portmap/ADD": [Fail(101, MESSAGE)]}
-"""Fails after the previous plugin of the chain has assigned an address."""
+"""Fails after the previous plugin has assigned an address. The CNI leaves codes from 100 on to plugins."""
 UNAFFECTED_SECONDS = 5.0
 """Limit for a call that does not depend on the plugin that hangs."""
 CLIENT_DEADLINE_SECONDS = 3.0
 """Deadline of the client whose call hangs."""
 CLEANUP_SECONDS = 20.0
+"""Limit for the release of an address, and for the age of a sandbox that was just created."""
 
 
 @pytest.fixture
@@ -119,8 +120,8 @@ def test_the_message_of_a_failing_plugin_is_reported(
 def test_nothing_is_left_of_a_pod_whose_network_could_not_be_made(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """RunPodSandbox that fails for its network MUST NOT leave its address in use once the listed remains are
-    removed, and the same pod can be created then.
+    """RunPodSandbox MUST release the address of a pod whose network setup fails, at the latest when the
+    listed sandbox is removed; the same pod can be created then.
 
     Source: not stated by the CRI; a node runs out of addresses.
     """
@@ -164,8 +165,8 @@ def test_what_is_left_of_a_pod_without_a_network_has_its_time(
 def test_address_of_a_pod_whose_process_could_not_be_made_is_given_back(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """RunPodSandbox that fails in the OCI runtime, after its network is set up, MUST NOT leave an address in
-    use once the listed remains are removed.
+    """RunPodSandbox MUST release the address of a pod if the OCI runtime fails after the network setup, at
+    the latest when the listed sandbox is removed.
 
     Source: RunPodSandbox, whose sandbox does not exist; StopPodSandbox, which reclaims its network resources.
     """
@@ -216,8 +217,8 @@ def test_a_plugin_that_hangs_holds_up_nobody_else(steps: FailingSteps) -> None:
 def test_pod_whose_network_hung_can_be_removed_and_made(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """RunPodSandbox whose client gave up while a CNI plugin hung MUST leave a pod that can be removed once
-    the plugin has exited: the same pod can be created then, and its address is released.
+    """A pod whose RunPodSandbox call timed out while a CNI plugin hung MUST be removable once the plugin has
+    exited: the same pod can be created then, and no address stays in use.
 
     Source: not stated by the CRI; the kubelet's own deadline is minutes, and it repeats the call.
     """

@@ -45,6 +45,7 @@ def test_too_much_memory_kills_in_that_container_only(limits: Limits, containers
 
     greedy = containers.running(command=GREEDY, resources=SMALL)
 
+    # 137 is 128 plus the number of SIGKILL
     assert greedy.exited().exit_code == 137
     assert neighbour.container.state() == cri.CONTAINER_RUNNING
     assert neighbour.inside().oom_kills == 0
@@ -96,6 +97,7 @@ def test_a_memory_limit_in_which_nothing_can_run_is_refused(limits: Limits, cont
     killed for no visible reason.
     """
     limits.need("memory")
+    # a single page
     config = containers.config(resources=cri.LinuxContainerResources(memory_limit_in_bytes=4096))
 
     containers.refusal(config)

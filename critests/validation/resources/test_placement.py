@@ -68,6 +68,7 @@ def test_a_limit_of_processes_of_the_pod_holds(
     limited.pid()
     for pod in pod_folders(limited.pid(), name):
         if (pod / "pids.max").exists():
+            # half of what FORKS starts, and more than the pod has now
             (pod / "pids.max").write_text("30", encoding="ascii")
 
     answer = runtime.stub.ExecSync(limited.container.script_request(FORKS))
@@ -96,6 +97,7 @@ def test_a_container_killed_for_the_memory_of_its_pod_says_so(
 
     limited.container.output("touch", "/go")
 
+    # 137 is 128 plus the number of SIGKILL
     assert limited.container.exited().exit_code == 137
     # the kernel's OOM event may reach the daemon after the exit of the process
     runtime.eventually(

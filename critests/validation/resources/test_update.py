@@ -101,6 +101,7 @@ def test_a_memory_limit_below_what_is_used_is_refused(
     Source: UpdateContainerResources; not stated by the CRI, the kubelet resizes containers in this way.
     """
     limits.need("memory")
+    # 38 MiB, about twice the new limit
     allocate = "held=$(head -c 40000000 /dev/zero | tr '\\0' x); echo ready"
     ample = cri.LinuxContainerResources(memory_limit_in_bytes=256 * MIB)
     container = containers.running(first=allocate, wait_for_log="ready", resources=ample)

@@ -138,4 +138,5 @@ def test_killing_the_whole_group_for_memory(limits: Limits, containers: Containe
         script="dd if=/dev/zero of=/dev/null bs=96M count=1; sleep 3600", resources=together
     )
 
+    # 137 is 128 plus the number of SIGKILL
     assert container.exited().exit_code == 137

@@ -70,6 +70,7 @@ class SeccompListener:
     def _receive_descriptor(self) -> None:
         connection, _ = self._socket.accept()
         with connection:
+            # 4 bytes: one file descriptor
             state, ancillary, _, _ = connection.recvmsg(_STATE_BYTES, socket.CMSG_SPACE(4))
             while piece := connection.recv(_STATE_BYTES):
                 state += piece

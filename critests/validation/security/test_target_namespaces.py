@@ -127,4 +127,5 @@ def test_containers_that_joined_end_with_their_target(runtime: Runtime, containe
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=target.id, timeout=0))
 
+    # 137 is 128 plus the number of SIGKILL
     assert joined.exited().exit_code == 137
