@@ -1,4 +1,4 @@
-"""CKP: CheckpointPod, which saves several containers of a pod at one moment."""
+"""CKP: CheckpointPod, which checkpoints several containers of a pod at the same moment."""
 
 import contextlib
 import itertools
@@ -25,14 +25,16 @@ from critests.validation.containers.pod_checkpoints import CountingPod
 offered = requires(Capability.POD_CHECKPOINT, Capability.SAME_HOST)
 taken = requires(Capability.POD_CHECKPOINT, Capability.SAME_HOST, Capability.CRIU)
 STANDSTILL_NS = 50_000_000
-"""No checkpoint is taken in less, and who counts every 20 ms hardly stands still so long otherwise."""
+"""A gap in the output that counts as a freeze: a checkpoint takes longer, and a process that prints every 20
+ms rarely pauses so long otherwise.
+"""
 UNLIMITED_SECONDS = 30.0
-"""After which a call without a deadline is given up here, before scaling."""
+"""After this time, before scaling, the test cancels a call without a deadline."""
 
 
 @pytest.fixture
 def pod(runtime: Runtime, own_sandbox: Sandbox, containers: Containers, host_folder: Path) -> CountingPod:
-    """A pod with two containers that have begun to count, and an empty directory for its checkpoint."""
+    """A pod with two running containers that count, and an empty directory for its checkpoint."""
     counting = [containers.running(script=COUNT, in_sandbox=own_sandbox, wait_for_log="3") for _ in range(2)]
     folder = host_folder / "checkpoint"
     folder.mkdir()
@@ -40,21 +42,21 @@ def pod(runtime: Runtime, own_sandbox: Sandbox, containers: Containers, host_fol
 
 
 def standstills(container: Container, call: tuple[int, int]) -> list[tuple[int, int]]:
-    """Return when a container printed nothing for a while, as far as that was during a call; in nanoseconds
-    since the epoch.
+    """Return the start and end of each gap in a container's output that overlaps a call, in nanoseconds since
+    the epoch.
     """
     times = [record.time_ns for record in container.log()]
     return [
-        (begun, ended)
-        for begun, ended in itertools.pairwise(times)
-        if ended - begun >= STANDSTILL_NS and begun < call[1] and ended > call[0]
+        (start, end)
+        for start, end in itertools.pairwise(times)
+        if end - start >= STANDSTILL_NS and start < call[1] and end > call[0]
     ]
 
 
 @requirement("CKP-08")
 @taken
 def test_a_pod_is_saved_and_runs_on(runtime: Runtime, pod: CountingPod) -> None:
-    """CheckpointPod MUST write a checkpoint of the containers that it names, and leave them running.
+    """CheckpointPod MUST write a checkpoint of the requested containers, and leave them running.
 
     Source: CheckpointPodRequest.
     """
@@ -70,7 +72,7 @@ def test_a_pod_is_saved_and_runs_on(runtime: Runtime, pod: CountingPod) -> None:
 def test_a_pod_is_not_saved_with_a_container_that_does_not_run(
     runtime: Runtime, pod: CountingPod, containers: Containers, state: "cri.ContainerState"
 ) -> None:
-    """CheckpointPod MUST fail where one of the containers does not run, and write nothing.
+    """CheckpointPod MUST fail if one of the containers does not run, and write nothing.
 
     Source: CheckpointPodRequest.container_ids.
     """
@@ -85,7 +87,7 @@ def test_a_pod_is_not_saved_with_a_container_that_does_not_run(
 @requirement("CKP-08")
 @offered
 def test_a_pod_that_is_not_ready_is_not_saved(runtime: Runtime, pod: CountingPod) -> None:
-    """CheckpointPod MUST fail for a sandbox that was stopped, and write nothing.
+    """CheckpointPod MUST fail for a stopped sandbox, and write nothing.
 
     Source: CheckpointPodRequest.pod_sandbox_id.
     """
@@ -111,8 +113,8 @@ def test_a_pod_that_is_not_ready_is_not_saved(runtime: Runtime, pod: CountingPod
 def test_what_is_wrong_in_a_checkpoint_is_refused(
     runtime: Runtime, pod: CountingPod, running_container: Container, case: str
 ) -> None:
-    """CheckpointPod MUST fail without containers, for one that is named twice, unknown, or of another pod,
-    for an option that the runtime does not know, and for an id that no sandbox has, and write nothing.
+    """CheckpointPod MUST fail without `container_ids`, with one that is repeated, unknown or of another pod,
+    with an unknown option, and with an unknown sandbox id, and write nothing.
 
     Source: CheckpointPodRequest.container_ids, options and pod_sandbox_id.
     """
@@ -145,8 +147,8 @@ PLACES: dict[str, Callable[[Path], str]] = {
 @offered
 @pytest.mark.parametrize("place", PLACES)
 def test_a_pod_is_saved_to_an_empty_directory_alone(runtime: Runtime, pod: CountingPod, place: str) -> None:
-    """CheckpointPod MUST fail unless its path is the absolute one of an empty directory, and change nothing
-    there.
+    """CheckpointPod MUST fail unless `output_path` is the absolute path of an empty directory, and change
+    nothing there.
 
     Source: CheckpointPodRequest.output_path.
     """
@@ -163,8 +165,8 @@ def test_a_pod_is_saved_to_an_empty_directory_alone(runtime: Runtime, pod: Count
 @requirement("CKP-10")
 @taken
 def test_a_pod_is_saved_below_its_directory(runtime: Runtime, pod: CountingPod) -> None:
-    """CheckpointPod MUST write below the directory that it is given, which stays the same, and nowhere beside
-    it.
+    """CheckpointPod MUST write below `output_path` without replacing that directory, and write nothing next
+    to it.
 
     Source: CheckpointPodRequest.output_path.
     """
@@ -180,7 +182,7 @@ def test_a_pod_is_saved_below_its_directory(runtime: Runtime, pod: CountingPod) 
 @requirement("CKP-11")
 @offered
 def test_a_checkpoint_of_a_pod_that_fails_leaves_nothing(runtime: Runtime, pod: CountingPod) -> None:
-    """CheckpointPod that fails MUST leave the directory as it found it, there and empty.
+    """CheckpointPod MUST leave the directory empty when it fails.
 
     Source: CheckpointPodRequest.output_path.
     """
@@ -192,8 +194,8 @@ def test_a_checkpoint_of_a_pod_that_fails_leaves_nothing(runtime: Runtime, pod: 
 @requirement("CKP-12")
 @taken
 def test_the_containers_of_a_pod_stand_still_together(runtime: Runtime, pod: CountingPod) -> None:
-    """All containers that are saved MUST stand still at one moment, so that what is saved of them fits
-    together.
+    """CheckpointPod MUST freeze all its containers at the same moment, so that their checkpoints are
+    consistent.
 
     Source: CheckpointPod.
     """
@@ -210,7 +212,8 @@ def test_the_containers_of_a_pod_stand_still_together(runtime: Runtime, pod: Cou
 @requirement("CKP-12")
 @taken
 def test_a_pod_goes_on_when_its_checkpoint_is_given_up(runtime: Runtime, pod: CountingPod) -> None:
-    """The containers MUST go on when the deadline of the call is over before the checkpoint is taken.
+    """CheckpointPod MUST leave the containers running when its deadline is exceeded before the checkpoint is
+    taken.
 
     Source: CheckpointPod.
     """
@@ -222,15 +225,15 @@ def test_a_pod_goes_on_when_its_checkpoint_is_given_up(runtime: Runtime, pod: Co
 
 @pytest.fixture
 def without_deadline(runtime: Runtime) -> Callable[[cri.CheckpointPodRequest], str]:
-    """Return what calls CheckpointPod without a deadline, and says how that ended."""
+    """Calls CheckpointPod without a deadline, and returns how the call ended."""
 
     def call(request: cri.CheckpointPodRequest) -> str:
         with contextlib.closing(open_channel(runtime.connection.endpoint)) as channel:
-            under_way = cri_grpc.RuntimeServiceStub(channel).CheckpointPod.future(request)
+            pending = cri_grpc.RuntimeServiceStub(channel).CheckpointPod.future(request)
             try:
-                under_way.result(timeout=UNLIMITED_SECONDS * runtime.scale)
+                pending.result(timeout=UNLIMITED_SECONDS * runtime.scale)
             except grpc.FutureTimeoutError:
-                under_way.cancel()
+                pending.cancel()
                 return "is not over in time"
             except grpc.RpcError as error:
                 return f"fails with {refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED).name}"
@@ -244,9 +247,9 @@ def without_deadline(runtime: Runtime) -> Callable[[cri.CheckpointPodRequest], s
 def test_a_checkpoint_of_a_pod_without_a_deadline(
     pod: CountingPod, without_deadline: Callable[[cri.CheckpointPodRequest], str], observe: Observe
 ) -> None:
-    """CheckpointPod without a deadline MAY succeed or be refused, but does not hang.
+    """CheckpointPod without a deadline MAY succeed or fail, but it does not hang.
 
-    Source: CheckpointPod; callers have to set a deadline.
+    Source: CheckpointPod; callers must set a deadline.
     """
     form = without_deadline(pod.request())
 
@@ -259,9 +262,9 @@ def test_a_checkpoint_of_a_pod_without_a_deadline(
 def test_a_pod_goes_on_after_a_checkpoint_without_a_deadline(
     pod: CountingPod, without_deadline: Callable[[cri.CheckpointPodRequest], str]
 ) -> None:
-    """The containers MUST go on after CheckpointPod without a deadline, however it ended.
+    """CheckpointPod without a deadline MUST leave the containers running, whether it succeeds or fails.
 
-    Source: CheckpointPod; callers have to set a deadline.
+    Source: CheckpointPod; callers must set a deadline.
     """
     without_deadline(pod.request())
 

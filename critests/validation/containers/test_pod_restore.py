@@ -1,4 +1,4 @@
-"""CKP: RestorePod, which makes a pod from what CheckpointPod has saved."""
+"""CKP: RestorePod, which creates a pod from a checkpoint of CheckpointPod."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,33 +27,33 @@ pytestmark = requires(
 @pytest.fixture
 def folder(host_folder: Path) -> Path:
     """An empty directory for the checkpoint."""
-    made = host_folder / "checkpoint"
-    made.mkdir()
-    return made
+    path = host_folder / "checkpoint"
+    path.mkdir()
+    return path
 
 
 @pytest.fixture
 def saved_pod(runtime: Runtime, sandboxes: Sandboxes, containers: Containers, folder: Path) -> SavedPod:
-    """A pod with two containers that count, which was saved and is gone."""
+    """The checkpoint of a pod with two containers that count; the pod has been removed."""
     return save(runtime, sandboxes, containers, folder, ["one", "two"])
 
 
 def started(runtime: Runtime, containers: list[Container]) -> list[Container]:
-    """Call StartContainer for each of them."""
+    """Call StartContainer for each container, and return them."""
     for container in containers:
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
     return containers
 
 
 def named(name: str, containers: list[Container]) -> Container:
-    """Return the one of this name."""
+    """Return the container with this name."""
     return the_one(f"container {name}", (each for each in containers if each.config.metadata.name == name))
 
 
 @requirement("CKP-16")
 def test_a_restored_pod_has_a_container_for_each_configuration(saved_pod: SavedPod) -> None:
-    """RestorePod MUST return a sandbox and just one container for every configuration, each with its name and
-    an id of its own, and the lists MUST show them.
+    """RestorePod MUST return a sandbox and exactly one container for each configuration, with its name and a
+    unique id, and the lists MUST return them.
 
     Source: RestorePodResponse, RestoredContainer.
     """
@@ -73,7 +73,7 @@ def test_a_restored_pod_has_a_container_for_each_configuration(saved_pod: SavedP
 
 @requirement("CKP-17")
 def test_restored_containers_wait_for_their_start(runtime: Runtime, saved_pod: SavedPod) -> None:
-    """Restored containers MUST be CREATED and run only when StartContainer was called.
+    """RestorePod MUST return containers in state CREATED, which run only after StartContainer.
 
     Source: RestorePodResponse.
     """
@@ -105,7 +105,7 @@ def _renamed(config: cri.ContainerConfig, name: str) -> cri.ContainerConfig:
 def test_a_pod_is_restored_with_the_names_that_were_saved(
     runtime: Runtime, saved_pod: SavedPod, case: str
 ) -> None:
-    """RestorePod MUST fail unless the configurations name just the containers that were saved.
+    """RestorePod MUST fail unless `container_configs` names exactly the containers of the checkpoint.
 
     Source: RestorePodRequest.container_configs.
     """
@@ -129,7 +129,8 @@ CHANGES: dict[str, Callable[[cri.ContainerConfig], None]] = {
 @requirement("CKP-19/error")
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_process_is_not_restored_as_another(runtime: Runtime, saved_pod: SavedPod, change: str) -> None:
-    """RestorePod SHOULD fail for a configuration by which the process would be another one.
+    """RestorePod SHOULD fail for a configuration that changes command, arguments, working directory,
+    environment or user.
 
     Source: RestorePodRequest.container_configs.
     """
@@ -155,7 +156,7 @@ def test_a_process_is_not_restored_from_another_image(
 
 @requirement("CKP-19/process")
 def test_a_restored_process_is_the_one_that_was_saved(runtime: Runtime, saved_pod: SavedPod) -> None:
-    """A pod that is restored MUST run the processes that were saved, with what they had in memory.
+    """RestorePod MUST restore the processes of the checkpoint with their memory.
 
     Source: RestorePodRequest.checkpoint_path.
     """
@@ -169,7 +170,7 @@ def test_a_restored_process_is_the_one_that_was_saved(runtime: Runtime, saved_po
 
 @requirement("CKP-20")
 def test_a_restored_container_has_its_new_labels_and_annotations(saved_pod: SavedPod) -> None:
-    """Labels and annotations of a request to restore MUST be those of the restored container.
+    """RestorePod MUST apply the labels and annotations of its request to the restored container.
 
     Source: ContainerConfig.labels and annotations.
     """
@@ -188,7 +189,7 @@ def test_a_restored_container_has_its_new_labels_and_annotations(saved_pod: Save
 
 @requirement("CKP-20")
 def test_a_restored_container_has_its_new_limits(saved_pod: SavedPod) -> None:
-    """Resources of a request to restore MUST be those of the restored container.
+    """RestorePod MUST apply the resources of its request to the restored container.
 
     Source: LinuxContainerConfig.resources, ContainerStatus.resources.
     """
@@ -205,11 +206,11 @@ def test_a_restored_container_has_its_new_limits(saved_pod: SavedPod) -> None:
 def test_a_restored_container_has_its_new_mounts(
     runtime: Runtime, saved_pod: SavedPod, host_folder: Path
 ) -> None:
-    """Mounts of a request to restore MUST be there in the restored container.
+    """RestorePod MUST apply the mounts of its request to the restored container.
 
     Source: ContainerConfig.mounts.
     """
-    (host_folder / "here").write_text("mounted", encoding="utf-8")
+    (host_folder / "file").write_text("mounted", encoding="utf-8")
     host_folder.chmod(0o755)
     request = saved_pod.request()
     mount = cri.Mount(container_path=str(host_folder), host_path=str(host_folder), readonly=True)
@@ -220,12 +221,12 @@ def test_a_restored_container_has_its_new_mounts(
 
     changed = named("one", restored)
     assert [each.container_path for each in changed.status().mounts] == [str(host_folder)]
-    assert changed.exec("cat", str(host_folder / "here")).stdout == b"mounted"
+    assert changed.exec("cat", str(host_folder / "file")).stdout == b"mounted"
 
 
 @requirement("CKP-21")
 def test_a_checkpoint_stays_as_it_is(runtime: Runtime, saved_pod: SavedPod) -> None:
-    """RestorePod MUST NOT change what was saved: the next pod may be made from it as well.
+    """RestorePod MUST NOT change the checkpoint, from which further pods may be restored.
 
     Source: RestorePodRequest.checkpoint_path.
     """
@@ -241,7 +242,7 @@ def test_a_checkpoint_stays_as_it_is(runtime: Runtime, saved_pod: SavedPod) -> N
 @requirement("CKP-22")
 @pytest.mark.parametrize("wrong", ["handler", "option"])
 def test_unknown_settings_of_a_restore_are_refused(runtime: Runtime, saved_pod: SavedPod, wrong: str) -> None:
-    """RestorePod MUST fail for a handler and for an option that the runtime does not know.
+    """RestorePod MUST fail for an unknown runtime handler and for an unknown option.
 
     Source: RestorePodRequest.runtime_handler and options.
     """
@@ -258,7 +259,7 @@ def test_unknown_settings_of_a_restore_are_refused(runtime: Runtime, saved_pod: 
 def test_a_restore_that_fails_leaves_nothing(
     runtime: Runtime, sandboxes: Sandboxes, saved_pod: SavedPod
 ) -> None:
-    """RestorePod that fails MUST leave no sandbox and no container.
+    """RestorePod MUST leave no sandbox and no container when it fails.
 
     Source: RestorePod.
     """
@@ -269,14 +270,15 @@ def test_a_restore_that_fails_leaves_nothing(
 
     runtime.refusal(saved_pod.restored, saved_pod.request(config, configs))
 
-    left = cri.ContainerFilter(label_selector={MADE_FROM: config.labels[MADE_FROM]})
+    selector = cri.ContainerFilter(label_selector={MADE_FROM: config.labels[MADE_FROM]})
     assert sandboxes.made_from(config) == []
-    assert list(runtime.stub.ListContainers(cri.ListContainersRequest(filter=left)).containers) == []
+    assert list(runtime.stub.ListContainers(cri.ListContainersRequest(filter=selector)).containers) == []
 
 
 @requirement("CKP-24")
 def test_a_restored_pod_logs_to_its_new_directory(runtime: Runtime, saved_pod: SavedPod) -> None:
-    """Restored containers SHOULD go on in the log directory of the new pod, where they left off.
+    """Restored containers SHOULD write their logs to the log directory of the new pod, without a gap in the
+    output.
 
     Source: PodSandboxConfig.log_directory, ContainerConfig.log_path.
     """
@@ -285,25 +287,26 @@ def test_a_restored_pod_logs_to_its_new_directory(runtime: Runtime, saved_pod: S
     goes_on(runtime, *started(runtime, restored))
     for container in restored:
         assert container.status().log_path == str(sandbox.log_directory / container.config.log_path)
-        seen = numbers(container)
-        assert seen == list(range(seen[0], seen[0] + len(seen)))
-        assert seen[0] > saved_pod.counted[container.config.metadata.name]
+        printed = numbers(container)
+        assert printed == list(range(printed[0], printed[0] + len(printed)))
+        assert printed[0] > saved_pod.counted[container.config.metadata.name]
 
 
-def answers(server: Container) -> bool:
-    """Say whether a server answers, as its last argument says where."""
+def responds(server: Container) -> bool:
+    """Return whether the HTTP server responds at its port, the last argument of its command."""
     url = f"http://127.0.0.1:{server.config.command[-1]}/"
+    # it has no files
     return b"404" in server.exec("wget", "-O", "-", url).stderr
 
 
 @pytest.fixture
 def saved_server(runtime: Runtime, sandboxes: Sandboxes, containers: Containers, folder: Path) -> SavedPod:
-    """A pod with a server that was saved while it listened, and is gone."""
+    """The checkpoint of a pod with a listening server; the pod has been removed."""
     sandbox = sandboxes.ready()
     command = ["httpd", "-f", "-p", str(free_port())]
     server = containers.running(name="server", command=command, in_sandbox=sandbox)
     with setting_up():
-        runtime.eventually("the server to answer", lambda: answers(server))
+        runtime.eventually("the server to respond", lambda: responds(server))
         runtime.stub.CheckpointPod(saving(sandbox, folder, server))
         sandbox.discard()
     return SavedPod(runtime, sandboxes, containers, folder, [server.config], {})
@@ -311,7 +314,7 @@ def saved_server(runtime: Runtime, sandboxes: Sandboxes, containers: Containers,
 
 @requirement("CKP-24")
 def test_a_restored_server_listens_again(runtime: Runtime, saved_server: SavedPod) -> None:
-    """A server that was saved while it listened SHOULD answer when its pod has been restored.
+    """A server that listened at the time of the checkpoint SHOULD respond after its pod was restored.
 
     Source: RestorePod.
     """
@@ -319,4 +322,4 @@ def test_a_restored_server_listens_again(runtime: Runtime, saved_server: SavedPo
 
     server = the_one("the server", started(runtime, restored))
 
-    runtime.eventually("the restored server to answer", lambda: answers(server))
+    runtime.eventually("the restored server to respond", lambda: responds(server))

@@ -1,4 +1,4 @@
-"""CMD: what the process of a container is started with, and what it finds around it."""
+"""CMD: command, environment, working directory, standard streams and limits of a container's process."""
 
 import pytest
 
@@ -33,19 +33,19 @@ DIRECTORIES = {
 
 
 def environment(container: Container, seen_from: str = FIRST_PROCESS) -> dict[str, list[str]]:
-    """Return the environment of a process of a container: all values of each name."""
+    """Return the environment of a container's process: all values of each variable."""
     if seen_from == FIRST_PROCESS:
         container.until_its_command_runs()
     answer = container.exec("cat", "/proc/1/environ" if seen_from == FIRST_PROCESS else "/proc/self/environ")
-    found: dict[str, list[str]] = {}
+    variables: dict[str, list[str]] = {}
     for pair in answer.stdout.decode(errors="backslashreplace").split("\0")[:-1]:
         name, _, value = pair.partition("=")
-        found.setdefault(name, []).append(value)
-    return found
+        variables.setdefault(name, []).append(value)
+    return variables
 
 
-def attaching(container: Container) -> cri.AttachRequest:
-    """Return the request to attach to a container's standard input and output."""
+def attach_request(container: Container) -> cri.AttachRequest:
+    """Return the request to attach to a container's standard streams."""
     return cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)
 
 
@@ -54,7 +54,7 @@ def attaching(container: Container) -> cri.AttachRequest:
 def test_command_and_args_replace_those_of_the_image(
     images: Images, containers: Containers, args: list[str]
 ) -> None:
-    """The command of a container MUST replace the image's entrypoint, and its args, given or not, the image's
+    """`command` MUST replace the image's entrypoint, and `args`, even if empty, MUST replace the image's
     command.
 
     Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
@@ -79,8 +79,8 @@ def test_command_and_args_replace_those_of_the_image(
 def test_entrypoint_of_the_image_runs(
     images: Images, containers: Containers, args: list[str], line: str
 ) -> None:
-    """Args without a command MUST be handed to the image's entrypoint in place of the image's command, and
-    without either the entrypoint MUST run with the image's command.
+    """`args` without `command` MUST replace the image's command as arguments of the entrypoint, and without
+    both the entrypoint MUST run with the image's command.
 
     Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
     """
@@ -91,7 +91,7 @@ def test_entrypoint_of_the_image_runs(
 
 @requirement("CMD-04")
 def test_a_container_without_anything_to_run_is_refused(images: Images, containers: Containers) -> None:
-    """CreateContainer or StartContainer MUST fail where neither the container nor its image says what to run.
+    """CreateContainer or StartContainer MUST fail if neither the container nor its image has a command.
 
     Source: ContainerConfig.command and args.
     """
@@ -101,7 +101,7 @@ def test_a_container_without_anything_to_run_is_refused(images: Images, containe
 @requirement("CMD-05")
 @pytest.mark.parametrize("whose", DIRECTORIES)
 def test_process_begins_in_its_working_directory(images: Images, containers: Containers, whose: str) -> None:
-    """A process MUST begin in the container's working_dir, else in the image's, else in the root directory.
+    """A process MUST start in the container's `working_dir`, else in the image's, else in the root directory.
 
     Source: ContainerConfig.working_dir; the working directory of the OCI image configuration.
     """
@@ -115,9 +115,9 @@ def test_process_begins_in_its_working_directory(images: Images, containers: Con
 
 @requirement("CMD-06")
 def test_a_working_directory_that_is_not_there_is_made(containers: Containers) -> None:
-    """A working_dir that the image does not hold SHOULD be made.
+    """A `working_dir` that the image does not have SHOULD be created.
 
-    Source: ContainerConfig.working_dir; not stated by the CRI, every runtime does it.
+    Source: ContainerConfig.working_dir; not stated by the CRI, every runtime does so.
     """
     config = containers.config(working_dir="/not/there/before", first="pwd")
 
@@ -128,7 +128,7 @@ def test_a_working_directory_that_is_not_there_is_made(containers: Containers) -
 
 @requirement("CMD-07")
 def test_a_working_directory_that_is_a_file_is_refused(containers: Containers) -> None:
-    """CreateContainer or StartContainer SHOULD fail where working_dir is a file.
+    """CreateContainer or StartContainer SHOULD fail if `working_dir` is a file.
 
     Source: ContainerConfig.working_dir.
     """
@@ -140,25 +140,25 @@ def test_a_working_directory_that_is_a_file_is_refused(containers: Containers) -
 def test_variables_of_the_container_win_over_those_of_the_image(
     images: Images, containers: Containers, seen_from: str
 ) -> None:
-    """A variable of the container MUST win over the image's of the same name, and the image's others MUST be
-    kept.
+    """A variable of `envs` MUST override the image's of the same name, and the process MUST have the image's
+    other variables.
 
     Source: ContainerConfig.envs; the environment of the OCI image configuration.
     """
     container = containers.running(image=images.pull("process"), envs={"FROM_IMAGE": "own", "ADDED": "added"})
 
-    found = environment(container, seen_from)
+    variables = environment(container, seen_from)
 
-    wanted = {"FROM_IMAGE": ["own"], "ADDED": ["added"], "WITH_EQUALS": ["a=b"], "EMPTY": [""]}
-    assert {name: found.get(name) for name in wanted} == wanted
+    expected = {"FROM_IMAGE": ["own"], "ADDED": ["added"], "WITH_EQUALS": ["a=b"], "EMPTY": [""]}
+    assert {name: variables.get(name) for name in expected} == expected
 
 
 @requirement("CMD-08/duplicates")
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_the_last_of_two_variables_of_a_name_wins(containers: Containers, seen_from: str) -> None:
-    """Of two variables of one name the last SHOULD win.
+    """The last of two variables with the same name in `envs` SHOULD override the first.
 
-    Source: ContainerConfig.envs; the CRI does not say.
+    Source: ContainerConfig.envs; not stated by the CRI.
     """
     container = containers.running(
         envs=[cri.KeyValue(key="TWICE", value=b"first"), cri.KeyValue(key="TWICE", value=b"last")]
@@ -170,24 +170,24 @@ def test_the_last_of_two_variables_of_a_name_wins(containers: Containers, seen_f
 @requirement("CMD-09")
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_values_of_variables_arrive_as_they_are(containers: Containers, seen_from: str) -> None:
-    """Values with newlines, equals signs, spaces, other scripts, 100 KiB or nothing in them MUST arrive
-    unaltered.
+    """A value in `envs` with newlines, equals signs, spaces, other scripts or 100 KiB, or an empty one, MUST
+    reach the process unchanged.
 
     Source: KeyValue.value.
     """
     container = containers.running(envs=VALUES)
 
-    found = environment(container, seen_from)
+    variables = environment(container, seen_from)
 
-    altered = [name for name, value in VALUES.items() if found.get(name) != [value]]
-    assert altered == []
+    changed = [name for name, value in VALUES.items() if variables.get(name) != [value]]
+    assert changed == []
 
 
 @requirement("CMD-10")
 def test_there_is_a_path_where_nobody_sets_one(images: Images, containers: Containers) -> None:
-    """A process SHOULD have a PATH where neither the image nor the container sets one.
+    """A process SHOULD have a PATH if neither the image nor the container sets one.
 
-    Source: ContainerConfig.envs; not stated by the CRI, programs would not be found.
+    Source: ContainerConfig.envs; not stated by the CRI, programs would otherwise not be found.
     """
     container = containers.running(image=images.pull("no-environment"))
 
@@ -198,7 +198,7 @@ def test_there_is_a_path_where_nobody_sets_one(images: Images, containers: Conta
 
 @requirement("CMD-10")
 def test_home_is_that_of_the_user(containers: Containers) -> None:
-    """A process SHOULD have its user's directory of /etc/passwd as HOME.
+    """A process SHOULD have the home directory of its user in /etc/passwd as HOME.
 
     Source: LinuxContainerSecurityContext.run_as_username; not stated by the CRI.
     """
@@ -231,11 +231,11 @@ def test_a_process_with_a_terminal_knows_its_kind(containers: Containers) -> Non
 
 @requirement("CMD-11")
 def test_stdin_that_is_open_blocks(containers: Containers) -> None:
-    """With stdin, reading the standard input MUST wait for somebody to attach.
+    """Standard input with `stdin` MUST block a reader until a client attaches.
 
     Source: ContainerConfig.stdin.
     """
-    # 143: `timeout` has ended `cat` with SIGTERM, because nothing came and the input did not end
+    # 143 = 128 + SIGTERM, by which `timeout` ended `cat`: there was neither input nor end of file
     container = containers.running(stdin=True, first="timeout 1 cat; echo ended with $?")
 
     assert "ended with 143" in container.wait_for_log("ended with 143")
@@ -243,7 +243,7 @@ def test_stdin_that_is_open_blocks(containers: Containers) -> None:
 
 @requirement("CMD-11")
 def test_stdin_that_is_not_wanted_is_at_its_end(containers: Containers) -> None:
-    """Without stdin, reading the standard input MUST come to its end at once.
+    """Standard input without `stdin` MUST be at end of file at once.
 
     Source: ContainerConfig.stdin.
     """
@@ -256,14 +256,13 @@ def test_stdin_that_is_not_wanted_is_at_its_end(containers: Containers) -> None:
 def test_stdin_once_ends_with_the_first_session(
     runtime: Runtime, containers: Containers, streams: Streams
 ) -> None:
-    """With stdin_once, the standard input MUST come to its end when the first session that was attached to it
-    is over.
+    """Standard input with `stdin_once` MUST be at end of file when the first attach session ends.
 
     Source: ContainerConfig.stdin_once.
     """
     container = containers.running(stdin=True, stdin_once=True, first="cat; echo end of input")
 
-    with streams.open(runtime.stub.Attach, attaching(container), protocol=Protocol.SPDY) as session:
+    with streams.open(runtime.stub.Attach, attach_request(container), protocol=Protocol.SPDY) as session:
         session.write(b"from the session\n")
         container.wait_for_log("from the session")
 
@@ -272,14 +271,14 @@ def test_stdin_once_ends_with_the_first_session(
 
 @requirement("CMD-13")
 def test_stdin_outlives_sessions(runtime: Runtime, containers: Containers, streams: Streams) -> None:
-    """Without stdin_once, the standard input MUST stay open when a session is over, for the next one.
+    """Standard input without `stdin_once` MUST stay open after an attach session ends, for the next one.
 
     Source: ContainerConfig.stdin_once.
     """
     container = containers.running(stdin=True, first="cat; echo end of input")
 
     for line in ("first", "second"):
-        with streams.open(runtime.stub.Attach, attaching(container), protocol=Protocol.SPDY) as session:
+        with streams.open(runtime.stub.Attach, attach_request(container), protocol=Protocol.SPDY) as session:
             session.write(f"{line}\n".encode())
             container.wait_for_log(line)
 
@@ -288,17 +287,17 @@ def test_stdin_outlives_sessions(runtime: Runtime, containers: Containers, strea
 
 @requirement("CMD-14")
 def test_a_process_with_tty_has_a_terminal(containers: Containers) -> None:
-    """With tty, standard input, output and error MUST be the process's controlling terminal, and /dev/console
-    MUST be there.
+    """`tty` MUST make standard input, output and error the controlling terminal of the process, and provide
+    /dev/console.
 
     Source: ContainerConfig.tty.
     """
-    # /dev/tty can be opened only by a process that has a controlling terminal
-    looking = (
+    # only a process with a controlling terminal can open /dev/tty
+    script = (
         "for n in 0 1 2; do test -t $n && echo terminal $n; done; test -c /dev/console && echo console; :"
         " </dev/tty && echo controls"
     )
-    container = containers.running(tty=True, first=looking)
+    container = containers.running(tty=True, first=script)
 
     lines = container.wait_for_lines(5)
 
@@ -314,32 +313,32 @@ def test_a_process_with_tty_has_a_terminal(containers: Containers) -> None:
 @requirement("CMD-15")
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_umask_is_022(containers: Containers, seen_from: str) -> None:
-    """A process SHOULD begin with the umask 022.
+    """A process SHOULD start with the umask 022.
 
-    Source: not stated by the CRI; images are made for it.
+    Source: not stated by the CRI; images rely on it.
     """
     container = containers.running(first="umask")
 
-    [seen] = (
+    [umask] = (
         container.wait_for_log("0022")
         if seen_from == FIRST_PROCESS
         else [container.output("sh", "-c", "umask")]
     )
 
-    assert seen == "0022"
+    assert umask == "0022"
 
 
 @requirement("CMD-15")
 @pytest.mark.parametrize("seen_from", VIEWS)
 def test_limit_of_open_files_makes_sense(shared: SharedContainers, seen_from: str) -> None:
-    """The limit of open files SHOULD be neither so low that programs fail nor so high that those which close
-    all of them take minutes.
+    """RLIMIT_NOFILE of a process SHOULD be neither so low that programs fail nor so high that programs which
+    close all descriptors take minutes.
 
     Source: not stated by the CRI.
     """
     limit, _ = shared.process(seen_from).limits["Max open files"]
 
-    # programs count on a thousand; a million is what Linux itself takes for the most (fs.nr_open)
+    # programs expect about a thousand; a million is the kernel's default maximum (fs.nr_open)
     assert 1024 <= int(limit) <= 1 << 20
 
 
@@ -348,19 +347,19 @@ def test_limit_of_open_files_makes_sense(shared: SharedContainers, seen_from: st
 def test_orphans_of_a_shared_pid_namespace_are_reaped(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """A process whose parent is gone SHOULD NOT stay a zombie where the pod shares its PID namespace.
+    """An orphaned process SHOULD NOT stay a zombie if the pod shares its PID namespace.
 
-    Source: NamespaceOption.pid; it is the work of the sandbox's own process.
+    Source: NamespaceOption.pid; the sandbox's own process reaps orphans.
     """
     pod = sandboxes.ready(namespaces=cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD))
     container = containers.running(in_sandbox=pod, command=["sleep", "3600"])
 
-    # the shell ends at once, so that its child goes to process 1 of the namespace
+    # the shell exits at once, so that process 1 of the namespace becomes the parent of its child
     container.output("sh", "-c", "(sleep 0.3 >/dev/null 2>&1 &)")
 
     runtime.eventually(
-        "the orphan to be gone",
+        "the orphan to be reaped",
         lambda: container.output("ps", "-o", "comm"),
         5,
-        lambda seen: seen.count("sleep") == 1,
+        lambda output: output.count("sleep") == 1,
     )

@@ -1,5 +1,5 @@
-"""CMD, GEN: the devices, file systems, files and values that are no text, as the process of a container finds
-them.
+"""CMD, GEN: devices, file systems and files that a container's process has by default, and environment values
+that are not text.
 """
 
 from pathlib import Path
@@ -25,7 +25,7 @@ DEVICES = {
     "tty": "5:0",
     "ptmx": "5:2",
 }
-"""Major and minor numbers, hexadecimal; those that a container finds in /dev."""
+"""The default devices below /dev, with major and minor number in hexadecimal."""
 LINKS = {
     "fd": "/proc/self/fd",
     "stdin": "/proc/self/fd/0",
@@ -34,9 +34,9 @@ LINKS = {
 }
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - what a container finds there
 OPENS_SETTINGS = (
-    # nothing is written, and `true` is no special builtin, of which a shell that cannot redirect it ends
+    # writes nothing; `true` is not a special builtin: after a failed redirection of one, a POSIX shell exits
     "find /proc/sys -type f | while read -r name; do"
-    ' case $name in */kernel/hostname) echo "looked at $name";; esac;'
+    ' case $name in */kernel/hostname) echo "tried $name";; esac;'
     ' { true >>"$name"; } 2>/dev/null && echo "opened $name"; done; true'
 )
 FILE_SYSTEMS = {"/proc": "proc", "/sys": "sysfs", "/dev/pts": "devpts", SHARED_MEMORY: "tmpfs"}
@@ -48,12 +48,12 @@ def test_devices_that_every_program_expects_are_there(running_container: Contain
 
     Source: the default devices of the OCI runtime specification for Linux.
     """
-    found = {
+    devices = {
         name: running_container.exec("stat", "-L", "-c", "%F %t:%T", f"/dev/{name}").stdout.decode().strip()
         for name in DEVICES
     }
 
-    assert found == {name: f"character special file {numbers}" for name, numbers in DEVICES.items()}
+    assert devices == {name: f"character special file {numbers}" for name, numbers in DEVICES.items()}
 
 
 @requirement("CMD-17/present")
@@ -62,70 +62,73 @@ def test_links_that_every_program_expects_are_there(running_container: Container
 
     Source: the symbolic links in /dev of the OCI runtime specification for Linux.
     """
-    found = {
+    links = {
         name: running_container.exec("readlink", f"/dev/{name}").stdout.decode().strip() for name in LINKS
     }
 
-    assert found == LINKS
+    assert links == LINKS
 
 
 @requirement("CMD-17/present")
 def test_file_systems_that_every_program_expects_are_there(
     runtime: Runtime, running_container: Container
 ) -> None:
-    """A container MUST have /proc, /sys, /dev/pts and /dev/shm, each with its own file system; in the last
-    files can be made.
+    """A container MUST have the file systems proc, sysfs and devpts at /proc, /sys and /dev/pts, and a
+    writable tmpfs at /dev/shm.
 
     Source: the default file systems of the OCI runtime specification for Linux.
     """
-    found = {place: mount.kind for place, mount in running_container.mounts().items()}
-    if SHARED_MEMORY in found and not runtime.has(Capability.SHARED_KERNEL):
-        # memory of the host's comes into a kernel of the sandbox's own by another file system
-        found[SHARED_MEMORY] = FILE_SYSTEMS[SHARED_MEMORY]
+    kinds = {place: mount.kind for place, mount in running_container.mounts().items()}
+    if SHARED_MEMORY in kinds and not runtime.has(Capability.SHARED_KERNEL):
+        # a sandbox with its own kernel mounts shared memory of the host through another file system
+        kinds[SHARED_MEMORY] = FILE_SYSTEMS[SHARED_MEMORY]
 
-    assert {place: found.get(place, "nothing") for place in FILE_SYSTEMS} == FILE_SYSTEMS
-    made = f"echo kept > {SHARED_MEMORY}/made && cat {SHARED_MEMORY}/made; rm -f {SHARED_MEMORY}/made"
-    assert running_container.output("/bin/sh", "-c", made) == "kept"
+    assert {place: kinds.get(place, "nothing") for place in FILE_SYSTEMS} == FILE_SYSTEMS
+    script = f"echo text > {SHARED_MEMORY}/file && cat {SHARED_MEMORY}/file; rm -f {SHARED_MEMORY}/file"
+    assert running_container.output("/bin/sh", "-c", script) == "text"
 
 
 @requirement("CMD-17/mqueue")
 def test_message_queues_are_there(running_container: Container) -> None:
-    """A container SHOULD have the file system of message queues at /dev/mqueue.
+    """A container SHOULD have an mqueue file system at /dev/mqueue.
 
     Source: not stated by the CRI; every runtime mounts it.
     """
-    found = running_container.mounts()
+    mounts = running_container.mounts()
 
-    assert "/dev/mqueue" in found
-    assert found["/dev/mqueue"].kind == "mqueue"
+    assert "/dev/mqueue" in mounts
+    assert mounts["/dev/mqueue"].kind == "mqueue"
 
 
 @requirement("CMD-18")
 @requires(Capability.SHARED_KERNEL)
 def test_sys_and_cgroups_are_read_only(running_container: Container) -> None:
-    """An unprivileged container MUST find /sys and every cgroup file system read-only.
+    """An unprivileged container MUST have /sys and every cgroup file system read-only.
 
-    Source: LinuxContainerSecurityContext.privileged, which alone makes them writable.
+    Source: LinuxContainerSecurityContext.privileged, the only field that makes them writable.
     """
-    found = running_container.mounts()
+    mounts = [
+        mount
+        for mount in running_container.mounts().values()
+        if mount.place == "/sys" or mount.kind in {"cgroup", "cgroup2"}
+    ]
 
-    kept = [mount for mount in found.values() if mount.place == "/sys" or mount.kind in {"cgroup", "cgroup2"}]
-    assert "/sys" in {mount.place for mount in kept}
-    assert [mount.place for mount in kept if not mount.read_only] == []
+    assert "/sys" in {mount.place for mount in mounts}
+    assert [mount.place for mount in mounts if not mount.read_only] == []
 
 
 @requirement("CMD-18")
 def test_kernel_settings_are_read_only(running_container: Container) -> None:
-    """An unprivileged container MUST NOT be able to open anything below /proc/sys for writing where the
-    request lists it as read-only.
+    """An unprivileged container MUST NOT be able to open files below /proc/sys for writing if
+    `readonly_paths` has /proc/sys.
 
-    Source: LinuxContainerSecurityContext.readonly_paths, in which the kubelet lists it.
+    Source: LinuxContainerSecurityContext.readonly_paths, to which the kubelet adds /proc/sys.
     """
     assert "/proc/sys" in running_container.config.linux.security_context.readonly_paths
 
     lines = running_container.output("sh", "-c", OPENS_SETTINGS).splitlines()
 
-    assert "looked at /proc/sys/kernel/hostname" in lines
+    assert "tried /proc/sys/kernel/hostname" in lines
     assert [line for line in lines if line.startswith("opened")] == []
 
 
@@ -133,10 +136,9 @@ def test_kernel_settings_are_read_only(running_container: Container) -> None:
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("name", ["hosts", "hostname", "resolv.conf"])
 def test_a_mount_of_the_caller_wins(containers: Containers, host_folder: Path, name: str) -> None:
-    """A mount on /etc/hosts, /etc/hostname or /etc/resolv.conf that the caller asks for MUST win over the
-    runtime's own.
+    """A requested mount at /etc/hosts, /etc/hostname or /etc/resolv.conf MUST replace the runtime's own file.
 
-    Source: ContainerConfig.mounts; the kubelet mounts /etc/hosts so.
+    Source: ContainerConfig.mounts; the kubelet mounts /etc/hosts this way.
     """
     (host_folder / name).write_text("127.0.0.1 localhost # written by the caller\n")
 
@@ -149,7 +151,7 @@ def test_a_mount_of_the_caller_wins(containers: Containers, host_folder: Path, n
 
 @requirement("CMD-19/files")
 def test_hostname_and_resolver_files_are_there(sandbox: Sandbox, running_container: Container) -> None:
-    """A container SHOULD find /etc/hostname with the pod's hostname, and /etc/resolv.conf.
+    """A container SHOULD have /etc/hostname with the pod's hostname, and /etc/resolv.conf.
 
     Source: PodSandboxConfig.hostname and dns_config.
     """
@@ -159,9 +161,10 @@ def test_hostname_and_resolver_files_are_there(sandbox: Sandbox, running_contain
 
 @requirement("CMD-19/hosts")
 def test_hosts_made_by_the_runtime(running_container: Container, observe: Observe) -> None:
-    """A runtime MAY make an /etc/hosts where the caller mounts none; if it does, localhost is in it.
+    """CreateContainer MAY create /etc/hosts if the request does not mount one; if it does, the file has
+    localhost.
 
-    Source: ContainerConfig.mounts; the CRI does not say, the kubelet mounts its own.
+    Source: ContainerConfig.mounts; not stated by the CRI, the kubelet mounts its own.
     """
     answer = running_container.exec("sh", "-c", "test ! -e /etc/hosts || cat /etc/hosts")
 
@@ -172,7 +175,7 @@ def test_hosts_made_by_the_runtime(running_container: Container, observe: Observ
 
 @requirement("GEN-15/taken")
 def test_environment_that_is_no_text_fails_no_container(containers: Containers) -> None:
-    """A value of an environment variable that is no valid UTF-8 SHOULD NOT keep a container from running.
+    """A value in `envs` that is not valid UTF-8 SHOULD NOT prevent a container from running.
 
     Source: KeyValue.value, which is bytes; the kubelet passes on what a Secret holds.
     """
@@ -185,8 +188,8 @@ def test_environment_that_is_no_text_fails_no_container(containers: Containers) 
 
 @requirement("GEN-15/kept")
 def test_environment_that_is_no_text(containers: Containers, observe: Observe) -> None:
-    """A value of an environment variable that is no valid UTF-8 MAY be refused or changed; what stands beside
-    it MUST come through.
+    """A value in `envs` that is not valid UTF-8 MAY be rejected or changed; other values in `envs` MUST be
+    unchanged.
 
     Source: KeyValue.value.
     """
@@ -199,6 +202,7 @@ def test_environment_that_is_no_text(containers: Containers, observe: Observe) -
         observe(f"refused with {refused_with(error).name}")
         return
 
-    told, _, beside = container.exec("/bin/sh", "-c", 'printf "%s|%s" "$RAW" "$TEXT"').stdout.partition(b"|")
-    observe("kept" if told == raw else "changed")
-    assert beside == text
+    output = container.exec("/bin/sh", "-c", 'printf "%s|%s" "$RAW" "$TEXT"').stdout
+    raw_value, _, text_value = output.partition(b"|")
+    observe("preserved" if raw_value == raw else "changed")
+    assert text_value == text
