@@ -28,8 +28,10 @@ MIRROR_PATH = "critests-mirror"
 PROGRESS_SECONDS = 2
 """The configured time-out: a pull fails if no bytes of a layer arrive for so long."""
 STALLING = Fault(kind=FaultKind.STALL, scope=Scope.LAYER, seconds=120)
+"""Longer than the deadline of the call, so that only the runtime's time-out can end the pull in time."""
 STEADY = Fault(kind=FaultKind.SLOW, scope=Scope.LAYER, bytes_per_second=16 << 10)
 STEADY_SECONDS = 4 * PROGRESS_SECONDS
+"""How long a slow pull takes: several times the time-out, with bytes arriving all the time."""
 USERNAME, PASSWORD = "critests-node", "critests: of the node"
 PROTECTED = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
 PULLS = 40
@@ -78,7 +80,7 @@ def _configured_by_us(runtime: Runtime) -> None:
         blocked(NEEDS_ITS_OWN)
 
 
-def holds(runtime: Runtime, image: MintedImage) -> bool:
+def has_image(runtime: Runtime, image: MintedImage) -> bool:
     """Return whether a runtime has an image."""
     request = cri.ImageStatusRequest(image=cri.ImageSpec(image=image.reference))
     return runtime.images.ImageStatus(request).HasField("image")
@@ -97,7 +99,7 @@ def test_a_mirror_is_asked_before_the_registry(mirroring_runtime: OwnRuntime, re
 
     mirroring_runtime.images.PullImage(pulling(minted.reference))
 
-    assert holds(mirroring_runtime, minted)
+    assert has_image(mirroring_runtime, minted)
     assert 200 in {request.status for request in registry.requests(mirrored)}
     assert registry.requests(minted) == []
 
@@ -115,7 +117,7 @@ def test_a_registry_stands_in_for_its_mirror(mirroring_runtime: OwnRuntime, regi
 
     mirroring_runtime.images.PullImage(pulling(minted.reference))
 
-    assert holds(mirroring_runtime, minted)
+    assert has_image(mirroring_runtime, minted)
     assert {request.fault for request in registry.requests(mirrored)} == {EVERY_REQUEST.kind}
     assert 200 in {request.status for request in registry.requests(minted)}
 
@@ -136,7 +138,7 @@ def test_credentials_of_the_node_are_those_of_a_pull_without(
 
     runtime_with_credentials.images.PullImage(pulling(minted.reference))
 
-    assert holds(runtime_with_credentials, minted)
+    assert has_image(runtime_with_credentials, minted)
     runtime.refusal(runtime.images.PullImage, pulling(minted.reference))
 
 
@@ -157,7 +159,7 @@ def test_a_pull_of_which_nothing_arrives_is_given_up(
 
     runtime_with_time_out.refusal(runtime_with_time_out.images.PullImage, pulling(minted.reference), 60)
 
-    assert not holds(runtime_with_time_out, minted)
+    assert not has_image(runtime_with_time_out, minted)
     assert STALLING.kind in {request.fault for request in registry.requests(minted)}
 
 
@@ -177,7 +179,7 @@ def test_a_slow_pull_is_not_given_up(runtime_with_time_out: OwnRuntime, registry
 
     call = runtime_with_time_out.timed(runtime_with_time_out.images.PullImage, pulling(minted.reference), 90)
 
-    assert holds(runtime_with_time_out, minted)
+    assert has_image(runtime_with_time_out, minted)
     assert call.seconds > PROGRESS_SECONDS
 
 
@@ -196,7 +198,7 @@ def test_no_pull_is_given_up_without_a_time_out(
         runtime_without_time_out.images.PullImage(
             pulling(minted.reference), timeout=20 * runtime_without_time_out.scale
         )
-        assert holds(runtime_without_time_out, minted)
+        assert has_image(runtime_without_time_out, minted)
 
 
 @slow
@@ -214,7 +216,7 @@ def test_a_pull_that_rests_is_not_given_up(runtime: Runtime, registry: Registry)
 
     runtime.images.PullImage(pulling(minted.reference), timeout=60 * runtime.scale)
 
-    assert holds(runtime, minted)
+    assert has_image(runtime, minted)
     assert PAUSING.kind in {request.fault for request in registry.requests(minted)}
 
 

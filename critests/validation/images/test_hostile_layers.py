@@ -14,8 +14,8 @@ MAP_BYTES = 128 << 20
 @requirement("IMG-42")
 @disruptive
 def test_a_map_of_holes_takes_no_memory(own_runtime: OwnRuntime, registry: Registry) -> None:
-    """PullImage of a layer with a sparse file whose map has 128 MiB unpacked, and hundreds of kilobytes
-    compressed, SHOULD NOT grow the daemon's memory by that size; the pull may succeed or fail.
+    """PullImage SHOULD NOT grow the daemon's memory by the size of a sparse file's map that has 128 MiB
+    unpacked and hundreds of kilobytes compressed; the pull may succeed or fail.
 
     Source: PullImage. Not stated by the CRI; otherwise any image could get the daemon killed for lack of
     memory.

@@ -1,4 +1,4 @@
-"""IMG: the image that a pull brings, for each form of its reference."""
+"""IMG: pulls by each form of a reference, and the image that they result in."""
 
 import pytest
 

@@ -51,6 +51,7 @@ INTERRUPTIONS = {
 }
 STALLING_LAYER = Fault(kind=FaultKind.STALL, scope=Scope.LAYER)
 LATE_LAYER = Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=0.5)
+"""Time for a second pull of the same image to begin."""
 
 
 @pytest.fixture

@@ -241,6 +241,6 @@ def test_sandbox_that_is_listed_as_ready_can_be_used(runtime: Runtime, sandboxes
     ready = runtime.eventually("the sandbox to be listed as ready", look, seconds=30)[0]
     early = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=ready.id)).status
 
-    made = sandboxes.adopt(call.result().pod_sandbox_id, config)
+    sandbox = sandboxes.adopt(call.result().pod_sandbox_id, config)
     assert early.state == cri.SANDBOX_READY
-    assert early.network.ip == made.status().network.ip
+    assert early.network.ip == sandbox.status().network.ip

@@ -44,10 +44,10 @@ def two_handler_runtime(
 @pytest.fixture
 def links(program: Path, host_folder: Path) -> list[Path]:
     """Two symbolic links to the default handler's OCI runtime."""
-    made = [host_folder / "configured", host_folder / "configured-anew"]
-    for link in made:
+    paths = [host_folder / "configured", host_folder / "configured-anew"]
+    for link in paths:
         link.symlink_to(program)
-    return made
+    return paths
 
 
 @pytest.fixture

@@ -281,8 +281,8 @@ def test_stopped_sandbox_stays_known_with_all_it_was(runtime: Runtime, sandboxes
         cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=stopped.id))
     ).items
     assert [item.id for item in listed] == [stopped.id]
-    for seen in (stopped.status(), listed[0]):
-        assert seen.state == cri.SANDBOX_NOTREADY
-        assert seen.metadata == stopped.config.metadata
-        assert seen.created_at == before.created_at > 0
-        assert dict(seen.annotations) == dict(stopped.config.annotations)
+    for reported in (stopped.status(), listed[0]):
+        assert reported.state == cri.SANDBOX_NOTREADY
+        assert reported.metadata == stopped.config.metadata
+        assert reported.created_at == before.created_at > 0
+        assert dict(reported.annotations) == dict(stopped.config.annotations)

@@ -31,7 +31,7 @@ def test_each_pod_has_a_kernel_of_its_own(
     Source: not stated by the CRI; pods run in virtual machines to be isolated from each other.
     """
     sandbox = sandboxes.ready()
-    made = {
+    running = {
         "first": containers.running(in_sandbox=sandbox),
         "same pod": containers.running(in_sandbox=sandbox),
         "other pod": containers.running(in_sandbox=sandboxes.ready()),
@@ -39,7 +39,7 @@ def test_each_pod_has_a_kernel_of_its_own(
 
     boots = {
         name: runtime.stub.ExecSync(container.exec_request("cat", BOOT_ID)).stdout
-        for name, container in made.items()
+        for name, container in running.items()
     }
 
     if b"" in boots.values():

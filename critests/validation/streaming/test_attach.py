@@ -254,6 +254,7 @@ def test_attach_sets_the_size_of_the_terminal(
 
     Source: AttachRequest.tty; the stream for sizes.
     """
+    # `stty size` prints rows and columns, resize() takes width and height
     script = 'until [ "$(stty size)" = "43 132" ]; do usleep 20000; done; echo size is set; read line'
     container = containers.running(script=script, stdin=True, tty=True)
     session = streams.open(

@@ -260,6 +260,7 @@ def test_exec_loses_no_output_before_its_end(
 
     Source: Exec without a terminal.
     """
+    # more than the 64 KiB that a pipe buffers; ten times, as a loss of output is a race
     script = "head -c 70000 /dev/zero; printf last"
     request = of_script(running_container, script)
 

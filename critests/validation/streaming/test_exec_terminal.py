@@ -18,7 +18,7 @@ from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import requirement
 
 PRINT_SIZE_WHEN_IT_CHANGES = "trap 'stty size' WINCH; echo ready; while :; do usleep 20000; done"
-"""A shell runs its traps between two commands, hence the short `usleep`."""
+"""A shell runs its traps between two commands, hence the short `usleep`. `stty` prints rows, then columns."""
 Terminal = Callable[[str], RemoteCommand]
 
 
@@ -170,6 +170,7 @@ def test_exec_with_a_terminal_loses_no_output_before_its_end(terminal: Terminal)
 
     Source: ExecRequest.tty. Not stated by the CRI; otherwise users cannot rely on a command's last output.
     """
+    # ten times, as a loss of output is a race
     script = "head -c 70000 /dev/zero | tr '\\0' x; printf last"
 
     outputs = [terminal(script).finish().stdout for _ in range(10)]
@@ -199,6 +200,7 @@ def test_exec_with_a_terminal_without_input(
 
     Source: ExecRequest.tty and stdin; the CRI does not say.
     """
+    # exits a moment later, as EXE-12/tty is about output right before the exit
     request = cri.ExecRequest(
         container_id=running_container.id,
         cmd=["/bin/sh", "-c", "echo printed; usleep 200000"],

@@ -365,6 +365,7 @@ def test_port_forward_outlives_connections_that_are_reset(
     Source: PortForward; the sub-protocol portforward.k8s.io.
     """
     serve(7017)
+    # exits after 0.1 s without reading anything
     serve(7018, "nc", "-ll", "-p", "7018", "-e", "usleep", "100000")
     session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7017, 7018]))
     lasting = session.connect(7017)
