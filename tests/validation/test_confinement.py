@@ -104,7 +104,7 @@ CASES: dict[str, tuple[Callable[..., None], dict[str, Any], EvidenceOf, Evidence
     ),
     "AAR-07/unconfined": (
         apparmor.test_a_privileged_container_is_under_no_profile,
-        {"runtime": any_runtime, "asked": "default"},
+        {"runtime": any_runtime, "case": "default"},
         evidence(UNCONFINED),
         evidence(ITS_OWN),
     ),

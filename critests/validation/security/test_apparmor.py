@@ -36,13 +36,13 @@ def _without_apparmor(runtime: Runtime) -> None:
 
 @requirement("AAR-08/none")
 @pytest.mark.usefixtures("_without_apparmor")
-@pytest.mark.parametrize("asked", WITHOUT_PROFILE)
-def test_no_profile_works_without_apparmor(containers: Containers, asked: str) -> None:
+@pytest.mark.parametrize("case", WITHOUT_PROFILE)
+def test_no_profile_works_without_apparmor(containers: Containers, case: str) -> None:
     """A container without a profile, or with the profile Unconfined, MUST run on a machine without AppArmor.
 
     Source: LinuxContainerSecurityContext.apparmor and apparmor_profile.
     """
-    config = containers.config(security_context=WITHOUT_PROFILE[asked], script="echo runs")
+    config = containers.config(security_context=WITHOUT_PROFILE[case], script="echo runs")
 
     container = containers.attempt(config)
 
@@ -51,13 +51,13 @@ def test_no_profile_works_without_apparmor(containers: Containers, asked: str) -
 
 @requirement("AAR-08/explicit")
 @pytest.mark.usefixtures("_without_apparmor")
-@pytest.mark.parametrize("asked", WITH_PROFILE)
-def test_a_profile_without_apparmor(containers: Containers, observe: Observe, asked: str) -> None:
+@pytest.mark.parametrize("case", WITH_PROFILE)
+def test_a_profile_without_apparmor(containers: Containers, observe: Observe, case: str) -> None:
     """A container with a profile MAY be rejected or run without it on a machine without AppArmor.
 
     Source: LinuxContainerSecurityContext.apparmor and apparmor_profile; the CRI does not say.
     """
-    config = containers.config(security_context=WITH_PROFILE[asked])
+    config = containers.config(security_context=WITH_PROFILE[case])
 
     container = None
     with may_be_refused():

@@ -116,15 +116,15 @@ def test_a_profile_that_complains_denies_nothing(shared: SharedContainers, profi
 
 
 @requirement("AAR-07/unconfined")
-@pytest.mark.parametrize("asked", NO_PROFILE_OF_THE_NODE)
+@pytest.mark.parametrize("case", NO_PROFILE_OF_THE_NODE)
 def test_a_privileged_container_is_under_no_profile(
-    runtime: Runtime, shared: SharedContainers, asked: str
+    runtime: Runtime, shared: SharedContainers, case: str
 ) -> None:
     """A privileged container without a Localhost profile MUST run without a profile.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
-    process = privileged_process(runtime, shared, **NO_PROFILE_OF_THE_NODE[asked])
+    process = privileged_process(runtime, shared, **NO_PROFILE_OF_THE_NODE[case])
 
     assert process.label == "unconfined"
 
