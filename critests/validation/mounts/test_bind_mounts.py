@@ -154,9 +154,7 @@ LINKS = {
 
 
 def mount_of_links(folder: Path, case: str) -> cri.Mount:
-    """Create the links of a case in a directory of the host, and return a mount of the path that they
-    resolve.
-    """
+    """Create the links of a case in a directory of the host, and return a mount of the path over them."""
     path, links = LINKS[case]
     (folder / "target").mkdir()
     (folder / "target/inside").write_text("behind the link\n")
@@ -257,8 +255,7 @@ def test_a_relative_path_of_the_container(
 ) -> None:
     """A relative `container_path` MAY be rejected, or resolved from the container's root.
 
-    Source: Mount.container_path, which is absolute; the API does not say what a runtime does with a relative
-    one.
+    Source: Mount.container_path, which is absolute; the API does not define the use of a relative one.
     """
     (host_folder / "inside").write_text("found\n")
     mount = cri.Mount(container_path="relative/path", host_path=str(host_folder))

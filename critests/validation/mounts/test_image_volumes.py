@@ -61,9 +61,7 @@ def test_an_image_is_never_writable_as_a_volume(containers: Containers, images: 
 
 
 def found_with_host_path(containers: Containers, images: Images, folder: Path) -> str:
-    """Return the files that a container finds in a mount of both an image and a host path; empty if it is
-    rejected.
-    """
+    """Return the files in a mount of both an image and a host path; empty if it is rejected."""
     (folder / "of-the-host").touch()
     mount = volume(images.pull("volume"), host_path=str(folder))
     try:

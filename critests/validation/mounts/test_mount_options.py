@@ -36,8 +36,7 @@ def test_an_option_of_a_mount_is_in_force(containers: Containers, host_folder: P
 @requirement("MNT-27")
 @requires(Capability.MOUNT_OPTIONS, Capability.SAME_HOST)
 def test_an_option_that_no_mount_has_is_refused(containers: Containers, host_folder: Path) -> None:
-    """CreateContainer or StartContainer MUST reject an unknown entry of `mount_options` if the runtime offers
-    the feature.
+    """CreateContainer or StartContainer MUST reject an unknown mount option if the runtime offers options.
 
     Source: Mount.mount_options.
     """

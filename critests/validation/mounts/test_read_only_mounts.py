@@ -26,8 +26,7 @@ def mount_of(folder: Path, **settings: object) -> cri.Mount:
 def test_a_mount_below_a_read_only_one_stays_writable(
     containers: Containers, host_folder: Path, host_mounts: HostMounts
 ) -> None:
-    """A mount with `readonly` and without `recursive_read_only` MUST leave the host's mounts below it
-    writable.
+    """A mount with `readonly` alone, not `recursive_read_only`, MUST leave the mounts below it writable.
 
     Source: Mount.recursive_read_only.
     """

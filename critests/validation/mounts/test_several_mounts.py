@@ -1,6 +1,4 @@
-"""MNT: several mounts of one container, mounts over those of the runtime, and leftovers in the mount
-table.
-"""
+"""MNT: several mounts of one container, mounts over the runtime's own, and leftovers on the host."""
 
 import os
 from pathlib import Path
@@ -82,11 +80,9 @@ def test_two_mounts_in_one_place(containers: Containers, host_folder: Path, obse
 @requirement("MNT-34")
 @requires(Capability.SAME_HOST)
 def test_mounts_in_one_place_come_in_one_order(containers: Containers, host_folder: Path) -> None:
-    """The choice between two mounts with the same `container_path` SHOULD NOT depend on the number of other
-    mounts.
+    """The choice between two mounts at one path SHOULD NOT depend on the number of other mounts.
 
-    Source: ContainerConfig.mounts. Not stated by the CRI; a pod would change with a volume that it does not
-    use.
+    Source: ContainerConfig.mounts. Not stated by the CRI; a pod would change with an unrelated volume.
     """
     first, last = folders(host_folder, "first", "last")
     others = folders(host_folder, *(f"number-{number}" for number in range(40)))

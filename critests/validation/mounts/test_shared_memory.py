@@ -18,8 +18,7 @@ SHARED_MEMORY = "/dev/shm"  # noqa: S108 - of the container, and of the host
 
 @requirement("MNT-28/shared")
 def test_containers_of_a_pod_share_their_memory(containers: Containers, sandboxes: Sandboxes) -> None:
-    """The memory at /dev/shm MUST be shared by the containers of a pod, and MUST NOT be shared with other
-    pods.
+    """The memory at /dev/shm MUST be shared by the containers of a pod, and not with other pods.
 
     Source: NamespaceOption.ipc, with POD.
     """

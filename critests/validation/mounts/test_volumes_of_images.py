@@ -39,8 +39,7 @@ def test_a_volume_of_the_image_holds_what_the_image_has_there(containers: Contai
 def test_what_becomes_of_a_volume_of_the_image(
     containers: Containers, images: Images, observe: Observe
 ) -> None:
-    """A volume declared by the image MAY be a bind mount, a tmpfs, or a plain directory of the root file
-    system.
+    """A volume declared by the image MAY be a bind mount, a tmpfs, or a directory of the root file system.
 
     Source: `Volumes` in the configuration of an OCI image; the configuration of the runtime decides.
     """
@@ -75,8 +74,7 @@ def test_no_volume_of_an_image_shows_what_the_host_has(
     """A volume declared by the image MUST NOT show anything of the host, neither through `..` nor through a
     symbolic link.
 
-    Source: `Volumes` in the configuration of an OCI image; the author of an image could read the node's
-    secrets.
+    Source: `Volumes` in the configuration of an OCI image; its author could read the node's secrets.
     """
     (host_folder / "secret").write_text("of the host\n")
     ways = {

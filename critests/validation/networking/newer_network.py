@@ -1,6 +1,4 @@
-"""A network of CNI version 1.1 with one plugin of the suite, which gives pods an address in its result
-only.
-"""
+"""A network of CNI version 1.1 with one plugin of the suite, which returns addresses but sets none."""
 
 import json
 import shlex
@@ -79,14 +77,11 @@ class NewerNetwork:
         return [config for called, _, config in self._recorded() if called == command]
 
     def added(self) -> list[tuple[str, str]]:
-        """Return the attachments that were added to the network: the sandbox's id and the interface's
-        name.
-        """
+        """Return the attachments that were added to the network: sandbox id and interface name of each."""
         return [tuple(attachment) for called, attachment, _ in self._recorded() if called == "ADD"]
 
     def pod(self) -> Sandbox:
-        """Create a pod on the network; the test is unsupported if only a network of the previous version
-        works.
+        """Create a pod on the network; the test is unsupported if only the previous version works.
 
         Raises:
             grpc.RpcError: pods fail on the network in either version, or the runtime does not respond.

@@ -82,8 +82,7 @@ def test_dns_configuration_is_written_in_its_order(sandboxes: Sandboxes, resolve
 def test_pod_without_dns_configuration_has_the_nodes(
     sandboxes: Sandboxes, resolver_of: ResolverOf, nodes_resolver: Resolver
 ) -> None:
-    """The containers' resolv.conf SHOULD have the contents of the node's if the request has no DNS
-    configuration.
+    """The containers' resolv.conf SHOULD equal the node's if the request has no DNS configuration.
 
     Source: PodSandboxConfig.dns_config.
     """
@@ -186,8 +185,7 @@ def test_hostname_on_the_nodes_network(sandboxes: Sandboxes, containers: Contain
 def test_form_of_a_pod_without_hostname(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, observe: Observe
 ) -> None:
-    """A pod with a network of its own and without a `hostname` MAY be rejected, or get a name of the
-    runtime's choice.
+    """A pod with a network of its own and no `hostname` MAY be rejected, or get a generated name.
 
     Source: PodSandboxConfig.hostname; the CRI does not say.
     """
@@ -211,8 +209,7 @@ def test_form_of_a_pod_without_hostname(
 def test_form_of_a_hostname_on_the_node(
     runtime: Runtime, sandboxes: Sandboxes, observe: Observe, containers: Containers
 ) -> None:
-    """A `hostname` for a pod on the node's network MAY be rejected, ignored or used; the node's hostname does
-    not change.
+    """A `hostname` on the node's network MAY be rejected, ignored or used; the node's own does not change.
 
     Source: PodSandboxConfig.hostname; the CRI does not say.
     """

@@ -1,6 +1,4 @@
-"""SBX, NET: CNI plugins that fail, hang, return invalid results or are missing, and the remains of their
-pods.
-"""
+"""SBX, NET: CNI plugins that fail, hang, return invalid results or are missing, and cleanup after them."""
 
 import subprocess
 import time
@@ -140,8 +138,7 @@ def test_nothing_is_left_of_a_pod_whose_network_could_not_be_made(
 def test_what_is_left_of_a_pod_without_a_network_has_its_time(
     steps: FailingSteps, config: cri.PodSandboxConfig
 ) -> None:
-    """A sandbox that is still listed after its network failed MUST have its time of creation in list and
-    status.
+    """A sandbox that is listed after its network failed MUST have its time of creation in list and status.
 
     Source: PodSandbox.created_at and PodSandboxStatus.created_at.
     """
@@ -353,8 +350,7 @@ def test_stop_whose_network_cannot_be_taken_down_can_be_repeated(steps: FailingS
 @requirement("NET-40")
 @requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_address_is_given_back_without_the_network_namespace(steps: FailingSteps, pod: Sandbox) -> None:
-    """StopPodSandbox MUST release the address of the pod, even if the file that held its network namespace is
-    gone.
+    """StopPodSandbox MUST release the address of a pod whose file for the network namespace is gone.
 
     Source: StopPodSandbox, which reclaims the sandbox's network resources.
     """

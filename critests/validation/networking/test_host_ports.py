@@ -318,8 +318,7 @@ def test_host_port_with_udp_follows_the_next_sandbox(
 def test_port_mappings_are_ignored_on_the_nodes_network(
     sandboxes: Sandboxes, run_server: RunServer, node: Node
 ) -> None:
-    """The port mappings of a pod on the node's network SHOULD be ignored, as its ports are the node's
-    already.
+    """The port mappings of a pod on the node's network SHOULD be ignored: its ports are the node's already.
 
     Source: PodSandboxConfig.port_mappings, NamespaceMode.NODE.
     """

@@ -65,8 +65,7 @@ def test_attachments_that_are_in_use_are_no_garbage(wrapped_runtime: OwnRuntime,
     """A runtime that calls GC of CNI plugins MUST list the attachments of existing pods as valid, with their
     interface names, and no others.
 
-    Source: the CNI specification's GC, cni.dev/valid-attachments. A plugin deletes attachments that are not
-    listed.
+    Source: the CNI specification's GC, cni.dev/valid-attachments. A plugin deletes all other attachments.
     """
     used, removed = newer.pod(), newer.pod()
     removed.discard()

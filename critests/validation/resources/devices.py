@@ -62,9 +62,7 @@ def _opens(path: Path) -> bool:
 
 
 def open_script(path: str) -> str:
-    """Return a shell script that prints the kind of a file, and whether it can be opened for reading and
-    writing.
-    """
+    """Return a shell script that prints the kind of a file, and whether it can be read and written."""
     return (
         f"stat -L -c '%F %t:%T' {path}; "
         f"(: < {path}) && echo reads || echo cannot read; (: > {path}) && echo writes || echo cannot write"

@@ -50,11 +50,9 @@ def test_a_named_device_sets_variables(containers: Containers, cdi_folder: CdiFo
 def test_variables_of_a_named_device_win(
     containers: Containers, images: Images, cdi_folder: CdiFolder
 ) -> None:
-    """A CDI device MUST override environment variables of the image and the container with those of its
-    specification.
+    """A CDI device MUST override variables of the image and the container with those of its specification.
 
-    Source: ContainerConfig.CDI_devices; containerEdits of the CDI specification, which edit an existing
-    configuration.
+    Source: ContainerConfig.CDI_devices; containerEdits of the CDI specification, which edit a container.
     """
     kind = cdi_folder.write({"one": cdi.variables("FROM_IMAGE=device", "CDI_ONE=device")})
     config = containers.config(image=images.pull("process"), envs={"CDI_ONE": "container"})
@@ -192,8 +190,7 @@ def test_a_changed_specification_is_picked_up(
 def test_several_devices_of_one_kind_are_merged(
     containers: Containers, cdi_folder: CdiFolder, host_folder: Path
 ) -> None:
-    """Several CDI devices of one kind SHOULD each take effect, and the edits for all devices of the
-    specification once.
+    """Several CDI devices of one kind SHOULD each take effect, and the edits for all of them once.
 
     Source: judgement; containerEdits of the CDI specification.
     """
@@ -269,8 +266,7 @@ def test_a_gpu_of_the_machine_can_be_used(containers: Containers, cdi_folder: Cd
 @disruptive
 @requires(Capability.SAME_HOST)
 def test_a_named_device_outlives_a_restart(own_runtime: OwnRuntime, host_folder: Path) -> None:
-    """A container SHOULD retain its CDI device over a restart of the daemon, and new containers SHOULD get
-    it.
+    """A container SHOULD retain its CDI device over a restart of the daemon, and new ones SHOULD get it.
 
     Source: judgement; ContainerConfig.CDI_devices.
     """

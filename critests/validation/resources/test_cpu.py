@@ -51,8 +51,7 @@ def test_cpu_shares_become_the_weight_of_the_cgroup(limits: Limits, shares: int)
 def test_cpu_quota_and_period_are_those_of_the_cgroup(
     limits: Limits, quota: int, expected: int | None
 ) -> None:
-    """The cgroup of a container MUST have the requested CPU quota and period, and no limit if the quota is
-    negative.
+    """The cgroup of a container MUST have the requested CPU quota and period; a negative quota is no limit.
 
     Source: LinuxContainerResources.cpu_quota and cpu_period.
     """
@@ -89,8 +88,7 @@ def test_cpu_quota_throttles(containers: Containers, limits: Limits) -> None:
 @requirement("RES-14")
 @requires(Capability.SAME_HOST)
 def test_cpu_and_memory_sets_restrict(limits: Limits) -> None:
-    """A container MUST run only on the CPUs of `cpuset_cpus`, and use memory only of the nodes of
-    `cpuset_mems`.
+    """A container MUST run only on the CPUs of `cpuset_cpus`, with memory of the nodes of `cpuset_mems`.
 
     Source: LinuxContainerResources.cpuset_cpus and cpuset_mems.
     """

@@ -71,8 +71,7 @@ def test_fields_that_are_not_set_are_no_limits(limits: Limits, containers: Conta
 def test_without_a_choice_all_cpus_may_be_used(
     runtime: Runtime, limits: Limits, containers: Containers
 ) -> None:
-    """A container without `cpuset_cpus` and `cpuset_mems` MUST be able to use all CPUs and memory nodes of
-    its pod.
+    """A container without `cpuset_cpus` and `cpuset_mems` MUST be able to use all that its pod can.
 
     Source: LinuxContainerResources.cpuset_cpus and cpuset_mems, where empty means unset.
     """
@@ -127,8 +126,7 @@ def test_a_negative_memory_limit(limits: Limits, containers: Containers, observe
 @requires(Capability.SWAP_ACCOUNTING)
 @pytest.mark.parametrize("swap", [0, 16 * MIB], ids=["no swap", "16 MiB of swap"])
 def test_swap_limit_is_that_of_the_cgroup(limits: Limits, swap: int) -> None:
-    """The cgroup of a container MUST allow as much swap as `memory_swap_limit_in_bytes` exceeds the memory
-    limit.
+    """The cgroup MUST allow as much swap as `memory_swap_limit_in_bytes` exceeds the memory limit.
 
     Source: LinuxContainerResources.memory_swap_limit_in_bytes.
     """

@@ -40,8 +40,7 @@ def test_oom_score_is_the_requested_one(shared: SharedContainers, seen_from: str
 @requirement("RES-12/below")
 @requires(Capability.DAEMON_SYS_RESOURCE)
 def test_oom_score_below_that_of_the_daemon(shared: SharedContainers, seen_from: str) -> None:
-    """Every process of a container MUST have the requested `oom_score_adj` below zero if the daemon may set
-    one.
+    """Every process MUST have the requested `oom_score_adj` below zero if the daemon may set one.
 
     Source: LinuxContainerResources.oom_score_adj; the kubelet sends one for guaranteed pods.
     """

@@ -1,6 +1,4 @@
-"""RES: the cgroup of a container: its place in the hierarchy, its view in the container, and limits above
-it.
-"""
+"""RES: the cgroup of a container: its place, its view in the container, and limits above it."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""UPD: UpdatePodSandboxResources, by which the kubelet reports the limits that it has set on the pod's
-cgroup.
-"""
+"""UPD: UpdatePodSandboxResources, which reports limits that the kubelet has set on the pod's cgroup."""
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability

@@ -41,8 +41,7 @@ UNCHANGED = (True, 40_000, 100_000, 64 * MIB)
 
 @requirement("UPD-01")
 def test_update_of_cpu_limits_takes_effect(runtime: Runtime, limits: Limits) -> None:
-    """UpdateContainerResources MUST apply new CPU shares, quota and period to a running container before it
-    returns.
+    """UpdateContainerResources MUST apply new CPU shares, quota and period before it returns.
 
     Source: UpdateContainerResources.
     """
@@ -61,8 +60,7 @@ def test_update_of_cpu_limits_takes_effect(runtime: Runtime, limits: Limits) -> 
 @requirement("UPD-02")
 @pytest.mark.parametrize("mebibytes", [128, 40], ids=["raised", "lowered"])
 def test_update_of_the_memory_limit_takes_effect(runtime: Runtime, limits: Limits, mebibytes: int) -> None:
-    """UpdateContainerResources MUST apply a raised or lowered memory limit to a running container before it
-    returns.
+    """UpdateContainerResources MUST apply a raised or lowered memory limit before it returns.
 
     Source: UpdateContainerResources, LinuxContainerResources.memory_limit_in_bytes.
     """
@@ -139,8 +137,7 @@ def test_update_of_a_created_container_is_in_force_when_it_starts(runtime: Runti
 
 @requirement("UPD-05")
 def test_update_of_an_ended_container(runtime: Runtime, containers: Containers, observe: Observe) -> None:
-    """UpdateContainerResources on an exited container MAY be rejected, or do nothing; state and exit code do
-    not change.
+    """UpdateContainerResources on an exited container MAY be rejected or do nothing; its status stays.
 
     Source: UpdateContainerResources; runtimes differ.
     """
@@ -257,8 +254,7 @@ def test_update_of_huge_pages(runtime: Runtime, limits: Limits, observe: Observe
 @requirement("UPD-09")
 @requires(Capability.SWAP_ACCOUNTING)
 def test_update_of_the_swap_limit(runtime: Runtime, limits: Limits, observe: Observe) -> None:
-    """UpdateContainerResources with a swap limit MAY apply it, or ignore it and allow no swap beyond the
-    memory limit.
+    """UpdateContainerResources with a swap limit MAY apply it, or ignore it and allow no swap at all.
 
     Source: LinuxContainerResources.memory_swap_limit_in_bytes; runtimes differ.
     """

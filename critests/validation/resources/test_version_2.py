@@ -53,8 +53,7 @@ def test_a_size_of_pages_that_is_none_is_refused(containers: Containers) -> None
 def test_limits_of_huge_pages_are_tolerated_where_nothing_limits_them(
     runtime: Runtime, containers: Containers
 ) -> None:
-    """A runtime that tolerates a machine without huge page limits MUST create and run a container that
-    requests them.
+    """A runtime that tolerates hosts without huge page limits MUST run a container that requests them.
 
     Source: LinuxContainerResources.hugepage_limits, which the kubelet sends for every page size.
     """
@@ -122,8 +121,7 @@ def test_a_file_that_cgroups_do_not_have_is_refused(containers: Containers) -> N
 @requirement("RES-29")
 @requires(Capability.CGROUP_V2)
 def test_killing_the_whole_group_for_memory(limits: Limits, containers: Containers) -> None:
-    """A container with memory.oom.group SHOULD exit when the kernel kills one of its processes for its memory
-    limit.
+    """A container with memory.oom.group SHOULD exit when the kernel kills one process for its memory limit.
 
     Source: LinuxContainerResources.unified with memory.oom.group.
     """

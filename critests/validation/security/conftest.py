@@ -14,9 +14,7 @@ from critests.validation.security.seccomp_profiles import PROFILES
 
 @pytest.fixture(scope="session")
 def profiles(run_context: RunContext) -> Iterator[Path]:
-    """A directory of the node with seccomp profiles: `NAME.json` for each of `PROFILES`, and
-    `broken.json`.
-    """
+    """A directory of the node with `NAME.json` for each seccomp profile of `PROFILES`, and `broken.json`."""
     run_context.run.data_directory.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="seccomp-", dir=run_context.run.data_directory))
     for name, profile in PROFILES.items():

@@ -56,8 +56,7 @@ def test_root_gets_a_limited_set(runtime: Runtime, shared: SharedContainers, see
 
 @requirement("CAP-02/added")
 def test_added_capabilities_are_in_every_set_of_root(shared: SharedContainers, seen_from: str) -> None:
-    """Added capabilities MUST be in the bounding, permitted and effective sets, in addition to the default
-    ones.
+    """Added capabilities MUST be bounding, permitted and effective, in addition to the default ones.
 
     Source: Capability.add_capabilities.
     """
@@ -90,8 +89,7 @@ def test_a_command_runs_with_what_was_added(runtime: Runtime, containers: Contai
 def test_added_capabilities_that_are_inheritable(shared: SharedContainers, observe: Observe) -> None:
     """A runtime MAY make added capabilities inheritable; several no longer do.
 
-    Source: Capability.add_capabilities; runtimes differ since inheritable capabilities were found to be a
-    vulnerability.
+    Source: Capability.add_capabilities; runtimes differ since inheritable ones were found to be harmful.
     """
     sets = shared.process(EXEC, security_context=changed(add=("NET_ADMIN",))).status.capabilities
 
@@ -142,8 +140,7 @@ def test_dropping_all_leaves_nothing(shared: SharedContainers, seen_from: str) -
 def test_what_is_added_to_nothing_is_all_there_is(shared: SharedContainers, seen_from: str) -> None:
     """Dropping ALL and adding one capability MUST leave that one alone.
 
-    Source: Capability.add_capabilities and drop_capabilities; the Pod Security Standard Restricted requires
-    it.
+    Source: Capability.add_capabilities and drop_capabilities; the Restricted pod standard requires it.
     """
     sets = shared.process(
         seen_from, security_context=changed(add=("NET_BIND_SERVICE",), drop=("ALL",))

@@ -34,8 +34,7 @@ def test_merge_adds_the_groups_of_the_image(shared: SharedContainers, user: str,
 @requirement("USR-26")
 @pytest.mark.parametrize("image", ["user-number", "user-name"])
 def test_the_user_of_the_image_has_its_groups(shared: SharedContainers, image: str, seen_from: str) -> None:
-    """A process SHOULD have the groups of its user in the image's /etc/group if the user comes from the
-    image.
+    """A process with the image's own user SHOULD have that user's groups of the image's /etc/group.
 
     Source: the user of the OCI image configuration. Not stated by the CRI; a user from the request has them.
     """
@@ -73,8 +72,7 @@ def test_strict_leaves_out_the_groups_of_the_image(shared: SharedContainers, see
 
 @requirement("USR-14")
 def test_groups_of_the_sandbox_are_accepted_and_leave_containers_alone(shared: SharedContainers) -> None:
-    """A sandbox with `supplemental_groups` and a policy SHOULD start, and its containers have their own
-    groups.
+    """A sandbox with `supplemental_groups` and a policy SHOULD start, and not change its containers' groups.
 
     Source: LinuxSandboxSecurityContext.supplemental_groups and supplemental_groups_policy.
     """
@@ -106,8 +104,7 @@ def test_a_policy_that_does_not_exist_is_refused(containers: Containers) -> None
 def test_run_as_group_takes_the_place_of_the_group_in_passwd(
     shared: SharedContainers, seen_from: str
 ) -> None:
-    """A process with `run_as_group` MUST NOT have its user's group of /etc/passwd among the supplementary
-    groups.
+    """A process with `run_as_group` MUST NOT have its user's group of /etc/passwd as a supplementary one.
 
     Source: LinuxContainerSecurityContext.run_as_group.
     """

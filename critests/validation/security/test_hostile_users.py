@@ -20,9 +20,7 @@ INJECTION = f"/home\n{INJECTED}:x:0:0::/root:/bin/sh"
 
 
 def image_naming_root(number: str) -> Changes:
-    """Return the changes of an image whose user is a number, which its /etc/passwd has as a name with UID
-    0.
-    """
+    """Return changes of an image: its user is a number, which its /etc/passwd has as a name with UID 0."""
     line = f"root:x:0:0::/root:/bin/sh\n{number}:x:0:0::/root:/bin/sh\n"
     return Changes(user=number, files=[FileChange(path="etc/passwd", content=line)])
 
@@ -32,8 +30,7 @@ def image_naming_root(number: str) -> Changes:
 def test_a_number_that_no_user_can_have_is_no_name_of_root(
     containers: Containers, registry: Registry, number: str
 ) -> None:
-    """An image whose user is a number outside the range of UIDs MUST NOT run as root through a line of its
-    /etc/passwd.
+    """An image whose user is a number out of range MUST NOT run as root through a line of its /etc/passwd.
 
     Source: Image.uid, from which the kubelet concludes that a user is not root.
     """
@@ -49,8 +46,7 @@ def test_a_number_that_no_user_can_have_is_no_name_of_root(
 @requirement("USR-02")
 @pytest.mark.parametrize("target", ["/store/passwd", "../store/passwd"], ids=["absolute", "relative"])
 def test_users_are_found_behind_a_link(containers: Containers, registry: Registry, target: str) -> None:
-    """The image's /etc/passwd MUST resolve `run_as_username`, even if it is a symbolic link to another file
-    of the image.
+    """The image's /etc/passwd MUST resolve `run_as_username`, even if it is a link to another of its files.
 
     Source: LinuxContainerSecurityContext.run_as_username.
     """

@@ -185,8 +185,7 @@ def test_the_name_of_a_pod_is_not_the_nodes(
 def test_the_name_of_a_pod_on_the_nodes_network(
     shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
 ) -> None:
-    """The UTS namespace of a pod on the node's network MAY be the node's, or another one with the same
-    hostname.
+    """The UTS namespace of a pod on the node's network MAY be the node's, or one with the same hostname.
 
     Source: PodSandboxConfig.hostname; the CRI does not say.
     """
@@ -269,8 +268,7 @@ def test_ipc_of_a_container_alone(
 def test_a_container_that_asks_for_another_network_than_its_pod(
     shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
 ) -> None:
-    """A container that requests the node's network in a pod with its own network MAY be rejected, or get
-    either.
+    """A container with the node's network in a pod with its own network MAY be rejected, or get either.
 
     Source: NamespaceOption.network; containers use their sandbox's network according to the CRI.
     """

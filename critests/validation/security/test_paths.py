@@ -46,8 +46,7 @@ QUESTIONS = {
 @requirement("SEC-04")
 @pytest.mark.parametrize("path", ["/etc/group", "/home"], ids=["file", "directory"])
 def test_masked_paths_look_empty(shared: SharedContainers, seen_from: str, path: str) -> None:
-    """A masked file MUST read as empty or be denied, and a masked directory MUST appear empty, for every
-    process.
+    """A masked file or directory MUST appear empty to every process, or a masked file be denied.
 
     Source: LinuxContainerSecurityContext.masked_paths.
     """

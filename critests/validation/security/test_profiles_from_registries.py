@@ -46,8 +46,7 @@ def test_a_profile_of_a_registry_refuses_what_it_names(
     """The containers of a pod whose annotation names a seccomp profile in a registry MUST have that profile,
     if the runtime offers such annotations.
 
-    Source: PodSandboxConfig.annotations; not stated by the CRI. A pod that names a profile must not run
-    without it.
+    Source: PodSandboxConfig.annotations; not stated by the CRI. A pod must not run without its profile.
     """
     containers, tools = registry_profiles_runtime.containers, registry_profiles_runtime.pulled("tools")
 

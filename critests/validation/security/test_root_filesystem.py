@@ -1,6 +1,4 @@
-"""SEC: the root file system of a container: its writability, its isolation, and its lifetime until
-removal.
-"""
+"""SEC: the root file system of a container: writable or not, separate, and preserved until removal."""
 
 from pathlib import Path
 
@@ -102,8 +100,7 @@ def test_the_root_is_writable_unless_asked_for(shared: SharedContainers, seen_fr
 def test_what_a_container_writes_is_its_own(containers: Containers) -> None:
     """Changes in the root file system of a container MUST NOT appear in another container of the same image.
 
-    Source: LinuxContainerSecurityContext.readonly_rootfs; containers are created from an image, which does
-    not change.
+    Source: LinuxContainerSecurityContext.readonly_rootfs; an image does not change with its containers.
     """
     first, second = containers.running(), containers.running()
 
@@ -123,8 +120,7 @@ def test_what_was_written_is_there_until_the_container_is_removed(
 ) -> None:
     """Files in the root file system of a container MUST be preserved when it is stopped, until it is removed.
 
-    Source: StopContainer and RemoveContainer; the test reads the upper directory of its overlay on the
-    machine.
+    Source: StopContainer and RemoveContainer; the test reads the overlay's upper directory on the machine.
     """
     mark = f"layer-{id(containers):x}"
     container = containers.running(first=f"echo preserved > /written; : {mark}", on_term="")

@@ -90,8 +90,7 @@ def watch_the_runtime(container: Container) -> list[str]:
 def test_the_runtimes_program_cannot_be_written_from_a_container(
     containers: Containers, images: Images
 ) -> None:
-    """A container that executes the OCI runtime itself SHOULD NOT be able to open the runtime's program for
-    writing.
+    """A container that executes the OCI runtime itself SHOULD NOT be able to open its program for writing.
 
     Source: not stated by the CRI; the runtime would start the next container with the changed program
     (CVE-2019-5736).

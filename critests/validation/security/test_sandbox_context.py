@@ -102,8 +102,7 @@ def test_the_process_of_a_sandbox_has_its_filter(process_of: ProcessOf) -> None:
 
 @requirement("SEC-16/filter")
 def test_the_process_of_a_sandbox_has_a_filter_of_the_node(process_of: ProcessOf, host_folder: Path) -> None:
-    """The process of a sandbox SHOULD have a seccomp filter if its security context names a profile of the
-    node.
+    """The process of a sandbox SHOULD have a seccomp filter if the request names a profile of the node.
 
     Source: LinuxSandboxSecurityContext.seccomp, SecurityProfile.localhost_ref.
     """

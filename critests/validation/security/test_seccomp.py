@@ -119,8 +119,7 @@ def test_a_profile_of_the_node_refuses_what_it_names(
 def test_a_profile_of_the_node_kills_who_makes_the_call(
     shared: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
-    """A process that makes a system call for which a Localhost profile has the action KILL MUST be killed by
-    SIGSYS.
+    """A system call for which a Localhost profile has the action KILL MUST kill its process with SIGSYS.
 
     Source: SecurityProfile.localhost_ref; seccomp(2).
     """
@@ -198,8 +197,7 @@ def test_without_a_profile_there_is_no_filter(
 
 @requirement("SCP-06/configured")
 def test_no_profile_at_all(containers: Containers, observe: Observe) -> None:
-    """A process of a container without a profile MAY be unconfined, or under a default of the runtime's
-    configuration.
+    """A process of a container without a profile MAY be unconfined, or under a configured default profile.
 
     Source: LinuxContainerSecurityContext.seccomp.
     """

@@ -142,8 +142,7 @@ def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes, sepa
     ],
 )
 def test_what_becomes_of_a_sysctl_of_no_namespace(sandboxes: Sandboxes, observe: Observe, name: str) -> None:
-    """A pod with a kernel parameter that is not namespaced, or does not exist, MAY be rejected, or run
-    without it.
+    """A pod with a kernel parameter that is unknown or not namespaced MAY be rejected, or run without it.
 
     Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
     """
@@ -229,8 +228,7 @@ def test_a_sysctl_that_is_written_with_slashes(
 def test_a_default_of_the_runtime_does_not_win(
     sandboxes: Sandboxes, containers: Containers, name: str, value: str
 ) -> None:
-    """A requested kernel parameter MUST override the runtime's own default, as for unprivileged ports and
-    pings.
+    """A requested kernel parameter MUST override the runtime's default, as of unprivileged ports and pings.
 
     Source: LinuxPodSandboxConfig.sysctls.
     """

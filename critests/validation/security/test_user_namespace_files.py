@@ -191,8 +191,7 @@ def test_stats_of_a_pod_with_a_user_namespace(runtime: Runtime, shared: SharedCo
 @requirement("UNS-13")
 @requires(Capability.USER_NAMESPACES)
 def test_standard_output_can_be_opened_by_name(containers: Containers, shared: SharedContainers) -> None:
-    """A process in a user namespace SHOULD be able to open /dev/stdout and /dev/stderr, as programs do that
-    log to files.
+    """A process in a user namespace SHOULD be able to open /dev/stdout and /dev/stderr, as programs do.
 
     Source: not stated by the CRI.
     """

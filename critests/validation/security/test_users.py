@@ -95,8 +95,7 @@ def test_a_sandbox_group_without_a_user_is_refused(runtime: Runtime, sandboxes: 
 def test_the_user_of_the_image_is_used_where_none_is_asked_for(
     shared: SharedContainers, image: str, seen_from: str
 ) -> None:
-    """Processes MUST run as the image's user if the request has none: a number or a name, with or without a
-    group.
+    """Processes MUST run as the image's user, a number or a name with or without a group, by default.
 
     Source: Image.uid and username; the user of the OCI image configuration.
     """
@@ -136,8 +135,7 @@ def test_a_uid_that_the_image_lacks_has_no_groups_but_its_own(
 @requirement("USR-18")
 @pytest.mark.parametrize("seen_from", [EXEC, STREAMING_EXEC])
 def test_commands_run_as_the_user_of_the_container(shared: SharedContainers, seen_from: str) -> None:
-    """A command run with ExecSync or Exec MUST have exactly the user and the groups of its container's first
-    process.
+    """A command MUST have exactly the user and the groups of its container's first process.
 
     Source: ExecSync and Exec; LinuxContainerSecurityContext.
     """
@@ -187,8 +185,7 @@ def test_a_user_that_is_not_root_holds_no_capabilities(shared: SharedContainers,
 
 @requirement("USR-22")
 def test_a_user_that_is_not_root_can_reopen_its_output(shared: SharedContainers, seen_from: str) -> None:
-    """A process that is not root SHOULD be able to reopen its standard output, as programs do that log to
-    /dev/stdout.
+    """A process that is not root SHOULD be able to reopen its standard output, as through /dev/stdout.
 
     Source: not stated by the CRI; images configure servers to log there.
     """
@@ -199,8 +196,7 @@ def test_a_user_that_is_not_root_can_reopen_its_output(shared: SharedContainers,
 
 @requirement("USR-23")
 def test_a_user_name_that_is_a_number(containers: Containers, observe: Observe) -> None:
-    """A `run_as_username` that is a number and not a name of /etc/passwd MAY be used as a UID, or be
-    rejected.
+    """A `run_as_username` that is a number and no name of /etc/passwd MAY be used as a UID, or be rejected.
 
     Source: LinuxContainerSecurityContext.run_as_username; the CRI requires a name that exists.
     """
