@@ -74,7 +74,7 @@ def test_port_forward_works_after_a_restart(survivors: Survivors, sessions: Stre
 
 
 @requirement("RST-11")
-def test_stats_are_told_after_a_restart(survivors: Survivors) -> None:
+def test_stats_are_reported_after_a_restart(survivors: Survivors) -> None:
     """ContainerStats MUST report the CPU time of an existing container after a restart of the daemon.
 
     Source: ContainerStats, of any container, whatever daemon created it; the kubelet evicts by stats.

@@ -179,7 +179,7 @@ def test_container_whose_deletion_failed_can_be_removed(steps: FailingSteps, pod
 
 
 @requirement("STP-22")
-def test_stop_whose_kill_failed_is_told_and_can_be_repeated(steps: FailingSteps, pod: Sandbox) -> None:
+def test_stop_whose_kill_failed_fails_and_can_be_repeated(steps: FailingSteps, pod: Sandbox) -> None:
     """StopContainer SHOULD NOT succeed while the OCI runtime fails to kill and the container runs; it SHOULD
     stop the container when it is called again and the OCI runtime works.
 

@@ -56,7 +56,9 @@ def orphan(steps: FailingSteps) -> Orphan:
 
 
 @requirement("SBX-40/told")
-def test_end_of_a_container_whose_monitor_was_killed_is_told(steps: FailingSteps, orphan: Orphan) -> None:
+def test_exit_of_a_container_whose_monitor_was_killed_is_reported(
+    steps: FailingSteps, orphan: Orphan
+) -> None:
     """A container whose shim or monitor is killed, and then its own process, SHOULD NOT be reported as
     RUNNING for long.
 

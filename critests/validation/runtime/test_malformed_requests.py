@@ -156,7 +156,7 @@ def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
 
 @requirement("SBX-04")
 @pytest.mark.parametrize("field", ["name", "namespace", "uid"])
-def test_sandbox_with_incomplete_metadata_is_refused_or_kept_as_it_is(
+def test_sandbox_with_incomplete_metadata_is_refused_or_created_as_requested(
     own_runtime: OwnRuntime, field: str
 ) -> None:
     """RunPodSandbox without a name, namespace or uid SHOULD fail each time, or create the requested sandbox.

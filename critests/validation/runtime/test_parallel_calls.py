@@ -201,7 +201,7 @@ def test_lists_are_whole_while_containers_come_and_go(
 
 
 @requirement("CNC-17")
-def test_containers_that_are_made_at_once_run_what_each_is_told(
+def test_containers_that_are_created_at_once_run_their_own_commands(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """CreateContainer and StartContainer MUST succeed for several containers of a pod at the same time, each

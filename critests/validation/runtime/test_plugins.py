@@ -25,7 +25,7 @@ EVENT_SECONDS = 5.0
 
 
 @requirement("NRI-01")
-def test_a_plugin_is_told_what_there_is(plugins: Plugins) -> None:
+def test_a_plugin_is_synchronized_with_existing_objects(plugins: Plugins) -> None:
     """A plugin that registers MUST be configured with the runtime's name and version, and synchronized with
     every existing pod and container.
 
@@ -92,7 +92,7 @@ def test_a_plugin_hears_whose_moment_it_is(lifecycle: Lifecycle) -> None:
 
 
 @requirement("NRI-02")
-def test_a_plugin_is_told_the_name_that_a_container_was_given(plugins: Plugins) -> None:
+def test_a_plugin_receives_the_name_in_a_containers_metadata(plugins: Plugins) -> None:
     """The NRI's Container.name MUST be the name in ContainerMetadata, whatever labels the container has.
 
     Source: the NRI's Container.name; ContainerMetadata.name. Labels belong to the client; the kubelet repeats
@@ -254,7 +254,7 @@ def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: Plugins, moment: str) 
 
 @requirement("NRI-15")
 @requires(Capability.POD_NETWORK)
-def test_a_plugin_is_told_the_addresses_of_a_pod(plugins: Plugins) -> None:
+def test_a_plugin_receives_the_addresses_of_a_pod(plugins: Plugins) -> None:
     """PodSandbox.ips of the event RunPodSandbox MUST be the addresses of the pod, the primary one first.
 
     Source: the NRI's PodSandbox.ips.

@@ -67,7 +67,9 @@ def test_a_stop_that_meets_the_end_of_a_process_succeeds(containers: Containers)
 
 
 @requirement("CNC-13/state")
-def test_what_was_stopped_while_it_ended_is_told_as_ended(runtime: Runtime, containers: Containers) -> None:
+def test_a_container_that_was_stopped_while_it_exited_is_reported_as_exited(
+    runtime: Runtime, containers: Containers
+) -> None:
     """A container whose StopContainer has succeeded MUST be reported as EXITED, also if its process exited by
     itself at that moment.
 

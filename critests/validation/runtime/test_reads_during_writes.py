@@ -32,7 +32,7 @@ def slow_step(runtime: Runtime) -> list[Delay]:
 
 @requirement("CNC-16/stop")
 @disruptive
-def test_a_container_is_told_of_while_it_is_stopped(own_runtime: OwnRuntime) -> None:
+def test_reads_of_a_container_return_while_it_is_stopped(own_runtime: OwnRuntime) -> None:
     """Status, statistics and lists of a container and its pod MUST be returned while a StopContainer of it is
     in progress.
 
@@ -71,7 +71,7 @@ def test_a_command_runs_while_its_container_is_stopped(runtime: Runtime, contain
 @requirement("CNC-16/start")
 @disruptive
 @slow
-def test_a_container_is_told_of_while_it_starts(wrapped_runtime: OwnRuntime) -> None:
+def test_reads_of_a_container_return_while_it_starts(wrapped_runtime: OwnRuntime) -> None:
     """Status, statistics and lists of a container and its pod MUST be returned while a slow StartContainer is
     in progress.
 
@@ -112,7 +112,7 @@ def test_lists_are_answered_while_a_sandbox_is_made(wrapped_runtime: OwnRuntime)
 @requirement("CNC-16/removal")
 @disruptive
 @slow
-def test_a_container_is_told_of_while_it_is_removed(wrapped_runtime: OwnRuntime) -> None:
+def test_reads_of_a_container_return_while_it_is_removed(wrapped_runtime: OwnRuntime) -> None:
     """Status, statistics and lists of a container and its pod MUST be returned while a slow RemoveContainer
     is in progress.
 
@@ -131,7 +131,9 @@ def test_a_container_is_told_of_while_it_is_removed(wrapped_runtime: OwnRuntime)
 
 
 @requirement("CNC-16/pull")
-def test_images_are_told_of_while_one_is_pulled(runtime: Runtime, registry: Registry, images: Images) -> None:
+def test_reads_of_images_return_while_one_is_pulled(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
     """ImageStatus of an image, ListImages and ImageFsInfo MUST return while that image is being pulled.
 
     Source: PullImage. Not stated by the CRI; the kubelet calls ImageStatus for each container that it starts.

@@ -18,7 +18,7 @@ GROUPS_OF_TESTER = {gid for _, gid, members in GROUPS if "tester" in members}
 
 
 @requirement("RT-18")
-def test_the_policy_of_supplementary_groups_is_as_told(runtime: Runtime, containers: Containers) -> None:
+def test_the_policy_of_supplementary_groups_is_as_reported(runtime: Runtime, containers: Containers) -> None:
     """Status MUST report supplemental_groups_policy if and only if Strict leaves out the image's groups,
     Merge includes them, and ContainerStatus reports the user.
 
@@ -44,7 +44,7 @@ def test_the_policy_of_supplementary_groups_is_as_told(runtime: Runtime, contain
 
 @requirement("RT-17")
 @requires(Capability.SHARED_KERNEL)
-def test_user_namespaces_of_a_handler_are_as_told(
+def test_user_namespaces_of_a_handler_are_as_reported(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """RunPodSandbox MUST accept a pod with a user namespace if Status reports user_namespaces for the
@@ -67,7 +67,7 @@ def test_user_namespaces_of_a_handler_are_as_told(
 
 @requirement("RT-19")
 @requires(Capability.USER_NAMESPACES, Capability.SHARED_KERNEL)
-def test_user_namespaces_on_the_nodes_network_are_as_told(
+def test_user_namespaces_on_the_nodes_network_are_as_reported(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """RunPodSandbox MUST accept a pod with a user namespace on the node's network if Status reports
@@ -88,7 +88,9 @@ def test_user_namespaces_on_the_nodes_network_are_as_told(
 
 @requirement("RT-20")
 @requires(Capability.SAME_HOST)
-def test_options_of_mounts_are_as_told(runtime: Runtime, containers: Containers, host_folder: Path) -> None:
+def test_options_of_mounts_are_as_reported(
+    runtime: Runtime, containers: Containers, host_folder: Path
+) -> None:
     """A mount MUST have the requested mount_options if Status reports mount_options.
 
     Source: RuntimeFeatures.mount_options, Mount.mount_options.

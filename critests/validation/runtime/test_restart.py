@@ -115,7 +115,7 @@ def test_end_of_a_container_is_remembered_over_a_restart(survivors: Survivors) -
 
 
 @requirement("RST-06/state")
-def test_end_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
+def test_exit_without_a_daemon_is_reported(survivors: Survivors) -> None:
     """A container that exits while the daemon is down MUST be reported as EXITED after the restart, with a
     finished_at in that time.
 
@@ -135,7 +135,7 @@ def test_end_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
 
 
 @requirement("RST-06/code")
-def test_exit_code_of_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
+def test_exit_code_without_a_daemon_is_reported(survivors: Survivors) -> None:
     """A container that exits while the daemon is down SHOULD be reported with its own exit code.
 
     Source: ContainerStatus.exit_code. Not stated by the CRI; the kubelet decides by it whether a job is
@@ -153,7 +153,7 @@ def test_exit_code_of_while_there_was_no_daemon_is_told(survivors: Survivors) ->
 
 
 @requirement("RST-07")
-def test_kill_for_memory_while_there_was_no_daemon_is_told(survivors: Survivors) -> None:
+def test_oom_kill_without_a_daemon_is_reported(survivors: Survivors) -> None:
     """A container that is OOM-killed while the daemon is down SHOULD be reported with the reason OOMKilled.
 
     Source: ContainerStatus.reason, for which the CRI defines this text.
@@ -214,7 +214,7 @@ def test_updated_limits_stay_in_force_over_a_restart(survivors: Survivors) -> No
 
 
 @requirement("RST-12/status")
-def test_updated_limits_are_told_after_a_restart(survivors: Survivors) -> None:
+def test_updated_limits_are_reported_after_a_restart(survivors: Survivors) -> None:
     """ContainerStatus SHOULD report the same resources after a restart of the daemon as before, including
     updated ones.
 

@@ -219,7 +219,7 @@ def test_daemon_with_many_pods_comes_back_knowing_all(own_runtime: OwnRuntime) -
 
 
 @requirement("RST-20")
-def test_daemon_ends_in_order_although_somebody_is_connected(own_runtime: OwnRuntime) -> None:
+def test_daemon_exits_in_order_although_a_client_is_connected(own_runtime: OwnRuntime) -> None:
     """A daemon that gets SIGTERM SHOULD exit within 20 seconds although a session and a stream of events are
     open, with code 0 or by the signal and not by a crash, and its containers SHOULD keep running.
 

@@ -63,7 +63,7 @@ def test_a_running_container_outlives_an_upgrade(upgraded: Survivors) -> None:
 
 @requirement("RST-19")
 @pytest.mark.parametrize("state", IN_EVERY_STATE)
-def test_what_is_told_of_a_container_outlives_an_upgrade(upgraded: Survivors, state: str) -> None:
+def test_status_of_a_container_outlives_an_upgrade(upgraded: Survivors, state: str) -> None:
     """ContainerStatus SHOULD report the same fields of a container after an upgrade of the daemon.
 
     Source: ContainerStatus, by which the kubelet decides what to do with a pod.
