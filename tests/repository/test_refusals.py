@@ -10,7 +10,7 @@ TELLS = "refused_with"
 """Raises a hang, a daemon that is gone and an RPC that is missing again."""
 JUDGED_THERE = {
     # the answer is too large for one client and not for the other, and everything else is raised
-    "containers/test_exec_sync_output.py::answered",
+    "containers/test_exec_sync_output.py::response_or_none",
     # how a stream ends with its daemon is what the test judges
     "runtime/test_restart_under_way.py::end_of",
     # whatever is answered is right, and silence and death are what is counted
