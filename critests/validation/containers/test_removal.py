@@ -1,4 +1,4 @@
-"""CTR: removing containers."""
+"""CTR: RemoveContainer."""
 
 import time
 
@@ -20,17 +20,17 @@ MIB = 1 << 20
 WRITTEN_BYTES = 96 * MIB
 WRITE = f"dd if=/dev/urandom of=/written bs={MIB} count={WRITTEN_BYTES // MIB} 2>/dev/null; sync"
 USED_SECONDS = 65.0
-"""Runtimes look at disks every ten seconds, or every thirty."""
-STUBBORN = pytest.mark.parametrize(
+"""Runtimes measure disk usage every ten or thirty seconds."""
+IGNORING_SIGTERM = pytest.mark.parametrize(
     "state", [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING], ids=["never started", "running"]
 )
-"""States in which SIGTERM may be ignored: what waits in a container that was never started is the OCI
-runtime's own process, and the first of its PID namespace, so that it ends only at signals that it handles.
+"""States in which a process may ignore SIGTERM: in a container that was never started, the OCI runtime's own
+process waits as the first of its PID namespace, to which the kernel delivers only signals that it handles.
 """
 
 
-def stubborn(containers: Containers, state: "cri.ContainerState") -> Container:
-    """Return a container whose process ignores SIGTERM, or is not yet its own."""
+def ignoring_sigterm(containers: Containers, state: "cri.ContainerState") -> Container:
+    """Return a container whose process ignores SIGTERM, running or never started."""
     return containers.running(on_term="") if state == cri.CONTAINER_RUNNING else containers.created()
 
 
@@ -39,11 +39,11 @@ def stubborn(containers: Containers, state: "cri.ContainerState") -> Container:
 def test_remove_container_that_runs_or_has_ended(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
-    """RemoveContainer MUST remove a container that runs and one that has ended.
+    """RemoveContainer MUST remove a running container and an exited one.
 
     Source: RemoveContainer.
     """
-    # some runtimes ask before they kill, and kill late: the process has to end at SIGTERM
+    # some runtimes send SIGTERM first and kill late, so the process exits at SIGTERM
     container = (
         containers.running(on_term="exit 0") if state == cri.CONTAINER_RUNNING else containers.in_state(state)
     )
@@ -54,25 +54,25 @@ def test_remove_container_that_runs_or_has_ended(
 
 
 @requirement("CTR-28/removed")
-@STUBBORN
+@IGNORING_SIGTERM
 def test_a_container_that_ignores_sigterm_can_be_removed(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
-    """RemoveContainer MUST remove a container that ignores SIGTERM, at the latest when it is called again.
+    """RemoveContainer MUST remove a container that ignores SIGTERM, at the latest on its second call.
 
     Source: RemoveContainer.
     """
-    container = stubborn(containers, state)
+    container = ignoring_sigterm(containers, state)
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
-        # some runtimes give a process nearly all of the client's deadline, and kill it then
+        # some runtimes wait for most of the client's deadline before they kill the process
         runtime.stub.RemoveContainer(
             cri.RemoveContainerRequest(container_id=container.id), timeout=20 * runtime.scale
         )
 
     if container.entries():
         runtime.until_answered(
-            # the first call may be at work still, and be in the way of the next
-            "RemoveContainer asked again",
+            # the first call may still be in progress and block the second
+            "the second RemoveContainer to succeed",
             lambda: runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id)),
         )
 
@@ -80,18 +80,18 @@ def test_a_container_that_ignores_sigterm_can_be_removed(
 
 
 @requirement("CTR-28/first-call")
-@STUBBORN
+@IGNORING_SIGTERM
 def test_a_container_that_ignores_sigterm_is_removed_by_the_first_call(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
-    """RemoveContainer SHOULD remove a container that ignores SIGTERM on its first call, without using up the
+    """RemoveContainer SHOULD remove a container that ignores SIGTERM on its first call, well within the
     client's deadline.
 
     Source: RemoveContainer.
     """
-    container = stubborn(containers, state)
+    container = ignoring_sigterm(containers, state)
 
-    # some runtimes give a process nearly all of the client's deadline, and kill it then
+    # some runtimes wait for most of the client's deadline before they kill the process
     call = runtime.timed(
         runtime.stub.RemoveContainer,
         cri.RemoveContainerRequest(container_id=container.id),
@@ -99,21 +99,21 @@ def test_a_container_that_ignores_sigterm_is_removed_by_the_first_call(
     )
 
     assert container.entries() == []
-    # a deadline that is nearly used up is missed as soon as the machine is busy
+    # a call that takes most of its deadline exceeds it on a busy machine
     assert call.seconds < 10 * runtime.scale
 
 
 @requirement("CTR-29")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_remove_container_ends_every_process(runtime: Runtime, containers: Containers) -> None:
-    """RemoveContainer of a running container MUST end all of its processes, also those that left its session.
+    """RemoveContainer of a running container MUST end all its processes, also those that left its session.
 
-    Source: RemoveContainer; seen in this machine's process table.
+    Source: RemoveContainer; observed in the host's process table.
     """
     tree = ProcessTree()
     container = containers.running(script=tree.script, wait_for_log="ready")
     runtime.eventually(
-        "three processes in the machine's table",
+        "three processes in the host's process table",
         tree.alive,
         holds=lambda found: len(found) >= tree.SIZE,
     )
@@ -125,7 +125,7 @@ def test_remove_container_ends_every_process(runtime: Runtime, containers: Conta
 
 @requirement("CTR-30")
 def test_remove_container_twice_succeeds(runtime: Runtime, containers: Containers) -> None:
-    """RemoveContainer of a container that has been removed MUST succeed.
+    """RemoveContainer of a removed container MUST succeed.
 
     Source: RemoveContainer, which is idempotent.
     """
@@ -139,7 +139,7 @@ def test_remove_container_twice_succeeds(runtime: Runtime, containers: Container
 
 @requirement("CTR-30")
 def test_remove_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
-    """RemoveContainer of an id that no container has MUST succeed.
+    """RemoveContainer of an unknown id MUST succeed.
 
     Source: RemoveContainer, which is idempotent.
     """
@@ -152,8 +152,8 @@ def test_remove_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
 def test_a_removed_container_is_gone_from_status_and_lists(
     runtime: Runtime, ended_container: Container
 ) -> None:
-    """After RemoveContainer ContainerStatus MUST fail and ListContainers MUST NOT name the container, even
-    when asked for it.
+    """ContainerStatus MUST fail after RemoveContainer, and ListContainers MUST NOT return the container, with
+    or without its id in the filter.
 
     Source: ContainerStatus, ListContainers.
     """
@@ -162,10 +162,10 @@ def test_a_removed_container_is_gone_from_status_and_lists(
     runtime.refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=ended_container.id))
 
     assert ended_container.entries() == []
-    asked = runtime.stub.ListContainers(
+    filtered = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(id=ended_container.id))
     )
-    assert list(asked.containers) == []
+    assert list(filtered.containers) == []
 
 
 @requirement("CTR-31/code")
@@ -185,7 +185,7 @@ def test_status_of_a_removed_container_says_not_found(runtime: Runtime, ended_co
 
 @requirement("CTR-33")
 def test_remove_container_leaves_the_log_to_the_kubelet(runtime: Runtime, ended_container: Container) -> None:
-    """RemoveContainer SHOULD leave the container's log file where it is.
+    """RemoveContainer SHOULD NOT remove the container's log file.
 
     Source: ContainerConfig.log_path; not stated by the CRI, the kubelet removes logs itself.
     """
@@ -198,24 +198,23 @@ def test_remove_container_leaves_the_log_to_the_kubelet(runtime: Runtime, ended_
 
 
 def filesystems(runtime: Runtime) -> list[cri.FilesystemUsage]:
-    """Return what is told of the file systems of images and containers."""
+    """Return the usage of the file systems of images and containers, from ImageFsInfo."""
     answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
     return [*answer.image_filesystems, *answer.container_filesystems]
 
 
 def used_on_disk(runtime: Runtime) -> int:
-    """Return the bytes on the file systems of images and containers, each of which counts once."""
-    found = filesystems(runtime)
-    return sum({each.fs_id.mountpoint: each.used_bytes.value for each in found}.values())
+    """Return the used bytes of the file systems of images and containers; each file system counts once."""
+    return sum({each.fs_id.mountpoint: each.used_bytes.value for each in filesystems(runtime)}.values())
 
 
 @requirement("CTR-32")
 @disruptive
 @slow
 def test_removal_frees_what_a_container_has_written(own_runtime: OwnRuntime) -> None:
-    """RemoveContainer SHOULD free the space of what the container has written.
+    """RemoveContainer SHOULD free the disk space that the container has written.
 
-    Source: RemoveContainer, ImageFsInfo. Not stated by the CRI; a node would fill up.
+    Source: RemoveContainer, ImageFsInfo. Not stated by the CRI; the node's disk would otherwise fill up.
     """
     container = own_runtime.container()
     before = used_on_disk(own_runtime)
@@ -224,14 +223,14 @@ def test_removal_frees_what_a_container_has_written(own_runtime: OwnRuntime) -> 
     written_at = time.time_ns()
     with setting_up(awaits="IMF-02"):
         own_runtime.eventually(
-            "figures of ImageFsInfo that are younger than what was written",
+            "usage of ImageFsInfo that is newer than the written data",
             lambda: [each.timestamp - written_at for each in filesystems(own_runtime)],
             USED_SECONDS,
             lambda ages: all(age > 0 for age in ages),
         )
     full = used_on_disk(own_runtime)
     if full < before + WRITTEN_BYTES:
-        unsupported("writable layers: not counted in ImageFsInfo")
+        unsupported("writable layers: ImageFsInfo does not count them")
 
     container.kill()
     own_runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))

@@ -1,4 +1,4 @@
-"""CTA: what is reported of the settings of a container: mounts, log path, limits, identity."""
+"""CTA: the settings in ContainerStatus: mounts, log path, limits, user."""
 
 from pathlib import Path
 
@@ -15,25 +15,25 @@ from critests.run.outcomes import setting_up, unsupported
 from critests.validation.resources.cpus import usable_cpu
 
 LOST_IN_WEIGHTS = 0.1
-"""Part of CPU shares that a runtime may lose which reads them back from cgroup v2: there they are a weight,
-of which one step is as much as 26 shares.
+"""Relative error of CPU shares that a runtime reads back from cgroup v2, which stores them as a weight: one
+step of cpu.weight is 26 shares.
 """
 
 
-def told_of(shares: int, runtime: Runtime) -> object:
-    """Return what a runtime may tell of CPU shares: exactly these where cgroup v1 is seen to hold them."""
-    seen = runtime.has(Capability.SAME_HOST) and runtime.has(Capability.SHARED_KERNEL)
-    exact = seen and not runtime.has(Capability.CGROUP_V2)
+def expected_shares(shares: int, runtime: Runtime) -> object:
+    """Return the CPU shares that ContainerStatus may report: exactly these with cgroup v1."""
+    same_kernel = runtime.has(Capability.SAME_HOST) and runtime.has(Capability.SHARED_KERNEL)
+    exact = same_kernel and not runtime.has(Capability.CGROUP_V2)
     return pytest.approx(shares, rel=0 if exact else LOST_IN_WEIGHTS)
 
 
 def mount_in(status: cri.ContainerStatus, path: str) -> cri.Mount:
     """Return the mount at a path of the container."""
-    found = [mount for mount in status.mounts if mount.container_path == path]
-    assert len(found) == 1, (
-        f"{path} is {len(found)} times among the mounts: {[mount.container_path for mount in status.mounts]}"
+    mounts = [mount for mount in status.mounts if mount.container_path == path]
+    assert len(mounts) == 1, (
+        f"{len(mounts)} mounts at {path}, among {[mount.container_path for mount in status.mounts]}"
     )
-    return found[0]
+    return mounts[0]
 
 
 @requirement("CTA-09/required")
@@ -42,8 +42,7 @@ def mount_in(status: cri.ContainerStatus, path: str) -> cri.Mount:
 def test_status_reports_the_requested_mounts(
     containers: Containers, host_folder: Path, *, readonly: bool
 ) -> None:
-    """Every mount that was requested MUST be in ContainerStatus with its path in the container, its host path
-    and whether it is read-only.
+    """ContainerStatus MUST report every requested mount with `container_path`, `host_path` and `readonly`.
 
     Source: ContainerStatus.mounts.
     """
@@ -59,13 +58,13 @@ def test_status_reports_the_requested_mounts(
 @requirement("CTA-09/recommended")
 @requires(Capability.SAME_HOST)
 def test_status_reports_that_a_mount_is_relabelled(containers: Containers, host_folder: Path) -> None:
-    """ContainerStatus SHOULD tell of a mount whether it is relabelled for SELinux, and how mounts propagate.
+    """ContainerStatus SHOULD report `selinux_relabel` and `propagation` of a mount.
 
     Source: Mount.selinux_relabel and propagation.
     """
     mounts = [
         cri.Mount(container_path="/relabelled", host_path=str(host_folder), selinux_relabel=True),
-        cri.Mount(container_path="/as-it-is", host_path=str(host_folder)),
+        cri.Mount(container_path="/unchanged", host_path=str(host_folder)),
     ]
     container = containers.created(mounts=mounts)
 
@@ -79,7 +78,7 @@ def test_status_reports_that_a_mount_is_relabelled(containers: Containers, host_
 @requirement("CTA-09/recommended")
 @requires(Capability.SAME_HOST, Capability.RECURSIVE_READ_ONLY_MOUNTS)
 def test_status_reports_recursive_read_only_mounts(containers: Containers, host_folder: Path) -> None:
-    """ContainerStatus SHOULD tell of a mount that it is read-only with everything mounted below it.
+    """ContainerStatus SHOULD report `recursive_read_only` of a mount.
 
     Source: Mount.recursive_read_only.
     """
@@ -101,23 +100,23 @@ def test_status_reports_recursive_read_only_mounts(containers: Containers, host_
 def test_which_other_mounts_status_reports(
     containers: Containers, host_folder: Path, observe: Observe
 ) -> None:
-    """ContainerStatus MAY tell mounts that nobody requested.
+    """ContainerStatus MAY report mounts that the request does not have.
 
-    Source: ContainerStatus.mounts; the CRI does not say whether files that the runtime itself mounts are
-    among them.
+    Source: ContainerStatus.mounts; the CRI does not state whether they include files that the runtime itself
+    mounts.
     """
     container = containers.created(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder))])
 
     reported = sorted(mount.container_path for mount in container.status().mounts)
 
     assert "/mounted" in reported
-    observe(f"beside those requested: {', '.join(path for path in reported if path != '/mounted') or 'none'}")
+    observe(f"other mounts: {', '.join(path for path in reported if path != '/mounted') or 'none'}")
 
 
 @requirement("CTA-10")
 def test_log_path_is_the_sandboxs_directory_and_the_containers_path(containers: Containers) -> None:
-    """The log path in ContainerStatus MUST be the sandbox's log directory joined with the container's log
-    path.
+    """`log_path` in ContainerStatus MUST be the sandbox's `log_directory` joined with the container's
+    `log_path`.
 
     Source: ContainerStatus.log_path, PodSandboxConfig.log_directory, ContainerConfig.log_path.
     """
@@ -130,9 +129,9 @@ def test_log_path_is_the_sandboxs_directory_and_the_containers_path(containers: 
 
 @requirement("CTA-11")
 def test_status_reports_the_requested_limits(runtime: Runtime, containers: Containers) -> None:
-    """ContainerStatus MUST tell the limits that a container was created with.
+    """ContainerStatus MUST report the limits of the create request.
 
-    Source: ContainerStatus.resources. CPU shares may be told as what the weight of cgroup v2 is worth.
+    Source: ContainerStatus.resources. CPU shares may be those that the weight of cgroup v2 is equal to.
     """
     limits = cri.LinuxContainerResources(
         cpu_period=100_000, cpu_quota=50_000, cpu_shares=256, memory_limit_in_bytes=64 << 20
@@ -142,61 +141,62 @@ def test_status_reports_the_requested_limits(runtime: Runtime, containers: Conta
     reported = container.status().resources.linux
 
     assert (reported.cpu_period, reported.cpu_quota) == (100_000, 50_000)
-    assert reported.cpu_shares == told_of(256, runtime)
+    assert reported.cpu_shares == expected_shares(256, runtime)
     assert reported.memory_limit_in_bytes == 64 << 20
 
 
 @requirement("CTA-11")
 def test_status_reports_no_more_hugepage_limits_than_requested(containers: Containers) -> None:
-    """Of the limits of huge pages ContainerStatus MUST NOT tell more than the container was created with, nor
-    any without a size.
+    """ContainerStatus MUST NOT report more `hugepage_limits` than the create request has, nor any without
+    `page_size`.
 
-    Source: ContainerStatus.resources, HugepageLimit.page_size; the kubelet asks for a limit of every size
-    that the kernel has.
+    Source: ContainerStatus.resources, HugepageLimit.page_size; the kubelet requests a limit for every page
+    size of the kernel.
     """
-    asked = cri.LinuxContainerResources(hugepage_limits=[cri.HugepageLimit(page_size="2MB", limit=0)])
+    resources = cri.LinuxContainerResources(hugepage_limits=[cri.HugepageLimit(page_size="2MB", limit=0)])
     container = None
     with may_be_refused():
-        container = containers.attempt(containers.config(resources=asked))
+        container = containers.attempt(containers.config(resources=resources))
     if container is None:
-        unsupported("limits of huge pages: a container with one is refused here")
+        unsupported("limits of huge pages: the runtime rejects a container with one")
 
-    told = container.status().resources.linux.hugepage_limits
+    reported = container.status().resources.linux.hugepage_limits
 
-    assert len(told) <= 1
-    assert [limit for limit in told if not limit.page_size] == []
+    assert len(reported) <= 1
+    assert [limit for limit in reported if not limit.page_size] == []
 
 
 @requirement("CTA-32")
 @requires(Capability.SWAP_ACCOUNTING)
 def test_status_reports_the_other_requested_resources(containers: Containers) -> None:
-    """ContainerStatus SHOULD tell the limit of memory and swap, the sets of CPUs and memory nodes, and the
-    score for the kernel's choice of a victim that a container was created with.
+    """ContainerStatus SHOULD report `memory_swap_limit_in_bytes`, `cpuset_cpus`, `cpuset_mems` and
+    `oom_score_adj` of the create request.
 
-    Source: ContainerStatus.resources. Not stated by the CRI; the message has them, and nothing in it says
-    which of them a status leaves out.
+    Source: ContainerStatus.resources. Not stated by the CRI; the message has these fields, and nothing says
+    that a status leaves some of them out.
     """
-    asked = cri.LinuxContainerResources(
+    requested = cri.LinuxContainerResources(
         memory_limit_in_bytes=64 << 20,
         memory_swap_limit_in_bytes=64 << 20,
         cpuset_cpus=str(usable_cpu()),
         cpuset_mems="0",
         oom_score_adj=789,
     )
-    container = containers.created(resources=asked)
+    container = containers.created(resources=requested)
 
     reported = container.status().resources.linux
 
-    assert reported.memory_swap_limit_in_bytes == asked.memory_swap_limit_in_bytes
-    assert (reported.cpuset_cpus, reported.cpuset_mems) == (asked.cpuset_cpus, asked.cpuset_mems)
-    assert reported.oom_score_adj == asked.oom_score_adj
+    assert reported.memory_swap_limit_in_bytes == requested.memory_swap_limit_in_bytes
+    assert (reported.cpuset_cpus, reported.cpuset_mems) == (requested.cpuset_cpus, requested.cpuset_mems)
+    assert reported.oom_score_adj == requested.oom_score_adj
 
 
 @requirement("CTA-32")
 @requires(Capability.SWAP_ACCOUNTING)
 def test_status_reports_other_resources_after_an_update(runtime: Runtime, containers: Containers) -> None:
-    """ContainerStatus SHOULD tell the sets of CPUs and memory nodes that UpdateContainerResources has set; of
-    memory and swap no limit but that of the update, or the one before where a runtime leaves it.
+    """ContainerStatus SHOULD report `cpuset_cpus` and `cpuset_mems` of UpdateContainerResources, and as
+    `memory_swap_limit_in_bytes` that of the update or, if the runtime does not update it, that of the create
+    request.
 
     Source: ContainerStatus.resources, UpdateContainerResources. Not stated by the CRI; see above.
     """
@@ -224,10 +224,10 @@ def test_status_reports_other_resources_after_an_update(runtime: Runtime, contai
 
 @requirement("CTA-11")
 def test_status_reports_the_limits_after_an_update(runtime: Runtime, containers: Containers) -> None:
-    """ContainerStatus MUST tell the limits that UpdateContainerResources has set.
+    """ContainerStatus MUST report the limits of UpdateContainerResources.
 
-    Source: ContainerStatus.resources, UpdateContainerResources. CPU shares may be told as what the weight of
-    cgroup v2 is worth.
+    Source: ContainerStatus.resources, UpdateContainerResources. CPU shares may be those that the weight of
+    cgroup v2 is equal to.
     """
     container = containers.running(
         resources=cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=50_000, cpu_shares=256)
@@ -241,18 +241,18 @@ def test_status_reports_the_limits_after_an_update(runtime: Runtime, containers:
     reported = container.status().resources.linux
 
     assert (reported.cpu_period, reported.cpu_quota) == (100_000, 70_000)
-    assert reported.cpu_shares == told_of(512, runtime)
+    assert reported.cpu_shares == expected_shares(512, runtime)
 
 
 @requirement("CTA-12")
 def test_status_reports_no_limits_where_there_are_none(running_container: Container) -> None:
-    """ContainerStatus SHOULD NOT tell a memory limit or a CPU quota of a container that has none.
+    """ContainerStatus SHOULD NOT report a memory limit or a CPU quota for a container that has none.
 
     Source: ContainerStatus.resources; not stated by the CRI, the kubelet would show such a limit to the user.
     """
     reported = running_container.status().resources.linux
 
-    # cgroups write no limit as -1 or `max`, which runtimes report as -1 or leave out
+    # cgroups represent no limit as -1 or `max`, which runtimes report as -1 or omit
     assert reported.memory_limit_in_bytes in {0, -1}
     assert reported.cpu_quota in {0, -1}
 
@@ -260,10 +260,10 @@ def test_status_reports_no_limits_where_there_are_none(running_container: Contai
 @requirement("CTA-13")
 @requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
 def test_status_reports_the_identity_of_the_first_process(containers: Containers) -> None:
-    """ContainerStatus MUST tell the user, the group and the supplementary groups of the container's first
+    """ContainerStatus MUST report the user, the group and the supplementary groups of the container's first
     process.
 
-    Source: ContainerStatus.user; the process is seen in /proc.
+    Source: ContainerStatus.user; /proc shows those of the process.
     """
     identity = cri.LinuxContainerSecurityContext(
         run_as_user=cri.Int64Value(value=1000),

@@ -1,4 +1,4 @@
-"""CTR: containers beside one another, after one another, and beside what changes around them."""
+"""CTR: several containers of a pod, and containers whose image or sandbox configuration changes."""
 
 from pathlib import Path
 
@@ -19,31 +19,31 @@ from critests.run.marks import requirement, requires
 def test_containers_of_a_pod_share_its_namespaces(
     running_container: Container, containers: Containers, kind: str
 ) -> None:
-    """Containers of one sandbox MUST share its network namespace and, where asked for, its IPC namespace.
+    """Containers of one sandbox MUST share its network namespace and, if requested, its IPC namespace.
 
     Source: NamespaceOption.network and ipc.
     """
     neighbour = containers.running()
 
-    seen = [each.output("readlink", f"/proc/self/ns/{kind}") for each in (running_container, neighbour)]
+    namespaces = [each.output("readlink", f"/proc/self/ns/{kind}") for each in (running_container, neighbour)]
 
-    assert seen[0] == seen[1]
+    assert namespaces[0] == namespaces[1]
 
 
 @requirement("CTR-34")
 def test_the_end_of_one_container_leaves_its_neighbour_running(
     runtime: Runtime, running_container: Container, containers: Containers
 ) -> None:
-    """The end of one container MUST NOT affect another one of the same sandbox.
+    """A container MUST NOT be affected by the exit of another one in the same sandbox.
 
     Source: ContainerStatus.state.
     """
-    ending = containers.running()
+    exiting = containers.running()
     started_at = running_container.status().started_at
 
-    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=ending.id, timeout=0))
+    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=exiting.id, timeout=0))
 
-    assert ending.state() == cri.CONTAINER_EXITED
+    assert exiting.state() == cri.CONTAINER_EXITED
     after = running_container.status()
     assert (after.state, after.started_at) == (cri.CONTAINER_RUNNING, started_at)
     assert running_container.output("echo", "alive") == "alive"
@@ -52,10 +52,10 @@ def test_the_end_of_one_container_leaves_its_neighbour_running(
 @requirement("CTR-35")
 @requires(Capability.SAME_HOST)
 def test_a_container_follows_one_that_ran_to_its_end(containers: Containers, host_folder: Path) -> None:
-    """A container MUST be able to run after another one in the same sandbox has ended, and see what that one
-    left in their mount.
+    """A container MUST run after another one in the same sandbox has exited, and see the files that it has
+    written to a common mount.
 
-    Source: CreateContainer, ContainerConfig.mounts; it is how init containers work.
+    Source: CreateContainer, ContainerConfig.mounts; init containers rely on it.
     """
     mounts = [cri.Mount(container_path="/shared", host_path=str(host_folder))]
     first = containers.exited(script=lingering("echo prepared > /shared/note"), mounts=mounts)
@@ -70,11 +70,10 @@ def test_a_container_follows_one_that_ran_to_its_end(containers: Containers, hos
 def test_a_container_outlives_the_name_of_its_image(
     runtime: Runtime, registry: Registry, containers: Containers
 ) -> None:
-    """A container SHOULD keep running, and its status SHOULD keep naming its image, when the image is removed
-    under it.
+    """A container SHOULD continue to run when its image is removed, and ContainerStatus SHOULD still report
+    the image.
 
-    Source: RemoveImage, ContainerStatus.image_ref. That a runtime refuses to remove an image in use is left
-    open.
+    Source: RemoveImage, ContainerStatus.image_ref. A runtime may reject the removal of an image in use.
     """
     name = registry.pull(registry.mint())
     container = containers.running(image=name)
@@ -92,14 +91,14 @@ def test_a_container_outlives_the_name_of_its_image(
 def test_create_container_does_not_change_its_sandbox(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """A sandbox configuration handed to CreateContainer that differs from the sandbox's own SHOULD NOT be
-    applied to the sandbox.
+    """CreateContainer SHOULD NOT apply a `sandbox_config` that differs from the sandbox's own to the sandbox.
 
-    Source: CreateContainerRequest.sandbox_config, which the CRI calls immutable for the life of the sandbox.
+    Source: CreateContainerRequest.sandbox_config, which the CRI calls immutable for the lifetime of the
+    sandbox.
     """
     before = own_sandbox.status()
     request = containers.creation(containers.config(), own_sandbox)
-    # the CRI asks for the very configuration of RunPodSandbox; this one differs on purpose
+    # the CRI requires the configuration of RunPodSandbox; this one differs on purpose
     request.sandbox_config.labels["later"] = "label"
     request.sandbox_config.annotations["later"] = "annotation"
 

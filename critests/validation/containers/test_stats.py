@@ -1,5 +1,5 @@
-"""STA: what a container uses, as ContainerStats and ListContainerStats tell it. The figures are held against
-what the container does itself: time that it burns, memory that it takes, files that it writes.
+"""STA: ContainerStats and ListContainerStats, compared with what the container does: CPU time that it uses,
+memory that it allocates, files that it writes.
 """
 
 import secrets
@@ -26,14 +26,14 @@ Look = Callable[[Container], cri.ContainerStats]
 
 MIB = 1 << 20
 STATS_SECONDS = 30.0
-"""Runtimes look at memory and at disks every ten seconds or so."""
+"""Runtimes measure memory and disk usage only every ten seconds or so."""
 NANOSECONDS = 1_000_000_000
 MINUTE_NS = 60 * NANOSECONDS
 BURN = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; times; echo burnt"
-"""Uses a part of a second of CPU time, and prints as its second line but one what the shell has used."""
+"""Uses a fraction of a second of CPU time; the first line of `times` is the CPU time of the shell."""
 TAKEN_BYTES, TAKEN_AT_LEAST = 64 * MIB, 56 * MIB
 TAKE = f"(dd if=/dev/zero bs={TAKEN_BYTES} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 &"
-"""Leaves a program behind that holds so much memory: it has filled a buffer, which nobody takes from it."""
+"""Leaves a process that holds a full buffer of that size: `dd` waits, as `sleep` does not read the pipe."""
 WRITTEN_BYTES, FILES = 16 * MIB, 200
 WRITE = (
     f"dd if=/dev/urandom of=/large bs={MIB} count={WRITTEN_BYTES // MIB} 2>/dev/null;"
@@ -43,55 +43,55 @@ WRITE = (
 
 @pytest.fixture
 def look(runtime: Runtime) -> Look:
-    """Return what asks for the stats of a container."""
+    """Calls ContainerStats for a container."""
 
-    def ask(container: Container) -> cri.ContainerStats:
+    def call(container: Container) -> cri.ContainerStats:
         request = cri.ContainerStatsRequest(container_id=container.id)
         return runtime.stub.ContainerStats(request).stats
 
-    return ask
+    return call
 
 
-def selected(runtime: Runtime, **wanted: object) -> list[str]:
-    """Return the ids that a filter leaves."""
-    wanted_filter = cri.ContainerStatsFilter(**wanted)  # type: ignore[arg-type]  # the message's own fields
-    answer = runtime.stub.ListContainerStats(cri.ListContainerStatsRequest(filter=wanted_filter))
+def selected(runtime: Runtime, **fields: object) -> list[str]:
+    """Return the container ids of ListContainerStats with a filter."""
+    stats_filter = cri.ContainerStatsFilter(**fields)  # type: ignore[arg-type]  # the message's own fields
+    answer = runtime.stub.ListContainerStats(cri.ListContainerStatsRequest(filter=stats_filter))
     return [item.attributes.id for item in answer.stats]
 
 
 @requirement("STA-01")
 def test_stats_name_the_container_as_it_was_made(runtime: Runtime, containers: Containers) -> None:
-    """The attributes in ContainerStats MUST be those of the container: id, metadata, labels and annotations.
+    """ContainerStats MUST report the id, metadata, labels and annotations of the container.
 
     Source: ContainerAttributes.
     """
     config = containers.config(labels={"colour": "green"}, annotations={"example.com/of": "the container"})
     container = containers.running(config)
 
-    told = runtime.stub.ContainerStats(cri.ContainerStatsRequest(container_id=container.id)).stats.attributes
+    stats = runtime.stub.ContainerStats(cri.ContainerStatsRequest(container_id=container.id)).stats
 
-    assert told.id == container.id
-    assert told.metadata == config.metadata
-    assert dict(told.labels) == dict(config.labels)
-    assert dict(told.annotations) == dict(config.annotations)
+    assert stats.attributes.id == container.id
+    assert stats.attributes.metadata == config.metadata
+    assert dict(stats.attributes.labels) == dict(config.labels)
+    assert dict(stats.attributes.annotations) == dict(config.annotations)
 
 
 @requirement("STA-02/set")
 @slow
 def test_times_of_stats_are_set(runtime: Runtime, running_container: Container, look: Look) -> None:
-    """The times at which CPU, memory and writable layer were looked at MUST be above 0, at the latest when
-    the runtime has looked once.
+    """`timestamp` of CPU, memory and writable layer MUST be above 0, at the latest after the runtime has
+    measured once.
 
     Source: CpuUsage.timestamp, MemoryUsage.timestamp, FilesystemUsage.timestamp.
     """
     runtime.eventually(
-        "times above 0 of CPU, memory and the writable layer, where that is told",
+        "times above 0 of CPU, memory and, if reported, the writable layer",
         lambda: look(running_container),
         STATS_SECONDS,
-        lambda seen: (
-            seen.cpu.timestamp > 0
-            and seen.memory.timestamp > 0
-            and (seen.writable_layer.timestamp > 0 or not seen.HasField("writable_layer"))
+        lambda stats: (
+            stats.cpu.timestamp > 0
+            and stats.memory.timestamp > 0
+            and (stats.writable_layer.timestamp > 0 or not stats.HasField("writable_layer"))
         ),
     )
 
@@ -101,23 +101,23 @@ def test_times_of_stats_are_set(runtime: Runtime, running_container: Container, 
 def test_times_of_stats_are_of_late_and_go_on(
     runtime: Runtime, running_container: Container, look: Look
 ) -> None:
-    """Stats SHOULD be no older than a minute, and later ones SHOULD be of a later time.
+    """`timestamp` of CPU and memory SHOULD be no older than a minute, and SHOULD increase in later responses.
 
-    Not stated by the CRI; the kubelet takes rates from two of them.
+    Not stated by the CRI; the kubelet computes rates from two responses.
     Source: CpuUsage.timestamp, MemoryUsage.timestamp.
     """
     first = look(running_container)
-    asked = time.time_ns()
+    now = time.time_ns()
 
     later = runtime.eventually(
-        "another look at the CPU time",
+        "a later timestamp of the CPU time",
         lambda: look(running_container),
         STATS_SECONDS,
-        lambda seen: seen.cpu.timestamp > first.cpu.timestamp,
+        lambda stats: stats.cpu.timestamp > first.cpu.timestamp,
     )
 
-    assert asked - first.cpu.timestamp < MINUTE_NS
-    assert asked - first.memory.timestamp < MINUTE_NS
+    assert now - first.cpu.timestamp < MINUTE_NS
+    assert now - first.memory.timestamp < MINUTE_NS
     assert later.memory.timestamp >= first.memory.timestamp
 
 
@@ -125,7 +125,8 @@ def test_times_of_stats_are_of_late_and_go_on(
 def test_cpu_time_counts_what_the_container_burns(
     runtime: Runtime, containers: Containers, look: Look
 ) -> None:
-    """The CPU time in ContainerStats MUST hold what the container has used, in nanoseconds, and never fall.
+    """`usage_core_nano_seconds` MUST include the CPU time that the container has used, in nanoseconds, and
+    MUST NOT decrease.
 
     Source: CpuUsage.usage_core_nano_seconds.
     """
@@ -134,12 +135,13 @@ def test_cpu_time_counts_what_the_container_burns(
     burnt = int((60 * int(minutes) + float(seconds.rstrip("s"))) * NANOSECONDS)
 
     first = runtime.eventually(
-        "the CPU time that was burnt",
+        "the CPU time that the shell used",
         lambda: look(container).cpu.usage_core_nano_seconds.value,
         STATS_SECONDS,
         lambda used: used >= 0.9 * burnt,
     )
 
+    # generous: only another unit would exceed it
     assert first < 20 * burnt + 10 * NANOSECONDS
     assert look(container).cpu.usage_core_nano_seconds.value >= first
 
@@ -147,23 +149,23 @@ def test_cpu_time_counts_what_the_container_burns(
 @requirement("STA-04")
 @slow
 def test_rate_of_cpu_time_is_that_of_what_a_container_burns(runtime: Runtime, containers: Containers) -> None:
-    """The rate of CPU time in ListContainerStats SHOULD be told for a container that burns time, in
-    billionths of a core, at least from the second look on.
+    """ListContainerStats SHOULD report `usage_nano_cores` for a container that uses CPU time, in billionths
+    of a core, at the latest in its second response.
 
     Source: CpuUsage.usage_nano_cores.
     """
     container = containers.running(script="while :; do :; done")
     request = cri.ListContainerStatsRequest(filter=cri.ContainerStatsFilter(id=container.id))
 
-    def look_again() -> cri.CpuUsage:
+    def cpu_usage() -> cri.CpuUsage:
         return the_one("its stats", runtime.stub.ListContainerStats(request).stats).cpu
 
-    first = look_again()
+    first = cpu_usage()
     later = runtime.eventually(
         "a rate of the CPU time",
-        look_again,
+        cpu_usage,
         STATS_SECONDS,
-        lambda seen: seen.timestamp - first.timestamp > 2 * NANOSECONDS and seen.usage_nano_cores.value,
+        lambda cpu: cpu.timestamp - first.timestamp > 2 * NANOSECONDS and cpu.usage_nano_cores.value,
     )
 
     used = later.usage_core_nano_seconds.value - first.usage_core_nano_seconds.value
@@ -175,7 +177,7 @@ def test_rate_of_cpu_time_is_that_of_what_a_container_burns(runtime: Runtime, co
 def test_working_set_grows_by_what_a_container_takes(
     runtime: Runtime, running_container: Container, look: Look
 ) -> None:
-    """The working set in ContainerStats MUST grow by the memory that the container takes.
+    """`working_set_bytes` MUST grow by the memory that the container allocates.
 
     Source: MemoryUsage.working_set_bytes.
     """
@@ -195,14 +197,14 @@ def test_working_set_grows_by_what_a_container_takes(
 def test_available_memory_is_what_is_left_of_the_limit(
     runtime: Runtime, containers: Containers, look: Look
 ) -> None:
-    """With a memory limit the available memory MUST be the limit less the working set.
+    """`available_bytes` of a container with a memory limit MUST be the limit minus the working set.
 
     Source: MemoryUsage.available_bytes.
     """
     limit = 256 * MIB
     container = containers.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=limit))
     memory = runtime.eventually(
-        "a look at the memory", lambda: look(container).memory, STATS_SECONDS, lambda seen: seen.timestamp
+        "memory usage", lambda: look(container).memory, STATS_SECONDS, lambda usage: usage.timestamp
     )
 
     if not memory.HasField("available_bytes"):
@@ -214,7 +216,8 @@ def test_available_memory_is_what_is_left_of_the_limit(
 def test_what_available_memory_is_without_a_limit(
     running_container: Container, look: Look, observe: Observe
 ) -> None:
-    """ContainerStats MAY tell any available memory where there is no limit, and MUST answer.
+    """ContainerStats MAY report any `available_bytes` for a container without a memory limit, and MUST NOT
+    fail.
 
     Source: MemoryUsage.available_bytes.
     """
@@ -232,22 +235,22 @@ def test_what_available_memory_is_without_a_limit(
 def test_memory_in_use_holds_the_working_set(
     runtime: Runtime, running_container: Container, look: Look
 ) -> None:
-    """Memory in use MUST be no less than the working set, anonymous memory MUST hold what a program has
-    taken, and page faults MUST not become fewer.
+    """`usage_bytes` MUST NOT be less than the working set, `rss_bytes` MUST include the memory that a process
+    has allocated, and the numbers of page faults MUST NOT decrease.
 
     Source: MemoryUsage.usage_bytes, rss_bytes, page_faults, major_page_faults.
     """
     first = look(running_container).memory
     if not (first.HasField("usage_bytes") and first.HasField("rss_bytes")):
-        unsupported("memory in use and anonymous memory: absent from ContainerStats")
+        unsupported("usage_bytes and rss_bytes: absent from ContainerStats")
     with setting_up():
         runtime.stub.ExecSync(running_container.script_request(TAKE))
 
     memory = runtime.eventually(
-        "anonymous memory that was taken",
+        "the allocated memory in rss_bytes",
         lambda: look(running_container).memory,
         STATS_SECONDS,
-        lambda seen: seen.rss_bytes.value >= TAKEN_AT_LEAST,
+        lambda usage: usage.rss_bytes.value >= TAKEN_AT_LEAST,
     )
 
     assert memory.usage_bytes.value >= memory.working_set_bytes.value
@@ -257,13 +260,13 @@ def test_memory_in_use_holds_the_working_set(
 
 @pytest.fixture
 def layer(runtime: Runtime, running_container: Container, look: Look) -> cri.FilesystemUsage:
-    """Return the first look at the writable layer of `running_container`."""
+    """The first usage of the writable layer of `running_container` that ContainerStats reports."""
     try:
         stats = runtime.eventually(
-            "a look at the writable layer",
+            "usage of the writable layer",
             lambda: look(running_container),
             STATS_SECONDS,
-            lambda seen: seen.writable_layer.timestamp > 0,
+            lambda stats: stats.writable_layer.timestamp > 0,
         )
     except ConditionNotMet:
         unsupported(f"writable layer: absent from ContainerStats for {STATS_SECONDS:g} s")
@@ -275,7 +278,8 @@ def layer(runtime: Runtime, running_container: Container, look: Look) -> cri.Fil
 def test_writable_layer_grows_by_what_is_written(
     runtime: Runtime, running_container: Container, layer: cri.FilesystemUsage, look: Look
 ) -> None:
-    """The usage of the writable layer MUST grow by the bytes and by the files that the container writes.
+    """`used_bytes` and `inodes_used` of the writable layer MUST grow by the bytes and files that the
+    container writes.
 
     Source: FilesystemUsage.used_bytes, inodes_used.
     """
@@ -288,9 +292,9 @@ def test_writable_layer_grows_by_what_is_written(
         f" {layer.inodes_used.value}",
         lambda: look(running_container).writable_layer,
         STATS_SECONDS,
-        lambda seen: (
-            seen.used_bytes.value >= layer.used_bytes.value + WRITTEN_BYTES
-            and seen.inodes_used.value >= layer.inodes_used.value + FILES
+        lambda usage: (
+            usage.used_bytes.value >= layer.used_bytes.value + WRITTEN_BYTES
+            and usage.inodes_used.value >= layer.inodes_used.value + FILES
         ),
     )
 
@@ -299,7 +303,7 @@ def test_writable_layer_grows_by_what_is_written(
 @requires(Capability.SAME_HOST)
 @slow
 def test_writable_layer_is_on_a_path_of_the_node(runtime: Runtime, layer: cri.FilesystemUsage) -> None:
-    """The path that identifies the file system of a writable layer MUST exist on the node.
+    """`mountpoint` of the writable layer's file system MUST be a directory of the node.
 
     Source: FilesystemUsage.fs_id, FilesystemIdentifier.mountpoint.
     """
@@ -314,7 +318,7 @@ def test_writable_layer_is_on_a_path_of_the_node(runtime: Runtime, layer: cri.Fi
 def test_what_stats_of_a_container_are_that_does_not_run(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState", observe: Observe
 ) -> None:
-    """ContainerStats of a container that does not run may fail or tell nothing; it MUST answer.
+    """ContainerStats of a container that does not run MAY fail or report no usage, and MUST return.
 
     Source: ContainerStats.
     """
@@ -326,30 +330,30 @@ def test_what_stats_of_a_container_are_that_does_not_run(
         observe(f"fails with {refused_with(error).name}")
     else:
         used = [name for name in ("cpu", "memory", "writable_layer") if stats.HasField(name)]
-        observe(", ".join(used) or "nothing is told")
+        observe(", ".join(used) or "no usage is reported")
 
 
 @requirement("STA-15")
 def test_list_of_stats_has_every_running_container_once(runtime: Runtime, containers: Containers) -> None:
-    """ListContainerStats without a filter MUST list each running container once.
+    """ListContainerStats without a filter MUST return each running container once.
 
     Source: ListContainerStatsRequest.filter.
     """
-    # what is made after an answer is in the next one
+    # a runtime may not cache this response: the next one must have the containers that start after it
     runtime.stub.ListContainerStats(cri.ListContainerStatsRequest())
-    made = sorted(containers.running().id for _ in range(3))
+    running = sorted(containers.running().id for _ in range(3))
     containers.in_state(cri.CONTAINER_EXITED)
 
     answer = runtime.stub.ListContainerStats(cri.ListContainerStatsRequest())
 
-    assert sorted(item.attributes.id for item in answer.stats if item.attributes.id in made) == made
+    assert sorted(item.attributes.id for item in answer.stats if item.attributes.id in running) == running
 
 
 @requirement("STA-16")
 def test_list_of_stats_filters_by_id(
     runtime: Runtime, running_container: Container, containers: Containers
 ) -> None:
-    """A filter with an id MUST leave only the stats of that container.
+    """ListContainerStats with an id in its filter MUST return only the stats of that container.
 
     Source: ContainerStatsFilter.id.
     """
@@ -362,7 +366,7 @@ def test_list_of_stats_filters_by_id(
 def test_list_of_stats_filters_by_sandbox(
     runtime: Runtime, containers: Containers, own_sandbox: Sandbox
 ) -> None:
-    """A filter with a sandbox MUST leave only the stats of its containers.
+    """ListContainerStats with a sandbox in its filter MUST return only the stats of its containers.
 
     Source: ContainerStatsFilter.pod_sandbox_id.
     """
@@ -374,24 +378,24 @@ def test_list_of_stats_filters_by_sandbox(
 
 @requirement("STA-16")
 def test_list_of_stats_filters_by_all_labels_together(runtime: Runtime, containers: Containers) -> None:
-    """A filter with labels MUST leave only the stats of containers that have every one of them.
+    """ListContainerStats with labels in its filter MUST return only the stats of containers that have all of
+    them.
 
     Source: ContainerStatsFilter.label_selector.
     """
-    mark = secrets.token_hex(8)
-    wanted = {"mark": mark, "colour": "green"}
-    container = containers.running(labels=wanted)
-    for other in ({"colour": "red"}, {"mark": secrets.token_hex(8)}):
-        containers.running(labels=wanted | other)
+    labels = {"token": secrets.token_hex(8), "colour": "green"}
+    container = containers.running(labels=labels)
+    for other in ({"colour": "red"}, {"token": secrets.token_hex(8)}):
+        containers.running(labels=labels | other)
 
-    assert selected(runtime, label_selector=wanted) == [container.id]
+    assert selected(runtime, label_selector=labels) == [container.id]
 
 
 @requirement("STA-16")
 def test_fields_of_a_filter_of_stats_hold_together(
     runtime: Runtime, running_container: Container, containers: Containers, own_sandbox: Sandbox
 ) -> None:
-    """A container whose id fits and whose sandbox does not MUST be left out.
+    """ListContainerStats MUST NOT return a container that matches the id of the filter but not the sandbox.
 
     Source: ContainerStatsFilter.
     """
@@ -402,7 +406,7 @@ def test_fields_of_a_filter_of_stats_hold_together(
 
 @requirement("STA-29/start")
 def test_stats_can_be_asked_for_right_after_the_start(runtime: Runtime, container: Container) -> None:
-    """ContainerStats right after StartContainer MUST not fail, and tell whose stats they are.
+    """ContainerStats right after StartContainer MUST NOT fail, and MUST report the container's id.
 
     Source: ContainerStats.
     """

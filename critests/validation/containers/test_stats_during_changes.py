@@ -1,5 +1,5 @@
-"""STA: stats of containers, held against the kernel's own figures, beside others that come and go, and over a
-restart.
+"""STA: stats of containers, compared with the kernel's counters, while other containers are created and
+removed, and after a restart.
 """
 
 import secrets
@@ -27,43 +27,45 @@ from critests.run.outcomes import setting_up
 
 MIB = 1 << 20
 STATS_SECONDS = 30.0
-"""Runtimes look every ten seconds or so."""
+"""Runtimes measure only every ten seconds or so."""
 BURN = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
 TAKE = f"(dd if=/dev/zero bs={64 * MIB} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 &"
-"""Leaves a program behind that holds so much memory."""
+"""Leaves a process that holds a full buffer of 64 MiB: `dd` waits, as `sleep` does not read the pipe."""
 MANY_FILES = "mkdir /many; cd /many; seq 1 5000 | xargs touch; echo written"
 LIST_SECONDS = 2.0
-"""For a list of statistics, before scaling; whoever looks at each file of each layer first is late."""
+"""Limit for ListContainerStats, before scaling; a runtime that first reads every file of every layer exceeds
+it.
+"""
 COMING = 8
-"""How many containers come and go beside those that stay."""
+"""How many containers are created and removed while others stay."""
 
 
 @dataclass(frozen=True)
 class Worked:
-    """A container that has used CPU time and memory and does nothing any more.
+    """A container that has used CPU time and memory, and now waits.
 
     Attributes:
-        container: in hand.
-        mark: what its first process has in its command line, and nothing else on the machine.
+        container: the container.
+        mark: word in the command line of its first process, unique on the host.
     """
 
     container: Container
     mark: str
 
     def stats(self) -> cri.ContainerStats:
-        """Ask for its stats."""
+        """Return its stats, from ContainerStats."""
         request = cri.ContainerStatsRequest(container_id=self.container.id)
         return self.container.connection.runtime.ContainerStats(request).stats
 
     def kernel(self) -> CgroupValues:
-        """Read its cgroup from this machine."""
+        """Return the counters of its cgroup, from this host."""
         parent = self.container.sandbox.config.linux.cgroup_parent
         return container_cgroup.of_process(first_process(self.mark), parent)
 
 
 @pytest.fixture
 def worked(containers: Containers) -> Worked:
-    """A container that has worked."""
+    """A container that has used CPU time and memory."""
     mark = f"mark-{secrets.token_hex(8)}"
     first = f": {mark}; {BURN}; {TAKE} echo done"
     return Worked(containers.running(first=first, wait_for_log="done"), mark)
@@ -73,33 +75,34 @@ def worked(containers: Containers) -> Worked:
 @requires(Capability.SHARED_KERNEL, Capability.SAME_HOST, Capability.ROOT)
 @slow
 def test_cpu_time_in_stats_is_the_kernels(runtime: Runtime, worked: Worked) -> None:
-    """The CPU time in ContainerStats SHOULD be what the kernel has counted for the container's cgroup.
+    """`usage_core_nano_seconds` SHOULD be the CPU time that the kernel has counted for the container's
+    cgroup.
 
     Source: CpuUsage.usage_core_nano_seconds.
     """
     least = worked.kernel().cpu_used
 
-    told = runtime.eventually(
+    reported = runtime.eventually(
         f"at least {least} ns of CPU time",
         lambda: worked.stats().cpu.usage_core_nano_seconds.value,
         STATS_SECONDS,
         lambda used: used >= least,
     )
 
-    assert told <= worked.kernel().cpu_used
+    assert reported <= worked.kernel().cpu_used
 
 
 @requirement("STA-12")
 @requires(Capability.SHARED_KERNEL, Capability.SAME_HOST, Capability.ROOT)
 @slow
 def test_memory_in_stats_is_the_kernels(runtime: Runtime, worked: Worked) -> None:
-    """The memory in ContainerStats SHOULD be what the kernel has counted for the container's cgroup.
+    """`usage_bytes` SHOULD be the memory that the kernel has counted for the container's cgroup.
 
-    Source: MemoryUsage.usage_bytes. A difference that is small beside what the container has taken is left,
-    as both are not read at the same moment.
+    Source: MemoryUsage.usage_bytes. The margin is a quarter of what the container has allocated, as the two
+    values are not read at the same moment.
     """
     runtime.eventually(
-        "the memory that the kernel counts",
+        "the memory usage that the kernel counts",
         lambda: worked.stats().memory.usage_bytes.value - worked.kernel().memory_used,
         STATS_SECONDS,
         lambda difference: abs(difference) < 16 * MIB,
@@ -107,48 +110,48 @@ def test_memory_in_stats_is_the_kernels(runtime: Runtime, worked: Worked) -> Non
 
 
 def selection(pod: Sandbox) -> cri.ListContainerStatsRequest:
-    """Return the request for the stats of a pod's containers."""
+    """Return the ListContainerStats request for the containers of a pod."""
     return cri.ListContainerStatsRequest(filter=cri.ContainerStatsFilter(pod_sandbox_id=pod.id))
 
 
-def coming_and_going(containers: Containers, pod: Sandbox) -> Callable[[], None]:
-    """Return what makes and removes containers of a pod, which is set-up."""
+def creating_and_removing(containers: Containers, pod: Sandbox) -> Callable[[], None]:
+    """Return a function that creates and removes containers of a pod; its failures block the test."""
 
-    def come_and_go() -> None:
+    def create_and_remove() -> None:
         with setting_up():
             for _ in range(COMING):
                 containers.running(in_sandbox=pod).discard()
 
-    return come_and_go
+    return create_and_remove
 
 
 @requirement("STA-17")
 def test_stats_are_listed_while_containers_come_and_go(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """ListContainerStats MUST not fail while containers are made and removed, and MUST tell of those that
+    """ListContainerStats MUST NOT fail while containers are created and removed, and MUST return those that
     stay.
 
-    Source: ListContainerStats, which tells of all containers that run.
+    Source: ListContainerStats, which returns all running containers.
     """
     staying = {containers.running(in_sandbox=own_sandbox).id for _ in range(2)}
 
-    lacking = []
-    with ThreadPoolExecutor(1) as beside:
-        churn = beside.submit(coming_and_going(containers, own_sandbox))
+    missing = []
+    with ThreadPoolExecutor(1) as executor:
+        churn = executor.submit(creating_and_removing(containers, own_sandbox))
         while not churn.done():
             stats = runtime.stub.ListContainerStats(selection(own_sandbox)).stats
-            lacking += [staying - {each.attributes.id for each in stats}]
+            missing += [staying - {each.attributes.id for each in stats}]
         churn.result()
 
-    assert not any(lacking)
+    assert not any(missing)
 
 
 @requirement("STA-29/restart")
 @disruptive
 def test_cpu_time_in_stats_goes_on_over_a_restart(own_runtime: OwnRuntime) -> None:
-    """After a restart of the daemon ContainerStats and ListContainerStats MUST tell of a container that went
-    on meanwhile, and its CPU time MUST NOT have fallen.
+    """ContainerStats and ListContainerStats MUST report a container that kept running during a restart of the
+    daemon, and its CPU time MUST NOT decrease.
 
     Source: ContainerStats, CpuUsage.usage_core_nano_seconds.
     """
@@ -170,9 +173,9 @@ def test_cpu_time_in_stats_goes_on_over_a_restart(own_runtime: OwnRuntime) -> No
 def test_stats_do_not_wait_for_large_layers(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """A list of stats SHOULD be answered soon also where containers have very many files.
+    """ListContainerStats SHOULD return soon even if containers have very many files.
 
-    Source: ListContainerStats. Not stated by the CRI; the kubelet asks every ten seconds.
+    Source: ListContainerStats. Not stated by the CRI; the kubelet calls it every ten seconds.
     """
     pod = sandboxes.ready()
     for _ in range(3):
@@ -190,7 +193,8 @@ def test_stats_do_not_wait_for_large_layers(
 def test_stats_are_reported_for_a_pod_with_a_user_namespace(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """CPU time and memory SHOULD be told of a container also where its pod has a user namespace.
+    """ListContainerStats SHOULD report CPU time and memory of a container also if its pod has a user
+    namespace.
 
     Source: ContainerStats, UserNamespace.
     """
@@ -202,8 +206,8 @@ def test_stats_are_reported_for_a_pod_with_a_user_namespace(
         return stats.cpu.usage_core_nano_seconds.value, stats.memory.working_set_bytes.value
 
     runtime.eventually(
-        "CPU time, and the memory that was taken",
+        "CPU time, and half of the allocated memory",
         used,
         STATS_SECONDS,
-        lambda seen: seen[0] > 0 and seen[1] > 32 * MIB,
+        lambda usage: usage[0] > 0 and usage[1] > 32 * MIB,
     )
