@@ -1,4 +1,4 @@
-"""STA, EVT: what a runtime tells of one thing in two places agrees."""
+"""STA, EVT: two RPCs report the same values for one object."""
 
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ from critests.validation.containers.agreement import contradictions, differences
 from critests.validation.resources.cpus import usable_cpu
 
 
-def told_otherwise(events: Events, containers: Containers, sandbox: Sandbox) -> dict[str, tuple[Any, Any]]:
-    """Let a container end in a sandbox that does not change, and return what the event of that tells of the
-    sandbox otherwise than PodSandboxStatus, both by the way to them.
+def event_differences(events: Events, containers: Containers, sandbox: Sandbox) -> dict[str, tuple[Any, Any]]:
+    """Run a container that exits in a sandbox that does not change, and return the differences between the
+    sandbox status in its event and PodSandboxStatus, by path.
     """
     listener = events.listen()
     container = containers.running(script="exit 7", labels=labels_of(sandbox), in_sandbox=sandbox)
@@ -32,20 +32,20 @@ def told_otherwise(events: Events, containers: Containers, sandbox: Sandbox) -> 
 def test_list_of_sandbox_stats_agrees_with_sandbox_stats(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """An entry of ListPodSandboxStats SHOULD tell what PodSandboxStats tells of the same sandbox before and
-    after: the same attributes, fields and interfaces, times between theirs, and figures of the same size.
+    """ListPodSandboxStats SHOULD report what PodSandboxStats reports for the sandbox before and after: the
+    same attributes, fields and interfaces, times between theirs, and values of the same size.
 
-    Source: ListPodSandboxStatsResponse.stats, PodSandboxStatsResponse.stats. Not stated by the CRI; the same
-    message tells of the same pod.
+    Source: ListPodSandboxStatsResponse.stats, PodSandboxStatsResponse.stats. Not stated by the CRI; both use
+    the same message for the same pod.
     """
     containers.running(in_sandbox=own_sandbox)
-    alone = cri.PodSandboxStatsRequest(pod_sandbox_id=own_sandbox.id)
+    single = cri.PodSandboxStatsRequest(pod_sandbox_id=own_sandbox.id)
     listed = cri.ListPodSandboxStatsRequest(filter=cri.PodSandboxStatsFilter(id=own_sandbox.id))
-    before = runtime.stub.PodSandboxStats(alone).stats
+    before = runtime.stub.PodSandboxStats(single).stats
 
     stats = runtime.stub.ListPodSandboxStats(listed).stats
 
-    after = runtime.stub.PodSandboxStats(alone).stats
+    after = runtime.stub.PodSandboxStats(single).stats
     assert len(stats) == 1
     assert contradictions(stats[0], before, after) == {}
 
@@ -54,20 +54,20 @@ def test_list_of_sandbox_stats_agrees_with_sandbox_stats(
 def test_list_of_container_stats_agrees_with_container_stats(
     runtime: Runtime, containers: Containers
 ) -> None:
-    """An entry of ListContainerStats SHOULD tell what ContainerStats tells of the same container before and
-    after: the same attributes and fields, times between theirs, and figures of the same size.
+    """ListContainerStats SHOULD report what ContainerStats reports for the container before and after: the
+    same attributes and fields, times between theirs, and values of the same size.
 
-    Source: ListContainerStatsResponse.stats, ContainerStatsResponse.stats. Not stated by the CRI; the same
-    message tells of the same container.
+    Source: ListContainerStatsResponse.stats, ContainerStatsResponse.stats. Not stated by the CRI; both use
+    the same message for the same container.
     """
     container = containers.running(annotations={"example.com/of": "the container"}, attempt=1)
-    alone = cri.ContainerStatsRequest(container_id=container.id)
+    single = cri.ContainerStatsRequest(container_id=container.id)
     listed = cri.ListContainerStatsRequest(filter=cri.ContainerStatsFilter(id=container.id))
-    before = runtime.stub.ContainerStats(alone).stats
+    before = runtime.stub.ContainerStats(single).stats
 
     stats = runtime.stub.ListContainerStats(listed).stats
 
-    after = runtime.stub.ContainerStats(alone).stats
+    after = runtime.stub.ContainerStats(single).stats
     assert len(stats) == 1
     assert contradictions(stats[0], before, after) == {}
 
@@ -77,11 +77,11 @@ def test_list_of_container_stats_agrees_with_container_stats(
 def test_event_agrees_with_status_of_the_containers_of_the_pod(
     events: Events, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The event of the end of a container SHOULD have, once each, the statuses of all containers of its pod
-    that do not change any more, as ContainerStatus tells them.
+    """ContainerEventResponse for the exit of a container SHOULD have the statuses of all exited containers of
+    its pod, once each, as ContainerStatus reports them.
 
-    Source: ContainerEventResponse.containers_statuses. Not stated by the CRI; who gets the event need not ask
-    for the statuses, which is what events are for.
+    Source: ContainerEventResponse.containers_statuses. Not stated by the CRI; with the statuses in the event,
+    clients need not call ContainerStatus.
     """
     listener = events.listen()
     labels = labels_of(own_sandbox)
@@ -90,9 +90,9 @@ def test_event_agrees_with_status_of_the_containers_of_the_pod(
 
     statuses = listener.first(later.id, STOPPED).containers_statuses
 
-    wanted = {each.id: each.exited() for each in (earlier, later)}
-    assert sorted(status.id for status in statuses) == sorted(wanted)
-    assert [differences(status, wanted[status.id]) for status in statuses] == [{}, {}]
+    expected = {each.id: each.exited() for each in (earlier, later)}
+    assert sorted(status.id for status in statuses) == sorted(expected)
+    assert [differences(status, expected[status.id]) for status in statuses] == [{}, {}]
 
 
 @requirement("EVT-14/container")
@@ -104,8 +104,8 @@ def test_event_agrees_with_status_on_mounts_and_limits(
     host_folder: Path,
     host_mounts: HostMounts,
 ) -> None:
-    """The status in the event of a container's end SHOULD have its mounts and limits as ContainerStatus tells
-    them.
+    """ContainerEventResponse for the exit of a container SHOULD have its mounts and limits as ContainerStatus
+    reports them.
 
     Source: ContainerEventResponse.containers_statuses, ContainerStatus.mounts and resources. Not stated by
     the CRI; see above.
@@ -138,9 +138,9 @@ def test_event_agrees_with_status_on_mounts_and_limits(
 
     statuses = listener.first(container.id, STOPPED).containers_statuses
 
-    wanted = container.exited()
-    assert len(wanted.mounts) >= len(container.config.mounts)
-    assert [differences(status, wanted) for status in statuses] == [{}]
+    expected = container.exited()
+    assert len(expected.mounts) >= len(container.config.mounts)
+    assert [differences(status, expected) for status in statuses] == [{}]
 
 
 @requirement("EVT-14/container")
@@ -148,8 +148,8 @@ def test_event_agrees_with_status_on_mounts_and_limits(
 def test_event_agrees_with_status_on_images(
     events: Events, own_sandbox: Sandbox, containers: Containers, images: Images
 ) -> None:
-    """The status in the event of a container's end SHOULD name its image, and one that is mounted, as
-    ContainerStatus does, with the names that the user has for them.
+    """ContainerEventResponse for the exit of a container SHOULD have its image and a mounted image as
+    ContainerStatus reports them, with `user_specified_image`.
 
     Source: ContainerEventResponse.containers_statuses, ImageSpec.user_specified_image. Not stated by the CRI;
     see above.
@@ -167,8 +167,8 @@ def test_event_agrees_with_status_on_images(
 
     statuses = listener.first(container.id, STOPPED).containers_statuses
 
-    wanted = container.exited()
-    assert [differences(status, wanted) for status in statuses] == [{}]
+    expected = container.exited()
+    assert [differences(status, expected) for status in statuses] == [{}]
 
 
 @requirement("EVT-14/container")
@@ -176,8 +176,8 @@ def test_event_agrees_with_status_on_images(
 def test_event_agrees_with_status_on_user_and_mapped_mounts(
     events: Events, sandboxes: Sandboxes, containers: Containers, host_folder: Path
 ) -> None:
-    """The status in the event of a container's end SHOULD tell as whom it ran, and which ids a mount maps, as
-    ContainerStatus does.
+    """ContainerEventResponse for the exit of a container SHOULD have its user and the id mappings of its
+    mounts as ContainerStatus reports them.
 
     Source: ContainerEventResponse.containers_statuses, ContainerStatus.user, Mount.uidMappings and
     gidMappings. Not stated by the CRI; see above.
@@ -202,8 +202,8 @@ def test_event_agrees_with_status_on_user_and_mapped_mounts(
 
     statuses = listener.first(container.id, STOPPED).containers_statuses
 
-    wanted = container.exited()
-    assert [differences(status, wanted) for status in statuses] == [{}]
+    expected = container.exited()
+    assert [differences(status, expected) for status in statuses] == [{}]
 
 
 @requirement("EVT-14/pod")
@@ -211,13 +211,13 @@ def test_event_agrees_with_status_on_user_and_mapped_mounts(
 def test_event_agrees_with_status_of_the_sandbox(
     events: Events, sandbox: Sandbox, containers: Containers
 ) -> None:
-    """The status of a sandbox that does not change SHOULD be in the events of its containers as
-    PodSandboxStatus tells it.
+    """ContainerEventResponse SHOULD have the status of a sandbox that does not change as PodSandboxStatus
+    reports it.
 
-    Source: ContainerEventResponse.pod_sandbox_status. Not stated by the CRI; who gets the event need not ask
-    for the status, which is what events are for.
+    Source: ContainerEventResponse.pod_sandbox_status. Not stated by the CRI; with the status in the event,
+    clients need not call PodSandboxStatus.
     """
-    assert told_otherwise(events, containers, sandbox) == {}
+    assert event_differences(events, containers, sandbox) == {}
 
 
 @requirement("EVT-14/pod")
@@ -225,15 +225,15 @@ def test_event_agrees_with_status_of_the_sandbox(
 def test_event_agrees_with_status_of_a_sandbox_with_node_namespaces(
     events: Events, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """The status of a sandbox that has namespaces of the node, and is not the first of its pod, SHOULD be in
-    the events of its containers as PodSandboxStatus tells it.
+    """ContainerEventResponse SHOULD have the status of a sandbox with namespaces of the node and a later
+    attempt as PodSandboxStatus reports it.
 
     Source: ContainerEventResponse.pod_sandbox_status, NamespaceOption. Not stated by the CRI; see above.
     """
     namespaces = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.NODE)
     sandbox = sandboxes.ready(attempt=1, namespaces=namespaces)
 
-    assert told_otherwise(events, containers, sandbox) == {}
+    assert event_differences(events, containers, sandbox) == {}
 
 
 @requirement("EVT-14/pod")
@@ -241,15 +241,15 @@ def test_event_agrees_with_status_of_a_sandbox_with_node_namespaces(
 def test_event_agrees_with_status_of_a_sandbox_with_a_user_namespace(
     events: Events, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """The status of a sandbox that has a user namespace SHOULD be in the events of its containers as
-    PodSandboxStatus tells it, with the ids that it maps.
+    """ContainerEventResponse SHOULD have the status of a sandbox with a user namespace as PodSandboxStatus
+    reports it, with the id mappings.
 
     Source: ContainerEventResponse.pod_sandbox_status, NamespaceOption.userns_options. Not stated by the CRI;
     see above.
     """
     sandbox = sandboxes.ready(namespaces=with_user_namespace())
 
-    assert told_otherwise(events, containers, sandbox) == {}
+    assert event_differences(events, containers, sandbox) == {}
 
 
 @requirement("EVT-14/pod")
@@ -257,12 +257,12 @@ def test_event_agrees_with_status_of_a_sandbox_with_a_user_namespace(
 def test_event_agrees_with_status_of_a_sandbox_with_a_named_handler(
     runtime: Runtime, events: Events, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """The status of a sandbox whose handler was asked for by name SHOULD be in the events of its containers
-    as PodSandboxStatus tells it, with the handler.
+    """ContainerEventResponse SHOULD have the status of a sandbox with a named runtime handler as
+    PodSandboxStatus reports it, with the handler.
 
     Source: ContainerEventResponse.pod_sandbox_status, PodSandboxStatus.runtime_handler. Not stated by the
     CRI; see above.
     """
     sandbox = sandboxes.ready(handler=runtime.named_handler)
 
-    assert told_otherwise(events, containers, sandbox) == {}
+    assert event_differences(events, containers, sandbox) == {}

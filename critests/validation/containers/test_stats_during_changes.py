@@ -150,8 +150,8 @@ def test_stats_are_listed_while_containers_come_and_go(
 @requirement("STA-29/restart")
 @disruptive
 def test_cpu_time_in_stats_goes_on_over_a_restart(own_runtime: OwnRuntime) -> None:
-    """ContainerStats and ListContainerStats MUST report a container that kept running during a restart of the
-    daemon, and its CPU time MUST NOT decrease.
+    """ContainerStats and ListContainerStats MUST report a container that continued to run during a restart of
+    the daemon, and its CPU time MUST NOT decrease.
 
     Source: ContainerStats, CpuUsage.usage_core_nano_seconds.
     """

@@ -1,4 +1,4 @@
-"""CTA: what is reported of a container changes as its life goes on, and only then."""
+"""CTA: ContainerStatus and ListContainers follow the changes of a container."""
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.containers import Containers
@@ -9,40 +9,39 @@ from critests.run.marks import requirement
 
 
 def listed_states(container: Container) -> list[int]:
-    """Return the state of a container in the list of all; none where it is not in the list."""
+    """Return the state of a container in ListContainers as a list, which is empty if it is not listed."""
     return [entry.state for entry in container.entries()]
 
 
 @requirement("CTA-26")
 def test_states_never_go_back(runtime: Runtime, containers: Containers) -> None:
-    """The states that ContainerStatus and ListContainers tell one after the other MUST never go back from
-    EXITED or RUNNING.
+    """ContainerStatus and ListContainers MUST NOT report RUNNING after EXITED, nor CREATED after either.
 
-    Source: ContainerState; StartContainer, which starts what was created, and no other RPC leads back. The
-    kubelet makes events of the changes.
+    Source: ContainerState; StartContainer, which starts a created container; no RPC leads back to an earlier
+    state. The kubelet derives events from the changes.
     """
     container = containers.created(script="sleep 0.3")
-    seen = [container.state()]
+    states = [container.state()]
     starting = runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id))
 
     def look() -> int:
-        seen.extend([container.state(), *listed_states(container)])
-        return seen[-1]
+        states.extend([container.state(), *listed_states(container)])
+        return states[-1]
 
-    runtime.eventually("the container's end", look, holds=lambda state: state == cri.CONTAINER_EXITED)
+    runtime.eventually("the container to exit", look, holds=lambda state: state == cri.CONTAINER_EXITED)
     starting.result()
     for _ in range(3):
         look()
 
     # CREATED, RUNNING and EXITED are 0, 1 and 2
-    assert seen == sorted(seen)
-    assert seen[0] == cri.CONTAINER_CREATED
-    assert cri.CONTAINER_UNKNOWN not in seen
+    assert states == sorted(states)
+    assert states[0] == cri.CONTAINER_CREATED
+    assert cri.CONTAINER_UNKNOWN not in states
 
 
 @requirement("CTA-27")
 def test_a_start_is_seen_at_once(runtime: Runtime, container: Container) -> None:
-    """ContainerStatus and ListContainers MUST tell RUNNING as soon as StartContainer has returned.
+    """ContainerStatus and ListContainers MUST report RUNNING as soon as StartContainer has returned.
 
     Source: StartContainer, ContainerStatus.state, Container.state.
     """
@@ -57,7 +56,7 @@ def test_a_start_is_seen_at_once(runtime: Runtime, container: Container) -> None
 
 @requirement("CTA-27")
 def test_a_stop_is_seen_at_once(runtime: Runtime, running_container: Container) -> None:
-    """ContainerStatus and ListContainers MUST tell EXITED as soon as StopContainer has returned.
+    """ContainerStatus and ListContainers MUST report EXITED as soon as StopContainer has returned.
 
     Source: StopContainer, ContainerStatus.state, Container.state.
     """
@@ -72,7 +71,7 @@ def test_a_stop_is_seen_at_once(runtime: Runtime, running_container: Container) 
 
 @requirement("CTA-27")
 def test_a_removal_is_seen_at_once(runtime: Runtime, containers: Containers) -> None:
-    """ListContainers MUST NOT tell of a container any more as soon as RemoveContainer has returned.
+    """ListContainers MUST NOT return a container after RemoveContainer has returned.
 
     Source: RemoveContainer, ListContainers.
     """
@@ -89,11 +88,9 @@ def test_a_removal_is_seen_at_once(runtime: Runtime, containers: Containers) -> 
 def test_status_names_an_image_that_was_removed(
     runtime: Runtime, registry: Registry, containers: Containers
 ) -> None:
-    """ContainerStatus MUST name the image of a container even when the image has lost its name or was
-    removed.
+    """ContainerStatus MUST report the image of a container even if the image was removed or has lost its tag.
 
-    Source: ContainerStatus.image and image_ref. That a runtime refuses to remove an image in use is left
-    open.
+    Source: ContainerStatus.image and image_ref. A runtime may reject the removal of an image in use.
     """
     name = registry.pull(registry.mint())
     container = containers.running(image=name)
@@ -108,32 +105,32 @@ def test_status_names_an_image_that_was_removed(
 
 @requirement("CTA-29")
 def test_times_of_a_running_container(runtime: Runtime, running_container: Container) -> None:
-    """A running container MUST have the time of its start and none of an end; when it has ended it MUST have
-    both, the start unchanged.
+    """ContainerStatus MUST report `started_at` and no `finished_at` while the container runs, and both, with
+    `started_at` unchanged, when it has exited.
 
     Source: ContainerStatus.started_at and finished_at.
     """
-    alive = running_container.status()
+    running = running_container.status()
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=running_container.id, timeout=0))
 
-    ended = running_container.status()
-    assert alive.started_at > 0
-    assert alive.finished_at == 0
-    assert ended.started_at == alive.started_at
-    assert ended.finished_at > 0
+    exited = running_container.status()
+    assert running.started_at > 0
+    assert running.finished_at == 0
+    assert exited.started_at == running.started_at
+    assert exited.finished_at > 0
 
 
 @requirement("CTA-30")
 def test_status_of_an_exited_container_does_not_change(runtime: Runtime, ended_container: Container) -> None:
-    """The exit code and the times of a container that has ended MUST be the same whenever they are asked for.
+    """ContainerStatus MUST report the same exit code and times of an exited container in every call.
 
     Source: ContainerStatus.exit_code, started_at and finished_at.
     """
-    answers = [
+    statuses = [
         runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=ended_container.id)).status
         for _ in range(3)
     ]
 
-    assert [status.exit_code for status in answers] == [3, 3, 3]
-    assert len({(status.started_at, status.finished_at) for status in answers}) == 1
+    assert [status.exit_code for status in statuses] == [3, 3, 3]
+    assert len({(status.started_at, status.finished_at) for status in statuses}) == 1

@@ -1,6 +1,4 @@
-"""STP: how a container is asked to end, and made to. Every process here handles or ignores its stop signal on
-purpose.
-"""
+"""STP: StopContainer. Every process in these tests handles or ignores its stop signal on purpose."""
 
 import grpc
 import pytest
@@ -22,8 +20,8 @@ from critests.run.outcomes import blocked, setting_up
 
 @requirement("STP-01")
 def test_stop_sends_sigterm_to_the_first_process(runtime: Runtime, containers: Containers) -> None:
-    """StopContainer MUST send SIGTERM to the first process where nothing else is configured, and MUST wait
-    for its end.
+    """StopContainer MUST send SIGTERM to the first process if no other stop signal is configured, and MUST
+    wait for its exit.
 
     Source: StopContainer.
     """
@@ -41,8 +39,8 @@ def test_stop_sends_sigterm_to_the_first_process(runtime: Runtime, containers: C
 def test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal(
     runtime: Runtime, containers: Containers
 ) -> None:
-    """A process that handles the stop signal MUST keep its own exit code, and the stop MUST return before the
-    grace period is over.
+    """StopContainer MUST let a process that handles the stop signal exit with its own exit code, and MUST
+    return before the grace period is over.
 
     Source: StopContainerRequest.timeout.
     """
@@ -53,13 +51,13 @@ def test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal(
     )
 
     assert container.status().exit_code == 7
-    # it ends at once, and a busy machine may be seconds late
+    # the process exits at once; a busy machine may take seconds
     assert call.seconds < min(30, 5 * runtime.scale)
 
 
 @requirement("STP-03")
 def test_stop_kills_after_the_grace_period(runtime: Runtime, containers: Containers) -> None:
-    """A process that ignores the stop signal MUST be killed when the grace period is over, and neither
+    """StopContainer MUST kill a process that ignores the stop signal when the grace period is over, neither
     earlier nor much later.
 
     Source: StopContainerRequest.timeout.
@@ -71,14 +69,15 @@ def test_stop_kills_after_the_grace_period(runtime: Runtime, containers: Contain
     )
 
     status = container.status()
+    # 128 + SIGKILL
     assert (status.state, status.exit_code) == (cri.CONTAINER_EXITED, 137)
-    # a timer of the runtime may be a few hundredths early, and a busy machine seconds late
+    # a timer of the runtime may fire a few hundredths early, and a busy machine may be seconds late
     assert 0.95 <= call.seconds < 1 + 5 * runtime.scale
 
 
 @requirement("STP-04")
 def test_stop_without_grace_kills_at_once(runtime: Runtime, containers: Containers) -> None:
-    """StopContainer with the timeout 0 MUST end even a process that ignores the stop signal at once.
+    """StopContainer with the timeout 0 MUST kill a process that ignores the stop signal at once.
 
     Source: StopContainerRequest.timeout.
     """
@@ -89,16 +88,16 @@ def test_stop_without_grace_kills_at_once(runtime: Runtime, containers: Containe
     )
 
     assert container.state() == cri.CONTAINER_EXITED
-    assert call.seconds < 5 * runtime.scale  # a busy machine needs seconds for what takes milliseconds
+    assert call.seconds < 5 * runtime.scale  # it takes milliseconds, on a busy machine seconds
 
 
 @requirement("STP-05")
 def test_a_very_long_grace_period_does_not_overflow(runtime: Runtime, containers: Containers) -> None:
-    """StopContainer SHOULD take a grace period of more seconds than 31 bits hold, and not kill at once.
+    """StopContainer SHOULD accept a grace period of more than 2^31 - 1 seconds, and not kill at once.
 
     Source: StopContainerRequest.timeout, which has 64 bits.
     """
-    # its end takes a moment, in which a time-out that has wrapped round to zero or below would kill it
+    # it exits after a moment, within which a timeout that has overflowed to zero or below would kill it
     container = containers.running(on_term="sleep 0.3; exit 9")
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=2**31))
@@ -110,9 +109,9 @@ def test_a_very_long_grace_period_does_not_overflow(runtime: Runtime, containers
 def test_a_negative_grace_period_does_not_hang(
     runtime: Runtime, containers: Containers, observe: Observe
 ) -> None:
-    """StopContainer with a negative timeout MAY be refused or kill at once, but does not hang.
+    """StopContainer with a negative timeout MAY fail or kill at once, but does not hang.
 
-    Source: StopContainerRequest.timeout; the CRI does not say what a negative one means.
+    Source: StopContainerRequest.timeout; the CRI does not state what a negative timeout means.
     """
     container = containers.running(on_term="")
 
@@ -121,7 +120,7 @@ def test_a_negative_grace_period_does_not_hang(
             cri.StopContainerRequest(container_id=container.id, timeout=-1), timeout=20 * runtime.scale
         )
     except grpc.RpcError as error:
-        # an error of another kind is a form that this test records
+        # any other error is a form that this test records
         assert error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED, (  # noqa: PT017 - see above
             "StopContainer with a negative timeout hangs"
         )
@@ -134,8 +133,7 @@ def test_a_negative_grace_period_does_not_hang(
 
 @requirement("STP-07")
 def test_stop_of_an_ended_container_changes_nothing(runtime: Runtime, containers: Containers) -> None:
-    """StopContainer of a container that has ended MUST succeed and keep its exit code and the time of its
-    end.
+    """StopContainer of an exited container MUST succeed, and MUST NOT change its exit code and `finished_at`.
 
     Source: StopContainer, which is idempotent.
     """
@@ -151,10 +149,10 @@ def test_stop_of_an_ended_container_changes_nothing(runtime: Runtime, containers
 
 @requirement("STP-08")
 def test_stop_of_a_container_that_never_ran(runtime: Runtime, container: Container, observe: Observe) -> None:
-    """StopContainer of a container that was never started MAY fail or succeed; it stays CREATED or becomes
-    EXITED, and can be removed.
+    """StopContainer of a container that was never started MAY fail or succeed; the container stays CREATED or
+    becomes EXITED, and RemoveContainer removes it.
 
-    Source: StopContainer; the CRI does not say.
+    Source: StopContainer; not stated by the CRI.
     """
     try:
         runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
@@ -170,10 +168,9 @@ def test_stop_of_a_container_that_never_ran(runtime: Runtime, container: Contain
 
 @requirement("STP-09")
 def test_stop_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
-    """StopContainer of an id that no container has SHOULD succeed.
+    """StopContainer of an unknown id SHOULD succeed.
 
-    Source: StopContainer, which is idempotent; a container that was removed meanwhile is no error for the
-    kubelet.
+    Source: StopContainer, which is idempotent; the kubelet may stop a container that was removed meanwhile.
     """
     answer = runtime.stub.StopContainer(cri.StopContainerRequest(container_id=NO_SUCH_ID, timeout=1))
 
@@ -182,19 +179,19 @@ def test_stop_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
 
 @requirement("STP-15/grace")
 def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, containers: Containers) -> None:
-    """A stop whose client gives up MUST NOT kill the container before the grace period is over, and a later
-    stop MUST work.
+    """StopContainer MUST NOT kill the container before the grace period is over when the client cancels the
+    call, and a later StopContainer MUST work.
 
-    Source: StopContainer; not stated by the CRI, a kubelet that restarts must not take the grace period from
-    a container.
+    Source: StopContainer; not stated by the CRI, a restart of the kubelet must not shorten the grace period
+    of a container.
     """
-    container = containers.running(on_term="echo asked; sleep 1; exit 5")
-    given_up = runtime.stub.StopContainer.future(
+    container = containers.running(on_term="echo stopping; sleep 1; exit 5")
+    cancelled = runtime.stub.StopContainer.future(
         cri.StopContainerRequest(container_id=container.id, timeout=60)
     )
-    container.wait_for_log("asked")
+    container.wait_for_log("stopping")
 
-    given_up.cancel()  # sends RST_STREAM, from which the daemon sees that nobody waits any more
+    cancelled.cancel()  # sends RST_STREAM, which cancels the call's context in the daemon
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=60))
 
     status = container.status()
@@ -206,21 +203,21 @@ def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, contain
 def test_a_stop_that_the_client_gives_up_may_go_on(
     runtime: Runtime, containers: Containers, observe: Observe
 ) -> None:
-    """A stop whose client gives up MAY go on in the background or end with the call; a later stop ends the
-    container in either case.
+    """StopContainer MAY go on in the background or end when the client cancels the call; a later
+    StopContainer stops the container in either case.
 
-    Source: StopContainer; the CRI does not say.
+    Source: StopContainer; not stated by the CRI.
     """
-    container = containers.running(on_term="echo asked")
-    given_up = runtime.stub.StopContainer.future(
+    container = containers.running(on_term="echo stopping")
+    cancelled = runtime.stub.StopContainer.future(
         cri.StopContainerRequest(container_id=container.id, timeout=1)
     )
     with setting_up(awaits="STP-01"):
-        container.wait_for_log("asked")
-    given_up.cancel()
+        container.wait_for_log("stopping")
+    cancelled.cancel()
 
     try:
-        container.exited(2.5)  # the grace period of a second, and what a busy machine adds
+        container.exited(2.5)  # the grace period of a second, and a margin for a busy machine
         observe("goes on in the background")
     except AssertionError:
         observe("ends with the call")
@@ -231,27 +228,28 @@ def test_a_stop_that_the_client_gives_up_may_go_on(
 
 @requirement("STP-16")
 def test_a_second_stop_with_less_grace_shortens_the_first(runtime: Runtime, containers: Containers) -> None:
-    """A second StopContainer with a shorter grace period SHOULD end the container by then, and the first call
-    with it.
+    """StopContainer with a shorter grace period than an earlier call SHOULD stop the container within it, so
+    that both calls return.
 
-    Source: StopContainerRequest.timeout; not stated by the CRI, it is how a pod is deleted by force.
+    Source: StopContainerRequest.timeout; not stated by the CRI, a pod is deleted by force this way.
     """
-    container = containers.running(on_term="echo asked")
+    container = containers.running(on_term="echo stopping")
     first = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=60))
-    container.wait_for_log("asked")
+    container.wait_for_log("stopping")
 
     call = runtime.timed(
         runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=1)
     )
 
     assert container.state() == cri.CONTAINER_EXITED
+    # the second grace period, and a margin for a busy machine
     assert call.seconds < 1 + 5 * runtime.scale
-    runtime.eventually("an answer to the first StopContainer", first.done)
+    runtime.eventually("the first StopContainer to return", first.done)
 
 
 @requirement("STP-17")
 def test_stops_at_the_same_time_all_succeed(runtime: Runtime, containers: Containers) -> None:
-    """StopContainer called several times at once MUST succeed for every caller when the container has ended.
+    """StopContainer called several times at once MUST succeed for every caller when the container has exited.
 
     Source: StopContainer, which is idempotent.
     """
@@ -267,20 +265,20 @@ def test_stops_at_the_same_time_all_succeed(runtime: Runtime, containers: Contai
 
 @requirement("STP-18")
 def test_exec_works_during_the_grace_period(runtime: Runtime, containers: Containers) -> None:
-    """ExecSync SHOULD work in a container that has been asked to stop, until it ends.
+    """ExecSync SHOULD work during the grace period of StopContainer, until the container exits.
 
-    Source: ExecSync, StopContainer; not stated by the CRI, preStop hooks and probes of a pod that is going
-    rely on it.
+    Source: ExecSync, StopContainer; not stated by the CRI, preStop hooks and probes of a terminating pod rely
+    on it.
     """
-    container = containers.running(on_term="echo asked; while [ ! -e /go ]; do sleep 0.05; done; exit 4")
+    container = containers.running(on_term="echo stopping; while [ ! -e /go ]; do sleep 0.05; done; exit 4")
     stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=10))
-    container.wait_for_log("asked")
+    container.wait_for_log("stopping")
 
     answer = runtime.stub.ExecSync(container.exec_request("echo", "alive", timeout=5))
 
     assert (answer.exit_code, answer.stdout) == (0, b"alive\n")
     with may_be_refused(grpc.StatusCode.UNAVAILABLE):
-        # the container may end before the command that lets it end
+        # the container may exit before the command that makes it exit
         container.exec("touch", "/go")
     stop.result()
     assert container.status().exit_code == 4
@@ -290,16 +288,14 @@ def test_exec_works_during_the_grace_period(runtime: Runtime, containers: Contai
 def test_a_command_under_way_goes_on_during_the_grace_period(
     runtime: Runtime, containers: Containers
 ) -> None:
-    """A command that was begun before StopContainer SHOULD go on until the container ends.
+    """ExecSync that started before StopContainer SHOULD go on until the container exits.
 
-    Source: ExecSync, StopContainer; not stated by the CRI, a preStop hook may last longer than that.
+    Source: ExecSync, StopContainer; not stated by the CRI, a preStop hook may still run then.
     """
-    container = containers.running(on_term="touch /asked; while [ ! -e /done ]; do sleep 0.05; done; exit 4")
-    script = "touch /begun; while [ ! -e /asked ]; do sleep 0.05; done; sleep 1; echo whole; touch /done"
+    container = containers.running(on_term="touch /term; while [ ! -e /done ]; do sleep 0.05; done; exit 4")
+    script = "touch /ready; while [ ! -e /term ]; do sleep 0.05; done; sleep 1; echo whole; touch /done"
     command = runtime.stub.ExecSync.future(container.script_request(script, timeout=30))
-    runtime.eventually(
-        "the command to have begun", lambda: container.exec("test", "-e", "/begun").exit_code == 0
-    )
+    runtime.eventually("the command to start", lambda: container.exec("test", "-e", "/ready").exit_code == 0)
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=20))
 
@@ -321,16 +317,16 @@ def test_a_command_under_way_goes_on_during_the_grace_period(
 def test_stop_ends_every_process(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, mode: "cri.NamespaceMode"
 ) -> None:
-    """StopContainer MUST end every process of the container, also those that left its session, whosever PID
-    namespace they are in.
+    """StopContainer MUST end every process of the container, also those that left its session, in every mode
+    of its PID namespace.
 
-    Source: StopContainer, NamespaceOption.pid; seen in this machine's process table.
+    Source: StopContainer, NamespaceOption.pid; observed in the host's process table.
     """
     tree = ProcessTree()
     pod = sandboxes.ready(namespaces=cri.NamespaceOption(network=cri.POD, pid=mode, ipc=cri.POD))
     container = containers.running(script=tree.script, in_sandbox=pod, wait_for_log="ready")
     runtime.eventually(
-        "three processes in the machine's table",
+        "three processes in the host's process table",
         tree.alive,
         holds=lambda found: len(found) >= tree.SIZE,
     )
@@ -345,8 +341,7 @@ def test_stop_ends_every_process(
 def test_stop_spares_the_others_of_a_shared_pid_namespace(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
-    """StopContainer of one container in a PID namespace of the whole pod MUST leave the other containers
-    running.
+    """StopContainer MUST leave other containers of a shared PID namespace running.
 
     Source: StopContainer, NamespaceOption.pid.
     """
@@ -364,16 +359,16 @@ def test_stop_spares_the_others_of_a_shared_pid_namespace(
 @requirement("STP-21")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_frozen_container_can_be_stopped(runtime: Runtime, containers: Containers) -> None:
-    """StopContainer SHOULD end a container whose cgroup somebody has frozen.
+    """StopContainer SHOULD stop a container whose cgroup is frozen.
 
-    Source: StopContainer; not stated by the CRI, a process that is frozen does not even notice that it was
-    killed.
+    Source: StopContainer; not stated by the CRI. A process in a frozen cgroup of version 1 does not react
+    even to SIGKILL.
     """
     tree = ProcessTree()
     container = containers.running(script=tree.script, wait_for_log="ready")
-    # all of its processes are in one cgroup, so that any of them leads to it
-    of_the_container = min(tree.alive(), default=0) or blocked("its processes cannot be seen from here")
-    freezer = Freezer.of_process(of_the_container) or blocked("the cgroup cannot be frozen from here")
+    # all its processes are in one cgroup, so any of them identifies it
+    process_id = min(tree.alive(), default=0) or blocked("the test cannot see the container's processes")
+    freezer = Freezer.of_process(process_id) or blocked("the test cannot freeze the cgroup")
 
     with freezer.held():
         runtime.stub.StopContainer(
@@ -385,10 +380,9 @@ def test_a_frozen_container_can_be_stopped(runtime: Runtime, containers: Contain
 
 @requirement("STP-23")
 def test_the_end_lies_between_the_stop_and_its_answer(runtime: Runtime, containers: Containers) -> None:
-    """The end of a stopped container SHOULD be a time between the call of StopContainer and its
-    answer.
+    """`finished_at` of a stopped container SHOULD be a time during the StopContainer call.
 
-    Source: ContainerStatus.finished_at. Half a second is left for clocks of another resolution.
+    Source: ContainerStatus.finished_at. The margin of half a second is for clocks of another resolution.
     """
     container = containers.running()
 

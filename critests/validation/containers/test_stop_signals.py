@@ -1,4 +1,4 @@
-"""STP: which signal asks a container to end."""
+"""STP: the stop signal of a container."""
 
 from typing import cast
 
@@ -14,7 +14,7 @@ from critests.fixtures.session import Observe
 from critests.run.marks import requirement, requires
 
 OTHER_FORMS = {"no SIG prefix": "USR2", "number": "12", "lower case": "sigusr2"}
-# The kernel's numbers; of the real-time signals, which begin at 32, libc keeps the first two for itself.
+# The kernel's numbers: its real-time signals begin at 32, of which libc reserves the first two.
 SIGNALS = {
     "SIGHUP": 1,
     "SIGINT": 2,
@@ -27,9 +27,9 @@ SIGNALS = {
 }
 
 
-def ending_at_any_of(*signals: str | int) -> str:
-    """Return a script that prints `ready`, and ends at the first of the signals with 41, at the second with
-    42, and so on: what a process prints last may get lost, and that is not what these tests are about.
+def exiting_at_any_of(*signals: str | int) -> str:
+    """Return a script that prints `ready`, and exits with 41 at the first of the signals, with 42 at the
+    second, and so on. The exit code identifies the signal, as the last output of a process may get lost.
     """
     traps = "; ".join(f"trap 'exit {code}' {name}" for code, name in enumerate(signals, 41))
     return f"{traps}; echo ready; {FOREVER}"
@@ -42,13 +42,12 @@ def ending_at_any_of(*signals: str | int) -> str:
 def test_stop_sends_the_signal_that_the_image_names(
     runtime: Runtime, containers: Containers, images: Images, image: str, number: int
 ) -> None:
-    """StopContainer MUST send the stop signal that the image names where the container's configuration names
-    none.
+    """StopContainer MUST send the stop signal of the image if the container's configuration has none.
 
     Source: StopSignal of the OCI image configuration.
     """
     container = containers.running(
-        image=images.pull(image), script=ending_at_any_of("TERM", number), wait_for_log="ready"
+        image=images.pull(image), script=exiting_at_any_of("TERM", number), wait_for_log="ready"
     )
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
@@ -61,14 +60,15 @@ def test_stop_sends_the_signal_that_the_image_names(
 def test_stop_reads_other_forms_of_the_signal_in_the_image(
     runtime: Runtime, containers: Containers, registry: Registry, form: str
 ) -> None:
-    """StopContainer SHOULD understand a stop signal of the image that is a number, in lower case or without
-    SIG.
+    """StopContainer SHOULD send a stop signal that the image has as a number, in lower case or without SIG.
 
     Source: not stated by the OCI image specification beyond SIGNAME and SIGRTMIN+N; images with such forms
     exist.
     """
     image = registry.pull(registry.mint(changes={"stop_signal": OTHER_FORMS[form]}))
-    container = containers.running(image=image, script=ending_at_any_of("TERM", "USR2"), wait_for_log="ready")
+    container = containers.running(
+        image=image, script=exiting_at_any_of("TERM", "USR2"), wait_for_log="ready"
+    )
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
 
@@ -80,13 +80,13 @@ def test_stop_reads_other_forms_of_the_signal_in_the_image(
 def test_a_stop_signal_in_the_configuration_overrides_the_image(
     runtime: Runtime, containers: Containers, images: Images
 ) -> None:
-    """A stop signal in the container's configuration MUST override the one of its image.
+    """`stop_signal` MUST override the stop signal of the image.
 
     Source: ContainerConfig.stop_signal.
     """
     container = containers.running(
         image=images.pull("process"),
-        script=ending_at_any_of("TERM", "USR1", "USR2"),
+        script=exiting_at_any_of("TERM", "USR1", "USR2"),
         stop_signal=cri.SIGNAL_SIGUSR2,
         wait_for_log="ready",
     )
@@ -114,7 +114,7 @@ def test_status_reports_the_effective_stop_signal(
     configured: "cri.Signal | None",
     effective: "cri.Signal",
 ) -> None:
-    """ContainerStatus MUST tell the stop signal in effect: the configured one, else the image's, else
+    """ContainerStatus MUST report the effective stop signal: the configured one, else the image's, else
     SIGTERM.
 
     Source: ContainerStatus.stop_signal.
@@ -128,12 +128,12 @@ def test_status_reports_the_effective_stop_signal(
 @requires(Capability.STOP_SIGNAL)
 @pytest.mark.parametrize("name", SIGNALS)
 def test_signals_of_the_api_are_the_kernels(runtime: Runtime, containers: Containers, name: str) -> None:
-    """Every signal of the API MUST arrive as the signal of that name, also the real-time ones.
+    """StopContainer MUST send the signal that `stop_signal` names, also a real-time one.
 
     Source: Signal.
     """
     container = containers.running(
-        script=ending_at_any_of("TERM", SIGNALS[name]),
+        script=exiting_at_any_of("TERM", SIGNALS[name]),
         stop_signal=cast("cri.Signal", cri.Signal.Value(f"SIGNAL_{name}")),
         wait_for_log="ready",
     )
@@ -147,10 +147,10 @@ def test_signals_of_the_api_are_the_kernels(runtime: Runtime, containers: Contai
 def test_an_invalid_stop_signal_in_the_image(
     runtime: Runtime, images: Images, containers: Containers, observe: Observe
 ) -> None:
-    """An image whose stop signal does not exist MAY be refused by CreateContainer or ignored; a container of
-    it can be stopped.
+    """CreateContainer MAY reject an image with an invalid stop signal or ignore the signal; StopContainer
+    stops a container of it.
 
-    Source: StopSignal of the OCI image configuration; neither it nor the CRI says.
+    Source: StopSignal of the OCI image configuration; not stated there nor by the CRI.
     """
     config = containers.config(image=images.pull("stop-signal-invalid"))
     try:

@@ -1,4 +1,4 @@
-"""LST: lists that come as a stream, held against those that come in one message."""
+"""LST: the Stream RPCs of lists, compared with the List RPCs."""
 
 import secrets
 from collections import Counter
@@ -20,15 +20,17 @@ from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up, unsupported
 from critests.validation.containers.twins import CONTAINERS, TWINS, WITH_FILTERS, Twin
 
-LABEL, NOBODYS = {"critests.listed": secrets.token_hex(8)}, {"critests.listed": "by-nobody"}
-"""The first is this process's own: another worker's pods come and go between two lists."""
+LABEL, UNUSED_LABEL = {"critests.listed": secrets.token_hex(8)}, {"critests.listed": "unused"}
+"""A label of this process's pods, as other workers create and remove theirs between two calls, and a label
+that no pod has.
+"""
 MANY, AT_ONCE = 120, 8
-"""How many containers make a long list, and how many of them are made at the same time."""
+"""Number of containers of a long list, and how many of them are created at the same time."""
 LARGE = {"example.com/large": "x" * 200_000}
 ENOUGH_LARGE = 88
-"""So many containers with that annotation are more than the 16 MiB that an answer may have."""
+"""Number of containers with that annotation that exceeds the 16 MiB of a response."""
 HUGE, FEW_HUGE = {"example.com/huge": "x" * 3_000_000}, 6
-"""An annotation, and how many containers with it are more than that, too."""
+"""An annotation, and the number of containers with it that exceeds the 16 MiB of a response."""
 CANCELLED = 50
 
 every_list = pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
@@ -37,7 +39,7 @@ every_filter = pytest.mark.parametrize("twin", WITH_FILTERS.values(), ids=WITH_F
 
 @pytest.fixture
 def listed_pods(sandboxes: Sandboxes, containers: Containers) -> list[Sandbox]:
-    """Three labelled pods with a labelled running container each, so that every list has several items."""
+    """Three labelled pods with a labelled running container each: every list has several items."""
     pods = [sandboxes.ready(labels=LABEL) for _ in range(3)]
     for pod in pods:
         containers.running(in_sandbox=pod, labels=LABEL)
@@ -45,16 +47,19 @@ def listed_pods(sandboxes: Sandboxes, containers: Containers) -> list[Sandbox]:
 
 
 def own_ids(pods: list[Sandbox], ids: list[str]) -> list[str]:
-    """Return those of some ids that are of these pods and their containers, in order."""
+    """Return those ids that belong to these pods and their containers, sorted."""
     own = {pod.id for pod in pods} | {each for pod in pods for each in pod.container_ids}
     return sorted(each for each in ids if each in own)
 
 
-def made(containers: Containers, home: Sandbox, number: int, **options: Unpack[ScriptOptions]) -> list[str]:
-    """Make many containers in the set-up, some at the same time, and return their ids."""
-    with ThreadPoolExecutor(AT_ONCE) as threads:
+def create_many(
+    containers: Containers, sandbox: Sandbox, number: int, **options: Unpack[ScriptOptions]
+) -> list[str]:
+    """Create many containers in the set-up, some at the same time, and return their ids."""
+    with ThreadPoolExecutor(AT_ONCE) as executor:
         calls = [
-            threads.submit(lambda: containers.created(in_sandbox=home, **options).id) for _ in range(number)
+            executor.submit(lambda: containers.created(in_sandbox=sandbox, **options).id)
+            for _ in range(number)
         ]
         return [call.result() for call in calls]
 
@@ -63,7 +68,7 @@ def made(containers: Containers, home: Sandbox, number: int, **options: Unpack[S
 @requires(Capability.STREAMING_LISTS)
 @every_list
 def test_a_streamed_list_is_the_plain_one(runtime: Runtime, listed_pods: list[Sandbox], twin: Twin) -> None:
-    """The items of a list MUST be the same whether they come as a stream or in one message.
+    """A Stream RPC MUST return the same items as its List RPC.
 
     Source: the comments of the streaming list RPCs.
     """
@@ -72,7 +77,7 @@ def test_a_streamed_list_is_the_plain_one(runtime: Runtime, listed_pods: list[Sa
     after = twin.ids(twin.listed(runtime))
 
     assert own_ids(listed_pods, streamed) == own_ids(listed_pods, before)
-    # other tests may make and remove things meanwhile
+    # other tests may create and remove objects meanwhile
     assert set(before) & set(after) <= set(streamed)
 
 
@@ -82,16 +87,16 @@ def test_a_streamed_list_is_the_plain_one(runtime: Runtime, listed_pods: list[Sa
 def test_a_long_streamed_list_is_the_plain_one(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """A streamed list of very many containers MUST have what the plain one has, item by item.
+    """StreamContainers MUST return the same items as ListContainers for very many containers.
 
     Source: the comment of StreamContainers.
     """
-    ids = made(containers, own_sandbox, MANY)
+    ids = create_many(containers, own_sandbox, MANY)
 
     streamed = CONTAINERS.streamed(runtime, pod_sandbox_id=own_sandbox.id)
 
-    plain = {item.id: item for item in CONTAINERS.listed(runtime, pod_sandbox_id=own_sandbox.id)}
-    assert {item.id: item for item in streamed} == plain
+    listed = {item.id: item for item in CONTAINERS.listed(runtime, pod_sandbox_id=own_sandbox.id)}
+    assert {item.id: item for item in streamed} == listed
     assert sorted(CONTAINERS.ids(streamed)) == sorted(ids)
 
 
@@ -101,7 +106,7 @@ def test_a_long_streamed_list_is_the_plain_one(
 def test_no_message_of_a_streamed_list_is_empty(
     runtime: Runtime, listed_pods: list[Sandbox], twin: Twin
 ) -> None:
-    """Every message of a streamed list MUST hold an item.
+    """A message of a Stream RPC MUST have at least one item.
 
     Source: the comments of the streaming list RPCs.
     """
@@ -119,7 +124,7 @@ def test_no_message_of_a_streamed_list_is_empty(
 def test_no_item_of_a_streamed_list_comes_twice(
     runtime: Runtime, listed_pods: list[Sandbox], twin: Twin
 ) -> None:
-    """A streamed list MUST have each item once.
+    """A Stream RPC MUST return each item once.
 
     Source: the comments of the streaming list RPCs.
     """
@@ -136,33 +141,33 @@ def test_no_item_of_a_streamed_list_comes_twice(
 def test_a_streamed_list_of_nothing_ends_without_a_message(
     runtime: Runtime, listed_pods: list[Sandbox], twin: Twin
 ) -> None:
-    """A streamed list that nothing matches MUST end with OK and without a message.
+    """A Stream RPC whose filter matches nothing MUST end with OK and without a message.
 
     Source: the comments of the streaming list RPCs.
     """
     assert listed_pods
 
-    assert twin.pieces_of(runtime, label_selector=NOBODYS) == []
+    assert twin.pieces_of(runtime, label_selector=UNUSED_LABEL) == []
 
 
 @requirement("LST-05")
 @requires(Capability.STREAMING_LISTS)
 @every_filter
-@pytest.mark.parametrize("wanted", ["label", "id"])
+@pytest.mark.parametrize("by", ["label", "id"])
 def test_a_streamed_list_is_filtered_as_the_plain_one(
-    runtime: Runtime, listed_pods: list[Sandbox], twin: Twin, wanted: str
+    runtime: Runtime, listed_pods: list[Sandbox], twin: Twin, by: str
 ) -> None:
-    """A filter MUST leave the same of a streamed list as of the plain one.
+    """A Stream RPC with a filter MUST return the same items as its List RPC with that filter.
 
     Source: the filters of the streaming list RPCs.
     """
     unfiltered = own_ids(listed_pods, twin.ids(twin.listed(runtime)))
-    chosen = {"label_selector": LABEL} if wanted == "label" else {"id": unfiltered[0]}
+    fields = {"label_selector": LABEL} if by == "label" else {"id": unfiltered[0]}
 
-    streamed = sorted(twin.ids(twin.streamed(runtime, **chosen)))
+    streamed = sorted(twin.ids(twin.streamed(runtime, **fields)))
 
-    assert streamed == sorted(twin.ids(twin.listed(runtime, **chosen)))
-    assert own_ids(listed_pods, streamed) == (unfiltered if wanted == "label" else unfiltered[:1])
+    assert streamed == sorted(twin.ids(twin.listed(runtime, **fields)))
+    assert own_ids(listed_pods, streamed) == (unfiltered if by == "label" else unfiltered[:1])
 
 
 @requirement("LST-05")
@@ -170,20 +175,20 @@ def test_a_streamed_list_is_filtered_as_the_plain_one(
 def test_a_streamed_list_of_containers_is_filtered_by_state(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """A filter by state MUST leave the containers of a streamed list that are in that state.
+    """StreamContainers with a state in its filter MUST return only containers in that state.
 
     Source: ContainerFilter.state.
     """
-    made_only, running = (
+    created, running = (
         containers.created(in_sandbox=own_sandbox),
         containers.running(in_sandbox=own_sandbox),
     )
 
-    for state, wanted in {cri.CONTAINER_CREATED: made_only, cri.CONTAINER_RUNNING: running}.items():
+    for state, expected in {cri.CONTAINER_CREATED: created, cri.CONTAINER_RUNNING: running}.items():
         in_state = cri.ContainerStateValue(state=state)
         streamed = CONTAINERS.streamed(runtime, pod_sandbox_id=own_sandbox.id, state=in_state)
 
-        assert CONTAINERS.ids(streamed) == [wanted.id]
+        assert CONTAINERS.ids(streamed) == [expected.id]
 
 
 @requirement("LST-06/many-small")
@@ -191,12 +196,12 @@ def test_a_streamed_list_of_containers_is_filtered_by_state(
 @disruptive
 @slow
 def test_a_streamed_list_may_be_larger_than_an_answer(own_runtime: OwnRuntime) -> None:
-    """A streamed list SHOULD come whole where it is larger than the 16 MiB that one message may have.
+    """StreamContainers SHOULD return a list whole that is larger than the 16 MiB of a response.
 
-    Source: the comment of StreamContainers. Not stated by the CRI; it is what these RPCs are for.
+    Source: the comment of StreamContainers. Not stated by the CRI; it is the purpose of these RPCs.
     """
     pod = own_runtime.sandbox()
-    ids = made(own_runtime.containers, pod, ENOUGH_LARGE, annotations=LARGE)
+    ids = create_many(own_runtime.containers, pod, ENOUGH_LARGE, annotations=LARGE)
 
     streamed = CONTAINERS.streamed(own_runtime)
 
@@ -208,18 +213,18 @@ def test_a_streamed_list_may_be_larger_than_an_answer(own_runtime: OwnRuntime) -
 @disruptive
 @slow
 def test_a_streamed_list_of_few_huge_items(own_runtime: OwnRuntime, observe: Observe) -> None:
-    """Where a few items are larger than a message may be, a runtime MAY put too many of them into one.
+    """StreamContainers MAY put a few very large items into one message that exceeds the maximum size.
 
-    Source: StreamContainers; the CRI leaves open how items are spread over messages.
+    Source: StreamContainers; the CRI does not state how items are distributed over messages.
     """
-    made(own_runtime.containers, own_runtime.sandbox(), FEW_HUGE, annotations=HUGE)
+    create_many(own_runtime.containers, own_runtime.sandbox(), FEW_HUGE, annotations=HUGE)
 
     try:
         pieces = CONTAINERS.pieces_of(own_runtime)
     except grpc.RpcError as error:
         observe(f"the stream fails with {refused_with(error).name}")
     else:
-        observe("items are spread by their size" if len(pieces) > 1 else "all come in one message")
+        observe("items are distributed by size" if len(pieces) > 1 else "all items are in one message")
 
 
 @requirement("LST-07")
@@ -227,9 +232,9 @@ def test_a_streamed_list_of_few_huge_items(own_runtime: OwnRuntime, observe: Obs
 def test_streamed_lists_that_are_given_up_leave_the_next_whole(
     runtime: Runtime, listed_pods: list[Sandbox]
 ) -> None:
-    """When clients have given up many streamed lists, the next one SHOULD be whole.
+    """StreamContainers SHOULD return all items after clients have cancelled many streams.
 
-    Source: StreamContainers. Not stated by the CRI; a client may go at any time.
+    Source: StreamContainers. Not stated by the CRI; a client may leave at any time.
     """
     for _ in range(CANCELLED):
         messages = CONTAINERS.messages(runtime)
@@ -246,31 +251,32 @@ def test_streamed_lists_that_are_given_up_leave_the_next_whole(
 def test_a_streamed_list_that_nobody_reads_holds_up_nothing(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """While a client reads nothing of its streamed list, containers MUST be made, listed and removed.
+    """StreamContainers whose client does not read MUST NOT block the creation, listing and removal of
+    containers.
 
-    Source: StreamContainers. Not stated by the CRI; no client may stop a node.
+    Source: StreamContainers. Not stated by the CRI; no client may block a node.
     """
-    made(containers, own_sandbox, 10, annotations=LARGE)
-    unread = CONTAINERS.messages(runtime, pod_sandbox_id=own_sandbox.id)
+    create_many(containers, own_sandbox, 10, annotations=LARGE)
+    stalled = CONTAINERS.messages(runtime, pod_sandbox_id=own_sandbox.id)
 
-    made_beside = runtime.stub.CreateContainer(
+    container_id = runtime.stub.CreateContainer(
         containers.creation(containers.config(), own_sandbox)
     ).container_id
     listed = runtime.stub.ListContainers(
-        cri.ListContainersRequest(filter=cri.ContainerFilter(id=made_beside))
+        cri.ListContainersRequest(filter=cri.ContainerFilter(id=container_id))
     ).containers
-    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=made_beside))
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container_id))
 
-    unread.cancel()
-    assert [item.id for item in listed] == [made_beside]
+    stalled.cancel()
+    assert [item.id for item in listed] == [container_id]
 
 
 @requirement("LST-09")
 @every_list
 def test_streamed_lists_that_are_not_there_are_unimplemented(runtime: Runtime, twin: Twin) -> None:
-    """A runtime without streamed lists MUST say so with Unimplemented.
+    """A Stream RPC that the runtime does not have MUST fail with Unimplemented.
 
-    Source: the gRPC status codes; the kubelet then asks for the plain list.
+    Source: the gRPC status codes; the kubelet then calls the List RPC.
     """
     if runtime.has(Capability.STREAMING_LISTS):
         unsupported("a runtime without streaming lists: this one has them")
@@ -286,23 +292,23 @@ def test_streamed_lists_that_are_not_there_are_unimplemented(runtime: Runtime, t
 def test_what_is_there_all_the_time_is_streamed_once(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """What is there for the whole time of a streamed list MUST come once, also while other things come and
-    go.
+    """StreamContainers MUST return a container that exists during the whole stream once, also while others
+    are created and removed.
 
     Source: the comments of the streaming list RPCs.
     """
-    staying = sorted(made(containers, own_sandbox, AT_ONCE))
+    staying = sorted(create_many(containers, own_sandbox, AT_ONCE))
 
-    def come_and_go() -> None:
+    def create_and_remove() -> None:
         with setting_up():
             for _ in range(AT_ONCE):
                 containers.created(in_sandbox=own_sandbox).discard()
 
-    with ThreadPoolExecutor(1) as beside:
-        churn = beside.submit(come_and_go)
-        seen = [CONTAINERS.ids(CONTAINERS.streamed(runtime, pod_sandbox_id=own_sandbox.id))]
+    with ThreadPoolExecutor(1) as executor:
+        churn = executor.submit(create_and_remove)
+        streams = [CONTAINERS.ids(CONTAINERS.streamed(runtime, pod_sandbox_id=own_sandbox.id))]
         while not churn.done():
-            seen.append(CONTAINERS.ids(CONTAINERS.streamed(runtime, pod_sandbox_id=own_sandbox.id)))
+            streams.append(CONTAINERS.ids(CONTAINERS.streamed(runtime, pod_sandbox_id=own_sandbox.id)))
         churn.result()
 
-    assert [ids for ids in seen if sorted(each for each in ids if each in staying) != staying] == []
+    assert [ids for ids in streams if sorted(each for each in ids if each in staying) != staying] == []
