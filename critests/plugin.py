@@ -18,30 +18,30 @@ pytest.register_assert_rewrite(
 
 # ruff: noqa: E402 - what is rewritten must be announced before it is imported
 from critests import fixtures
-from critests.benchmark import selection as scenarios
+from critests.benchmark import scenario_selection as scenarios
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode, UsageError
 from critests.record.codec import to_plain
 from critests.record.judgement import judge_alone
-from critests.record.results import TestResult
-from critests.report.wording.reasons import worded_result
-from critests.run import conclusion, evidence, marks, options, results, selection
+from critests.record.result_records import TestResult
+from critests.report.wording.reason_sentences import worded_result
+from critests.run import conclusion, failure_evidence, item_results, marks, options, selection
 from critests.run.classification import RawOutcome, after_a_hang, classify, with_last_change
 from critests.run.context import RunContext
 from critests.run.daemon_watch import Death, End, found_nobody
+from critests.run.failure_text import in_full
 from critests.run.handover import HandoverFile
-from critests.run.index import Collection
+from critests.run.item_results import Phase, TestProgress
 from critests.run.items import is_ours, known, narrowed_by_pytest, once_more, scenario_of, test_id
 from critests.run.known_tests import KnownTest
 from critests.run.outcomes import Blocked
-from critests.run.results import Phase, TestProgress
-from critests.run.seen import in_full
-from critests.run.session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
+from critests.run.suite_index import Collection
+from critests.run.suite_session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
 from critests.run.time_limit import TimeLimit
 
 if TYPE_CHECKING:
-    from critests.leader import Leader
+    from critests.controller import Leader
 
 pytest_plugins = [f"{fixtures.__name__}.{module.name}" for module in pkgutil.iter_modules(fixtures.__path__)]
 
@@ -88,7 +88,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[SESSION] = SuiteSession(settings, begin=lambda: _begin(config))
     if _worker_input(config) is None:
         # a worker begins no run and judges none
-        from critests.leader import Leader  # noqa: PLC0415 - see above
+        from critests.controller import Leader  # noqa: PLC0415 - see above
 
         config.stash[LEADER] = Leader(config, settings)
         config.pluginmanager.register(config.stash[LEADER], "critests-leader")
@@ -175,7 +175,7 @@ def pytest_collection_modifyitems(
     if dropped:
         config.hook.pytest_deselected(items=[item for test in dropped for item in collected.get(test.id, [])])
     config.stash[SESSION].deselected = [
-        results.of_deselected(test, settings) for test in dropped if test.ours
+        item_results.of_deselected(test, settings) for test in dropped if test.ours
     ]
     leader = config.stash.get(LEADER, None)
     if leader is not None:
@@ -296,7 +296,7 @@ def pytest_runtest_makereport(
     if call.excinfo is not None and not isinstance(
         call.excinfo.value, KeyboardInterrupt | pytest.exit.Exception
     ):
-        phase.raw = classify(call.excinfo.value, call.when, results.known_minor(session.settings, level))
+        phase.raw = classify(call.excinfo.value, call.when, item_results.known_minor(session.settings, level))
         phase.text = report.longreprtext
     if call.when == "call":
         phase.raw = with_last_change(phase.raw, session.recorder.since(progress.position))
@@ -311,7 +311,7 @@ def pytest_runtest_makereport(
     if phase.raw is None and call.when != "teardown":
         return report
     worker = (_worker_input(item.config) or {}).get("workerid", "")
-    result = results.of_item(item, progress, session.settings, session.context, worker)
+    result = item_results.of_item(item, progress, session.settings, session.context, worker)
     if phase.raw is not None:
         _speak_pytest(report, result, item)
     if call.when == "teardown":
@@ -326,7 +326,7 @@ def _keep_evidence(item: pytest.Item, session: SuiteSession, progress: TestProgr
     if session.context is None or progress.evidence or not session.is_kept:
         return
     with contextlib.suppress(OSError):
-        progress.evidence = evidence.write(
+        progress.evidence = failure_evidence.write(
             session.context.folder,
             test_id(item),
             session.recorder,

@@ -14,13 +14,13 @@ pytest.register_assert_rewrite("critests.run", "critests.fixtures", "critests.li
 # ruff: noqa: E402 - what is rewritten must be announced before it is imported
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
-from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.sandbox_fixtures import Sandboxes
 from critests.fixtures.unchanged import unchanged
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requires, slow
 from critests.run.outcomes import blocked, unsupported
 

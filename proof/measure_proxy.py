@@ -17,8 +17,8 @@ from critests_proof.proxy.fault_proxy import FaultProxy
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection, Endpoint, connect
-from critests.node.subjects import parse_throwaway
-from critests.node.with_registry import throwaway_with_registry
+from critests.node.starting.targets import parse_throwaway
+from critests.node.starting.with_registry import throwaway_with_registry
 
 WARM_UP = 100
 """Calls of each kind that are not counted."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.kept import kept
+from critests.disk_cache import kept
 
 
 @pytest.fixture(autouse=True)

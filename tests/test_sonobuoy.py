@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from critests.kinds.table import programs, well_known_sockets
-from critests.node.cni import PLUGIN_DIRECTORIES
+from critests.node.network.cni import PLUGIN_DIRECTORIES
+from critests.runtimes.known_runtimes import programs, well_known_sockets
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, environment
 

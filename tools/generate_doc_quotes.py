@@ -21,8 +21,8 @@ from critests import toml_file  # noqa: E402 - after the line above
 from critests.catalogue.words import Area  # noqa: E402 - likewise
 from critests.record.files import read  # noqa: E402 - likewise
 from critests.record.identity import RuntimeIdentity  # noqa: E402 - likewise
-from critests.record.layout import COMPRESSED_RUN_FILE  # noqa: E402 - likewise
-from critests.record.run import RunRecord  # noqa: E402 - likewise
+from critests.record.run_layout import COMPRESSED_RUN_FILE  # noqa: E402 - likewise
+from critests.record.run_record import RunRecord  # noqa: E402 - likewise
 from critests.report.facts.musts import Musts, musts  # noqa: E402 - likewise
 
 QUOTE = re.compile(r"(<!-- quote (?P<what>\S+) -->)(?P<old>.*?)(<!-- /quote -->)", re.DOTALL)

@@ -19,23 +19,23 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.floors.client_cost import client_cost
-from critests.benchmark.floors.machine_facts import machine_facts
-from critests.benchmark.floors.noise import StealMeter, noise_probes
-from critests.benchmark.floors.oci_reference import OciReferenceFailed, measure
-from critests.benchmark.floors.preflight import TIMED_RPCS
 from critests.benchmark.measuring.accounting_cgroup import accounted
 from critests.benchmark.measuring.client_process import EXPERIMENTS, environment
 from critests.benchmark.measuring.resources import UsedResources, holdings, snapshot
+from critests.benchmark.reference.client_cost import client_cost
+from critests.benchmark.reference.noise import StealMeter, noise_probes
+from critests.benchmark.reference.oci_reference import OciReferenceFailed, measure
+from critests.benchmark.reference.preflight import TIMED_RPCS
+from critests.benchmark.reference.reference_facts import machine_facts
 from critests.client.endpoint import Endpoint
-from critests.client.plain import PlainConnection, plain_stubs
+from critests.client.plain_connection import PlainConnection, plain_stubs
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.binaries import search_path
-from critests.node.subjects import parse_throwaway
-from critests.node.throwaway import ThrowawayRuntime
-from critests.node.with_registry import throwaway_with_registry
+from critests.node.host.binaries import search_path
+from critests.node.starting.targets import parse_throwaway
+from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.node.starting.with_registry import throwaway_with_registry
 
 SECONDS = 60.0
 PODS = 5

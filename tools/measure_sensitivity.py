@@ -21,10 +21,10 @@ from pathlib import Path
 from critests.images.ports import DEFAULT_PORT
 from critests.images.registry_client import PAUSE_REPOSITORY
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.locks import RunHold
-from critests.node.starting import start_throwaway
-from critests.node.subjects import parse_throwaway
-from critests.node.throwaway import ThrowawayRuntime
+from critests.node.run_state.locks import RunHold
+from critests.node.starting.start_runtime import start_throwaway
+from critests.node.starting.targets import parse_throwaway
+from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.node.wrappers.actions import Delay
 from critests.node.wrappers.cost import own_cost
 

@@ -15,13 +15,13 @@ import time
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.floors.null_server import null_server
+from critests.benchmark.measuring.idle_check import quiet
 from critests.benchmark.measuring.meter import Meter
-from critests.benchmark.measuring.quiet import quiet
+from critests.benchmark.reference.null_server import null_server
 from critests.benchmark.scenarios.storms import DELAY, keep_storm, strike
 from critests.client import Deadlines
 from critests.client.endpoint import Endpoint
-from critests.client.plain import PlainConnection, plain_stubs
+from critests.client.plain_connection import PlainConnection, plain_stubs
 
 CALL, WHOLE = "Version", "all calls done"
 

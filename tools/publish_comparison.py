@@ -16,10 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the reports of this checkout
 
-from critests.benchmark.profiles import SCENARIOS  # noqa: E402 - after the line above
+from critests.benchmark.scenario_profiles import SCENARIOS  # noqa: E402 - after the line above
 from critests.record.files import record_file  # noqa: E402 - likewise
-from critests.record.layout import COMPRESSED_RUN_FILE  # noqa: E402 - likewise
 from critests.record.operations import OperationResult  # noqa: E402 - likewise
+from critests.record.run_layout import COMPRESSED_RUN_FILE  # noqa: E402 - likewise
 from critests.report.comparison import (  # noqa: E402 - likewise
     Operation,
     RunComparison,
@@ -27,13 +27,13 @@ from critests.report.comparison import (  # noqa: E402 - likewise
     compare_sides,
     read_run,
 )
+from critests.report.comparison.comparison_sentences import verdict_text  # noqa: E402 - likewise
 from critests.report.comparison.fairness import beside as stood_beside  # noqa: E402 - likewise
 from critests.report.comparison.headline import headline  # noqa: E402 - likewise
 from critests.report.comparison.names import Names, names_of  # noqa: E402 - likewise
-from critests.report.comparison.summary import verdict_text  # noqa: E402 - likewise
 from critests.report.comparison.wording import amount, interval, ratio  # noqa: E402 - likewise
-from critests.report.facts.growth import Grown, beside, growths  # noqa: E402 - likewise
-from critests.report.facts.operations import label  # noqa: E402 - likewise
+from critests.report.facts.operation_growth import Grown, beside, growths  # noqa: E402 - likewise
+from critests.report.facts.operation_names import label  # noqa: E402 - likewise
 from critests.report.wording.markdown import prose  # noqa: E402 - likewise
 
 

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import grpc
 import pytest
 
-from critests.benchmark.floors.machine_facts import machine_facts
-from critests.benchmark.floors.preflight import look_at_machine
-from critests.benchmark.measuring.bench import Bench, Floors
-from critests.benchmark.measuring.headline import carry
+from critests.benchmark.benchmark_resuming import Earlier
+from critests.benchmark.measuring.bench_fixture import Bench, Floors
+from critests.benchmark.measuring.replayed_clock import carry
 from critests.benchmark.measuring.sampling import in_words
 from critests.benchmark.measuring.sides import account_of, opened, other_side, side_identity
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.profiles import SCENARIOS, seconds_each
-from critests.benchmark.resuming import Earlier
-from critests.benchmark.selection import ONE_PROCESS, chosen, profile_of
+from critests.benchmark.reference.preflight import look_at_machine
+from critests.benchmark.reference.reference_facts import machine_facts
+from critests.benchmark.scenario_profiles import SCENARIOS, seconds_each
+from critests.benchmark.scenario_selection import ONE_PROCESS, chosen, profile_of
 from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.record.operations import BenchmarkFacts
 from critests.record.reasons import Reason, ReasonCode
@@ -28,8 +28,8 @@ from critests.record.samples import write_samples
 from critests.run.context import RunContext
 from critests.run.items import scenario_of
 from critests.run.outcomes import Blocked
-from critests.run.session import SESSION, SuiteSession
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
+from critests.run.suite_session import SESSION, SuiteSession
 
 
 @dataclass

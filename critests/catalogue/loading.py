@@ -8,7 +8,7 @@ from typing import Any
 
 from critests.catalogue.requirements import Aspect, Catalogue, CatalogueError, Group, Requirement, minor_of
 from critests.catalogue.words import Area, Level
-from critests.kept import kept
+from critests.disk_cache import kept
 
 _REVISION_LENGTH = 12
 """Hexadecimal digits of the content hash."""

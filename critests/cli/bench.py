@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from critests.benchmark.profiles import PROFILES, SCENARIOS, in_profile, seconds_each
+from critests.benchmark.scenario_profiles import PROFILES, SCENARIOS, in_profile, seconds_each
 from critests.cli.extras import check_installed
 from critests.cli.pytest_command import BENCHMARK, become_pytest
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 HELP = {
     "--runtime-handler": "runtime handler of the sandboxes",
@@ -72,7 +72,7 @@ def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options
 
 
 def _list(settings: Settings) -> None:
-    from critests.benchmark.selection import chosen, profile_of  # noqa: PLC0415 - pytest comes with it
+    from critests.benchmark.scenario_selection import chosen, profile_of  # noqa: PLC0415 - pytest comes with it
 
     names, profile = chosen(settings), profile_of(settings)
     for name, seconds in seconds_each(names, profile, settings.budget).items():

@@ -3,16 +3,16 @@
 import click
 import grpc
 
-from critests.benchmark.floors.oci_reference import remove_left_behind
+from critests.benchmark.reference.oci_reference import remove_left_behind
 from critests.client import Connection, EndpointError, connect
 from critests.client.discovery import find
 from critests.lifecycle.cgroup_parents import CgroupParents, remove_cgroups_of, runs_with_cgroups
-from critests.lifecycle.removal import remove_run, runs_on
+from critests.lifecycle.labelled_removal import remove_run, runs_on
 from critests.lifecycle.run_label import RunIdentity
-from critests.node import oci_asking
-from critests.node.cgroup_driver import cgroup_driver
-from critests.node.locks import known_runs, run_is_live
-from critests.node.removal import forget_dead_run, reap_dead_runs
+from critests.node.cgroups.cgroup_driver import cgroup_driver
+from critests.node.cleanup.runtime_removal import forget_dead_run, reap_dead_runs
+from critests.node.observing import oci_probe
+from critests.node.run_state.locks import known_runs, run_is_live
 
 
 @click.command()
@@ -59,7 +59,7 @@ def _clean_cgroups() -> list[str]:
         left = remove_cgroups_of(RunIdentity(run_id))
         problems += [f"{path} is still in use" for path in left]
         click.echo(f"cgroups of run {run_id}: {'still in use' if left else 'removed'}")
-    for cgroup in oci_asking.remove_left_behind():
+    for cgroup in oci_probe.remove_left_behind():
         click.echo(f"{cgroup}: removed")
     return problems
 

@@ -9,7 +9,7 @@ import click
 import critests
 from critests.cli.extras import missing_packages
 from critests.exit_codes import CannotTest, ExitCode
-from critests.report.terminal.unread import outlast_readers
+from critests.report.terminal.broken_pipe import outlast_readers
 
 EPILOG = """\b
 Exit codes, the same as pytest's:

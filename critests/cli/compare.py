@@ -4,11 +4,11 @@ from typing import Any, Final
 
 import click
 
-from critests.benchmark.profiles import PROFILES
-from critests.cli.refusals import of_comparisons
+from critests.benchmark.scenario_profiles import PROFILES
+from critests.cli.command_errors import of_comparisons
+from critests.cli.option_types import output_option, share
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.cli.values import output_option, share
-from critests.node.subjects import RunSubject, parse_subject
+from critests.node.starting.targets import RunSubject, parse_subject
 from critests.record.files import write_atomically
 from critests.report.comparison import (
     CompareSettings,
@@ -18,10 +18,10 @@ from critests.report.comparison import (
     comparison_to_json,
     read_run,
 )
+from critests.report.comparison.comparison_markdown import comparison_to_markdown
+from critests.report.comparison.comparison_terminal import print_comparison
 from critests.report.comparison.html import comparison_to_html
-from critests.report.comparison.markdown import comparison_to_markdown
-from critests.report.comparison.terminal import print_comparison
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 HELP: Final = {
     "--profile": "live: smoke (default; a minute or two), standard or full",

@@ -7,9 +7,9 @@ from typing import Final
 
 import click
 
-from critests.cli.refusals import Failed
+from critests.cli.command_errors import Failed
 from critests.cli.results import open_index
-from critests.record.errors import RecordError
+from critests.record.record_errors import RecordError
 from critests.report.dashboard import Options, build
 from critests.report.wording.texts import plural
 

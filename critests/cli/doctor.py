@@ -18,20 +18,20 @@ from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.client import Connection
 from critests.exit_codes import CannotTest, ExitCode
 from critests.lifecycle.run_label import RUN_LABEL
-from critests.node.kubelet import live_kubelet
-from critests.node.listeners import binary_of_process
-from critests.node.machine import fingerprint
-from critests.node.privileges import process_capabilities
-from critests.node.remedies import REMEDIES
+from critests.node.host.listeners import binary_of_process
+from critests.node.host.privileges import process_capabilities
+from critests.node.observing.kubelet import live_kubelet
+from critests.node.observing.machine_facts import fingerprint
+from critests.node.observing.remedies import REMEDIES
 from critests.report.facts.run_facts import flat
 from critests.report.terminal.console import new_console, print_title
-from critests.report.wording.reasons import said
+from critests.report.wording.reason_sentences import said
 from critests.run.beginning import begin_run
 from critests.run.conclusion import known_failures
 from critests.run.context import RunContext
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 Rows: TypeAlias = list[tuple[str, str]]
 

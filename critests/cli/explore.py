@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from critests.cli.extras import check_installed
+from critests.cli.option_types import Duration
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.cli.values import Duration
 from critests.exit_codes import CannotTest, ExitCode
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 if TYPE_CHECKING:  # `--help` must not wait for gRPC
     from critests.client import Connection
@@ -90,11 +90,11 @@ def explore(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
 
 def _explored(settings: Settings, plan: Plan) -> ExitCode:
     # imported here: what they need may be missing, which the user has been told by now
+    from critests.explore.exploration_output import keep, lines  # noqa: PLC0415 - see above
+    from critests.explore.exploration_state import Earlier, read  # noqa: PLC0415 - see above
     from critests.explore.exploring import Exploration  # noqa: PLC0415 - see above
-    from critests.explore.known import known_breaches  # noqa: PLC0415 - see above
-    from critests.explore.resuming import Earlier, read  # noqa: PLC0415 - see above
+    from critests.explore.known_findings import known_breaches  # noqa: PLC0415 - see above
     from critests.explore.setting_up import player_on  # noqa: PLC0415 - see above
-    from critests.explore.telling import keep, lines  # noqa: PLC0415 - see above
     from critests.run.stop_signals import handled_by, say_that_it_goes_on  # noqa: PLC0415 - see above
 
     seed = secrets.randbelow(1 << 31) if settings.seed is None else settings.seed
@@ -137,7 +137,7 @@ def _connected_run(settings: Settings) -> Iterator[tuple["RunContext", "Connecti
         CannotTest: there is nothing to ask, or what was done needs a step that failed.
         UsageError: an option makes no sense with this runtime.
     """
-    from critests.report.wording.reasons import said  # noqa: PLC0415 - `--help` must not wait
+    from critests.report.wording.reason_sentences import said  # noqa: PLC0415 - `--help` must not wait
     from critests.run.beginning import begin_run  # noqa: PLC0415 - see above
     from critests.run.classification import classify  # noqa: PLC0415 - see above
     from critests.run.outcomes import Blocked, SetUpFailed  # noqa: PLC0415 - see above

@@ -8,16 +8,16 @@ from typing import Any, Final
 import click
 
 from critests import catalogue
-from critests.cli.refusals import NotPossible, of_comparisons
+from critests.cli.command_errors import NotPossible, of_comparisons
+from critests.cli.option_types import output_option, share
 from critests.cli.stored_runs import EarlierRun, StoredRun
-from critests.cli.values import output_option, share
 from critests.record import expectations
 from critests.record.files import write_atomically
-from critests.record.layout import results_of
+from critests.record.run_layout import results_of
 from critests.report.comparison import CompareSettings, read_run
-from critests.report.comparison.since import NO_EARLIER, earlier_run
-from critests.report.gates.findings import gate_lines, gate_to_json, gate_to_junit
-from critests.report.gates.judging import judge_run
+from critests.report.comparison.changes_since import NO_EARLIER, earlier_run
+from critests.report.gates.gate_decision import judge_run
+from critests.report.gates.gate_findings import gate_lines, gate_to_json, gate_to_junit
 from critests.report.gates.policy import Policy, read_policy
 
 FILE: Final = click.Path(exists=True, dir_okay=False, path_type=Path)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from critests.images.catalogue import CATALOGUE
-from critests.images.layout import IMPORTED_AS, write_layout
+from critests.images.oci_layout import IMPORTED_AS, write_layout
 from critests.images.platforms import Architecture
 from critests.images.registry import RegistryServer
 

@@ -12,22 +12,22 @@ from typing import Final
 
 import click
 
+from critests.cli.command_errors import NotPossible
 from critests.cli.extras import check_installed
 from critests.cli.pytest_command import BENCHMARK, VALIDATION, pytest_command, pytest_environment
-from critests.cli.refusals import NotPossible
 from critests.exit_codes import ExitCode
-from critests.kinds import oci
-from critests.node.binaries import MissingProgram, find_program, search_path
-from critests.node.subjects import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
-from critests.record.errors import RecordUnreadable
+from critests.node.host.binaries import MissingProgram, find_program, search_path
+from critests.node.starting.targets import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
 from critests.record.files import read
-from critests.record.layout import RUN_FILE, safe_name
-from critests.record.run import RunRecord
+from critests.record.record_errors import RecordUnreadable
+from critests.record.run_layout import RUN_FILE, safe_name
+from critests.record.run_record import RunRecord
 from critests.record.samples import read_samples
 from critests.record.scope import COMPLETE
 from critests.report.comparison import CompareSettings, RunComparison, compare_records, compare_sides
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 from critests.run.stop_signals import wait_for
+from critests.runtimes import oci_runtimes
 
 SPEED, CONFORMANCE = "speed", "conformance"
 DEFAULT_SCENARIOS: Final = ("B-01", "B-11", "B-13")
@@ -84,10 +84,10 @@ def _with_one_oci_runtime(a: LiveSubject, b: LiveSubject, options: LiveOptions) 
         return options
     first = a.binary.parent if isinstance(a, ThrowawaySubject) and a.binary else None
     try:
-        program = find_program(oci.DEFAULT, path=search_path(first))
+        program = find_program(oci_runtimes.DEFAULT, path=search_path(first))
     except MissingProgram:
         return options  # the run says so, and how to get it
-    told = dataclasses.replace(options.run, handler_binary=(f"{oci.DEFAULT}={program}",))
+    told = dataclasses.replace(options.run, handler_binary=(f"{oci_runtimes.DEFAULT}={program}",))
     return dataclasses.replace(options, run=told)
 
 

@@ -46,7 +46,7 @@ def load(locust_options: tuple[str, ...], *, web: bool, capacity: bool, **values
     if len(settings.handlers) > 1:
         raise UsageError("--runtime-handler: one at a time is put under load")
     # imported here: --help must not wait for gRPC
-    from critests.benchmark.load.front import Front, search_capacity  # noqa: PLC0415 - see above
+    from critests.benchmark.load.load_controller import Front, search_capacity  # noqa: PLC0415 - see above
 
     with contextlib.ExitStack() as stack:
         front = stack.enter_context(Front(settings, list(locust_options), web=web))

@@ -12,13 +12,13 @@ import click
 
 from critests.cli.run_options import run_options, settings_from
 from critests.exit_codes import ExitCode
-from critests.record.errors import RecordUnreadable
-from critests.record.layout import newest_run
+from critests.record.record_errors import RecordUnreadable
+from critests.record.run_layout import newest_run
 from critests.record.scope import COMPLETE
 from critests.report.comparison import NotComparable, compare_records, read_run
-from critests.report.comparison.changes import changed, changes_sentence
-from critests.report.comparison.plain import comparison_to_plain
-from critests.report.comparison.since import NO_EARLIER, last_good
+from critests.report.comparison.change_sentence import changed, changes_sentence
+from critests.report.comparison.changes_since import NO_EARLIER, last_good
+from critests.report.comparison.comparison_json import comparison_to_plain
 from critests.report.wording.texts import one_line
 from critests.run.options import RUNTIME
 from critests.run.stop_signals import wait_for

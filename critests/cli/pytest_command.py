@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from critests.benchmark.measuring.client_process import environment
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 VALIDATION: Final = "critests.validation"
 BENCHMARK: Final = "critests.benchmark"
@@ -45,7 +45,7 @@ def look_for_runtime(settings: Settings) -> None:
     """
     # here, for `--help` and `--list`, which need no runtime
     from critests.client.discovery import find  # noqa: PLC0415 - see above
-    from critests.client.listening import GREETING_SECONDS, look_there  # noqa: PLC0415 - see above
+    from critests.client.socket_check import GREETING_SECONDS, look_there  # noqa: PLC0415 - see above
 
     found = find(settings.runtime_endpoint or None, settings.image_endpoint or None)
     for endpoint in dict.fromkeys((found.endpoint, found.image_endpoint)):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from critests.cli.refusals import Failed
+from critests.cli.command_errors import Failed
 from critests.cli.stored_runs import StoredRun
-from critests.record.errors import RecordNotWritten, RecordUnreadable
+from critests.record.record_errors import RecordNotWritten, RecordUnreadable
 from critests.report.formats import FORMATS, NotExported, Publishing, TextFormat, TreeFormat, load
 
 FORMAT_ROWS = "\n".join(f"  {each.name:<16} for {each.summary}" for each in FORMATS.values())

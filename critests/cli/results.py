@@ -7,10 +7,10 @@ from typing import Final
 
 import click
 
-from critests.cli.refusals import Failed
+from critests.cli.command_errors import Failed
+from critests.cli.option_types import Duration
 from critests.cli.stored_runs import StoredRun
-from critests.cli.values import Duration
-from critests.record.errors import MergeRefused, RecordError
+from critests.record.record_errors import MergeRefused, RecordError
 from critests.report.store import Index, RunEntry, merge_runs, remove, surplus
 from critests.report.store.history import stamp
 from critests.report.wording.texts import one_line, plural

@@ -8,7 +8,7 @@ from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runt
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.exit_codes import CannotTest
 from critests.run.profiles import MACHINE, PROFILES, table
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 if TYPE_CHECKING:  # what knows tests and requirements is imported for a list, and for workers
     from critests.run.known_tests import KnownTest
@@ -85,10 +85,10 @@ def _chosen(settings: Settings) -> "list[KnownTest] | None":
     Raises:
         CannotTest: there are none.
     """
-    from critests.run import index  # noqa: PLC0415 - see above
+    from critests.run import suite_index  # noqa: PLC0415 - see above
     from critests.run.selection import NOTHING_LEFT, choose  # noqa: PLC0415 - see above
 
-    tests = index.read()
+    tests = suite_index.read()
     if tests is None:
         return None
     chosen, _ = choose(tests, settings)

@@ -9,7 +9,7 @@ import click
 
 from critests.exit_codes import UsageError
 from critests.run.options import OPTIONS, STANDARD_OUTPUT, Option
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 

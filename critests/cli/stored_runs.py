@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from critests.record.errors import RecordUnreadable
-from critests.record.layout import LAST, run_named
+from critests.record.record_errors import RecordUnreadable
+from critests.record.run_layout import LAST, run_named
 
 
 class StoredRun(click.Path):

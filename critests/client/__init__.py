@@ -7,10 +7,10 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from critests.client.call_recording import Call, Recorder
     from critests.client.connection import Connection, connect
     from critests.client.deadlines import Deadlines
     from critests.client.endpoint import Endpoint, EndpointError, EndpointMalformed, TlsFiles
-    from critests.client.recording import Call, Recorder
 else:
     _MODULES = {
         "connection": ("Connection", "connect"),

@@ -8,12 +8,12 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
+from critests.client.call_recording import Recorder, RecordingChannel
 from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint, EndpointError, TlsFiles
 from critests.client.failures import code_of
 from critests.client.hangs import Hangs
-from critests.client.listening import GREETING_SECONDS, look_there
-from critests.client.recording import Recorder, RecordingChannel
+from critests.client.socket_check import GREETING_SECONDS, look_there
 
 RECEIVE_LIMIT_BYTES = 16 * 1024 * 1024
 """What the kubelet accepts, and so the largest answer that a runtime can count on being heard."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critests.client.endpoint import Endpoint, EndpointError
-from critests.client.listening import look_there
-from critests.kinds.table import well_known_sockets
+from critests.client.socket_check import look_there
+from critests.runtimes.known_runtimes import well_known_sockets
 
 CRICTL_CONFIG = Path("/etc/crictl.yaml")
 CRICTL_CONFIG_VARIABLE = "CRI_CONFIG_FILE"

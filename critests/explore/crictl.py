@@ -4,7 +4,7 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from critests.model.looks import COLOUR
+from critests.model.invariants import COLOUR
 from critests.model.steps import (
     EXEC_CODE,
     FAILED,

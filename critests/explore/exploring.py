@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 import grpc
 
 from critests.client.failures import code_of
-from critests.explore import machine, side_by_side
-from critests.explore.findings import Finding
-from critests.explore.playing import DAEMON_ENDED, Evidence, Player
-from critests.explore.resuming import Earlier
+from critests.explore import side_by_side, step_machine
+from critests.explore.exploration_findings import Finding
+from critests.explore.exploration_state import Earlier
+from critests.explore.sequence_counts import Found, Over, Watch
+from critests.explore.sequence_runner import DAEMON_ENDED, Evidence, Player
 from critests.explore.shortening import shortest
-from critests.explore.watching import Found, Over, Watch
 from critests.model import Beat, Breach
 
 TRIES = 10
@@ -146,7 +146,7 @@ class Exploration:
         if self.clients > 1:
             side_by_side.play_round(self.player, watch, number, self.most_steps, self.clients)
         else:
-            machine.play_round(self.player, watch, number, self.most_steps)
+            step_machine.play_round(self.player, watch, number, self.most_steps)
 
     def _muted(self, breach: Breach) -> bool:
         return breach.kind in self._kinds or self.known(breach)

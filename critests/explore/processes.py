@@ -3,7 +3,7 @@
 from typing import Final
 
 from critests.model import Step, World
-from critests.model.containers import printed_by, said_by
+from critests.model.container_rules import printed_by, said_by
 from critests.model.steps import (
     EXEC_CODE,
     FAILED,

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from critests.client import Connection
-from critests.explore.below import Below, SequenceImages, started_again
-from critests.explore.playing import Player
+from critests.explore.disturbances import Below, SequenceImages, started_again
+from critests.explore.sequence_runner import Player
 from critests.model import Beat, Breach, Step
 from critests.run.context import RunContext
-from critests.run.evidence import RuntimeLog
+from critests.run.failure_evidence import RuntimeLog
 from critests.run.pulled_images import TestImages
 
 

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from critests.explore.playing import Player
-from critests.explore.possible import Place, likely, steps_by_place
-from critests.explore.watching import Watch
+from critests.explore.sequence_counts import Watch
+from critests.explore.sequence_runner import Player
+from critests.explore.step_generator import Place, likely, steps_by_place
 from critests.model import Beat, Step, World
-from critests.model.orders import CHANGING, DURING_A_STOP, touches
+from critests.model.linearization import CHANGING, DURING_A_STOP, touches
 from critests.model.steps import STATISTICS
 from critests.model.world import LINGERING
 

@@ -17,7 +17,7 @@ from http import HTTPStatus
 from critests.exit_codes import CannotTest
 from critests.images.build import Builder
 from critests.images.catalogue import Changes, image_spec
-from critests.images.faults import Access, Fault
+from critests.images.registry_faults import Access, Fault
 from critests.images.repositories import MintedImage, Repositories
 from critests.record.codec import from_plain, to_plain
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from critests.images import oci
+from critests.images import oci_image
 from critests.images.catalogue import Base, Content, ImageSpec
-from critests.images.oci import Blob, Compression, Dialect, Entry, Layer
+from critests.images.oci_image import Blob, Compression, Dialect, Entry, Layer
 from critests.images.platforms import NATIVE_VARIANT, Architecture, Platform, machine_architecture
 from critests.images.programs import program
 from critests.images.rootfs import find_busybox, root_entries
@@ -92,7 +92,7 @@ class Builder:
             for other in _FOREIGN
             if other.architecture != self.architecture
         ]
-        top = oci.index([(part.manifest, platform) for part, platform in parts], spec.dialect)
+        top = oci_image.index([(part.manifest, platform) for part, platform in parts], spec.dialect)
         return self._whole(
             native if spec.content is Content.INDEX else None, [part for part, _ in parts], top
         )
@@ -120,9 +120,10 @@ class Builder:
         made: list[Layer] = []
         if spec.base is Base.BUSYBOX:
             base = self._remembered(
-                "base", lambda: oci.pack_layer(root_entries(find_busybox(self.architecture, self._busybox)))
+                "base",
+                lambda: oci_image.pack_layer(root_entries(find_busybox(self.architecture, self._busybox))),
             )
-            made.append(oci.in_dialect(base, spec.dialect))
+            made.append(oci_image.in_dialect(base, spec.dialect))
         if spec.programs:
             entries = [
                 Entry(f"bin/{name}", program(name, self.architecture), mode=0o755) for name in spec.programs
@@ -135,13 +136,13 @@ class Builder:
         made += [self._filler(spec, number, salt) for number in range(1, spec.filler_layers + 1)]
         if spec.hollow_bytes:
             hollow = [Entry("layers/hollow", bytes(spec.hollow_bytes))]
-            made.append(oci.pack_layer(hollow, spec.compression, spec.dialect))
+            made.append(oci_image.pack_layer(hollow, spec.compression, spec.dialect))
         if spec.sparse_map_bytes:
-            mapped = [oci.sparse("layers/sparse", spec.sparse_map_bytes)]
-            made.append(oci.pack_layer(mapped, spec.compression, spec.dialect))
+            mapped = [oci_image.sparse("layers/sparse", spec.sparse_map_bytes)]
+            made.append(oci_image.pack_layer(mapped, spec.compression, spec.dialect))
         if salt:
             made.append(
-                oci.pack_layer(
+                oci_image.pack_layer(
                     [Entry("etc/critests-salt", f"{salt}\n".encode())], spec.compression, spec.dialect
                 )
             )
@@ -149,7 +150,8 @@ class Builder:
 
     def _packed(self, entries: list[Entry], compression: Compression, dialect: Dialect) -> Layer:
         return self._remembered(
-            (tuple(entries), compression, dialect), lambda: oci.pack_layer(entries, compression, dialect)
+            (tuple(entries), compression, dialect),
+            lambda: oci_image.pack_layer(entries, compression, dialect),
         )
 
     def _filler(self, spec: ImageSpec, number: int, salt: str) -> Layer:
@@ -164,7 +166,7 @@ class Builder:
 
         def make() -> Layer:
             filler = Entry(f"layers/filler-{number}", _noise(f"{number} {salt}", size))
-            return oci.pack_layer([*entries, filler], Compression.STORED, spec.dialect)
+            return oci_image.pack_layer([*entries, filler], Compression.STORED, spec.dialect)
 
         return make() if salt else self._remembered((number, size, spec.dialect), make)
 
@@ -188,7 +190,7 @@ class Builder:
     ) -> _Part:
         diff_ids = [layer.diff_id for layer in layers]
         if spec.wrong_diff_id:
-            diff_ids[-1] = oci.digest(b"not what the layer holds")
+            diff_ids[-1] = oci_image.digest(b"not what the layer holds")
         every_label = dict(spec.labels) | dict(labels) | ({SALT_LABEL: salt} if salt else {})
         settings: dict[str, object] = {
             "User": spec.user,
@@ -208,9 +210,9 @@ class Builder:
             "rootfs": {"type": "layers", "diff_ids": diff_ids},
             "history": [{"created": _CREATED, "created_by": f"critests {spec.name}"} for _ in layers],
         }
-        config = Blob(oci.CONFIG[spec.dialect], oci.canonical_json(document))
+        config = Blob(oci_image.CONFIG[spec.dialect], oci_image.canonical_json(document))
         blobs = [layer.blob for layer in layers]
-        return _Part(oci.manifest(config, blobs, spec.dialect), config, tuple(layers))
+        return _Part(oci_image.manifest(config, blobs, spec.dialect), config, tuple(layers))
 
     @staticmethod
     def _artifact(spec: ImageSpec, salt: str) -> _Part:
@@ -220,14 +222,16 @@ class Builder:
         """
         suffix = b"" if spec.config_type else salt.encode()
         contents = [entry.content + suffix for entries in spec.layers for entry in entries]
-        layers = [Layer(Blob("text/plain", content), oci.digest(content)) for content in contents]
+        layers = [Layer(Blob("text/plain", content), oci_image.digest(content)) for content in contents]
         blobs = [layer.blob for layer in layers]
         if spec.config_type:
-            config = Blob(spec.config_type, oci.canonical_json({"salt": salt}))
-            return _Part(oci.manifest(config, blobs), config, tuple(layers))
-        config = Blob(oci.EMPTY_CONFIG, b"{}")
+            config = Blob(spec.config_type, oci_image.canonical_json({"salt": salt}))
+            return _Part(oci_image.manifest(config, blobs), config, tuple(layers))
+        config = Blob(oci_image.EMPTY_CONFIG, b"{}")
         return _Part(
-            oci.manifest(config, blobs, artifact_type="application/vnd.critests.note"), config, tuple(layers)
+            oci_image.manifest(config, blobs, artifact_type="application/vnd.critests.note"),
+            config,
+            tuple(layers),
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum, unique
 from typing import Any, TypedDict, cast
 
-from critests.images.oci import Compression, Dialect, Entry, Kind, directory, opaque, symlink, whiteout
+from critests.images.oci_image import Compression, Dialect, Entry, Kind, directory, opaque, symlink, whiteout
 from critests.images.programs import PROGRAM_NAMES
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from critests.images.admin import RegistryContents
 from critests.images.build import Builder
-from critests.images.distribution import DistributionHandler
+from critests.images.distribution_api import DistributionHandler
 from critests.images.ports import listen
 from critests.images.registry_client import RegistryClient
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from critests.exit_codes import CannotTest
 from critests.images.catalogue import Changes
-from critests.images.faults import Access, Fault, Request
+from critests.images.registry_faults import Access, Fault, Request
 from critests.images.repositories import MintedImage
 from critests.record.codec import from_plain, to_plain
 

@@ -10,8 +10,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from critests.images.build import BuiltImage
-from critests.images.faults import MANIFESTS_ALONE, Access, Fault, Request, Scope
-from critests.images.oci import CONFIG, EMPTY_CONFIG, Blob
+from critests.images.oci_image import CONFIG, EMPTY_CONFIG, Blob
+from critests.images.registry_faults import MANIFESTS_ALONE, Access, Fault, Request, Scope
 
 REPOSITORY_NAME = re.compile(
     r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"

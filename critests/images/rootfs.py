@@ -6,7 +6,7 @@ from pathlib import Path
 
 from critests.exit_codes import CannotTest
 from critests.images.elf import read_elf
-from critests.images.oci import Entry, directory, symlink
+from critests.images.oci_image import Entry, directory, symlink
 from critests.images.platforms import Architecture
 
 _DEFAULT_BUSYBOX = Path("/bin/busybox")

@@ -13,7 +13,7 @@ on.
 Pure: nothing here knows gRPC, time or chance.
 """
 
-from critests.model.judging import judge
+from critests.model.step_check import judge
 from critests.model.steps import Beat, Step
 from critests.model.world import Breach, World
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from critests import catalogue
-from critests.model.sights import ContainerSeen, ImageSeen
+from critests.model.observations import ContainerSeen, ImageSeen
 from critests.model.steps import FAILED, NOTHING, TERMINATED, TOLD, Process, Step
 
 READY, NOTREADY = "SANDBOX_READY", "SANDBOX_NOTREADY"

@@ -7,7 +7,7 @@ from typing import Final
 
 from critests import catalogue
 from critests.catalogue.words import Level, Outcome
-from critests.record.results import TestResult
+from critests.record.result_records import TestResult
 
 VERDICTS: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
 """Outcomes of a test that judged the runtime."""

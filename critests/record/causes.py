@@ -5,10 +5,10 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from critests.catalogue.words import Outcome, worst
-from critests.record.answers import without_what_varies
 from critests.record.blocking import BREACHES
 from critests.record.reasons import ReasonCode
-from critests.record.results import RootCause, TestResult
+from critests.record.result_records import RootCause, TestResult
+from critests.record.varying_text import without_what_varies
 
 _SAID = frozenset(
     {

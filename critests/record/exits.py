@@ -10,7 +10,7 @@ from critests.catalogue.words import Level, Outcome
 from critests.exit_codes import ExitCode
 from critests.record.blocking import BREACHES, VERDICTS
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
+from critests.record.result_records import TestResult
 
 MEASURED: Final = "benchmark"
 """The area of scenarios, which are no tests of promises."""

@@ -1,4 +1,4 @@
-"""Known failures of a runtime: `critests/expectations/<runtime_name>.toml`.
+"""Known failures of a runtime, from a file such as `critests/runtimes/containerd/known_failures.toml`.
 
 The file lives outside the tests and says, for each known failure, in which versions it is there, why, who
 looks after it and until when the entry may stand. Where runs have shown it, a known failure that does not
@@ -18,9 +18,8 @@ from typing import Final
 
 from critests import toml_file
 from critests.catalogue.words import Outcome
-from critests.record.layout import safe_name
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
+from critests.record.result_records import TestResult
 from critests.record.versions import VersionRanges, parse_ranges
 from critests.toml_file import Table
 
@@ -154,16 +153,6 @@ class Applied:
     expired: list[KnownFailure] = field(default_factory=list)
     outlived: list[KnownFailure] = field(default_factory=list)
     source: str = ""
-
-
-def path_for(runtime_name: str, folder: Path | None = None) -> Path:
-    """Return where the expectations of a runtime are, by the name that it reports; the file need not exist.
-
-    Args:
-        runtime_name: As Version reports it.
-        folder: Folder of expectations files; the one of the package by default.
-    """
-    return (folder or Path(__file__).parent.parent / "expectations") / f"{safe_name(runtime_name)}.toml"
 
 
 def load(path: Path, *, known_requirement: Callable[[str], bool] | None = None) -> Expectations:

@@ -11,10 +11,10 @@ from typing import Final
 
 from critests.record.codec import Mismatch, from_plain, to_plain
 from critests.record.earlier import upgrade
-from critests.record.errors import RecordUnreadable, not_written
-from critests.record.layout import COMPRESSED_RUN_FILE, RUN_FILE
-from critests.record.results import DETAIL_LIMIT, REASON_LIMIT, TestResult
-from critests.record.run import SCHEMA, SCHEMA_VERSION, RunRecord
+from critests.record.record_errors import RecordUnreadable, not_written
+from critests.record.result_records import DETAIL_LIMIT, REASON_LIMIT, TestResult
+from critests.record.run_layout import COMPRESSED_RUN_FILE, RUN_FILE
+from critests.record.run_record import SCHEMA, SCHEMA_VERSION, RunRecord
 
 READ_LIMIT: Final = 256 * 1024 * 1024
 """Bytes; a larger file is no run record."""

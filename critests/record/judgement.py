@@ -21,9 +21,9 @@ from critests.record.causes import name_shared_causes, root_causes
 from critests.record.exits import Ending, ending
 from critests.record.expectations import Applied, Expectations
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.refusals import blame_what_was_asked
-from critests.record.results import RequirementVerdict, RootCause, TestResult
-from critests.record.run import CapabilityFact, Counts
+from critests.record.refused_setups import blame_what_was_asked
+from critests.record.result_records import RequirementVerdict, RootCause, TestResult
+from critests.record.run_record import CapabilityFact, Counts
 from critests.record.tally import count, verdicts
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from critests.catalogue.words import WORST_FIRST
 from critests.exit_codes import ExitCode
-from critests.record.errors import MergeRefused
 from critests.record.exits import binding_ran
 from critests.record.judgement import Circumstances, Judgement, judge
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
-from critests.record.run import ApiCoverage, CapabilityFact, RunRecord, Timing
+from critests.record.record_errors import MergeRefused
+from critests.record.result_records import TestResult
+from critests.record.run_record import ApiCoverage, CapabilityFact, RunRecord, Timing
 from critests.record.scope import joined
 from critests.record.tally import musts_judged
 

@@ -1,5 +1,5 @@
 """Why a test has the outcome that it has, as data: what judges, groups and counts asks this. The sentence
-that a reader gets is made of it in `critests.report.wording.reasons`.
+that a reader gets is made of it in `critests.report.wording.reason_sentences`.
 """
 
 import ast

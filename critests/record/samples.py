@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from critests.record.codec import Mismatch, from_plain, to_plain
-from critests.record.errors import RecordUnreadable
 from critests.record.files import write_atomically
+from critests.record.record_errors import RecordUnreadable
 
 SUFFIX: Final = ".jsonl.gz"
 SECONDS, PER_SECOND, BYTES, BYTES_PER_SECOND, COUNT = "s", "1/s", "B", "B/s", "1"

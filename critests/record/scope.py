@@ -5,7 +5,7 @@ from typing import Final
 
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
-from critests.record.run import RunRecord, RunScope
+from critests.record.run_record import RunRecord, RunScope
 
 COMPLETE: Final = frozenset({ExitCode.CONFORMS, ExitCode.BROKEN})
 """Exit codes of runs that came to their end and judged."""

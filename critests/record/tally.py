@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from critests.catalogue.words import Level, Outcome, worst
 from critests.record.blocking import VERDICTS
-from critests.record.results import RequirementVerdict, TestResult
-from critests.record.run import Counts
+from critests.record.result_records import RequirementVerdict, TestResult
+from critests.record.run_record import Counts
 
 
 def verdicts(tests: Sequence[TestResult]) -> dict[str, RequirementVerdict]:

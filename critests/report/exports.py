@@ -5,10 +5,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from critests.record.errors import RecordNotWritten
 from critests.record.files import bounded, to_json, write_atomically
-from critests.record.layout import RUN_FILE
-from critests.record.run import RunRecord
+from critests.record.record_errors import RecordNotWritten
+from critests.record.run_layout import RUN_FILE
+from critests.record.run_record import RunRecord
 from critests.report.formats.junit import to_junit
 from critests.report.run_kinds import PAGE_FILE, kind_of
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from critests.record.run import RunRecord
+from critests.record.run_record import RunRecord
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,24 +51,24 @@ def kind_of(name: str) -> RunKind:
 
 
 def _validation_verdict(record: RunRecord) -> str:
-    from critests.report.validation.views import verdict_view
+    from critests.report.validation.validation_views import verdict_view
 
     return verdict_view(record).word
 
 
 def _validation_page(record: RunRecord, run_dir: Path | None) -> str:
-    from critests.report.validation.page import validation_to_html
+    from critests.report.validation.validation_page import validation_to_html
 
     return validation_to_html(record, run_dir)
 
 
 def _print_validation(record: RunRecord, out: "Console", run_dir: Path | None) -> None:
     from critests.report.terminal.console import print_end
-    from critests.report.validation.terminal import print_validation, print_verdict
+    from critests.report.validation.validation_terminal import print_validation, print_verdict
 
     print_validation(record, out, run_dir)
     if record.operations:
-        from critests.report.benchmark.terminal import print_operations
+        from critests.report.benchmark.benchmark_terminal import print_operations
 
         print_operations(record, out)
     print_verdict(record, out)
@@ -76,19 +76,19 @@ def _print_validation(record: RunRecord, out: "Console", run_dir: Path | None) -
 
 
 def _benchmark_verdict(record: RunRecord) -> str:
-    from critests.report.benchmark.views import verdict_word
+    from critests.report.benchmark.benchmark_views import verdict_word
 
     return verdict_word(record)
 
 
 def _benchmark_page(record: RunRecord, run_dir: Path | None) -> str:
-    from critests.report.benchmark.page import benchmark_to_html
+    from critests.report.benchmark.benchmark_page import benchmark_to_html
 
     return benchmark_to_html(record, run_dir)
 
 
 def _print_benchmark(record: RunRecord, out: "Console", run_dir: Path | None) -> None:
-    from critests.report.benchmark.terminal import print_benchmark
+    from critests.report.benchmark.benchmark_terminal import print_benchmark
 
     print_benchmark(record, out, run_dir)
 

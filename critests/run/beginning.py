@@ -11,27 +11,27 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection, Deadlines, Endpoint, connect
+from critests.client.call_recording import Recorder
 from critests.client.discovery import find
 from critests.client.hangs import Hangs
-from critests.client.recording import Recorder
 from critests.exit_codes import CannotTest, UsageError
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver, remove_cgroups_of
-from critests.lifecycle.removal import remove_run
+from critests.lifecycle.labelled_removal import remove_run
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.api_level import KNOWS_CRI_V1
-from critests.node.daemon_process import complaint_about
-from critests.node.kubelet import live_kubelet
-from critests.node.program_files import describe_daemon, describe_files
-from critests.node.removal import forget_dead_run
-from critests.node.sandbox_image import missing_sandbox_image
-from critests.record.errors import RecordNotWritten
-from critests.record.layout import RunFolder, new_run_folder
+from critests.node.cleanup.runtime_removal import forget_dead_run
+from critests.node.host.program_files import describe_daemon, describe_files
+from critests.node.observing.api_level import KNOWS_CRI_V1
+from critests.node.observing.kubelet import live_kubelet
+from critests.node.observing.sandbox_image import missing_sandbox_image
+from critests.node.starting.daemon_process import complaint_about
+from critests.record.record_errors import RecordNotWritten
+from critests.record.run_layout import RunFolder, new_run_folder
 from critests.run.context import OwnedResources, RunContext, daemon_of, tls_files
 from critests.run.first_look import FirstLook
-from critests.run.parts import driver_part, parts_of_throwaway
 from critests.run.pulled_images import TestImages
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
+from critests.run.runtime_parts import driver_part, parts_of_throwaway
 
 
 def begin_run(

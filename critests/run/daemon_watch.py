@@ -10,7 +10,7 @@ import grpc
 from google.protobuf.message import Message
 
 from critests.client import Call, Connection, EndpointError
-from critests.node.locks import start_time
+from critests.node.run_state.locks import start_time
 from critests.record.reasons import Reason, ReasonCode
 from critests.run.context import RunContext, companions_of, daemon_of
 

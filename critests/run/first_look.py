@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from critests import catalogue
 from critests.catalogue.words import Capability, Outcome
 from critests.client import Connection, Recorder
-from critests.node.api_level import prove
-from critests.node.capabilities import QUICK, CapabilityMatrix
-from critests.node.cgroup_driver import cgroup_driver
-from critests.node.throwaway import RuntimeStartFailed
-from critests.record.results import TestResult
+from critests.node.cgroups.cgroup_driver import cgroup_driver
+from critests.node.observing.api_level import prove
+from critests.node.observing.capabilities import QUICK, CapabilityMatrix
+from critests.node.starting.throwaway import RuntimeStartFailed
+from critests.record.result_records import TestResult
 from critests.run.context import RunContext
 from critests.run.daemon_watch import DaemonWatch, Death, found_nobody
-from critests.run.evidence import RuntimeLog
+from critests.run.failure_evidence import RuntimeLog
 
 BACK_SECONDS = 10.0
 

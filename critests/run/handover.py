@@ -16,14 +16,14 @@ from critests.client import Endpoint
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.api_level import ProvenLevel
-from critests.node.oci_version import OciRuntimes
+from critests.node.observing.api_level import ProvenLevel
+from critests.node.observing.oci_version import OciRuntimes
 from critests.record.codec import Json, from_plain, to_plain
 from critests.record.files import write_atomically
-from critests.record.layout import RunFolder
 from critests.record.reasons import Reason
-from critests.record.results import TestResult
-from critests.record.run import CapabilityFact
+from critests.record.result_records import TestResult
+from critests.record.run_layout import RunFolder
+from critests.record.run_record import CapabilityFact
 from critests.run.known_tests import KnownTest
 
 

@@ -68,7 +68,9 @@ def is_ours(item: pytest.Item) -> bool:
     if item.get_closest_marker(REQUIREMENT) is not None:
         return True
     definitions = _fixtures(item).get("run_context", ())
-    return any(definition.func.__module__ == "critests.fixtures.session" for definition in definitions)
+    return any(
+        definition.func.__module__ == "critests.fixtures.session_fixtures" for definition in definitions
+    )
 
 
 def _fixtures(item: pytest.Item) -> Mapping[str, Sequence[pytest.FixtureDef[Any]]]:

@@ -15,7 +15,7 @@ from critests.catalogue.requirements import Aspect, Requirement
 from critests.catalogue.words import Level
 from critests.record.exits import MEASURED
 from critests.run import profiles
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 PACKAGE: Final = Path(critests.__file__).parent
 SUITE: Final = PACKAGE / "validation"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from critests.record.files import write_atomically
 from critests.run.known_tests import KnownTest
 from critests.run.options import STANDARD_OUTPUT
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 SAID = ("id", "name", "requirement", "level", "judgement", "area", "title", "slow")
 """What a list says of a test, as the record names it."""

@@ -14,11 +14,11 @@ from critests.images.catalogue import image_spec
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.lifecycle.requests import ImageName, pulling
 from critests.lifecycle.run_label import RUN_LABEL
-from critests.node.registry_access import how_to_allow
+from critests.node.observing.registry_access import how_to_allow
 from critests.record.reasons import ReasonCode
 from critests.run.context import RunContext
+from critests.run.failure_text import of_rpc
 from critests.run.outcomes import Blocked, SetUpFailed, blocked
-from critests.run.seen import of_rpc
 
 PLAIN = "plain"
 

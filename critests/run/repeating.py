@@ -11,7 +11,7 @@ from critests.run.context import RunContext
 from critests.run.items import scenario_of
 from critests.run.known_tests import SUITE, Judged
 from critests.run.options import MEASURING, RULES, RUNTIME
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 SECTIONS: Final = (RUNTIME, RULES, MEASURING)
 OTHERS: Final = ("--profile", "--read-only", "--disruptive", "--allow-kubelet")

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Final
 
 from critests.catalogue.words import Outcome
-from critests.record.errors import RecordError
 from critests.record.files import read
 from critests.record.reasons import ReasonCode
-from critests.record.results import REPEATS, TestResult
+from critests.record.record_errors import RecordError
+from critests.record.result_records import REPEATS, TestResult
 
 MOST_TESTS: Final = 10
 """So many tests are tried again: a runtime that fails more is broken, and shall not double the run."""

@@ -10,12 +10,12 @@ import click
 from critests.cli.pytest_command import VALIDATION, become_pytest
 from critests.client.discovery import find
 from critests.exit_codes import CannotTest, ExitCode
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 from critests_proof import proven as reports
-from critests_proof.below import all_faults
 from critests_proof.derived import KINDS
 from critests_proof.derived.choice import chosen
 from critests_proof.language.descriptors import FaultError
+from critests_proof.oci_faults import all_faults
 from critests_proof.proxy.fault_proxy import run_proxy
 
 SWEEP_DEADLINE_SCALE = 0.5

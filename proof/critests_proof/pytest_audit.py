@@ -26,13 +26,13 @@ import pytest
 
 from critests.run.items import is_ours, judged_by
 from critests.run.known_tests import SUITE
-from critests.run.session import PROGRESS, SESSION
+from critests.run.suite_session import PROGRESS, SESSION
 from critests.toml_file import TomlMalformed
-from critests_proof.below import OCI_FAULTS
-from critests_proof.between import Between, can_wrap, take_down_what_is_shared
 from critests_proof.cases import MARK, case_of
 from critests_proof.language.faults import BelowFault, FaultError, is_of_the_network, parse_fault
 from critests_proof.matrix import SUFFIX, Entry, Matrix, beside, check_names, load
+from critests_proof.oci_faults import OCI_FAULTS
+from critests_proof.proxy_plugin import Between, can_wrap, take_down_what_is_shared
 from critests_proof.verdicts import Audit, Verdict, verdict_of
 
 ENTRY = pytest.StashKey[Entry]()

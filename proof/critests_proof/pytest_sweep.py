@@ -26,28 +26,28 @@ import critests
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.record.codec import to_plain
-from critests.record.errors import RecordError
 from critests.record.files import write_atomically
+from critests.record.record_errors import RecordError
 from critests.report.terminal.console import new_console
 from critests.run.context import RunContext
 from critests.run.items import is_ours, known
-from critests.run.session import SESSION
-from critests_proof.below import all_faults
-from critests_proof.between import Between, can_wrap, take_down_what_is_shared
+from critests.run.suite_session import SESSION
+from critests_proof.audit_terminal import print_audit
 from critests_proof.derived import BELOW, DerivedFault
 from critests_proof.derived.choice import chosen, sample
 from critests_proof.language.descriptors import FaultError
 from critests_proof.matrix import load
+from critests_proof.oci_faults import all_faults
+from critests_proof.proxy_plugin import Between, can_wrap, take_down_what_is_shared
 from critests_proof.record import AuditRecord, Coverage, FaultOutcome, FaultResult, Tried
+from critests_proof.sweep.baseline_recording import RECORD_ONLY, Recording, left, runtime_of
 from critests_proof.sweep.candidates import Candidates
 from critests_proof.sweep.equivalents import equivalents
 from critests_proof.sweep.exercise import Exercise, coverage
-from critests_proof.sweep.parts import OtherParts, Part, read_results
-from critests_proof.sweep.recording import RECORD_ONLY, Recording, left, runtime_of
-from critests_proof.sweep.results import result_of
+from critests_proof.sweep.sweep_parts import OtherParts, Part, read_results
+from critests_proof.sweep.sweep_results import result_of
 from critests_proof.sweep.trial import Trials
 from critests_proof.sweep.untried import looks_there, untried
-from critests_proof.terminal import print_audit
 
 AUDIT_FILE = "audit.json"
 ASKED_OF_A_STEP = 2

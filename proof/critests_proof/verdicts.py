@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from critests.catalogue.words import Outcome
-from critests.report.wording.reasons import said
+from critests.report.wording.reason_sentences import said
 from critests.run.classification import RawOutcome
 from critests_proof.matrix import Entry, Matrix, base_name
 

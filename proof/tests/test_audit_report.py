@@ -4,9 +4,9 @@ import dataclasses
 import io
 import re
 
+from critests_proof.audit_terminal import print_audit
+from critests_proof.audit_views import headline, never_red, part, rows_of_tests
 from critests_proof.record import AuditRecord
-from critests_proof.terminal import print_audit
-from critests_proof.views import headline, never_red, part, rows_of_tests
 from sample_audit import AUDIT, NOTICED, SURVIVED
 
 from critests.report.terminal.console import new_console

@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from critests_proof.below import COMMAND_FAULTS, faults_below
 from critests_proof.language.faults import (
     BelowFault,
     CommandFault,
@@ -16,8 +15,9 @@ from critests_proof.language.faults import (
     parse_fault,
 )
 from critests_proof.matrix import load
-from critests_proof.proxy.below import FaultsBelow
+from critests_proof.oci_faults import COMMAND_FAULTS, faults_below
 from critests_proof.proxy.fault_proxy import FaultProxy
+from critests_proof.proxy.oci_proxy import FaultsBelow
 
 from critests import catalogue
 from critests.node.wrappers.actions import Swallow

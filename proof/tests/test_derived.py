@@ -3,11 +3,11 @@
 from collections import Counter
 
 import pytest
-from critests_proof.below import all_faults, faults_below
 from critests_proof.derived import BELOW, KINDS, derived_faults
 from critests_proof.derived.choice import chosen, sample
 from critests_proof.language.descriptors import FaultError, rpcs
 from critests_proof.language.faults import parse_fault
+from critests_proof.oci_faults import all_faults, faults_below
 
 from critests import catalogue
 

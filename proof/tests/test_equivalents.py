@@ -1,8 +1,8 @@
 """Which faults cannot be told apart from right behaviour."""
 
 import pytest
-from critests_proof.below import all_faults
 from critests_proof.language.descriptors import rpcs
+from critests_proof.oci_faults import all_faults
 from critests_proof.sweep.equivalents import Equivalent, equivalents, why_equivalent
 
 from critests.catalogue.rpcs import rpc_of

@@ -4,10 +4,10 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from critests_proof.below import faults_below
 from critests_proof.derived import DerivedFault, Reach, derived_faults
 from critests_proof.language.faults import parse_fault
 from critests_proof.matrix import Entry, Matrix
+from critests_proof.oci_faults import faults_below
 from critests_proof.proxy.fault_proxy import FaultProxy
 from critests_proof.sweep.candidates import Candidates, first
 from critests_proof.sweep.equivalents import Equivalent

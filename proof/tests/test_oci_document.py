@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from critests_proof.below import OCI_FAULTS, faults_below
 from critests_proof.language import oci_document
 from critests_proof.language.faults import FaultError, OciFault, parse_fault
 from critests_proof.language.oci_document import OciChange
 from critests_proof.matrix import load
-from critests_proof.proxy import below
-from critests_proof.proxy.below import FaultsBelow
+from critests_proof.oci_faults import OCI_FAULTS, faults_below
+from critests_proof.proxy import oci_proxy
+from critests_proof.proxy.oci_proxy import FaultsBelow
 
 from critests import catalogue
 from critests.node.wrappers.stand_in import OciWrapper
@@ -164,19 +164,19 @@ def test_the_derived_faults_break_what_the_catalogue_has() -> None:
 def test_cgroups_that_faults_have_moved_containers_to_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "cpu" / below.ELSEWHERE / "c").mkdir(parents=True)
+    (tmp_path / "cpu" / oci_proxy.ELSEWHERE / "c").mkdir(parents=True)
     (tmp_path / "cpu" / "of-others").mkdir()
-    monkeypatch.setattr(below, "cgroup_hierarchies", lambda: [tmp_path / "cpu", tmp_path / "memory"])
+    monkeypatch.setattr(oci_proxy, "cgroup_hierarchies", lambda: [tmp_path / "cpu", tmp_path / "memory"])
 
-    below.remove_elsewhere()
+    oci_proxy.remove_elsewhere()
 
     assert [path.name for path in (tmp_path / "cpu").iterdir()] == ["of-others"]
 
 
 def test_faults_move_containers_only_to_where_they_are_removed() -> None:
-    files = [*Path(below.__file__).parent.glob("*.toml"), *SUITE.rglob("*.toml")]
+    files = [*Path(oci_proxy.__file__).parent.glob("*.toml"), *SUITE.rglob("*.toml")]
 
     moved = [line for file in files for line in file.read_text("utf-8").splitlines() if "cgroupsPath" in line]
 
     assert moved
-    assert [line for line in moved if f'"/{below.ELSEWHERE}/' not in line] == []
+    assert [line for line in moved if f'"/{oci_proxy.ELSEWHERE}/' not in line] == []

@@ -14,7 +14,7 @@ from critests.api import api_pb2 as cri
 from critests.client.connection import Connection, connect
 from critests.client.endpoint import Endpoint
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.with_registry import throwaway_with_registry
+from critests.node.starting.with_registry import throwaway_with_registry
 from tests.criserver.clients import eventually
 
 pytestmark = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from critests_proof.record import FaultOutcome, FaultResult
-from critests_proof.sweep.parts import OtherParts, Part, read_results
+from critests_proof.sweep.sweep_parts import OtherParts, Part, read_results
 
 from critests.record.codec import to_plain
 from tests.criserver.clients import eventually

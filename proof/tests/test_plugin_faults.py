@@ -10,7 +10,7 @@ from critests_proof.proxy.effects import make_effect
 from critests_proof.proxy.fault_proxy import FaultProxy
 
 from critests.api import nri_pb2 as nri
-from critests.node.nri.plugin import TAMPERINGS, Plugin
+from critests.node.nri.nri_plugin import TAMPERINGS, Plugin
 from tests.node.nri.test_plugin import Peer
 
 POD = nri.PodRequest(pod=nri.PodSandbox(id="p", uid="mine", ips=["192.0.2.1", "192.0.2.2"]))

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from critests_proof.below import all_faults
 from critests_proof.derived.choice import chosen
+from critests_proof.oci_faults import all_faults
 
 from tests.criserver import CriServer, serve
 

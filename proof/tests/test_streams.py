@@ -13,7 +13,7 @@ import websocket
 from critests_proof.language.faults import StreamFault, parse_fault
 from critests_proof.proxy.fault_proxy import FaultProxy
 from critests_proof.proxy.frames import BINARY, Frame, FrameReader
-from critests_proof.proxy.session import Reset, Session
+from critests_proof.proxy.relayed_session import Reset, Session
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from critests_proof.below import all_faults
 from critests_proof.derived import KINDS
+from critests_proof.oci_faults import all_faults
 
 pytestmark = [
     pytest.mark.runtime,

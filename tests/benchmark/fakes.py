@@ -10,11 +10,11 @@ from typing import Any, cast
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.bench import Bench, Floors
+from critests.benchmark.measuring.bench_fixture import Bench, Floors
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.profiles import SCENARIOS
+from critests.benchmark.scenario_profiles import SCENARIOS
 from critests.client import Deadlines
 
 

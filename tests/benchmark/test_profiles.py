@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import critests.benchmark.scenarios
-from critests.benchmark.profiles import PROFILES, SCENARIOS, in_profile, seconds_each
-from critests.benchmark.selection import chosen, profile_of
+from critests.benchmark.scenario_profiles import PROFILES, SCENARIOS, in_profile, seconds_each
+from critests.benchmark.scenario_selection import chosen, profile_of
 from critests.exit_codes import UsageError
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 FOLDER = Path(critests.benchmark.scenarios.__file__).parent
 

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from critests.benchmark.resuming import Earlier
+from critests.benchmark.benchmark_resuming import Earlier
 from critests.catalogue.words import Outcome
 from critests.exit_codes import CannotTest, UsageError
-from critests.node.machine import fingerprint
+from critests.node.observing.machine_facts import fingerprint
 from critests.record.files import write
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import BenchmarkFacts, OperationResult
-from critests.record.run import RunRecord
-from critests.run.settings import Settings
+from critests.record.run_record import RunRecord
+from critests.run.run_settings import Settings
 from tests.report.sample_run import sample_run
 
 FACTS = BenchmarkFacts(profile="smoke", seed=7, budget_seconds=30.0)

@@ -5,14 +5,14 @@ import click
 import pytest
 
 from critests.cli import live_comparison
+from critests.cli.command_errors import NotPossible
 from critests.cli.live_comparison import LiveOptions, compare_live
-from critests.cli.refusals import NotPossible
-from critests.node.subjects import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
+from critests.node.starting.targets import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
 from critests.record.files import write
-from critests.record.run import RunRecord
+from critests.record.run_record import RunRecord
 from critests.record.samples import write_samples
 from critests.report.comparison import CompareSettings
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 from tests.plugin.command import critests
 from tests.report.sample_benchmark import sample_benchmark
 from tests.report.sample_run import sample_run

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from critests.cli.results import results
 from critests.record.files import read
-from critests.record.layout import RUN_FILE
+from critests.record.run_layout import RUN_FILE
 from tests.report.store.small_run import small_run, store
 
 

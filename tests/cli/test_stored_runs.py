@@ -12,9 +12,9 @@ from critests.cli.gate import gate
 from critests.cli.report import report
 from critests.cli.stored_runs import StoredRun
 from critests.exit_codes import UsageError
-from critests.node.subjects import RunSubject, parse_subject
+from critests.node.starting.targets import RunSubject, parse_subject
 from critests.record.files import write
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 from tests.report.sample_run import sample_run
 
 RUN = "results/containerd/2.1.9/1795173190"

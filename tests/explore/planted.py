@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critests.client import Deadlines, Endpoint, connect
+from critests.explore.exploration_state import Earlier
 from critests.explore.exploring import Exploration, Explored
-from critests.explore.playing import Player
-from critests.explore.resuming import Earlier
+from critests.explore.sequence_runner import Player
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity

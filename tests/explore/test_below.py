@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from critests.explore.below import Below, SequenceImages, started_again
+from critests.explore.disturbances import Below, SequenceImages, started_again
 from critests.images.registry import RegistryServer
 from critests.lifecycle.waiting import eventually
 from critests.model.steps import REGISTRY

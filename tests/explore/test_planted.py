@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from critests.exit_codes import CannotTest
+from critests.explore.exploration_state import Earlier
 from critests.explore.exploring import Exploration
-from critests.explore.resuming import Earlier
 from critests.lifecycle.waiting import eventually
 from tests.explore.planted import BUGS, explored, found_as, our_own_server, player_on
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from critests.exit_codes import UsageError
-from critests.explore import telling
+from critests.explore import exploration_output
+from critests.explore.exploration_state import Earlier, read
 from critests.explore.exploring import Exploration, Explored
-from critests.explore.resuming import Earlier, read
 from tests.explore.planted import MOST_STEPS, our_own_server, player_on
 
 EARLIER = Earlier(
@@ -22,7 +22,7 @@ def explored(logs: Path, earlier: Earlier, *wrong: str, seconds: float) -> Explo
 
 
 def test_it_is_read_as_it_was_kept(tmp_path: Path) -> None:
-    assert list(telling.keep(Explored(EARLIER), tmp_path, "a runtime")) == []
+    assert list(exploration_output.keep(Explored(EARLIER), tmp_path, "a runtime")) == []
 
     assert read(tmp_path) == EARLIER
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from critests.explore import crictl, findings, machine, shortening
-from critests.explore.findings import Finding
-from critests.explore.playing import Played
-from critests.explore.possible import IN_A_ROW, likely, steps_by_place
-from critests.explore.watching import Over, Watch
+from critests.explore import crictl, exploration_findings, shortening, step_machine
+from critests.explore.exploration_findings import Finding
+from critests.explore.sequence_counts import Over, Watch
+from critests.explore.sequence_runner import Played
+from critests.explore.step_generator import IN_A_ROW, likely, steps_by_place
 from critests.model import Beat, Breach, Step, World
 from critests.model.steps import DAEMON_RESTARTS, Process, one_by_one
 from tests.explore.planted import our_own_server, player_on
@@ -42,7 +42,7 @@ def sequences(logs: Path, number: int) -> list[list[Beat]]:
 
         with pytest.MonkeyPatch.context() as patch, contextlib.suppress(Over):
             patch.setattr(Played, "play", keeping)
-            machine.play_round(player, watch, number, 12)
+            step_machine.play_round(player, watch, number, 12)
     return played[:6]
 
 
@@ -118,7 +118,7 @@ def test_a_finding_is_written_as_a_test_and_a_script_and_is_plain_data(tmp_path:
     breach = Breach("SBX-12", "a sandbox is READY", "StopPodSandbox", "NOTREADY", 'hostile """ \\ text')
     finding = Finding(breach, (*one_by_one(LIFE[:3]), tuple(LIFE[3:])), 10, 10)
 
-    place = findings.write(finding, tmp_path, seed=1, runtime="a runtime")
+    place = exploration_findings.write(finding, tmp_path, seed=1, runtime="a runtime")
 
     (test,) = place.glob("test_found_*.py")
     ast.parse(test.read_text(encoding="utf-8"))

@@ -4,9 +4,9 @@ import random
 from collections import Counter
 
 from critests.explore import side_by_side
-from critests.explore.possible import steps_by_place
+from critests.explore.step_generator import steps_by_place
 from critests.model import Step, World
-from critests.model.orders import touches
+from critests.model.linearization import touches
 from critests.model.steps import NOTHING, STATISTICS
 from tests.model.telling import Told
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from critests.images import oci
+from critests.images import oci_image
 from critests.images.build import Builder, BuiltImage
 from critests.images.catalogue import CATALOGUE, IMAGES, Changes, Content, ImageSpec, image_spec
-from critests.images.layout import write_archive, write_layout
-from critests.images.oci import Blob, Compression, Dialect, Entry, Kind
+from critests.images.oci_image import Blob, Compression, Dialect, Entry, Kind
+from critests.images.oci_layout import write_archive, write_layout
 from critests.images.platforms import Architecture, machine_architecture
 from critests.images.programs import program
 from critests.images.rootfs import BusyboxError, find_busybox, root_entries
@@ -29,7 +29,7 @@ def parsed(blob: Blob) -> dict[str, Any]:
     return document
 
 
-def members(layer: oci.Layer) -> dict[str, tarfile.TarInfo]:
+def members(layer: oci_image.Layer) -> dict[str, tarfile.TarInfo]:
     content = layer.blob.content
     with tarfile.open(
         fileobj=io.BytesIO(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
@@ -72,7 +72,7 @@ def test_every_manifest_says_what_the_oci_image_specification_asks_for(
     for manifest in image.manifests:
         document = parsed(manifest)
         assert document["schemaVersion"] == 2
-        assert document["mediaType"] == manifest.media_type == oci.MANIFEST[spec.dialect]
+        assert document["mediaType"] == manifest.media_type == oci_image.MANIFEST[spec.dialect]
         for descriptor in (document["config"], *document["layers"]):
             blob = blobs[descriptor["digest"]]
             assert (descriptor["size"], descriptor["mediaType"]) == (blob.size, blob.media_type)
@@ -89,7 +89,7 @@ def test_diff_ids_are_the_digests_of_the_archives(builder: Builder) -> None:
     stated = parsed(image.config)["rootfs"]["diff_ids"]
     assert (
         stated
-        == [oci.digest(gzip.decompress(layer.blob.content)) for layer in image.layers]
+        == [oci_image.digest(gzip.decompress(layer.blob.content)) for layer in image.layers]
         == [layer.diff_id for layer in image.layers]
     )
 
@@ -145,7 +145,7 @@ def test_the_base_layer_is_packed_once(builder: Builder) -> None:
 
 
 def test_the_root_has_what_a_container_needs() -> None:
-    root = members(oci.pack_layer(root_entries(find_busybox(machine_architecture()))))
+    root = members(oci_image.pack_layer(root_entries(find_busybox(machine_architecture()))))
 
     assert root["tmp"].mode == 0o1777
     assert root["bin/busybox"].mode == 0o755
@@ -202,7 +202,7 @@ def test_a_change_that_makes_no_sense_is_refused(changes: Changes, sentence: str
 @pytest.mark.parametrize("compression", Compression)
 def test_layers_are_packed_as_they_say(tmp_path: Path, compression: Compression) -> None:
     content = bytes(range(256)) * 1200
-    packed = oci.pack_layer([Entry("file", content)], compression).blob.content
+    packed = oci_image.pack_layer([Entry("file", content)], compression).blob.content
     tools = {Compression.GZIP: "gzip", Compression.STORED: "gzip", Compression.ZSTD: "zstd"}
 
     if compression in tools:
@@ -222,14 +222,14 @@ def test_layers_are_packed_as_they_say(tmp_path: Path, compression: Compression)
 
 def test_members_keep_kind_device_and_attributes() -> None:
     made = members(
-        oci.pack_layer(
+        oci_image.pack_layer(
             [
                 Entry("null", kind=Kind.CHARACTER_DEVICE, device=(1, 3)),
                 Entry("z", b"z", xattrs=(("user.note", "kept"),)),
                 Entry("a", kind=Kind.HARDLINK, target="z"),
-                oci.whiteout("gone"),
-                oci.whiteout("deep/gone"),
-                oci.opaque("hidden"),
+                oci_image.whiteout("gone"),
+                oci_image.whiteout("deep/gone"),
+                oci_image.opaque("hidden"),
             ]
         )
     )
@@ -284,7 +284,7 @@ def test_a_layout_holds_every_tag_and_every_blob(tmp_path: Path) -> None:
         image.reference for image in written
     ]
     for path in (tmp_path / "blobs" / "sha256").iterdir():
-        assert oci.digest(path.read_bytes()) == f"sha256:{path.name}"
+        assert oci_image.digest(path.read_bytes()) == f"sha256:{path.name}"
 
 
 def test_a_layout_is_the_same_at_every_writing(tmp_path: Path) -> None:
@@ -330,9 +330,9 @@ def test_an_archive_holds_one_image_under_its_whole_name(tmp_path: Path) -> None
 
 def test_a_layer_that_may_not_be_handed_on_is_called_so() -> None:
     plain, foreign = (
-        oci.pack_layer([Entry("file")], dialect=each) for each in (Dialect.OCI, Dialect.FOREIGN)
+        oci_image.pack_layer([Entry("file")], dialect=each) for each in (Dialect.OCI, Dialect.FOREIGN)
     )
 
     assert foreign.blob.media_type == "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip"
     assert foreign.blob.content == plain.blob.content
-    assert oci.in_dialect(plain, Dialect.FOREIGN) == foreign
+    assert oci_image.in_dialect(plain, Dialect.FOREIGN) == foreign

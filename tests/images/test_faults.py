@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from critests.images import oci
-from critests.images.answers import Answer
-from critests.images.faults import Fault, FaultKind, Scope
+from critests.images import oci_image
+from critests.images.http_response import Answer
 from critests.images.registry_client import RegistryClient
+from critests.images.registry_faults import Fault, FaultKind, Scope
 from critests.images.repositories import MintedImage
 
 
@@ -72,7 +72,7 @@ def test_wrong_digest_changes_one_byte_and_not_the_size(
     status, headers, content = get(image, what)
 
     assert status == 200
-    assert headers["Docker-Content-Digest"] == honest["Docker-Content-Digest"] == oci.digest(right)
+    assert headers["Docker-Content-Digest"] == honest["Docker-Content-Digest"] == oci_image.digest(right)
     assert len(content) == len(right)
     assert sum(one != other for one, other in zip(content, right, strict=True)) == 1
     if what == "manifest":
@@ -116,7 +116,7 @@ def test_malformed_manifests_are_not_json_and_blobs_stay_right(
 
     with pytest.raises(json.JSONDecodeError):
         json.loads(get(image)[2])
-    assert oci.digest(get(image, "config")[2]) == image.config_digest
+    assert oci_image.digest(get(image, "config")[2]) == image.config_digest
 
 
 def test_the_media_type_is_another(client: RegistryClient, image: MintedImage) -> None:
@@ -125,7 +125,7 @@ def test_the_media_type_is_another(client: RegistryClient, image: MintedImage) -
     _, headers, content = get(image)
 
     assert headers["Content-Type"] == "text/html"
-    assert oci.digest(content) == image.digest
+    assert oci_image.digest(content) == image.digest
 
 
 @pytest.mark.parametrize("what", ["manifest", "layer"])
@@ -167,7 +167,7 @@ def test_a_redirection_leads_to_the_content(client: RegistryClient, image: Minte
     assert status == 307
     connection = http.client.HTTPConnection(image.registry, timeout=5)
     connection.request("GET", headers["Location"])
-    assert oci.digest(connection.getresponse().read()) == image.layer_digests[-1]
+    assert oci_image.digest(connection.getresponse().read()) == image.layer_digests[-1]
     connection.close()
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from critests.images import oci, ports
-from critests.images.faults import Access, Fault, FaultKind, Scheme
+from critests.images import oci_image, ports
 from critests.images.ports import RegistryPortTaken
 from critests.images.registry import RegistryServer
 from critests.images.registry_client import RegistryClient, RegistryError, repository_of
+from critests.images.registry_faults import Access, Fault, FaultKind, Scheme
 from critests.images.repositories import MintedImage
 
 
@@ -53,14 +53,14 @@ def test_an_image_can_be_walked_from_its_tag_to_its_layers(image: MintedImage) -
         manifest.headers["Docker-Content-Digest"]
         == image.digest
         == image.manifest_digest
-        == oci.digest(manifest.content)
+        == oci_image.digest(manifest.content)
     )
     document = manifest.json()
     assert document["config"]["digest"] == image.config_digest
     assert tuple(layer["digest"] for layer in document["layers"]) == image.layer_digests
     for descriptor in (document["config"], *document["layers"]):
         blob = ask(image.registry, f"/v2/{image.repository}/blobs/{descriptor['digest']}")
-        assert oci.digest(blob.content) == descriptor["digest"]
+        assert oci_image.digest(blob.content) == descriptor["digest"]
         assert blob.headers["Content-Type"] == "application/octet-stream"
 
 

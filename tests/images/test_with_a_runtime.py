@@ -15,18 +15,18 @@ from critests.api import api_pb2 as cri
 from critests.client import Connection, connect
 from critests.client.endpoint import Endpoint
 from critests.images.catalogue import IMAGES, Content
-from critests.images.layout import write_layout
+from critests.images.oci_layout import write_layout
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.images.repositories import MintedImage
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.waiting import eventually
-from critests.node.importing import import_image
-from critests.node.throwaway import ThrowawayRuntime
-from critests.node.with_registry import throwaway_with_registry
+from critests.node.starting.image_import import import_image
+from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.node.starting.with_registry import throwaway_with_registry
 
 pytestmark = [
     pytest.mark.runtime,

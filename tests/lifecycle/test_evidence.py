@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from critests.lifecycle import evidence as evidence_of_processes
-from critests.lifecycle.evidence import COMPLETE, Evidence, NotShown, first_process, of_process, script
+from critests.lifecycle import process_evidence as evidence_of_processes
+from critests.lifecycle.process_evidence import (
+    COMPLETE,
+    Evidence,
+    NotShown,
+    first_process,
+    of_process,
+    script,
+)
 
 
 def shown(**questions: str) -> Evidence:

@@ -2,7 +2,7 @@ from threading import Timer
 
 from critests.api import api_pb2 as cri
 from critests.client import Endpoint, connect
-from critests.lifecycle.removal import remove_run, runs_on
+from critests.lifecycle.labelled_removal import remove_run, runs_on
 from critests.lifecycle.run_label import RUN_LABEL, RunIdentity
 from tests.criserver import CriServer, serve
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from critests.lifecycle.told import the_one
+from critests.lifecycle.assertions import the_one
 
 
 def test_the_only_element() -> None:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field, replace
 
 from critests.model import Breach, Step, World, judge
-from critests.model.looks import ANNOTATION, COLOUR
-from critests.model.sights import Answer, ContainerSeen, Heard, ImageSeen, Look, SandboxSeen
+from critests.model.invariants import ANNOTATION, COLOUR
+from critests.model.observations import Answer, ContainerSeen, Heard, ImageSeen, Look, SandboxSeen
 from critests.model.steps import Process, colour_of
 from critests.model.world import CREATED, EXITED, NOTREADY, READY, RUNNING, Image
 

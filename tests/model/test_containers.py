@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from critests.model import Step
-from critests.model.sights import Answer
+from critests.model.observations import Answer
 from critests.model.steps import (
     DAEMON_RESTARTS,
     EXEC_CODE,

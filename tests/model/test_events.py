@@ -3,8 +3,8 @@
 import pytest
 
 from critests.model import Step
-from critests.model.events import DELETED, MADE, STARTED, STOPPED
-from critests.model.sights import Answer, Heard
+from critests.model.event_rules import DELETED, MADE, STARTED, STOPPED
+from critests.model.observations import Answer, Heard
 from critests.model.steps import EVENTS, NO_EVENTS, PROCESS_ENDS
 from tests.model.telling import EXITED, NOTREADY, RUNNING, Told, aspects
 

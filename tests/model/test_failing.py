@@ -5,7 +5,7 @@ is not.
 from dataclasses import replace
 
 from critests.model import Step, judge
-from critests.model.sights import NOT_TOLD, Answer, SandboxSeen
+from critests.model.observations import NOT_TOLD, Answer, SandboxSeen
 from critests.model.steps import PROCESS_ENDS, TOLD, colour_of
 from tests.model.telling import CREATED, ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
 

@@ -3,7 +3,7 @@
 import pytest
 
 from critests.model import Step
-from critests.model.sights import Answer, ImageSeen
+from critests.model.observations import Answer, ImageSeen
 from critests.model.steps import REGISTRY
 from tests.model.telling import IMAGE_ID, TAGS, Told, aspects
 

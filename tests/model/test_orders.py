@@ -3,8 +3,8 @@
 import pytest
 
 from critests.model import Breach, Step
-from critests.model.orders import Done, judge_together, orders
-from critests.model.sights import Answer
+from critests.model.linearization import Done, judge_together, orders
+from critests.model.observations import Answer
 from critests.model.steps import EXEC_CODE, LINGER_SECONDS, TERMINATED, Process
 from tests.model.telling import ERROR, EXITED, RUNNING, Told, aspects
 

@@ -8,7 +8,7 @@ import pytest
 
 import critests.model
 from critests import catalogue
-from critests.model.judging import RULES
+from critests.model.step_check import RULES
 from critests.model.steps import (
     DAEMON_RESTARTS,
     NO_EVENTS,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from critests.model import Step
-from critests.model.sights import Answer
+from critests.model.observations import Answer
 from critests.model.steps import DAEMON_RESTARTS, NOTHING
 from tests.model.telling import ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
 

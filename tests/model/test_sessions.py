@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from critests.model import Step
-from critests.model.sights import NOT_TOLD, Answer
+from critests.model.observations import NOT_TOLD, Answer
 from critests.model.steps import EXEC_CODE, INPUT, NOTHING, TERMINAL, Process
 from tests.model.telling import ERROR, EXITED, RUNNING, Told, aspects
 

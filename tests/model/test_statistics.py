@@ -3,7 +3,7 @@
 import pytest
 
 from critests.model import Step
-from critests.model.sights import Answer
+from critests.model.observations import Answer
 from tests.model.telling import Told, aspects
 
 

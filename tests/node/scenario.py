@@ -25,12 +25,12 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.images.registry import RegistryServer
-from critests.node.binaries import find_program
-from critests.node.remains import unmount_below
-from critests.node.removal import reap_dead_runs
-from critests.node.snapshot import Change, MachineSnapshot, difference
-from critests.node.starting import start_throwaway
-from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime
+from critests.node.cleanup.leftovers import unmount_below
+from critests.node.cleanup.runtime_removal import reap_dead_runs
+from critests.node.host.binaries import find_program
+from critests.node.observing.snapshot import Change, MachineSnapshot, difference
+from critests.node.starting.start_runtime import start_throwaway
+from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.node.wrappers.actions import Delay, Record
 
 PORT = 5010
@@ -247,7 +247,7 @@ def by_sigkill_and_watcher(binary: str) -> None:
 
 def by_sigkill_and_reaper(binary: str) -> None:
     with harness(binary, OWNERS[1]) as process:
-        for pid in processes("critests.node.watcher"):
+        for pid in processes("critests.node.cleanup.watcher"):
             os.kill(pid, signal.SIGKILL)
         process.kill()
         process.wait(SECONDS)
@@ -260,7 +260,7 @@ def beside_a_live_one(binary: str) -> None:
     with start(binary) as live:
         run_pods(live)
         with harness(binary) as process:
-            for pid in processes("critests.node.watcher"):
+            for pid in processes("critests.node.cleanup.watcher"):
                 os.kill(pid, signal.SIGKILL)
             process.kill()
             process.wait(SECONDS)

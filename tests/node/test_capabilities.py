@@ -4,7 +4,7 @@ import pytest
 
 from critests.catalogue.words import Capability
 from critests.client import Deadlines, Endpoint, connect
-from critests.node.capabilities import CapabilityMatrix, RuntimeProbes
+from critests.node.observing.capabilities import CapabilityMatrix, RuntimeProbes
 from tests.criserver import CriServer, serve
 
 ASKED = {

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from critests.node import cdi
-from critests.node.cdi import CdiFolder
+from critests.node.observing import cdi
+from critests.node.observing.cdi import CdiFolder
 
 
 def test_a_specification_holds_what_was_asked_for(tmp_path: Path) -> None:

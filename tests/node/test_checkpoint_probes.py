@@ -10,9 +10,9 @@ from critests.client import Endpoint, connect
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
-from critests.node import checkpoint_probes
-from critests.node.checkpoint_probes import CheckpointProbes
-from critests.record.run import CapabilityFact
+from critests.node.observing import checkpoint_probes
+from critests.node.observing.checkpoint_probes import CheckpointProbes
+from critests.record.run_record import CapabilityFact
 from tests.criserver import CriServer, serve
 
 

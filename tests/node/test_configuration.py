@@ -7,17 +7,17 @@ from types import ModuleType
 
 import pytest
 
-from critests.node import binaries, daemons
-from critests.node.binaries import (
-    MissingProgram,
-    version_numbers,
-    version_text,
-)
-from critests.node.daemons import find_daemon
-from critests.node.kinds import containerd, crio
-from critests.node.kinds.settings import DaemonSettings
-from critests.node.kinds.table import KINDS
-from critests.node.kinds.told import (
+from critests.node.host import binaries
+from critests.node.host.binaries import MissingProgram, version_numbers, version_text
+from critests.node.run_state.footprint import Traces
+from critests.node.run_state.locks import ProcessIdentity
+from critests.node.starting import daemon_choice
+from critests.node.starting.daemon_choice import find_daemon
+from critests.runtimes.containerd import containerd_configuration
+from critests.runtimes.crio import crio_configuration
+from critests.runtimes.daemon_settings import DaemonSettings
+from critests.runtimes.private_kinds import KINDS
+from critests.runtimes.runtime_settings import (
     CniTemplate,
     Credentials,
     LogCap,
@@ -27,8 +27,6 @@ from critests.node.kinds.told import (
     SplitStorage,
     Told,
 )
-from critests.node.locks import ProcessIdentity
-from critests.node.traces import Traces
 
 PAUSE = "127.0.0.1:5010/critests/pause:1"
 SETTINGS = DaemonSettings(
@@ -79,7 +77,7 @@ def test_versions_are_read_as_distributions_write_them(
 
 
 def test_containerd_1_is_configured_in_version_2_of_the_format(traces: Traces) -> None:
-    data = tomllib.loads(containerd.configuration(traces, SETTINGS))
+    data = tomllib.loads(containerd_configuration.configuration(traces, SETTINGS))
     cri = data["plugins"]["io.containerd.grpc.v1.cri"]
     assert data["version"] == 2
     assert cri["sandbox_image"] == PAUSE
@@ -94,7 +92,7 @@ def test_containerd_1_is_configured_in_version_2_of_the_format(traces: Traces) -
 
 
 def test_containerd_2_is_configured_in_version_3_of_the_format(traces: Traces) -> None:
-    data = tomllib.loads(containerd.configuration(traces, replace(SETTINGS, version=(2, 1, 9))))
+    data = tomllib.loads(containerd_configuration.configuration(traces, replace(SETTINGS, version=(2, 1, 9))))
     plugins = data["plugins"]
     assert data["version"] == 3
     assert plugins["io.containerd.cri.v1.images"]["pinned_images"]["sandbox"] == PAUSE
@@ -108,7 +106,7 @@ def test_no_path_of_the_configuration_is_shared_with_another_runtime(
     traces: Traces, version: tuple[int, int, int]
 ) -> None:
     allowed = ("/usr/", str(traces.state), str(traces.root))
-    text = containerd.configuration(traces, replace(SETTINGS, version=version))
+    text = containerd_configuration.configuration(traces, replace(SETTINGS, version=version))
     assert [
         path for path in strings(tomllib.loads(text)) if path.startswith("/") and not path.startswith(allowed)
     ] == []
@@ -117,12 +115,16 @@ def test_no_path_of_the_configuration_is_shared_with_another_runtime(
 @pytest.mark.parametrize("selinux", [True, False])
 def test_selinux_is_used_where_the_kernel_has_it(traces: Traces, selinux: bool) -> None:
     plugins, older = (
-        tomllib.loads(containerd.configuration(traces, replace(SETTINGS, version=version, selinux=selinux)))[
-            "plugins"
-        ]
+        tomllib.loads(
+            containerd_configuration.configuration(
+                traces, replace(SETTINGS, version=version, selinux=selinux)
+            )
+        )["plugins"]
         for version in ((2, 1, 9), (1, 7, 24))
     )
-    of_crio = tomllib.loads(crio.configuration(traces, replace(SETTINGS, selinux=selinux)))["crio"]
+    of_crio = tomllib.loads(crio_configuration.configuration(traces, replace(SETTINGS, selinux=selinux)))[
+        "crio"
+    ]
 
     assert plugins["io.containerd.cri.v1.runtime"]["enable_selinux"] is selinux
     assert older["io.containerd.grpc.v1.cri"]["enable_selinux"] is selinux
@@ -134,9 +136,9 @@ def test_plugins_of_a_containerd_have_a_socket_of_its_own(
     traces: Traces, version: tuple[int, int, int]
 ) -> None:
     nri, off = (
-        tomllib.loads(containerd.configuration(traces, replace(SETTINGS, version=version, told=told)))[
-            "plugins"
-        ]["io.containerd.nri.v1.nri"]
+        tomllib.loads(
+            containerd_configuration.configuration(traces, replace(SETTINGS, version=version, told=told))
+        )["plugins"]["io.containerd.nri.v1.nri"]
         for told in ((Plugins(),), ())
     )
     assert (nri["disable"], off["disable"]) == (False, True)
@@ -146,10 +148,10 @@ def test_plugins_of_a_containerd_have_a_socket_of_its_own(
 
 
 def test_plugins_of_a_crio_have_a_socket_of_its_own(traces: Traces) -> None:
-    nri = tomllib.loads(crio.configuration(traces, replace(SETTINGS, version=(1, 36, 3), told=(Plugins(),))))[
-        "crio"
-    ]["nri"]
-    off = tomllib.loads(crio.configuration(traces, SETTINGS))["crio"]["nri"]
+    nri = tomllib.loads(
+        crio_configuration.configuration(traces, replace(SETTINGS, version=(1, 36, 3), told=(Plugins(),)))
+    )["crio"]["nri"]
+    off = tomllib.loads(crio_configuration.configuration(traces, SETTINGS))["crio"]["nri"]
     assert (nri["enable_nri"], off["enable_nri"]) == (True, False)
     assert nri["nri_listen"] == str(traces.nri / "nri.sock")
     assert all(path.startswith(str(traces.nri)) for path in strings(nri) if path.startswith("/"))
@@ -162,21 +164,21 @@ def test_plugins_of_a_crio_have_a_socket_of_its_own(traces: Traces) -> None:
 def test_containerd_looks_for_cdi_specifications_in_a_directory_of_its_own(
     traces: Traces, version: tuple[int, int, int], plugin: str
 ) -> None:
-    text = containerd.configuration(traces, replace(SETTINGS, version=version))
+    text = containerd_configuration.configuration(traces, replace(SETTINGS, version=version))
     runtime = tomllib.loads(text)["plugins"][plugin]
     assert runtime["enable_cdi"] is True
     assert runtime["cdi_spec_dirs"] == [str(traces.cdi)]
 
 
 def test_registries_on_loopback_are_spoken_to_without_tls(traces: Traces) -> None:
-    arguments = containerd.write_configuration(traces, SETTINGS)
+    arguments = containerd_configuration.write_configuration(traces, SETTINGS)
     hosts = tomllib.loads((traces.state / "certs.d/127.0.0.1:5010/hosts.toml").read_text())
     assert hosts["server"] == "http://127.0.0.1:5010"
     assert arguments == ["--config", str(traces.state / "containerd.toml")]
 
 
 def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
-    arguments = crio.write_configuration(traces, SETTINGS)
+    arguments = crio_configuration.write_configuration(traces, SETTINGS)
     data = tomllib.loads((traces.state / "crio.conf").read_text())
     allowed = ("/usr/", str(traces.state), str(traces.root), str(traces.sockets))
     assert [path for path in strings(data) if path.startswith("/") and not path.startswith(allowed)] == []
@@ -191,7 +193,7 @@ def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
     assert all(Path(path).exists() for path in arguments[1::2])
     registries = tomllib.loads((traces.state / "registries.conf").read_text())
     assert registries["registry"] == [{"location": "127.0.0.1:5010", "insecure": True}]
-    assert set(crio.environment(traces)) == {
+    assert set(crio_configuration.environment(traces)) == {
         "CONTAINER_REGISTRIES_CONF",
         "CONTAINER_REGISTRIES_CONF_DIR",
         "CONTAINERS_STORAGE_CONF",
@@ -205,8 +207,10 @@ def test_images_are_not_stored_as_overlays_on_an_overlay(
     traces: Traces, overlays: bool, drivers: tuple[str, str]
 ) -> None:
     settings = replace(SETTINGS, overlays=overlays)
-    cri = tomllib.loads(containerd.configuration(traces, settings))["plugins"]["io.containerd.grpc.v1.cri"]
-    crio.write_configuration(traces, settings)
+    cri = tomllib.loads(containerd_configuration.configuration(traces, settings))["plugins"][
+        "io.containerd.grpc.v1.cri"
+    ]
+    crio_configuration.write_configuration(traces, settings)
     files = [tomllib.loads((traces.state / name).read_text()) for name in ("crio.conf", "storage.conf")]
     assert cri["containerd"]["snapshotter"] == drivers[0]
     assert [files[0]["crio"]["storage_driver"], files[1]["storage"]["driver"]] == [drivers[1]] * 2
@@ -216,7 +220,7 @@ def test_images_are_not_stored_as_overlays_on_an_overlay(
 def test_crio_is_told_to_watch_the_network_where_it_can(
     traces: Traces, version: tuple[int, int, int], told: bool
 ) -> None:
-    data = tomllib.loads(crio.configuration(traces, replace(SETTINGS, version=version)))
+    data = tomllib.loads(crio_configuration.configuration(traces, replace(SETTINGS, version=version)))
     assert ("cni_status_grace_period" in data["crio"]["network"]) is told
 
 
@@ -261,7 +265,7 @@ def test_a_program_that_the_user_names_stands_in_for_the_installed_one(
     """What is known of the installed crun says nothing of another one, which is asked for itself."""
     for installed in ("runc", "crun", "containerd-shim-runc-v2"):
         program(tmp_path / installed, "exit 0")
-    monkeypatch.setattr(daemons, "controllers_beside_version_1", lambda: ("hugetlb",))
+    monkeypatch.setattr(daemon_choice, "controllers_beside_version_1", lambda: ("hugetlb",))
     binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
     newer = tmp_path / "newer/crun"
 
@@ -283,7 +287,7 @@ WITH_SHIM = replace(SETTINGS, handlers={"runc": Path("/usr/sbin/runc"), "gvisor"
 def test_containerd_starts_a_shim_for_a_handler_that_has_one(
     traces: Traces, version: tuple[int, int, int], plugin: str
 ) -> None:
-    containerd.write_configuration(traces, replace(WITH_SHIM, version=version))
+    containerd_configuration.write_configuration(traces, replace(WITH_SHIM, version=version))
 
     data = tomllib.loads((traces.state / "containerd.toml").read_text(encoding="utf-8"))
     handlers = data["plugins"][plugin]["containerd"]["runtimes"]
@@ -298,7 +302,7 @@ def test_containerd_starts_a_shim_for_a_handler_that_has_one(
 
 
 def test_crio_starts_a_shim_for_a_handler_that_has_one(traces: Traces) -> None:
-    data = tomllib.loads(crio.configuration(traces, replace(WITH_SHIM, version=(1, 36, 3))))
+    data = tomllib.loads(crio_configuration.configuration(traces, replace(WITH_SHIM, version=(1, 36, 3))))
 
     handlers = data["crio"]["runtime"]["runtimes"]
     assert (handlers["gvisor"]["runtime_type"], handlers["gvisor"]["runtime_path"]) == ("vm", str(SHIM))
@@ -357,7 +361,7 @@ def strings(value: object) -> list[str]:
 
 
 def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Traces) -> None:
-    containerd.write_configuration(traces, replace(SETTINGS, told=(CniTemplate(),)))
+    containerd_configuration.write_configuration(traces, replace(SETTINGS, told=(CniTemplate(),)))
     ipam = json.loads(
         (traces.state / "cni-template")
         .read_text()
@@ -372,11 +376,11 @@ def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Traces) ->
 @pytest.mark.parametrize(
     ("kind", "told"),
     [
-        (containerd, LogCap(1)),
-        (containerd, NoEvents()),
-        (containerd, Credentials(Path("/usr/auth.json"))),
-        (containerd, SplitStorage()),
-        (crio, CniTemplate()),
+        (containerd_configuration, LogCap(1)),
+        (containerd_configuration, NoEvents()),
+        (containerd_configuration, Credentials(Path("/usr/auth.json"))),
+        (containerd_configuration, SplitStorage()),
+        (crio_configuration, CniTemplate()),
     ],
 )
 def test_what_a_kind_cannot_be_told_is_a_sentence(traces: Traces, kind: ModuleType, told: Told) -> None:

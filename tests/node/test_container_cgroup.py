@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from critests.lifecycle.process_cgroups import Membership
-from critests.node.container_cgroup import (
+from critests.node.cgroups.container_cgroup import (
     INSIDE,
     CgroupValues,
     folders_of,

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from critests.node import hugepages
-from critests.node.cgroups import CgroupFacts
-from critests.node.hugepages import hugepage_sizes, limited_sizes
+from critests.node.cgroups import hugepages
+from critests.node.cgroups.cgroup_mounts import CgroupFacts
+from critests.node.cgroups.hugepages import hugepage_sizes, limited_sizes
 
 
 def test_sizes_are_written_as_the_kubelet_does(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from typing import cast
 
 import pytest
 
-from critests.node import importing
-from critests.node.importing import NotImported, import_image
-from critests.node.kinds.table import KINDS
-from critests.node.locks import ProcessIdentity
-from critests.node.throwaway import ThrowawayRuntime
-from critests.node.traces import Traces
+from critests.node.run_state.footprint import Traces
+from critests.node.run_state.locks import ProcessIdentity
+from critests.node.starting import image_import
+from critests.node.starting.image_import import NotImported, import_image
+from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.runtimes.private_kinds import KINDS
 
 NAME = "critests.example/imported:1"
 
@@ -34,7 +34,7 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ThrowawayRuntime
     monkeypatch.setattr(Traces, "read", lambda _: traces)
     programs = tmp_path / "programs"
     programs.mkdir()
-    monkeypatch.setattr(importing, "search_path", str)
+    monkeypatch.setattr(image_import, "search_path", str)
     return cast(
         "ThrowawayRuntime",
         SimpleNamespace(kind="crio", state=traces.state, root=traces.root, binary=programs / "crio"),
@@ -72,7 +72,7 @@ def test_what_the_program_says_of_its_failure_is_told(runtime: ThrowawayRuntime,
 def test_a_kind_without_such_a_program_is_a_sentence(
     runtime: ThrowawayRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "KINDS", {"crio": replace(KINDS["crio"], importing=None)})
+    monkeypatch.setattr(image_import, "KINDS", {"crio": replace(KINDS["crio"], importing=None)})
 
     with pytest.raises(NotImported, match="CRI-O"):
         import_image(runtime, tmp_path / "image.tar", NAME)

@@ -15,28 +15,31 @@ import pytest
 
 from critests.benchmark.measuring.runtime_processes import Role, runtime_processes
 from critests.client import EndpointError, discovery
-from critests.kinds import table as known
-from critests.kinds.kind import Monitor, RuntimeKind
-from critests.node import places, remains
-from critests.node.binaries import MissingProgram, find_program
-from critests.node.claims import refuse_long_paths
-from critests.node.kinds import table as startable
-from critests.node.kinds.kind import Companion, ThrowawayKind
-from critests.node.kinds.settings import DaemonSettings
-from critests.node.listeners import pid_of_socket
-from critests.node.locks import ProcessIdentity, run_is_live, start_time
-from critests.node.starting import start_throwaway
-from critests.node.subjects import ThrowawaySubject, parse_subject
-from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime
-from critests.node.traces import Traces
-from critests.node.watcher import wait_for_end
+from critests.node.cleanup import leftovers
+from critests.node.cleanup.watcher import wait_for_end
+from critests.node.host.binaries import MissingProgram, find_program
+from critests.node.host.listeners import pid_of_socket
+from critests.node.run_state import run_directories
+from critests.node.run_state.footprint import Traces
+from critests.node.run_state.locks import ProcessIdentity, run_is_live, start_time
+from critests.node.starting.allocation import refuse_long_paths
+from critests.node.starting.start_runtime import start_throwaway
+from critests.node.starting.targets import ThrowawaySubject, parse_subject
+from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.run.context import RunContext
 from critests.run.daemon_watch import DaemonWatch
+from critests.runtimes import known_runtimes as known
+from critests.runtimes import private_kinds as startable
+from critests.runtimes.daemon_settings import DaemonSettings
+from critests.runtimes.private_kind import Companion, ThrowawayKind
+from critests.runtimes.runtime_facts import Monitor, RuntimeKind
+from critests.runtimes.runtime_paths import RuntimePaths
 
 ROOT = Path(__file__).parents[2]
 FACTS = RuntimeKind(
     name="third",
     title="The Third",
+    reported_name="third",
     program="thirdd",
     sockets=(Path("/run/third.sock"),),
     helpers=("third-helper",),
@@ -48,9 +51,9 @@ FACTS = RuntimeKind(
 )
 
 
-def write_configuration(traces: Traces, settings: DaemonSettings) -> list[str]:
-    (traces.state / "third.conf").write_text(settings.pause_image, encoding="utf-8")
-    return ["--socket", str(traces.state / "third.sock")]
+def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[str]:
+    (paths.state / "third.conf").write_text(settings.pause_image, encoding="utf-8")
+    return ["--socket", str(paths.state / "third.sock")]
 
 
 THIRD = ThrowawayKind(
@@ -96,7 +99,7 @@ def test_what_it_leaves_is_recognised(tmp_path: Path) -> None:
         "third", "1-abc", "a1b2c3", tmp_path, tmp_path, ("10.192.0.0/20",), ProcessIdentity(1, 1, "b")
     )
     (tmp_path / "third" / ("ab" * 32)).mkdir(parents=True)
-    assert remains.container_ids(traces) == {"ab" * 32}
+    assert leftovers.container_ids(traces) == {"ab" * 32}
     assert "third-default" in known.apparmor_profiles()
 
 
@@ -106,7 +109,7 @@ def test_containers_of_crio_are_known_however_it_stores_images(folder: str, tmp_
         "crio", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", (), ProcessIdentity(1, 1, "b")
     )
     (tmp_path / f"{folder}-containers" / ("cd" * 32)).mkdir(parents=True)
-    assert remains.container_ids(traces) == {"cd" * 32}
+    assert leftovers.container_ids(traces) == {"cd" * 32}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
@@ -122,13 +125,13 @@ def test_it_is_started_and_goes_without_a_trace(binary: Path) -> None:
         environment = Path(f"/proc/{runtime.pid}/environ").read_bytes().split(b"\0")
         assert f"THIRD_HOME={runtime.root}".encode() in environment
         assert [process.role for process in runtime_processes(runtime.pid)] == [Role.DAEMON]
-        assert places.socket_dir(runtime.state.name.removeprefix("third-")).is_dir()
+        assert run_directories.socket_dir(runtime.state.name.removeprefix("third-")).is_dir()
         first = runtime.pid
         runtime.restart()
         assert runtime.pid != first
     assert not run_is_live(run_id)
-    assert not places.run_dir(run_id).exists()
-    assert not places.socket_dir(runtime.state.name.removeprefix("third-")).exists()
+    assert not run_directories.run_dir(run_id).exists()
+    assert not run_directories.socket_dir(runtime.state.name.removeprefix("third-")).exists()
 
 
 COMPANION = Companion(
@@ -166,7 +169,7 @@ def pair(binary: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThrowawayRun
     said = log.read_text(encoding="utf-8")
     assert str(runtime.companions[0]) in said, "its log is kept"
     assert runtime.endpoint in said
-    assert not places.run_dir(f"{os.getpid()}-abcde1").exists()
+    assert not run_directories.run_dir(f"{os.getpid()}-abcde1").exists()
 
 
 def companion_of(runtime: ThrowawayRuntime) -> int:
@@ -214,7 +217,7 @@ def test_the_death_of_a_companion_is_the_end_of_the_runtime(pair: ThrowawayRunti
 def test_every_socket_of_a_kind_can_be_connected_to(name: str) -> None:
     """The longest run id there is; the directories are those of every machine."""
     run_id = "9999999999-abcdef"
-    state = places.run_dir(run_id) / places.NODE / f"{name}-abcdef"
+    state = run_directories.run_dir(run_id) / run_directories.NODE / f"{name}-abcdef"
     traces = Traces(name, run_id, "abcdef", state, state, (), ProcessIdentity(1, 1, "b"))
     refuse_long_paths(startable.KINDS[name].sockets(traces))
 
@@ -228,4 +231,4 @@ def test_a_directory_without_room_for_the_sockets_is_never_made(
     run_id = f"{os.getpid()}-fedcba"
     with pytest.raises(RuntimeStartFailed, match=r"third cannot be started: a socket .* a path of"):
         start_throwaway("third", run_id=run_id, binary=binary, pause_image="x", cni_plugins=binary.parent)
-    assert not (places.run_dir(run_id) / places.NODE).exists()
+    assert not (run_directories.run_dir(run_id) / run_directories.NODE).exists()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.node.binaries import search_path
+from critests.node.host.binaries import search_path
 from tests.node.scenario import CASES, OWNERS
 
 ROOT = Path(__file__).parents[2]

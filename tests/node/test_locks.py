@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from critests.node import locks, places
-from critests.node.locks import (
+from critests.node.run_state import locks, run_directories
+from critests.node.run_state.locks import (
     FileLock,
     LockHeld,
     ProcessIdentity,
@@ -19,8 +19,8 @@ from critests.node.locks import (
 
 @pytest.fixture(autouse=True)
 def directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(places, "RUNS", tmp_path / "run")
-    monkeypatch.setattr(places, "FILES", tmp_path / "lib")
+    monkeypatch.setattr(run_directories, "RUNS", tmp_path / "run")
+    monkeypatch.setattr(run_directories, "FILES", tmp_path / "lib")
     return tmp_path
 
 
@@ -50,14 +50,14 @@ def test_a_run_is_live_while_it_is_held() -> None:
         assert run_is_live("1-abc")
         assert known_runs() == {"1-abc": True}
         with pytest.raises(LockHeld):
-            FileLock(places.run_dir("1-abc") / "lock").acquire(seconds=0)
+            FileLock(run_directories.run_dir("1-abc") / "lock").acquire(seconds=0)
         hold.release()
         assert not run_is_live("1-abc")
     assert known_runs() == {}
 
 
 def test_a_run_is_live_while_one_of_its_throwaway_runtimes_is() -> None:
-    with FileLock(places.run_dir("1-abc") / "node/containerd-1/lock"):
+    with FileLock(run_directories.run_dir("1-abc") / "node/containerd-1/lock"):
         assert run_is_live("1-abc")
     assert not run_is_live("1-abc")
     assert known_runs() == {"1-abc": False}
@@ -67,7 +67,7 @@ def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:
     held = (
         "l = FileLock(Path(sys.argv[1])); l.acquire(seconds=1); print('held', flush=True); sys.stdin.read()"
     )
-    code = f"import sys; from pathlib import Path; from critests.node.locks import FileLock; {held}"
+    code = f"import sys; from pathlib import Path; from critests.node.run_state.locks import FileLock; {held}"
     root = Path(locks.__file__).parents[2]
     process = subprocess.Popen(
         [sys.executable, "-c", code, tmp_path / "lock"],

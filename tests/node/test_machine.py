@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from critests.node import kubelet
-from critests.node.cgroups import cgroup_facts
-from critests.node.kubelet import endpoint_of, live_kubelet
-from critests.node.listeners import binary_of_process, pid_of_socket
-from critests.node.machine import fingerprint
-from critests.node.privileges import process_capabilities
-from critests.node.remains import mount_of
-from critests.node.snapshot import Change, MachineSnapshot, difference, mentioning
+from critests.node.cgroups.cgroup_mounts import cgroup_facts
+from critests.node.host.listeners import binary_of_process, pid_of_socket
+from critests.node.host.mount_table import mount_of
+from critests.node.host.privileges import process_capabilities
+from critests.node.observing import kubelet
+from critests.node.observing.kubelet import endpoint_of, live_kubelet
+from critests.node.observing.machine_facts import fingerprint
+from critests.node.observing.snapshot import Change, MachineSnapshot, difference, mentioning
 
 ENDPOINT = "unix:///run/containerd/containerd.sock"
 OURS = {"io.kubernetes.pod.uid": "1", "critests.run": "1-abc"}

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from critests.fixtures.host_mounts import HostMounts
-from critests.node import mounting, removal
-from critests.node.remains import mounts_below, unmount_below
+from critests.node.cleanup import runtime_removal
+from critests.node.cleanup.leftovers import unmount_below
+from critests.node.host import mounting
+from critests.node.host.mount_table import mounts_below
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes mounts")
 
@@ -62,10 +64,10 @@ def test_a_mount_can_be_taken_away(mounts: HostMounts, tmp_path: Path) -> None:
 def test_a_dead_run_is_forgotten_with_what_its_tests_had_mounted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("critests.node.places.FILES", tmp_path / "lib")
-    monkeypatch.setattr("critests.node.places.RUNS", tmp_path / "run")
+    monkeypatch.setattr("critests.node.run_state.run_directories.FILES", tmp_path / "lib")
+    monkeypatch.setattr("critests.node.run_state.run_directories.RUNS", tmp_path / "run")
     HostMounts(tmp_path).tmpfs(tmp_path / "lib/1-abc/host-x/late")
 
-    assert removal.forget_dead_run("1-abc")
+    assert runtime_removal.forget_dead_run("1-abc")
 
     assert not (tmp_path / "lib/1-abc").exists()

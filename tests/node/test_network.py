@@ -5,15 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from critests.node import cni, firewall
-from critests.node.cni import (
-    conflist,
-    free_subnet,
-    leases,
-    plugin_directory,
-)
-from critests.node.locks import ProcessIdentity
-from critests.node.traces import Traces
+from critests.node.network import cni, firewall
+from critests.node.network.cni import free_subnet, leases, plugin_directory
+from critests.node.run_state.footprint import Traces
+from critests.node.run_state.locks import ProcessIdentity
+from critests.runtimes.cni_conflist import conflist
 
 TRACES = Traces(
     "containerd",

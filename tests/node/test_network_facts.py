@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.node.network_facts import dropping, mac_address_policy
+from critests.node.network.network_facts import dropping, mac_address_policy
 
 DEFAULT = "# as systemd ships it\n[Match]\nOriginalName=*\n\n[Link]\nMACAddressPolicy=persistent\n"
 OF_A_CARD = "[Match]\nDriver=e1000\n[Link]\nMACAddressPolicy=random\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from critests.node.oci_asking import NAME, remove_left_behind
-from critests.node.remains import cgroup_hierarchies
+from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
+from critests.node.observing.oci_probe import NAME, remove_left_behind
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups")
 

@@ -9,7 +9,7 @@ from critests.client import Endpoint, connect
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.oci_version import OciRuntimes, refusal, unfit_handlers
+from critests.node.observing.oci_version import OciRuntimes, refusal, unfit_handlers
 from tests.criserver import CriServer, serve
 
 CGROUP = "critests-unit"

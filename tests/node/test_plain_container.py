@@ -8,8 +8,8 @@ from critests.client import Endpoint, connect
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.oci_version import OciRuntimes, unfit_handlers
-from critests.node.plain_container import refused_alone
+from critests.node.observing.oci_version import OciRuntimes, unfit_handlers
+from critests.node.observing.plain_container import refused_alone
 from tests.criserver import CriServer, serve
 
 IMAGE = ImageName("example.test/busybox:1", "example.test/busybox:1")

@@ -12,9 +12,9 @@ from critests.client import Deadlines, Endpoint, connect
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
-from critests.node import probes
-from critests.node.probes import ContainerProbes
-from critests.record.run import CapabilityFact
+from critests.node.observing import probes
+from critests.node.observing.probes import ContainerProbes
+from critests.record.run_record import CapabilityFact
 from tests.client.streaming.fake_server import Peer, serving
 from tests.criserver import CriServer, serve
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.node.process_view import seen_by
+from critests.node.host.process_view import seen_by
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace")
 

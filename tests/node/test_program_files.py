@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from critests.node.machine import program_versions
-from critests.node.program_files import describe_daemon, describe_files
+from critests.node.host.program_files import describe_daemon, describe_files
+from critests.node.observing.machine_facts import program_versions
 from critests.record.identity import ProgramFile
 
 

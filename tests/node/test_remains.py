@@ -8,9 +8,9 @@ from typing import cast
 
 import pytest
 
-from critests.node import remains
-from critests.node.locks import ProcessIdentity
-from critests.node.traces import Traces
+from critests.node.cleanup import leftovers
+from critests.node.run_state.footprint import Traces
+from critests.node.run_state.locks import ProcessIdentity
 
 NOBODY = range(2**30, 2**30 + 10)
 """Numbers that no process has."""
@@ -27,8 +27,8 @@ def killed(monkeypatch: pytest.MonkeyPatch, *, dying: bool) -> list[str]:
             living.pop()
         return set(living)
 
-    monkeypatch.setattr(remains, "our_processes", our_processes)
-    return remains.kill_processes(cast("Traces", Path()), seconds=SECONDS)
+    monkeypatch.setattr(leftovers, "our_processes", our_processes)
+    return leftovers.kill_processes(cast("Traces", Path()), seconds=SECONDS)
 
 
 def test_killed_processes_are_waited_for_as_long_as_they_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,6 +63,6 @@ def test_what_a_shim_started_is_known_by_name_and_directory(
         env={},
     ) as process:
         try:
-            assert (process.pid in remains.our_processes(traces)) is ours
+            assert (process.pid in leftovers.our_processes(traces)) is ours
         finally:
             process.kill()

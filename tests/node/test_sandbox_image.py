@@ -10,7 +10,7 @@ from critests.client import Connection, Endpoint, connect
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.sandbox_image import missing_sandbox_image
+from critests.node.observing.sandbox_image import missing_sandbox_image
 from tests.criserver import CriServer, serve
 from tests.criserver.state import ImageConfig
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from critests.node import places, selinux
-from critests.node.locks import ProcessIdentity
-from critests.node.selinux import label_directories, label_like
-from critests.node.traces import Traces
+from critests.node.run_state import run_directories
+from critests.node.run_state.footprint import Traces
+from critests.node.run_state.locks import ProcessIdentity
+from critests.node.starting import selinux
+from critests.node.starting.selinux import label_directories, label_like
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_directories_of_a_runtime_are_labelled_where_selinux_is_on(
 ) -> None:
     monkeypatch.setattr(selinux, "selinux_mode", lambda: mode)
     runs = tmp_path / "runs"
-    monkeypatch.setattr(places, "RUNS", runs)
+    monkeypatch.setattr(run_directories, "RUNS", runs)
     state, root = runs / "1-abc/node/containerd-a1b2c3", tmp_path / "root"
     owner = ProcessIdentity(1, 1, "b")
     traces = Traces("containerd", "1-abc", "a1b2c3", state, root, ("10.192.0.0/20",), owner)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from critests.exit_codes import UsageError
-from critests.node.subjects import (
+from critests.node.starting.targets import (
     EndpointSubject,
     HandlerSubject,
     RunSubject,

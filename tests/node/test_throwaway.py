@@ -16,19 +16,21 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.images.registry import RegistryServer
-from critests.node import locks, places, readiness, removal, throwaway
-from critests.node.daemon_process import complaint_about
-from critests.node.locks import ProcessIdentity
-from critests.node.starting import start_throwaway
-from critests.node.throwaway import RuntimeStartFailed, ThrowawayRuntime
-from critests.node.traces import Traces
+from critests.node.cleanup import runtime_removal
+from critests.node.run_state import locks, run_directories
+from critests.node.run_state.footprint import Traces
+from critests.node.run_state.locks import ProcessIdentity
+from critests.node.starting import readiness, throwaway
+from critests.node.starting.daemon_process import complaint_about
+from critests.node.starting.start_runtime import start_throwaway
+from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from tests.node.test_leaves_nothing import BINARIES, EVERY_CONTAINERD
 
 
 @pytest.fixture
 def directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(places, "RUNS", tmp_path / "run")
-    monkeypatch.setattr(places, "FILES", tmp_path / "lib")
+    monkeypatch.setattr(run_directories, "RUNS", tmp_path / "run")
+    monkeypatch.setattr(run_directories, "FILES", tmp_path / "lib")
     return tmp_path
 
 
@@ -59,7 +61,7 @@ def test_traces_are_read_as_they_were_written(directories: Path) -> None:
 
 def test_a_record_that_is_not_ours_is_refused(directories: Path) -> None:
     traces = traces_in(directories)
-    (traces.state / places.RECORD_FILE).write_text('{"state": "/etc"}')
+    (traces.state / run_directories.RECORD_FILE).write_text('{"state": "/etc"}')
     with pytest.raises(ValueError, match="not the record of a throwaway runtime"):
         Traces.read(traces.state)
 
@@ -69,27 +71,27 @@ def test_a_dead_run_is_reaped_and_a_live_one_is_not(directories: Path) -> None:
     for traces in (dead, live):
         traces.write()
         (traces.root / "layer").mkdir()
-    (dead.state / places.LOCK_FILE).touch()
+    (dead.state / run_directories.LOCK_FILE).touch()
     with live.lock:
-        reaped = removal.reap_dead_runs()
+        reaped = runtime_removal.reap_dead_runs()
     assert [(entry.run_id, entry.name, entry.left) for entry in reaped] == [("1-abc", dead.name, "")]
     assert not dead.state.exists()
     assert not dead.root.exists()
     assert (live.root / "layer").is_dir()
-    assert (live.state / places.RECORD_FILE).is_file()
+    assert (live.state / run_directories.RECORD_FILE).is_file()
 
 
 def test_reaping_the_last_removes_the_directories_above(directories: Path) -> None:
     traces_in(directories).write()
-    assert len(removal.reap_dead_runs()) == 1
+    assert len(runtime_removal.reap_dead_runs()) == 1
     assert list(directories.iterdir()) == [directories / "lib"] or not list(directories.iterdir())
-    assert removal.reap_dead_runs() == []
+    assert runtime_removal.reap_dead_runs() == []
 
 
 def test_files_whose_record_went_with_a_reboot_are_reaped(directories: Path) -> None:
     root = directories / "lib/1-abc/node/containerd-000000/layers"
     root.mkdir(parents=True)
-    assert [entry.name for entry in removal.reap_dead_runs()] == ["containerd-000000"]
+    assert [entry.name for entry in runtime_removal.reap_dead_runs()] == ["containerd-000000"]
     assert not (directories / "lib/1-abc").exists()
 
 
@@ -97,22 +99,22 @@ def test_a_dead_run_is_forgotten_and_a_live_one_is_not(directories: Path) -> Non
     for name in ("lib/1-abc/logs", "run/1-abc", "lib/2-abc"):
         (directories / name).mkdir(parents=True)
     with locks.RunHold("1-abc"):
-        assert not removal.forget_dead_run("1-abc")
+        assert not runtime_removal.forget_dead_run("1-abc")
         assert (directories / "lib/1-abc/logs").is_dir()
-    assert removal.forget_dead_run("1-abc")
+    assert runtime_removal.forget_dead_run("1-abc")
     assert [path.name for path in (directories / "lib").iterdir()] == ["2-abc"]
 
 
 @pytest.mark.parametrize("run_id", ["", "..", ".", "1/2", "/etc"])
 def test_what_is_no_run_is_not_removed(run_id: str) -> None:
     with pytest.raises(ValueError, match="is not the id of a run"):
-        removal.forget_dead_run(run_id)
+        runtime_removal.forget_dead_run(run_id)
 
 
 def test_a_broken_record_is_reported_and_kept(directories: Path) -> None:
     traces = traces_in(directories)
-    (traces.state / places.RECORD_FILE).write_text("[]")
-    (reaped,) = [entry for entry in removal.reap_dead_runs() if entry.left]
+    (traces.state / run_directories.RECORD_FILE).write_text("[]")
+    (reaped,) = [entry for entry in runtime_removal.reap_dead_runs() if entry.left]
     assert "not the record" in reaped.left
     assert traces.state.exists()
 
@@ -157,7 +159,7 @@ def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[throwawa
     ) as runtime:
         yield runtime
     assert not locks.run_is_live(run_id)
-    assert not places.run_dir(run_id).exists()
+    assert not run_directories.run_dir(run_id).exists()
     assert (tmp_path / "log").stat().st_size > 0
 
 
@@ -247,4 +249,4 @@ def test_a_log_that_cannot_be_written_is_a_failed_start_that_leaves_nothing(tmp_
         start_throwaway(run_id=run_id, binary=BINARIES[0], pause_image="x", log_file=tmp_path)
     with pytest.raises(RuntimeStartFailed, match="files of containerd cannot be written"):
         start_throwaway(run_id=run_id, binary=BINARIES[0], pause_image="x", root=Path("/proc/nowhere"))
-    assert not places.run_dir(run_id).exists()
+    assert not run_directories.run_dir(run_id).exists()

@@ -5,13 +5,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from critests.node.daemons import Daemon
-from critests.node.kinds import containerd, crio
-from critests.node.kinds.settings import DaemonSettings
-from critests.node.kinds.table import KINDS
-from critests.node.locks import ProcessIdentity
-from critests.node.traces import Traces
-from critests.node.wrappers.attached import NotToBeWrapped, attach
+from critests.node.run_state.footprint import Traces
+from critests.node.run_state.locks import ProcessIdentity
+from critests.node.starting.daemon_choice import Daemon
+from critests.node.starting.wrapper_setup import NotToBeWrapped, attach
+from critests.runtimes.containerd import containerd_configuration
+from critests.runtimes.crio import crio_configuration
+from critests.runtimes.daemon_settings import DaemonSettings
+from critests.runtimes.private_kinds import KINDS
 
 
 @pytest.fixture
@@ -50,11 +51,11 @@ def test_both_daemons_are_configured_with_what_stands_in(traces: Traces, tmp_pat
     settings = DaemonSettings(
         daemon.version, daemon.handlers, daemon.cni_plugins, "pause", (), helpers=daemon.helpers
     )
-    assert f'runtime_path = "{oci.path}"' in crio.configuration(traces, settings)
-    assert f'plugin_dirs = ["{cni.plugins}/"]' in crio.configuration(traces, settings)
-    assert 'runtime_path = "/usr/bin/crun"' in crio.configuration(traces, settings)
-    assert f'BinaryName = "{oci.path}"' in containerd.configuration(traces, settings)
-    assert f'bin_dirs = ["{cni.plugins}"]' in containerd.configuration(traces, settings)
+    assert f'runtime_path = "{oci.path}"' in crio_configuration.configuration(traces, settings)
+    assert f'plugin_dirs = ["{cni.plugins}/"]' in crio_configuration.configuration(traces, settings)
+    assert 'runtime_path = "/usr/bin/crun"' in crio_configuration.configuration(traces, settings)
+    assert f'BinaryName = "{oci.path}"' in containerd_configuration.configuration(traces, settings)
+    assert f'bin_dirs = ["{cni.plugins}"]' in containerd_configuration.configuration(traces, settings)
 
 
 def test_one_of_them_leaves_the_other_as_it_is(traces: Traces, tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from critests.api import api_pb2 as cri
 from critests.client.connection import Connection, connect
 from critests.client.endpoint import Endpoint
 from critests.lifecycle.run_label import RunIdentity
-from critests.node import places
-from critests.node.starting import start_throwaway
-from critests.node.throwaway import ThrowawayRuntime
-from critests.node.with_registry import throwaway_with_registry
+from critests.node.run_state import run_directories
+from critests.node.starting.start_runtime import start_throwaway
+from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.node.starting.with_registry import throwaway_with_registry
 from critests.node.wrappers.actions import ALL, Delay, Edit, Fail, Record
 from critests.node.wrappers.phases import Phases, split
 from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
@@ -92,8 +92,8 @@ def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         connection.images.PullImage(cri.PullImageRequest(image=cri.ImageSpec(image=image)))
         yield Pods(runtime, connection, image, tmp_path_factory.mktemp("logs"))
         connection.close()
-    assert not places.run_dir(run.id).exists()
-    assert not (places.FILES / run.id).exists()
+    assert not run_directories.run_dir(run.id).exists()
+    assert not (run_directories.FILES / run.id).exists()
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ import pytest
 
 from critests.cli.pytest_command import VALIDATION, pytest_command
 from critests.exit_codes import ExitCode
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 from tests.criserver import CriServer
 from tests.plugin.command import environment
 

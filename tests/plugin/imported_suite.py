@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 
-import critests.leader
+import critests.controller
 import critests.plugin
 import critests.validation
 

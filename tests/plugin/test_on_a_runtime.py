@@ -11,10 +11,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client import Endpoint, connect
-from critests.node.remains import cgroup_hierarchies
-from critests.node.snapshot import MachineSnapshot, difference, mentioning
-from critests.node.throwaway import ThrowawayRuntime
-from critests.node.with_registry import throwaway_with_registry
+from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
+from critests.node.observing.snapshot import MachineSnapshot, difference, mentioning
+from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.node.starting.with_registry import throwaway_with_registry
 from tests.plugin.command import SECONDS, begin, critests, record_in, verdicts_in
 
 pytestmark = [

@@ -20,8 +20,8 @@ import critests
 from critests.exit_codes import ExitCode
 from critests.lifecycle.cgroup_parents import remove_cgroups_of
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.throwaway import ThrowawayRuntime
-from critests.node.with_registry import throwaway_with_registry
+from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.node.starting.with_registry import throwaway_with_registry
 from tests.criserver.server import METHODS
 from tests.plugin.broken_rpcs import FAULTS, Ended, broken_server, run_on
 from tests.plugin.command import record_in

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from critests_proof.proxy.fault_proxy import FaultProxy
 
-from critests.node.throwaway import ThrowawayRuntime
-from critests.node.with_registry import throwaway_with_registry
+from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.node.starting.with_registry import throwaway_with_registry
 from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 

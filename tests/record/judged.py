@@ -5,7 +5,7 @@ from typing import Any
 from critests.catalogue.words import Outcome
 from critests.record.judgement import Circumstances, Judgement, judge
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
+from critests.record.result_records import TestResult
 from critests.report.wording.endings import exit_sentence
 
 JUDGES = {"RunPodSandbox": "SBX-01", "CreateContainer": "CTR-01", "RemoveContainer": "CTR-28/removed"}

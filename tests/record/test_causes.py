@@ -1,6 +1,6 @@
 from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
+from critests.record.result_records import TestResult
 from tests.record.judged import end_of, judged, refused, result, saw
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from critests.catalogue.words import Level, Outcome
 from critests.record.exits import ending
-from critests.record.results import TestResult
+from critests.record.result_records import TestResult
 from critests.report.wording.endings import exit_sentence
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from critests.record.errors import RecordNotWritten, RecordUnreadable
 from critests.record.files import from_json, read, to_json, write, write_atomically
-from critests.record.run import RunRecord
+from critests.record.record_errors import RecordNotWritten, RecordUnreadable
+from critests.record.run_record import RunRecord
 from critests.record.schema import PUBLISHED, schema
 from tests.report.sample_run import sample_run
 

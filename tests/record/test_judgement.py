@@ -6,8 +6,8 @@ import pytest
 from critests.catalogue.words import Level, Outcome
 from critests.record.expectations import load
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
-from critests.record.run import CapabilityFact
+from critests.record.result_records import TestResult
+from critests.record.run_record import CapabilityFact
 from tests.record.judged import end_of, judged, outcomes, refused, result, saw
 
 GONE = Reason(code=ReasonCode.RUNTIME_SILENT, words="no answer within 5 s")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from critests.record.errors import RecordNotWritten
-from critests.record.layout import (
+from critests.record.record_errors import RecordNotWritten
+from critests.record.run_layout import (
     evidence_name,
     new_run_folder,
     newest_first,

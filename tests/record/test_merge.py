@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Outcome
-from critests.record.errors import MergeRefused
 from critests.record.judgement import Circumstances
 from critests.record.merge import merge
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
-from critests.record.run import CapabilityFact, RunRecord
+from critests.record.record_errors import MergeRefused
+from critests.record.result_records import TestResult
+from critests.record.run_record import CapabilityFact, RunRecord
 from critests.report.wording.endings import worded
 from tests.report.sample_run import JUDGES, sample_run
 

@@ -7,8 +7,8 @@ import pytest
 from critests.catalogue.words import Level, Outcome
 from critests.record.judgement import Circumstances, Judgement, judge
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
-from critests.report.wording.reasons import sentence
+from critests.record.result_records import TestResult
+from critests.report.wording.reason_sentences import sentence
 
 JUDGES = {"CreateContainer": "CTR-01"}
 KEPT = TestResult(id="c.py::test_create", name="test_create", requirement="CTR-01", outcome=Outcome.PASSED)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.record.errors import RecordUnreadable
+from critests.record.record_errors import RecordUnreadable
 from critests.record.samples import Series, read_samples, write_samples
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from critests.record.judgement import Circumstances
 from critests.record.merge import merge
-from critests.record.run import Counts, RunRecord, RunScope
+from critests.record.run_record import Counts, RunRecord, RunScope
 from critests.record.scope import partial
 from critests.report.wording.endings import worded
 from tests.report.sample_run import JUDGES, sample_run

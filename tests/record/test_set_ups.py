@@ -5,7 +5,7 @@ from typing import Any
 from critests.catalogue.words import Level, Outcome
 from critests.record.blocking import RequirementFacts
 from critests.record.judgement import Circumstances, Judgement, judge
-from critests.record.results import TestResult
+from critests.record.result_records import TestResult
 from critests.report.wording.endings import notes_of
 
 JUDGES = {"RunPodSandbox": "SBX-01"}

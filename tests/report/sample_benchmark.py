@@ -11,8 +11,8 @@ from typing import Final
 from critests.catalogue.words import Outcome
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import BenchmarkFacts, NoiseProbe, OperationResult
-from critests.record.results import TestResult
-from critests.record.run import RunRecord, Timing
+from critests.record.result_records import TestResult
+from critests.record.run_record import RunRecord, Timing
 from critests.record.samples import BYTES, BYTES_PER_SECOND, HIGHER, NEITHER, PER_SECOND, Series
 from critests.record.summaries import summarised
 from critests.record.tally import count

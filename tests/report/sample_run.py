@@ -12,10 +12,10 @@ from critests.record.blocking import RequirementFacts
 from critests.record.expectations import Expectations, load
 from critests.record.identity import RuntimeIdentity
 from critests.record.judgement import Circumstances, judge
-from critests.record.layout import evidence_name
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
-from critests.record.run import ApiCoverage, ApiLevel, CapabilityFact, RunRecord, Timing
+from critests.record.result_records import TestResult
+from critests.record.run_layout import evidence_name
+from critests.record.run_record import ApiCoverage, ApiLevel, CapabilityFact, RunRecord, Timing
 from critests.report.wording.endings import worded
 
 STARTED = 1_795_000_000.25

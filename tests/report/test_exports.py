@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from critests.record.errors import RecordNotWritten
 from critests.record.files import read
+from critests.record.record_errors import RecordNotWritten
 from critests.report.exports import export
 from tests.report.sample_run import sample_run
 

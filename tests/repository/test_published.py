@@ -13,9 +13,9 @@ from critests.catalogue.rpcs import judge_of
 from critests.catalogue.words import Outcome
 from critests.record.files import read as read_record
 from critests.record.judgement import Circumstances, Judgement, judge
-from critests.record.layout import COMPRESSED_RUN_FILE
 from critests.record.reasons import Reason
-from critests.record.results import TestResult
+from critests.record.result_records import TestResult
+from critests.record.run_layout import COMPRESSED_RUN_FILE
 from critests.record.samples import SUFFIX
 from tests.repository import tree
 

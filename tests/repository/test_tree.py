@@ -148,5 +148,5 @@ def test_no_validation_test_knows_a_runtime_by_name() -> None:
     ]
 
     assert not found, (
-        "ask for a capability; what one runtime does otherwise belongs in critests/expectations/"
+        "ask for a capability; what one runtime does otherwise belongs in its known_failures.toml"
     )

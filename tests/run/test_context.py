@@ -16,14 +16,14 @@ from critests.images.rootfs import BusyboxError
 from critests.lifecycle import cgroup_parents
 from critests.lifecycle.requests import RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
-from critests.lifecycle.sandboxes import Sandbox
-from critests.node import starting
-from critests.node.binaries import MissingProgram
-from critests.node.cni import NoFreeSubnet, NoPlugins
-from critests.node.throwaway import RuntimeStartFailed
+from critests.lifecycle.sandbox import Sandbox
+from critests.node.host.binaries import MissingProgram
+from critests.node.network.cni import NoFreeSubnet, NoPlugins
+from critests.node.starting import start_runtime
+from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.run.beginning import begin_run
 from critests.run.context import start_private
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 from critests.toml_file import TomlMalformed
 from tests.criserver import CriServer, serve
 from tests.run.test_handover import CONTEXT
@@ -73,7 +73,7 @@ def test_a_run_that_cannot_be_made_known_cannot_begin(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    monkeypatch.setattr("critests.node.places.RUNS", tmp_path / "file" / "runs")
+    monkeypatch.setattr("critests.node.run_state.run_directories.RUNS", tmp_path / "file" / "runs")
 
     with pytest.raises(CannotTest, match="lock"):
         begin_run(settings(results=str(tmp_path)))
@@ -114,7 +114,7 @@ def test_a_slow_machine_has_longer_to_start_a_runtime(
     scale: float, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: dict[str, object] = {}
-    monkeypatch.setattr(starting, "start_throwaway", lambda _, **options: given.update(options))
+    monkeypatch.setattr(start_runtime, "start_throwaway", lambda _, **options: given.update(options))
     asked = settings(node="containerd", deadline_scale=scale)
 
     start_private(asked, RunIdentity.new(), None)

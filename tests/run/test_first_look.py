@@ -10,8 +10,8 @@ import pytest
 
 from critests.catalogue.words import Capability
 from critests.client import Endpoint, Recorder
-from critests.node.probes import MachineProbes
-from critests.report.wording.reasons import sentence
+from critests.node.observing.probes import MachineProbes
+from critests.report.wording.reason_sentences import sentence
 from critests.run.context import RunContext, daemon_of
 from critests.run.first_look import FirstLook
 from tests.plugin.broken_rpcs import broken_server

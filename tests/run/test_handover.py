@@ -14,17 +14,17 @@ from critests.client import Endpoint
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.api_level import ProvenLevel
-from critests.node.oci_version import OciRuntimes
+from critests.node.observing.api_level import ProvenLevel
+from critests.node.observing.oci_version import OciRuntimes
 from critests.record.codec import from_plain, to_plain
-from critests.record.layout import RunFolder
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
-from critests.record.run import CapabilityFact
+from critests.record.result_records import TestResult
+from critests.record.run_layout import RunFolder
+from critests.record.run_record import CapabilityFact
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
 from critests.run.handover import HandedToWorker, HandoverFile, WorkerReport
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 VERSION = cri.VersionResponse(version="0.1.0", runtime_name="x", runtime_version="1.2")
 SETTINGS = Settings.read(dict[str, str]().get)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from critests.exit_codes import UsageError
-from critests.run import index
-from critests.run.index import Collection
+from critests.run import suite_index
 from critests.run.known_tests import SUITE, KnownTest
-from critests.run.settings import PYTEST_VARIABLES, Settings
+from critests.run.run_settings import PYTEST_VARIABLES, Settings
+from critests.run.suite_index import Collection
 
 HERE = KnownTest(id="sandboxes/test_a.py::test_x[1]", name="test_x[1]", aspect="SBX-01", params={"n": "1"})
 THERE = KnownTest(id="images/test_b.py::test_y", name="test_y", aspect="IMG-01", title="It MUST.", slow=True)
@@ -27,13 +27,13 @@ def own_pycache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_known_of_tests_is_found_again() -> None:
     assert HERE.judged.name == "SBX-01", "what was looked up meanwhile is not kept"
-    index.keep([HERE, THERE])
+    suite_index.keep([HERE, THERE])
 
-    assert index.read() == [HERE, THERE]
+    assert suite_index.read() == [HERE, THERE]
 
 
 def test_files_without_a_chosen_test_are_left_out(tmp_path: Path) -> None:
-    index.keep([HERE, THERE])
+    suite_index.keep([HERE, THERE])
     collection = Collection(SELECTED, asked=True)
 
     assert not collection.leaves_out(SUITE / "sandboxes")
@@ -51,7 +51,7 @@ def test_whoever_is_not_asked_leaves_nothing_out_and_keeps_nothing() -> None:
 
     assert not collection.leaves_out(SUITE / "images")
     assert collection.whole([HERE], complete=True) == [HERE]
-    assert index.read() is None
+    assert suite_index.read() is None
 
 
 @pytest.mark.parametrize(("complete", "found"), [(True, [HERE, THERE]), (False, None)])
@@ -61,21 +61,21 @@ def test_what_was_collected_is_kept_when_every_module_could_be_read(
     collection = Collection(SELECTED, asked=True)
 
     assert collection.whole([HERE, THERE], complete=complete) == [HERE, THERE]
-    assert index.read() == found
+    assert suite_index.read() == found
 
 
 @pytest.mark.parametrize("collected", [[], [HERE, EXTRA]], ids=["less", "more"])
 def test_an_index_that_tells_of_other_tests_is_removed(collected: list[KnownTest]) -> None:
-    index.keep([HERE, THERE])
+    suite_index.keep([HERE, THERE])
     collection = Collection(SELECTED, asked=True)
 
     with pytest.raises(UsageError, match="was out of date and has been deleted"):
         collection.whole(collected, complete=True)
-    assert index.read() is None
+    assert suite_index.read() is None
 
 
 def test_an_option_that_makes_no_sense_is_refused_before_anything_is_collected() -> None:
-    index.keep([HERE, THERE])
+    suite_index.keep([HERE, THERE])
 
     with pytest.raises(UsageError, match="STP-0"):
         Collection(Settings(select=("STP-0",)), asked=True)

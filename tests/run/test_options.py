@@ -9,7 +9,7 @@ import pytest
 from critests.cli import command, pytest_command
 from critests.exit_codes import UsageError
 from critests.run.options import OPTIONS, Shard
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 
 GIVEN: dict[str, Any] = {
     "runtime_endpoint": "unix:///x",

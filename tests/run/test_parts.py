@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from critests.run.parts import OCI_RUNTIME, parts_of_throwaway
+from critests.run.runtime_parts import OCI_RUNTIME, parts_of_throwaway
 
 
 @pytest.mark.parametrize(

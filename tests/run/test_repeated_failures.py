@@ -6,7 +6,7 @@ import pytest
 
 from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import REPEATS, TestResult
+from critests.record.result_records import REPEATS, TestResult
 from critests.run.tries import MOST_TESTS, tried_again
 
 FAILED = TestResult(

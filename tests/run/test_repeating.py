@@ -13,7 +13,7 @@ from critests.client import Endpoint
 from critests.run.context import RunContext
 from critests.run.known_tests import SUITE, Judged
 from critests.run.repeating import repeat_command
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
 from tests.run.test_handover import CONTEXT
 
 NOTHING = Judged(None, None)

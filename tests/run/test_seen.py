@@ -10,8 +10,8 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client.failures import name_the_rpc
-from critests.report.wording.reasons import text_of
-from critests.run.seen import SIDE, in_full, reason_of
+from critests.report.wording.reason_sentences import text_of
+from critests.run.failure_text import SIDE, in_full, reason_of
 
 CALL = SimpleNamespace(seconds=5.03)
 STATUS = SimpleNamespace(

@@ -13,8 +13,8 @@ from critests.run import profiles
 from critests.run.items import known, narrowed_by_pytest, test_id
 from critests.run.known_tests import SUITE, KnownTest
 from critests.run.marks import disruptive, malformed, requirement, slow
+from critests.run.run_settings import Settings
 from critests.run.selection import PARTS, choose
-from critests.run.settings import Settings
 
 SCENARIOS = Path(scenarios.__file__).parent
 

@@ -6,9 +6,9 @@ import pytest
 
 from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
-from critests.report.wording.reasons import sentence
-from critests.run.suspects import settled
+from critests.record.result_records import TestResult
+from critests.report.wording.reason_sentences import sentence
+from critests.run.crash_suspects import settled
 
 DIED = TestResult(
     id="a.py::test_a",

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from critests.lifecycle.evidence import Answer, Evidence
 from critests.lifecycle.process import EXEC
+from critests.lifecycle.process_evidence import Answer, Evidence
 from critests.validation.security import test_apparmor_profiles as apparmor
 from critests.validation.security import test_runtime_program as program
 from critests.validation.security import test_selinux as selinux

@@ -17,7 +17,7 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.client.deadlines import Deadlines
-from critests.client.plain import PlainConnection
+from critests.client.plain_connection import PlainConnection
 from critests.lifecycle.requests import ImageName, RequestBuilder
 
 COMMAND = ("/bin/sh", "-c", "while :; do sleep 3600; done")

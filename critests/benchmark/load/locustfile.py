@@ -26,8 +26,8 @@ from locust.runners import MasterRunner, WorkerRunner
 
 from critests.benchmark.load.capacity import Decision, decide
 from critests.benchmark.load.cycles import Mix, StepFailed, WrongAnswer, work_for
+from critests.benchmark.load.load_target import TARGET, site_of
 from critests.benchmark.load.schedule import Arrivals, intended_starts, share
-from critests.benchmark.load.target import TARGET, site_of
 
 LOGGER = logging.getLogger(__name__)
 DRAIN_SECONDS = 60.0

@@ -12,7 +12,7 @@ from typing import Final
 
 from critests.lifecycle.process import stat_of
 from critests.lifecycle.process_cgroups import Membership, memberships
-from critests.node.remains import mount_table
+from critests.node.host.mount_table import mount_table
 
 _FOLDER: Final = "daemon"
 

@@ -22,7 +22,8 @@ from critests.benchmark.measuring.runtime_processes import (
     RuntimeProcess,
     runtime_processes,
 )
-from critests.node.remains import cgroup_hierarchies, mount_table
+from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
+from critests.node.host.mount_table import mount_table
 
 CGROUP: Final = "cgroup"
 PROCESSES: Final = "processes"

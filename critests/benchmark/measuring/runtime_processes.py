@@ -13,8 +13,8 @@ from enum import StrEnum, unique
 from pathlib import Path
 from typing import Final
 
-from critests.kinds.table import monitors
 from critests.lifecycle.process import open_files
+from critests.runtimes.known_runtimes import monitors
 
 _PAUSES: Final = ("pause", "runc:[")
 """Names of a sandbox's process, also before it has become `pause`: RunPodSandbox returns a little earlier."""

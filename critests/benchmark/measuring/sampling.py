@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 import grpc
 
+from critests.benchmark.measuring.idle_check import quiet
 from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
-from critests.benchmark.measuring.quiet import quiet
 from critests.benchmark.measuring.target import Target
 from critests.client.failures import failed_rpc
 from critests.lifecycle.waiting import ConditionNotMet

@@ -9,7 +9,7 @@ from critests.benchmark.measuring.resources import snapshot
 from critests.benchmark.measuring.runtime_processes import RuntimeHidden
 from critests.benchmark.measuring.target import Target
 from critests.exit_codes import CannotTest, UsageError
-from critests.node.subjects import (
+from critests.node.starting.targets import (
     EndpointSubject,
     HandlerSubject,
     LiveSubject,
@@ -21,10 +21,10 @@ from critests.record.identity import RuntimeIdentity
 from critests.run.beginning import begin_run
 from critests.run.conclusion import identity_of
 from critests.run.context import RunContext
-from critests.run.parts import parts_of_throwaway, storage_part
 from critests.run.pulled_images import TestImages
-from critests.run.session import SuiteSession
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
+from critests.run.runtime_parts import parts_of_throwaway, storage_part
+from critests.run.suite_session import SuiteSession
 
 
 def other_side(settings: Settings) -> LiveSubject | None:

@@ -17,12 +17,12 @@ from critests.benchmark.measuring.meter import NotDone
 from critests.catalogue.words import Capability
 from critests.client import Connection
 from critests.client.failures import failed_rpc
-from critests.client.plain import PlainConnection, plain_stubs
-from critests.lifecycle.containers import Container
+from critests.client.plain_connection import PlainConnection, plain_stubs
+from critests.lifecycle.container import Container
 from critests.lifecycle.process_cgroups import MOUNT as CGROUP_MOUNT
 from critests.lifecycle.requests import ContainerOptions, ImageName, RequestBuilder, SandboxOptions
-from critests.lifecycle.sandboxes import Sandbox
-from critests.node.capabilities import CapabilityMatrix
+from critests.lifecycle.sandbox import Sandbox
+from critests.node.observing.capabilities import CapabilityMatrix
 from critests.run.context import RunContext, tls_files
 from critests.run.outcomes import Unsupported
 from critests.run.pulled_images import TestImages

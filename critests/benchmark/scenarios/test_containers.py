@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Iterator
 
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.counters import CannotCount, Counters
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle

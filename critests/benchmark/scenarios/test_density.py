@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.resources import PARTS, gauges, holdings
 from critests.benchmark.measuring.sampling import Cycle, Tally
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.limits import scarce, what_ran_out
+from critests.benchmark.scenarios.machine_limits import scarce, what_ran_out
 from critests.benchmark.scenarios.workloads import pod_cycle
 from critests.lifecycle.process_cgroups import MOUNT as CGROUP_MOUNT
 from critests.record.samples import BYTES, COUNT, LOWER, NEITHER

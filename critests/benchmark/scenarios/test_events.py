@@ -1,7 +1,7 @@
 """Container events: how long after the end of a container its subscribers hear of it."""
 
-from critests.benchmark.measuring.bench import Bench, scenario
-from critests.benchmark.scenarios.hearing import hearing
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
+from critests.benchmark.scenarios.event_latency import hearing
 
 SUBSCRIBERS = {"smoke": (1,), "standard": (1, 5), "full": (1, 5)}
 

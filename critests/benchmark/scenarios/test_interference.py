@@ -2,8 +2,8 @@
 
 import contextlib
 
-from critests.benchmark.measuring.bench import Bench, scenario
-from critests.benchmark.scenarios.neighbours import NEIGHBOURS, NOBODY
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
+from critests.benchmark.scenarios.busy_pods import NEIGHBOURS, NOBODY
 from critests.benchmark.scenarios.workloads import container_lifecycle
 from critests.record.operations import OperationResult
 

@@ -9,11 +9,11 @@ from typing import Any
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Tally, Workload
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.listing import listing, statistics_of
+from critests.benchmark.scenarios.list_calls import listing, statistics_of
 from critests.benchmark.scenarios.population import Population
 from critests.benchmark.scenarios.workloads import pod_cycle
 from critests.run.outcomes import Unsupported

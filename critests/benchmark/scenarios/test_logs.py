@@ -7,11 +7,12 @@ import itertools
 import time
 from collections.abc import Iterator
 
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.printed import (
+from critests.benchmark.scenarios.exit_barrier import Release
+from critests.benchmark.scenarios.log_throughput import (
     FIRST,
     Log,
     Printing,
@@ -20,9 +21,8 @@ from critests.benchmark.scenarios.printed import (
     until_whole,
     until_written,
 )
-from critests.benchmark.scenarios.released import Release
 from critests.benchmark.scenarios.workloads import HOST
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.record.samples import BYTES_PER_SECOND, HIGHER, NEITHER, PER_SECOND
 
 PRINTED = {"short": 31, "long": 1023, "longest": 65_535}

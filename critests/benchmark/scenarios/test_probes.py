@@ -5,7 +5,7 @@ import itertools
 from collections import Counter
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle
 from critests.benchmark.measuring.target import Target

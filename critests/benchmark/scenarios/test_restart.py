@@ -6,11 +6,11 @@ import contextlib
 import signal
 from collections.abc import Iterator
 
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
+from critests.benchmark.scenarios.daemon_restarts import own_runtime, restarting
 from critests.benchmark.scenarios.population import Population
-from critests.benchmark.scenarios.restarts import own_runtime, restarting
 
 CONTAINERS = {"smoke": (5,), "standard": (5, 50), "full": (5, 110, 500)}
 

@@ -3,14 +3,14 @@
 import contextlib
 from collections.abc import Iterator
 
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.phases import can_be_split, starting, wrapped
+from critests.benchmark.scenarios.pod_start_phases import can_be_split, starting, wrapped
 from critests.benchmark.scenarios.workloads import end_sandbox, sandbox_cycle
 from critests.catalogue.words import Capability
-from critests.node.throwaway import RuntimeStartFailed
+from critests.node.starting.throwaway import RuntimeStartFailed
 
 SHARE_BY_CONTAINERS = {0: 1, 1: 1, 5: 2, 20: 4}
 """Of the time: the more containers, the longer a cycle."""

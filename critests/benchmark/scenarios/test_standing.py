@@ -4,15 +4,13 @@ import contextlib
 import signal
 from collections.abc import Callable, Sequence
 
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.hearing import hearing
-from critests.benchmark.scenarios.listing import statistics_of
-from critests.benchmark.scenarios.population import Population
-from critests.benchmark.scenarios.restarts import restarting
-from critests.benchmark.scenarios.standing import (
+from critests.benchmark.scenarios.daemon_restarts import restarting
+from critests.benchmark.scenarios.event_latency import hearing
+from critests.benchmark.scenarios.idle_pods import (
     IDLE_TIME,
     MEMORY,
     STARTED,
@@ -21,6 +19,8 @@ from critests.benchmark.scenarios.standing import (
     relisting,
     rest,
 )
+from critests.benchmark.scenarios.list_calls import statistics_of
+from critests.benchmark.scenarios.population import Population
 from critests.run.outcomes import Unsupported
 
 PODS = {"smoke": (1, 3, 6), "standard": (1, 10, 50, 100), "full": (1, 10, 50, 100, 200)}

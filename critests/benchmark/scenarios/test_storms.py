@@ -8,16 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import PLAIN, Target
+from critests.benchmark.scenarios.daemon_restarts import found_again, own_runtime
+from critests.benchmark.scenarios.exit_barrier import TO_STATUS, Release, keep_ends, told
 from critests.benchmark.scenarios.one_pod import END, START, Pod
-from critests.benchmark.scenarios.released import TO_STATUS, Release, keep_ends, told
-from critests.benchmark.scenarios.restarts import found_again, own_runtime
 from critests.benchmark.scenarios.storms import Storm, keep_alone, keep_storm, none_left, none_lost, strike
 from critests.benchmark.scenarios.workloads import HOST
-from critests.node.throwaway import RuntimeStartFailed
+from critests.node.starting.throwaway import RuntimeStartFailed
 
 PODS = {"smoke": (5,), "standard": (10, 30), "full": (10, 30, 110)}
 ENDS = {"smoke": (10,), "standard": (100,), "full": (10, 50, 100)}

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.stopwatch import Stopwatch
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.streamed import (
+from critests.benchmark.scenarios.stream_sessions import (
     LINE,
     PIPE,
     SESSION_SECONDS,

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from critests.benchmark.measuring.bench import Bench, scenario
+from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Tally
 from critests.benchmark.measuring.target import Target

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from critests.client.streaming.errors import OutputTooLarge, shown
+from critests.client.streaming.streaming_errors import OutputTooLarge, shown
 from critests.client.streaming.streams import EndedBy, Frame, channel_name
 
 KEPT_BYTES = 16 * 1024 * 1024

@@ -17,15 +17,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from critests.client.streaming.errors import (
+from critests.client.streaming.ledger import KEPT_BYTES, Ledger
+from critests.client.streaming.open_session import CONTROL_SECONDS, V4, Session
+from critests.client.streaming.spdy_transport import SpdyTransport, open_spdy
+from critests.client.streaming.streaming_errors import (
     HalfCloseUnsupported,
     ProtocolViolation,
     SessionEnded,
     StreamError,
 )
-from critests.client.streaming.ledger import KEPT_BYTES, Ledger
-from critests.client.streaming.session import CONTROL_SECONDS, V4, Session
-from critests.client.streaming.spdy_transport import SpdyTransport, open_spdy
 from critests.client.streaming.streams import EndedBy, Frame, Protocol
 from critests.client.streaming.transport import Transport
 from critests.client.streaming.websocket_transport import WebSocketTransport, open_websocket

@@ -16,7 +16,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
-from critests.client.streaming.errors import ProtocolViolation
+from critests.client.streaming.streaming_errors import ProtocolViolation
 
 VERSION = 3
 FLAG_FIN = 0x01

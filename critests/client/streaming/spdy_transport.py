@@ -6,7 +6,6 @@ Streaming servers know no flow control: they ignore SETTINGS and WINDOW_UPDATE, 
 import time
 from collections.abc import Mapping, Sequence
 
-from critests.client.streaming.errors import ProtocolViolation, StreamRefused
 from critests.client.streaming.ledger import Ledger
 from critests.client.streaming.spdy_frames import (
     CANCEL,
@@ -24,6 +23,7 @@ from critests.client.streaming.spdy_frames import (
     rst_stream,
     syn_stream,
 )
+from critests.client.streaming.streaming_errors import ProtocolViolation, StreamRefused
 from critests.client.streaming.streams import EndedBy
 from critests.client.streaming.transport import Transport
 from critests.client.streaming.upgrade import upgrade

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
-from critests.client.streaming.errors import ProtocolViolation, SessionEnded, StreamTimeout
 from critests.client.streaming.ledger import Ledger
+from critests.client.streaming.streaming_errors import ProtocolViolation, SessionEnded, StreamTimeout
 from critests.client.streaming.streams import EndedBy
 from critests.client.streaming.wire import Wire
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from critests.client.streaming.errors import ProtocolViolation, StreamTimeout, UpgradeRefused, shown
+from critests.client.streaming.streaming_errors import ProtocolViolation, StreamTimeout, UpgradeRefused, shown
 from critests.client.streaming.wire import Wire
 
 HEAD_BYTES = 64 * 1024

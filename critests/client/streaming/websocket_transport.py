@@ -17,8 +17,8 @@ from collections.abc import Sequence
 
 from websocket import ABNF, WebSocketException, frame_buffer
 
-from critests.client.streaming.errors import HalfCloseUnsupported, ProtocolViolation
 from critests.client.streaming.ledger import Ledger
+from critests.client.streaming.streaming_errors import HalfCloseUnsupported, ProtocolViolation
 from critests.client.streaming.streams import NO_CHANNEL, EndedBy
 from critests.client.streaming.transport import Transport
 from critests.client.streaming.upgrade import upgrade

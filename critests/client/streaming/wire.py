@@ -14,7 +14,7 @@ import struct
 import time
 from urllib.parse import urlsplit
 
-from critests.client.streaming.errors import CannotConnect
+from critests.client.streaming.streaming_errors import CannotConnect
 
 READ_BYTES = 256 * 1024
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from critests.node.binaries import find_program
+from critests.node.host.binaries import find_program
 from critests.node.wrappers.actions import ALL, Action, Delay, Edit, Record
 from critests.node.wrappers.stand_in import SHELL, CniWrapper, OciWrapper, timer_list_tells_the_time
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from critests.record.codec import Json, type_hints
-from critests.record.run import SCHEMA, SCHEMA_VERSION, RunRecord
+from critests.record.run_record import SCHEMA, SCHEMA_VERSION, RunRecord
 
 PUBLISHED: Final = Path(__file__).parent / f"run-{SCHEMA_VERSION}.json"
 _SCALARS: Final = {str: "string", int: "integer", float: "number", bool: "boolean"}

@@ -5,10 +5,10 @@ which `plain` shows, and `terminal`, `markdown` and `html`, which are imported b
 informs; what fails on it is decided by `critests.report.gates`.
 """
 
-from critests.report.comparison.compare import NotComparable, compare_records, compare_sides
+from critests.report.comparison.comparison_json import comparison_to_json
 from critests.report.comparison.differences import Capability
 from critests.report.comparison.model import CompareSettings, Operation, RunComparison, SideFacts
-from critests.report.comparison.plain import comparison_to_json
+from critests.report.comparison.run_comparison import NotComparable, compare_records, compare_sides
 from critests.report.comparison.stored import StoredRun, read_run
 
 __all__ = [

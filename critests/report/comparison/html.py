@@ -4,19 +4,19 @@ from typing import Final
 
 from markupsafe import Markup
 
-from critests.report.comparison.fairness import beside, warning
-from critests.report.comparison.headline import headline
-from critests.report.comparison.model import Operation, OperationSide, RunComparison
-from critests.report.comparison.names import names_of
-from critests.report.comparison.sections import sides
-from critests.report.comparison.shape import shape
-from critests.report.comparison.summary import (
+from critests.report.comparison.comparison_sentences import (
     conformance_sentence,
     method_sentence,
     too_noisy,
     verdict_text,
     why,
 )
+from critests.report.comparison.fairness import beside, warning
+from critests.report.comparison.headline import headline
+from critests.report.comparison.model import Operation, OperationSide, RunComparison
+from critests.report.comparison.names import names_of
+from critests.report.comparison.sections import sides
+from critests.report.comparison.shape import shape
 from critests.report.comparison.wording import (
     amount,
     chance,

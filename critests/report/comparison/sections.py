@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from critests.report.comparison.differences import Conformance, RequirementDifference
-from critests.report.comparison.fairness import beside, warning
-from critests.report.comparison.headline import headline
-from critests.report.comparison.model import Operation, RunComparison, Speed
-from critests.report.comparison.names import Names, names_of
-from critests.report.comparison.summary import (
+from critests.report.comparison.comparison_sentences import (
     conformance_sentence,
     method_sentence,
     too_noisy,
     verdict_text,
     why,
 )
+from critests.report.comparison.differences import Conformance, RequirementDifference
+from critests.report.comparison.fairness import beside, warning
+from critests.report.comparison.headline import headline
+from critests.report.comparison.model import Operation, RunComparison, Speed
+from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.wording import amount, error_words, interval, ratio
 from critests.report.wording.texts import moment, plural
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from critests.record.errors import RecordUnreadable
 from critests.record.files import read, record_file
-from critests.record.layout import RUN_FILE, RunFolder, newest_run
-from critests.record.run import RunRecord
+from critests.record.record_errors import RecordUnreadable
+from critests.record.run_layout import RUN_FILE, RunFolder, newest_run
+from critests.record.run_record import RunRecord
 from critests.record.samples import Series, read_samples
 
 

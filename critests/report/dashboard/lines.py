@@ -8,7 +8,7 @@ from typing import Final
 
 from critests import catalogue
 from critests.catalogue.words import Area
-from critests.record.layout import safe_name
+from critests.record.run_layout import safe_name
 from critests.record.versions import parse_version
 from critests.report.store import Index, RunEntry
 from critests.report.store.history import RECENT, Column, State, columns, histories, shown, state

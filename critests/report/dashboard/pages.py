@@ -11,8 +11,8 @@ from jinja2 import Environment
 import critests
 from critests.exit_codes import ExitCode
 from critests.report.dashboard import grid, series
-from critests.report.dashboard.comparison import Pair
 from critests.report.dashboard.lines import AREAS, Line, Promise
+from critests.report.dashboard.site_comparisons import Pair
 from critests.report.facts.musts import ENDS, IN_PART
 from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.store import Index, RunEntry

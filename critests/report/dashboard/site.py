@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from critests.record.errors import RecordError, RecordNotWritten
 from critests.record.files import write_atomically
+from critests.record.record_errors import RecordError, RecordNotWritten
 from critests.report.comparison.html import comparison_to_html
 from critests.report.dashboard import pages
-from critests.report.dashboard.comparison import compared, pairs
 from critests.report.dashboard.lines import all_versions, lines, promises
+from critests.report.dashboard.site_comparisons import compared, pairs
 from critests.report.store import Index
 
 MANIFEST: Final = "critests-site.json"

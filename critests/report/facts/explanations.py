@@ -4,7 +4,7 @@ from typing import Final
 
 from critests import catalogue
 from critests.catalogue.words import Outcome
-from critests.record.results import TestResult
+from critests.record.result_records import TestResult
 from critests.report.wording.texts import cut, visible
 
 TEXT_LIMIT: Final = 64 * 1024

@@ -7,8 +7,8 @@ from typing import Final
 from critests.catalogue.words import Level, Outcome, worst
 from critests.exit_codes import ExitCode
 from critests.record.reasons import ReasonCode
-from critests.record.results import TestResult
-from critests.record.run import RunRecord
+from critests.record.result_records import TestResult
+from critests.record.run_record import RunRecord
 from critests.report.wording.texts import plural
 
 ENDS: Final[dict[int, tuple[str, Outcome]]] = {

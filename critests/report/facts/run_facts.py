@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import OperationResult
-from critests.record.run import RunRecord
+from critests.record.run_record import RunRecord
 from critests.record.samples import BYTES
 from critests.report.wording.quantities import quantity
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from critests.kinds.table import KINDS
 from critests.report.wording.texts import one_line
+from critests.runtimes.known_runtimes import KINDS
 
 LONGEST: Final = 48
 _TITLES: Final = {kind.title.lower(): kind.title for kind in KINDS}

@@ -4,7 +4,7 @@
 and hostile output of containers and runtimes is inert in it.
 """
 
-from critests.report.formats.registry import FORMATS, Format, TextFormat, TreeFormat
+from critests.report.formats.format_table import FORMATS, Format, TextFormat, TreeFormat
 from critests.report.formats.source import NotExported, Publishing, Source, load
 
 __all__ = ["FORMATS", "Format", "NotExported", "Publishing", "Source", "TextFormat", "TreeFormat", "load"]

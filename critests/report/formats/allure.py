@@ -30,11 +30,11 @@ from attr import asdict
 from critests.catalogue.words import Level, Outcome
 from critests.record.files import write_atomically
 from critests.record.identity import RuntimeIdentity
-from critests.record.results import TestResult as Result
-from critests.record.run import RunRecord
-from critests.report.facts.evidence import Budget, CallView, Evidence, read_evidence
+from critests.record.result_records import TestResult as Result
+from critests.record.run_record import RunRecord
 from critests.report.facts.explanations import description, skip_message, statement_of
 from critests.report.facts.run_facts import run_facts
+from critests.report.facts.stored_evidence import Budget, CallView, Evidence, read_evidence
 from critests.report.formats.source import Source
 from critests.report.wording.markdown import code, prose
 from critests.report.wording.texts import cut, one_line, visible

@@ -7,11 +7,11 @@ it wrote before, to replace it.
 from typing import Final
 
 from critests.catalogue.words import Outcome
-from critests.record.run import RunRecord
+from critests.record.run_record import RunRecord
 from critests.report.comparison import NotComparable, RunComparison
-from critests.report.comparison.changes import changed_operations, changes_sentence
+from critests.report.comparison.change_sentence import changed_operations, changes_sentence
 from critests.report.comparison.differences import UNTESTED
-from critests.report.facts.selection import by_reason, failures, with_outcome
+from critests.report.facts.display_order import by_reason, failures, with_outcome
 from critests.report.formats import run_markdown as parts
 from critests.report.formats.source import Source
 from critests.report.wording.markdown import Page, code, prose, table

@@ -14,10 +14,10 @@ from xml.sax.saxutils import escape
 
 from critests.catalogue.words import Level, Outcome
 from critests.record.operations import OperationResult
-from critests.record.results import TestResult
-from critests.record.run import RunRecord
+from critests.record.result_records import TestResult
+from critests.record.run_record import RunRecord
 from critests.report.facts.explanations import description, skip_message
-from critests.report.facts.operations import median, quantiles, row_name, tail
+from critests.report.facts.operation_names import median, quantiles, row_name, tail
 from critests.report.facts.run_facts import run_facts
 from critests.report.formats.source import Source
 from critests.report.wording.quantities import percentile

@@ -5,7 +5,7 @@ import io
 from typing import Final
 
 from critests.record.operations import OperationResult
-from critests.report.facts.operations import quantiles
+from critests.report.facts.operation_names import quantiles
 from critests.report.formats.source import NotExported, Source
 from critests.report.wording.quantities import percentile
 from critests.report.wording.texts import one_line

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from critests.record.operations import OperationResult
-from critests.record.run import RunRecord
-from critests.report.facts.operations import quantiles
+from critests.record.run_record import RunRecord
+from critests.report.facts.operation_names import quantiles
 from critests.report.facts.run_facts import runtime_of
 from critests.report.formats.source import Source
 from critests.report.wording.texts import one_line

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from pytest_benchmark.stats import Stats
 
-from critests.record.layout import RunFolder
 from critests.record.operations import OperationResult
-from critests.record.run import RunRecord
+from critests.record.run_layout import RunFolder
+from critests.record.run_record import RunRecord
 from critests.record.samples import SECONDS, Series, read_samples
 from critests.record.summaries import summarised
 from critests.report.formats.source import NotExported, Source

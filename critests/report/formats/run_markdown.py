@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from critests.record.operations import OperationResult
-from critests.record.results import TestResult
-from critests.record.run import RunRecord
+from critests.record.result_records import TestResult
+from critests.record.run_record import RunRecord
 from critests.report.comparison import Capability, Operation
 from critests.report.comparison.differences import TestDifference
 from critests.report.comparison.wording import amount, interval, ratio, verdict_word
-from critests.report.facts.operations import median, row_name, tail
-from critests.report.facts.selection import area_rows, columns
+from critests.report.facts.display_order import area_rows, columns
+from critests.report.facts.operation_names import median, row_name, tail
 from critests.report.run_kinds import kind_of
 from critests.report.wording.markdown import code, prose, table
 from critests.report.wording.quantities import quantity

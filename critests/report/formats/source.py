@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from critests.record.files import bounded, read
-from critests.record.layout import RunFolder
-from critests.record.run import RunRecord
+from critests.record.run_layout import RunFolder
+from critests.record.run_record import RunRecord
 from critests.record.samples import read_samples
 from critests.report.comparison import RunComparison, StoredRun, compare_records, read_run
 from critests.report.run_kinds import VALIDATION

@@ -15,8 +15,8 @@ from typing import Final
 
 from critests.exit_codes import ExitCode
 from critests.record.files import to_json, write_atomically
-from critests.record.layout import RUN_FILE
-from critests.record.run import RunRecord
+from critests.record.run_layout import RUN_FILE
+from critests.record.run_record import RunRecord
 from critests.report.facts.run_facts import run_facts
 from critests.report.formats import junit, summary
 from critests.report.formats.source import NotExported, Source

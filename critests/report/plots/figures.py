@@ -7,12 +7,12 @@ from typing import Final, TypeAlias, TypeVar
 
 from critests.record.samples import BYTES, COUNT, SECONDS, Series
 from critests.record.summaries import summarised
-from critests.report.facts.growth import CONCURRENCY, counted
-from critests.report.facts.operations import label
-from critests.report.plots.against import Level, against_number
-from critests.report.plots.distribution import Sample, distribution
+from critests.report.facts.operation_growth import CONCURRENCY, counted
+from critests.report.facts.operation_names import label
 from critests.report.plots.drawing import COLOURS
-from critests.report.plots.phases import phase_split
+from critests.report.plots.ecdf_plot import Sample, distribution
+from critests.report.plots.phase_bars import phase_split
+from critests.report.plots.scaling_plot import Level, against_number
 from critests.report.plots.throughput import throughput
 from critests.report.plots.timeline import timeline
 

@@ -5,9 +5,9 @@ The run records stay the only truth. The index is derived from them and may be d
 """
 
 from critests.report.store.entries import Point, RunEntry, Series
-from critests.report.store.index import Index, IndexUnusable
 from critests.report.store.merging import merge_runs
 from critests.report.store.retention import remove, surplus
+from critests.report.store.run_index import Index, IndexUnusable
 
 __all__ = [
     "Index",

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from critests.record.operations import OperationResult
 from critests.record.scope import COMPLETE
-from critests.report.facts.operations import quantiles
+from critests.report.facts.operation_names import quantiles
 
 LIVE_SIDES: Final = frozenset({"", "a"})
 """Sides of a benchmark whose numbers are about the runtime of the record."""

@@ -7,9 +7,9 @@ from pathlib import Path
 from critests.catalogue.rpcs import judge_of
 from critests.record.files import read
 from critests.record.judgement import Circumstances
-from critests.record.layout import RunFolder, evidence_name, new_run_folder, safe_test_id
 from critests.record.merge import merge
-from critests.record.run import RunRecord
+from critests.record.run_layout import RunFolder, evidence_name, new_run_folder, safe_test_id
+from critests.record.run_record import RunRecord
 from critests.report.exports import export
 from critests.report.wording.endings import worded
 

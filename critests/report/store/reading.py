@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from critests.record.errors import RecordUnreadable
 from critests.record.files import from_json, read_text, record_file
-from critests.record.layout import COMPRESSED_RUN_FILE, RUN_FILE
-from critests.record.run import RunRecord
+from critests.record.record_errors import RecordUnreadable
+from critests.record.run_layout import COMPRESSED_RUN_FILE, RUN_FILE
+from critests.record.run_record import RunRecord
 from critests.report.wording.texts import cut
 
 REASON_LENGTH: Final = 200

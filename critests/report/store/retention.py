@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from critests.record.errors import RecordUnreadable
+from critests.record.record_errors import RecordUnreadable
 from critests.report.store.entries import RunEntry
 from critests.report.store.reading import read_lean
 

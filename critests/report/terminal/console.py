@@ -12,8 +12,8 @@ from rich.text import Text
 
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
-from critests.record.run import RunRecord
-from critests.report.terminal.unread import drop_what_nobody_reads
+from critests.record.run_record import RunRecord
+from critests.report.terminal.broken_pipe import drop_what_nobody_reads
 from critests.report.wording.texts import one_line
 
 STYLES: Final = {

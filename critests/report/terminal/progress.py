@@ -10,8 +10,8 @@ from rich.text import Text
 
 from critests.catalogue.words import Outcome
 from critests.record.judgement import by_level
-from critests.record.results import TestResult
-from critests.report.facts.selection import SHOWN
+from critests.record.result_records import TestResult
+from critests.report.facts.display_order import SHOWN
 from critests.report.terminal.console import STYLES, new_console
 from critests.report.wording.texts import duration, one_line, plural
 

@@ -9,9 +9,9 @@ from critests.exit_codes import ExitCode
 from critests.record.exits import Because, Ending
 from critests.record.expectations import Applied, KnownFailure
 from critests.record.judgement import Judgement
-from critests.record.results import RootCause
-from critests.record.run import RunRecord
-from critests.report.wording.reasons import said, sentence, worded_result
+from critests.record.result_records import RootCause
+from critests.record.run_record import RunRecord
+from critests.report.wording.reason_sentences import said, sentence, worded_result
 
 BREACH: Final = {
     Level.MUST: "a MUST broken",

@@ -9,7 +9,7 @@ from pathlib import Path
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle import container_log
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 
 
 def count_from(start: int) -> str:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.outcomes import setting_up
 from critests.validation.containers.counting import count_from, goes_on, numbers
 

@@ -5,13 +5,13 @@ from typing import Any
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.events import STOPPED, Events, labels_of
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.event_fixtures import STOPPED, Events, labels_of
 from critests.fixtures.host_mounts import HostMounts
-from critests.fixtures.images import Images
+from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.user_namespaces import MAPPING, with_user_namespace
 from critests.run.marks import requirement, requires
 from critests.validation.containers.agreement import contradictions, differences

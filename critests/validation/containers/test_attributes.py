@@ -8,13 +8,13 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Images
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
 from critests.lifecycle.requests import ImageName
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.verbose_info import objects_of
 from critests.run.marks import requirement, requires
 from critests.validation.containers.agreement import differences

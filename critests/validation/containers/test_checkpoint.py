@@ -9,11 +9,11 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.lifecycle.requests import ImageName
-from critests.node.capabilities import NO_SUCH_ID
+from critests.node.observing.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import setting_up, unsupported
 from critests.validation.containers.counting import COUNT, Counter

@@ -8,9 +8,9 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.node.kinds.told import MetricsOfCpu
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires
+from critests.runtimes.runtime_settings import MetricsOfCpu
 
 METRIC_SECONDS = 30.0
 """Runtimes may collect metrics only every ten seconds or so."""

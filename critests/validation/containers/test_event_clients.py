@@ -10,8 +10,8 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.events import (
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.event_fixtures import (
     CREATED,
     DELETED,
     STARTED,
@@ -24,9 +24,9 @@ from critests.fixtures.events import (
 )
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement, requires, slow
 
 pytestmark = requires(Capability.EVENTS)

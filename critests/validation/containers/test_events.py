@@ -6,8 +6,8 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.events import (
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.event_fixtures import (
     CREATED,
     DELETED,
     STARTED,
@@ -19,10 +19,10 @@ from critests.fixtures.events import (
     labels_of,
 )
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
 from critests.lifecycle.clocks import CLOCKS_DIFFER_NS
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 

@@ -9,7 +9,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.run.marks import disruptive, requirement, slow
 from critests.run.outcomes import blocked
 

@@ -9,11 +9,11 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client import Connection, connect
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
 from critests.run.context import tls_files
 from critests.run.marks import disruptive, requirement, slow
 

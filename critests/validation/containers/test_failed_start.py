@@ -9,12 +9,12 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Registry
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement
 
 

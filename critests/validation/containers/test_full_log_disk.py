@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import FOREVER, Containers
+from critests.fixtures.container_fixtures import FOREVER, Containers
 from critests.fixtures.host_mounts import HostMounts
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement
 from critests.run.outcomes import unsupported
 

@@ -6,14 +6,14 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
 from critests.lifecycle.requests import ImageName
-from critests.lifecycle.sandboxes import Sandbox
-from critests.node.capabilities import NO_SUCH_ID
+from critests.lifecycle.sandbox import Sandbox
+from critests.node.observing.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement
 from critests.run.outcomes import blocked
 

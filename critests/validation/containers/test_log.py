@@ -9,14 +9,14 @@ from typing import Unpack
 import grpc
 import pytest
 
-from critests.fixtures.containers import Containers, lingering
+from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.lifecycle import container_log
+from critests.lifecycle.container import Container
 from critests.lifecycle.container_log import LogRecord
-from critests.lifecycle.containers import Container
 from critests.lifecycle.requests import ContainerOptions
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, slow
 
 Printed = Callable[..., list[LogRecord]]

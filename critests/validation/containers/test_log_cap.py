@@ -6,9 +6,9 @@ import pytest
 
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.node.kinds.told import LogCap
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement
+from critests.runtimes.runtime_settings import LogCap
 
 CAP = 16 << 10
 PRINTED = 2000

@@ -7,11 +7,11 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import Containers, lingering
+from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.lifecycle import container_log
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement
 
 EARLIER = b"2026-01-02T03:04:05.123456789Z stdout F earlier\n"

@@ -7,13 +7,13 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Images
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import MADE_FROM, Sandboxes
-from critests.lifecycle.containers import Container
-from critests.lifecycle.told import the_one
-from critests.node.addresses import free_port
+from critests.fixtures.sandbox_fixtures import MADE_FROM, Sandboxes
+from critests.lifecycle.assertions import the_one
+from critests.lifecycle.container import Container
+from critests.node.host.addresses import free_port
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import setting_up
 from critests.validation.containers.counting import goes_on, numbers

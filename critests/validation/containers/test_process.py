@@ -5,15 +5,15 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streams import Protocol
-from critests.fixtures.containers import Containers, lingering, staying
-from critests.fixtures.images import Images
+from critests.fixtures.container_fixtures import Containers, lingering, staying
+from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.sandbox_fixtures import Sandboxes
 from critests.fixtures.shared_containers import SharedContainers
 from critests.fixtures.streaming import Streams
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.lifecycle.process import EXEC, FIRST_PROCESS
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
 
 VIEWS = (FIRST_PROCESS, EXEC)

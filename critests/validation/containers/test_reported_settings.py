@@ -6,10 +6,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import setting_up, unsupported
 from critests.validation.resources.cpus import usable_cpu

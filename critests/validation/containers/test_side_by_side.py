@@ -6,11 +6,11 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers, lingering
-from critests.fixtures.images import Registry
+from critests.fixtures.container_fixtures import Containers, lingering
+from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
 
 

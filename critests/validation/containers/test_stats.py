@@ -12,12 +12,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
-from critests.lifecycle.told import the_one
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.assertions import the_one
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import requirement, requires, slow
 from critests.run.outcomes import setting_up, unsupported

@@ -11,17 +11,17 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
-from critests.lifecycle.containers import Container
-from critests.lifecycle.evidence import first_process
-from critests.lifecycle.sandboxes import Sandbox
-from critests.lifecycle.told import the_one
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.lifecycle.assertions import the_one
+from critests.lifecycle.container import Container
+from critests.lifecycle.process_evidence import first_process
+from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.user_namespaces import with_user_namespace
-from critests.node import container_cgroup
-from critests.node.container_cgroup import CgroupValues
+from critests.node.cgroups import container_cgroup
+from critests.node.cgroups.container_cgroup import CgroupValues
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up
 

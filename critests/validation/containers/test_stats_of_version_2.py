@@ -6,9 +6,9 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.run.marks import requirement, requires, slow
 from critests.run.outcomes import blocked, unsupported
 from critests.validation.containers.pressure import Pressure, parse, psi_errors

@@ -5,15 +5,15 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import FOREVER, Containers
+from critests.fixtures.container_fixtures import FOREVER, Containers
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
 from critests.lifecycle.clocks import CLOCKS_DIFFER_NS
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.lifecycle.freezer import Freezer
 from critests.lifecycle.process import ProcessTree
-from critests.node.capabilities import NO_SUCH_ID
+from critests.node.observing.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires, slow
 from critests.run.outcomes import blocked, setting_up
 

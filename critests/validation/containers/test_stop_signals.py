@@ -7,10 +7,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import FOREVER, Containers
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.container_fixtures import FOREVER, Containers
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.run.marks import requirement, requires
 
 OTHER_FORMS = {"no SIG prefix": "USR2", "number": "12", "lower case": "sigusr2"}

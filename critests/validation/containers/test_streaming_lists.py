@@ -10,12 +10,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers, ScriptOptions
+from critests.fixtures.container_fixtures import Containers, ScriptOptions
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, must_be_refused, refused_with
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up, unsupported
 from critests.validation.containers.twins import CONTAINERS, TWINS, WITH_FILTERS, Twin

@@ -5,10 +5,10 @@ import base64
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
-from critests.fixtures.session import Observe
-from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
+from critests.fixtures.session_fixtures import Observe
+from critests.images.registry_faults import Access, Fault, FaultKind, Scheme, Scope
 from critests.run.marks import requirement, slow
 from critests.run.outcomes import unsupported
 

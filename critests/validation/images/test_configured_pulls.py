@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.images.faults import Access, Fault, FaultKind, Scheme, Scope
+from critests.images.registry_faults import Access, Fault, FaultKind, Scheme, Scope
 from critests.images.repositories import MintedImage
 from critests.lifecycle.requests import pulling
-from critests.node.addresses import node_address
-from critests.node.kinds.told import Credentials, Mirror, PullProgress
+from critests.node.host.addresses import node_address
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, slow
 from critests.run.outcomes import blocked
+from critests.runtimes.runtime_settings import Credentials, Mirror, PullProgress
 
 MIRROR_PATH = "critests-mirror"
 PROGRESS_SECONDS = 2

@@ -8,9 +8,9 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.images import Registry
+from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.images.catalogue import Changes
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement, requires, slow

@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.host_mounts import HostMounts
-from critests.fixtures.images import Registry
+from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.images.catalogue import Changes

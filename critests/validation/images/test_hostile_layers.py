@@ -1,7 +1,7 @@
 """IMG: layers that are made to harm the program that unpacks them."""
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import Registry
+from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import may_be_refused
 from critests.lifecycle.requests import pulling

@@ -9,8 +9,8 @@ from critests.exit_codes import CannotTest
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.images.build import Builder
 from critests.images.catalogue import image_spec
-from critests.images.layout import write_archive
-from critests.node.importing import import_image
+from critests.images.oci_layout import write_archive
+from critests.node.starting.image_import import import_image
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import blocked
 

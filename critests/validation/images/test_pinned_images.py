@@ -6,13 +6,13 @@ from collections.abc import Iterator
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import Registry
+from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.requests import pulling
-from critests.node.kinds.told import PinnedImages
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement
+from critests.runtimes.runtime_settings import PinnedImages
 
 ORDINARY, PINNED = "ordinary", "pinned"
 

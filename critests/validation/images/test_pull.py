@@ -3,10 +3,10 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime
 from critests.images.repositories import MintedImage
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement
 
 

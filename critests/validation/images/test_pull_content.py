@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 import pytest
 
-from critests.fixtures.containers import Containers, lingering
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.container_fixtures import Containers, lingering
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
-from critests.fixtures.session import Observe
-from critests.images.faults import Fault, FaultKind, Scope
+from critests.fixtures.session_fixtures import Observe
+from critests.images.registry_faults import Fault, FaultKind, Scope
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement
 

@@ -2,10 +2,10 @@
 
 import grpc
 
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, must_be_refused
-from critests.images.distribution import TOLD_TO
-from critests.images.faults import Fault, FaultKind, Scope
+from critests.images.distribution_api import TOLD_TO
+from critests.images.registry_faults import Fault, FaultKind, Scope
 from critests.run.marks import requirement
 
 FORBIDDEN = Fault(kind=FaultKind.FORBIDDEN, scope=Scope.MANIFEST)

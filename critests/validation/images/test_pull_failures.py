@@ -7,9 +7,9 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.images.faults import Fault, FaultKind, Scope
+from critests.images.registry_faults import Fault, FaultKind, Scope
 from critests.lifecycle.requests import pulling
 from critests.run.marks import requirement
 

@@ -1,11 +1,11 @@
 """IMG: unusual images and references."""
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
 from critests.run.marks import requirement
 from critests.run.outcomes import unsupported
 

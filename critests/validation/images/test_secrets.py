@@ -6,10 +6,10 @@ import secrets
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import may_be_refused
-from critests.images.faults import Fault, FaultKind
+from critests.images.registry_faults import Fault, FaultKind
 from critests.run.marks import disruptive, requirement
 
 USERNAME = "critests"

@@ -11,11 +11,11 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session import Observe
-from critests.node.kinds.told import IMAGE_FOLDER, ImageFolder, SplitStorage
+from critests.fixtures.session_fixtures import Observe
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up
+from critests.runtimes.runtime_settings import IMAGE_FOLDER, ImageFolder, SplitStorage
 
 pytestmark = disruptive
 

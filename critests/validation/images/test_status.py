@@ -7,12 +7,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.lifecycle.requests import ImageName
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.verbose_info import objects_of
 from critests.run.marks import requirement, requires
 

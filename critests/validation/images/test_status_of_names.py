@@ -1,8 +1,8 @@
 """IMS: ImageStatus by incomplete names, and the image specification in its response."""
 
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement
 

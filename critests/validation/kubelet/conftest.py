@@ -2,9 +2,9 @@
 
 import pytest
 
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.sandbox_fixtures import Sandboxes
 from critests.validation.kubelet.pods import Pod
 
 

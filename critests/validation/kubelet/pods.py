@@ -10,13 +10,13 @@ from typing import Unpack
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers, ProcessOptions
+from critests.fixtures.container_fixtures import Containers, ProcessOptions
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
-from critests.lifecycle.containers import Container
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.lifecycle.container import Container
 from critests.lifecycle.kubelet_keys import CONTAINER_NAME, POD_UID, TERMINATION_LOG
 from critests.lifecycle.requests import SpecOptions
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 

@@ -4,8 +4,8 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session import Observe
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement
 
 OLD = "/runtime.v1alpha2.RuntimeService"

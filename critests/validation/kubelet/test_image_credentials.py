@@ -3,9 +3,9 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime
-from critests.images.faults import Access, Scheme
+from critests.images.registry_faults import Access, Scheme
 from critests.run.marks import requirement
 
 pytestmark = pytest.mark.usefixtures("authenticating_alone")

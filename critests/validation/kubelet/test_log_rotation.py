@@ -6,7 +6,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.run.marks import requirement
 from critests.validation.kubelet.log_following import Follower, Rotation
 from critests.validation.kubelet.pods import Pod

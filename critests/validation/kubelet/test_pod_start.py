@@ -7,10 +7,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused
+from critests.lifecycle.assertions import the_one
 from critests.lifecycle.requests import ImageName
-from critests.lifecycle.told import the_one
 from critests.run.marks import requirement, requires
 from critests.validation.kubelet.pods import Pod
 

@@ -2,7 +2,7 @@
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.events import DELETED, STARTED, STOPPED, Events
+from critests.fixtures.event_fixtures import DELETED, STARTED, STOPPED, Events
 from critests.fixtures.runtime import Runtime
 from critests.run.marks import requirement, requires
 from critests.validation.kubelet.pods import Pod, states_of

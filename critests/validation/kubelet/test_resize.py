@@ -10,12 +10,12 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.lifecycle.containers import Container
-from critests.lifecycle.evidence import first_process
+from critests.lifecycle.container import Container
 from critests.lifecycle.process import host_processes
-from critests.lifecycle.sandboxes import Sandbox
-from critests.node.cgroups import cgroup_facts
-from critests.node.container_cgroup import INSIDE, CgroupValues, folders_of_process
+from critests.lifecycle.process_evidence import first_process
+from critests.lifecycle.sandbox import Sandbox
+from critests.node.cgroups.cgroup_mounts import cgroup_facts
+from critests.node.cgroups.container_cgroup import INSIDE, CgroupValues, folders_of_process
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.kubelet.pods import Pod

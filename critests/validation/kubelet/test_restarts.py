@@ -10,9 +10,9 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandbox_process import process_of_sandbox
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.lifecycle.kubelet_keys import GRACE_SECONDS, TERMINATION_LOG
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
 from critests.validation.kubelet.pods import Pod
 

@@ -6,12 +6,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import may_be_refused
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
 
 pytestmark = requires(Capability.IMAGE_SUB_PATHS)

@@ -7,7 +7,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.run.marks import requirement, requires
 
 LABEL = "security.selinux"

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.host_mounts import HostMounts
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement
 

@@ -6,7 +6,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.host_mounts import HostMounts
 from critests.fixtures.runtime import Runtime
 from critests.run.marks import requirement, requires

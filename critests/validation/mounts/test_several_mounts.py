@@ -8,12 +8,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers, lingering
+from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.host_mounts import HostMounts
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
 from critests.lifecycle.mount_points import uppermost
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked

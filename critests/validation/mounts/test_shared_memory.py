@@ -5,11 +5,11 @@ from pathlib import Path
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers, lingering
+from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 

@@ -6,10 +6,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers, lingering
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.container_fixtures import Containers, lingering
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import may_be_refused
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.images.catalogue import Changes, FileChange
 from critests.run.marks import requirement, requires
 

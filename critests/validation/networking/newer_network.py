@@ -10,7 +10,7 @@ import grpc
 
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import refused_with
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.outcomes import unsupported
 
 NAME = "critests-newer"

@@ -8,9 +8,9 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.node.kinds.told import CniTemplate
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement
+from critests.runtimes.runtime_settings import CniTemplate
 
 TEMPLATE = (CniTemplate(),)
 

@@ -6,9 +6,9 @@ import socket
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import yielding
+from critests.fixtures.container_fixtures import yielding
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement, requires
 from critests.validation.networking.connections import Node, until_it_listens
 

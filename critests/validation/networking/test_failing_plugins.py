@@ -13,8 +13,8 @@ from critests.catalogue.words import Capability
 from critests.fixtures.failing_steps import FailingSteps
 from critests.fixtures.runtime import Refusal, must_be_refused
 from critests.lifecycle.requests import HOST_NETWORK
-from critests.lifecycle.sandboxes import Sandbox
-from critests.node.remains import mount_table
+from critests.lifecycle.sandbox import Sandbox
+from critests.node.host.mount_table import mount_table
 from critests.node.wrappers.actions import ALL, Action, Edit, Fail, Record
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import unsupported

@@ -7,15 +7,15 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers, yielding
+from critests.fixtures.container_fixtures import Containers, yielding
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
 from critests.lifecycle.process import host_processes
 from critests.lifecycle.requests import HOST_NETWORK
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.networking.connections import Node, socket_in_namespace_of, until_it_listens

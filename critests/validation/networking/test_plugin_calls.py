@@ -8,7 +8,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.run.marks import disruptive, requirement, requires
 from critests.validation.networking.connections import Node
 from critests.validation.networking.witness import Witness

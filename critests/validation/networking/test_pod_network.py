@@ -8,12 +8,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers, yielding
+from critests.fixtures.container_fixtures import Containers, yielding
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
-from critests.lifecycle.containers import Container
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.lifecycle.container import Container
 from critests.lifecycle.requests import HOST_NETWORK
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.verbose_info import objects_of
 from critests.run.marks import requirement, requires
 from critests.validation.networking.connections import Node, echo, until_it_listens

@@ -2,7 +2,7 @@
 
 import pytest
 
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
 from critests.validation.resources.limits import Limits
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from critests.node.container_cgroup import numbers_in
+from critests.node.cgroups.container_cgroup import numbers_in
 from critests.run.outcomes import blocked
 
 POSSIBLE = Path("/sys/devices/system/cpu/possible")

@@ -11,10 +11,10 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.lifecycle.containers import Container
-from critests.node.kinds.told import DeviceOwnership, NoHostDevices
+from critests.lifecycle.container import Container
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires
+from critests.runtimes.runtime_settings import DeviceOwnership, NoHostDevices
 from critests.validation.resources.devices import spare_device
 from critests.validation.security.daemon import as_far_as_the_daemon_can
 

@@ -4,8 +4,8 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.lifecycle.containers import Container
+from critests.fixtures.container_fixtures import Containers
+from critests.lifecycle.container import Container
 from critests.lifecycle.process import ProcessStatus
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked

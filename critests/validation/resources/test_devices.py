@@ -8,13 +8,13 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers, lingering
+from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
 from critests.lifecycle.process import CAPABILITIES
-from critests.node.privileges import process_capabilities
+from critests.node.host.privileges import process_capabilities
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.resources.devices import Device, open_script, spare_device

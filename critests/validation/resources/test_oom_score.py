@@ -6,7 +6,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import FIRST_PROCESS, HOST, VIEWS

@@ -7,14 +7,14 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
+from critests.fixtures.sandbox_fixtures import Sandboxes
 from critests.fixtures.sandbox_process import process_of_sandbox
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.sandboxes import Sandbox
-from critests.node.container_cgroup import folders_of_process
+from critests.lifecycle.sandbox import Sandbox
+from critests.node.cgroups.container_cgroup import folders_of_process
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.resources.limits import MIB, Limited, Limits

@@ -4,7 +4,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.nri import Plugins, refuse
 from critests.fixtures.runtime import Runtime
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement, requires
 from critests.validation.resources.limits import MIB, Limits
 

@@ -4,9 +4,9 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked, unsupported
 from critests.validation.resources.limits import MIB, Limits

@@ -7,9 +7,9 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime
 from critests.images.repositories import MintedImage
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.lifecycle.requests import pulling
-from critests.validation.runtime.calls import reads_about
+from critests.validation.runtime.concurrent_calls import reads_about
 
 Call = tuple[Callable[..., Any], Any]
 """A method of a stub, and a request."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.nri import Plugins
-from critests.node.nri.plugin import Heard
+from critests.node.nri.nri_plugin import Heard
 from critests.run.outcomes import setting_up
 
 OF_PODS = ("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox")

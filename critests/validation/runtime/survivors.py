@@ -25,9 +25,9 @@ from critests.client.streaming.streams import Protocol
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.sandbox_process import process_of_sandbox
 from critests.fixtures.streaming import Streams
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.lifecycle.process import host_processes, stat_of
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.outcomes import Blocked, SetUpFailed, setting_up
 
 MIB = 1 << 20

@@ -3,13 +3,13 @@
 from collections import Counter
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime
 from critests.images.catalogue import Changes
-from critests.images.faults import Fault, FaultKind, Scope
+from critests.images.registry_faults import Fault, FaultKind, Scope
 from critests.images.repositories import MintedImage
 from critests.run.marks import requirement
-from critests.validation.runtime.calls import all_of
+from critests.validation.runtime.concurrent_calls import all_of
 
 AT_ONCE = 4
 SLOW_LAYER = Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=0.5)

@@ -7,15 +7,15 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement
-from critests.validation.runtime.calls import settled
+from critests.validation.runtime.concurrent_calls import settled
 
 FORM_SECONDS = 2.0
 """How long to wait for the second of two equal calls once the first has succeeded."""

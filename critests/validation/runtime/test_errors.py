@@ -9,13 +9,13 @@ from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Registry
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import disruptive, requirement, requires
 

@@ -12,12 +12,12 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.failing_steps import FailingSteps
 from critests.fixtures.runtime import may_be_refused, must_be_refused, refused_with
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.lifecycle.process import open_files
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.node.wrappers.actions import Fail
 from critests.run.marks import disruptive, requirement, slow
-from critests.validation.runtime.calls import reads_about, settled
+from critests.validation.runtime.concurrent_calls import reads_about, settled
 
 pytestmark = disruptive
 

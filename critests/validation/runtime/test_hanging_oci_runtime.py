@@ -11,13 +11,13 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.failing_steps import FailingSteps
 from critests.fixtures.runtime import refused_with
-from critests.fixtures.session import Observe
-from critests.lifecycle.sandboxes import Sandbox
-from critests.lifecycle.told import the_one
-from critests.node.object_remains import remains_of
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.assertions import the_one
+from critests.lifecycle.sandbox import Sandbox
+from critests.node.cleanup.object_leftovers import remains_of
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import unsupported
-from critests.validation.runtime.calls import late_reads
+from critests.validation.runtime.concurrent_calls import late_reads
 
 pytestmark = disruptive
 

@@ -11,10 +11,10 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.failing_steps import FailingSteps
-from critests.lifecycle.containers import Container
-from critests.lifecycle.evidence import first_process
+from critests.lifecycle.container import Container
 from critests.lifecycle.process import host_processes, stat_of
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.process_evidence import first_process
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import unsupported
 

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.lifecycle.requests import pulling
 from critests.run.marks import disruptive, malformed, requirement, slow
 from critests.validation.runtime.nonsense import nonsense_for

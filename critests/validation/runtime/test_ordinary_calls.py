@@ -8,12 +8,12 @@ from typing import Any
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.events import CREATED, SIGN_SECONDS, Events
-from critests.fixtures.images import Registry
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.event_fixtures import CREATED, SIGN_SECONDS, Events
+from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import requirement, requires
 from critests.validation.runtime.ordinary_calls import after_the_start

@@ -11,9 +11,9 @@ from critests.api import api_pb2 as cri
 from critests.api import nri_pb2 as nri
 from critests.fixtures.nri import Plugins, environment, limited
 from critests.fixtures.runtime import may_be_refused
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
-from critests.node.container_cgroup import INSIDE, CgroupValues
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
+from critests.node.cgroups.container_cgroup import INSIDE, CgroupValues
 from critests.node.nri.ttrpc import CallFailed
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import blocked, unsupported

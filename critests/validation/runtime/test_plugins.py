@@ -12,7 +12,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.nri import Plugins, refuse
 from critests.fixtures.runtime import may_be_refused
 from critests.lifecycle.kubelet_keys import CONTAINER_NAME
-from critests.node.nri.plugin import Heard
+from critests.node.nri.nri_plugin import Heard
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import unsupported
 from critests.validation.runtime.plugin_lifecycle import OF_CONTAINERS, OF_PODS, Lifecycle, lifecycle_of_a_pod

@@ -3,7 +3,7 @@
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.nri import Plugins
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.run.marks import disruptive, requirement, requires
 
 END_SECONDS = 10.0

@@ -8,11 +8,11 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.run.marks import requirement
-from critests.validation.runtime.calls import settled
+from critests.validation.runtime.concurrent_calls import settled
 
 AT_ONCE = 2
 EXITS = 40

@@ -3,15 +3,15 @@
 import math
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Images, Registry
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
-from critests.images.faults import Fault, FaultKind, Scope
-from critests.lifecycle.containers import Container
+from critests.images.registry_faults import Fault, FaultKind, Scope
+from critests.lifecycle.container import Container
 from critests.node.wrappers.actions import Delay
 from critests.run.marks import disruptive, requirement, slow
-from critests.validation.runtime.calls import READ_SECONDS, late_reads, settled
+from critests.validation.runtime.concurrent_calls import READ_SECONDS, late_reads, settled
 
 GRACE_SECONDS = 60
 """Grace period of a stop that is in progress during the reads, before scaling."""

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.sandbox_fixtures import Sandboxes
 from critests.images.rootfs import GROUPS
 from critests.lifecycle.process import FIRST_PROCESS
 from critests.lifecycle.user_namespaces import FIRST_ID, with_user_namespace

@@ -6,11 +6,11 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.lifecycle.clocks import CLOCKS_DIFFER_NS
-from critests.lifecycle.containers import Container
-from critests.node import container_cgroup
-from critests.node.container_cgroup import CgroupValues
+from critests.lifecycle.container import Container
+from critests.node.cgroups import container_cgroup
+from critests.node.cgroups.container_cgroup import CgroupValues
 from critests.run.marks import disruptive, requirement, requires
 from critests.validation.runtime.survivors import (
     EXITED_CODE,

@@ -12,8 +12,8 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.sandboxes import Sandbox
-from critests.lifecycle.told import the_one
+from critests.lifecycle.assertions import the_one
+from critests.lifecycle.sandbox import Sandbox
 from critests.node.wrappers.hanging import FOR_EVER, cut_off, held
 from critests.node.wrappers.stand_in import Wrapper
 from critests.run.marks import disruptive, requirement, requires

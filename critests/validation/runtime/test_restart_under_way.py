@@ -13,12 +13,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.images import Registry
+from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.streaming import Streams
-from critests.images.faults import Fault, FaultKind, Scope
-from critests.lifecycle.containers import Container
+from critests.images.registry_faults import Fault, FaultKind, Scope
+from critests.lifecycle.container import Container
 from critests.lifecycle.requests import ImageName, pulling
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import blocked

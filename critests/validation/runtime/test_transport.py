@@ -11,17 +11,17 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
-from critests.node.kinds.told import NoEvents
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import unsupported
+from critests.runtimes.runtime_settings import NoEvents
 
 UNKNOWN_FIELD = b"\xfa\xff\x7f\x08critests"
 """Field 262143, which no message has, with a string of eight bytes; on the wire the tag and the length come

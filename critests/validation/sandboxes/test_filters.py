@@ -8,8 +8,8 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes, may_change, may_join_network
-from critests.lifecycle.sandboxes import Sandbox
+from critests.fixtures.sandbox_fixtures import Sandboxes, may_change, may_join_network
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.made_objects import MadeObjects
 from critests.run.marks import requirement
 from critests.run.outcomes import setting_up

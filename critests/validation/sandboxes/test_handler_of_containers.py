@@ -10,7 +10,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.node.wrappers.actions import Record
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires, slow

@@ -6,17 +6,17 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
-from critests.lifecycle.containers import Container
-from critests.lifecycle.evidence import first_process
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
+from critests.lifecycle.container import Container
 from critests.lifecycle.process import ProcessTree
+from critests.lifecycle.process_evidence import first_process
 from critests.lifecycle.requests import HOST_NETWORK
-from critests.lifecycle.sandboxes import Sandbox
-from critests.node.container_cgroup import folders_of_process
+from critests.lifecycle.sandbox import Sandbox
+from critests.node.cgroups.container_cgroup import folders_of_process
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import blocked, unsupported
 

@@ -4,9 +4,9 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandboxes import Sandboxes
+from critests.fixtures.sandbox_fixtures import Sandboxes
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 

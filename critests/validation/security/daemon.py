@@ -8,9 +8,9 @@ import grpc
 
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.evidence import Evidence
 from critests.lifecycle.process import CAPABILITIES, FIRST_PROCESS
-from critests.node.privileges import process_capabilities
+from critests.lifecycle.process_evidence import Evidence
+from critests.node.host.privileges import process_capabilities
 from critests.run.outcomes import blocked
 from critests.validation.security.contexts import context, pod_context
 

@@ -4,9 +4,9 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.run.marks import requirement
 from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import RUNTIME_DEFAULT, UNCONFINED, context

@@ -9,9 +9,9 @@ from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.user_namespaces import with_user_namespace
-from critests.node.kinds.told import DefaultSysctl
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires
+from critests.runtimes.runtime_settings import DefaultSysctl
 
 PINGS_FOR_ALL_GROUPS = DefaultSysctl("net.ipv4.ping_group_range", "0 2147483647")
 

@@ -4,8 +4,8 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.session import Observe
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.images.rootfs import GROUPS, USERS
 from critests.lifecycle.process import EXEC

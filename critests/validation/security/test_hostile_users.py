@@ -2,8 +2,8 @@
 
 import pytest
 
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Registry
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.runtime import may_be_refused
 from critests.images.catalogue import Changes, FileChange
 from critests.lifecycle.process import EXEC

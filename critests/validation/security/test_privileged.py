@@ -10,14 +10,14 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.evidence import Evidence
 from critests.lifecycle.process import EXEC
+from critests.lifecycle.process_evidence import Evidence
 from critests.lifecycle.requests import MASKED_PATHS, READONLY_PATHS
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
 from critests.validation.security.contexts import (
     RUNTIME_DEFAULT,

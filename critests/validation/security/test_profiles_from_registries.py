@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import pytest
 
 from critests.catalogue.words import Capability
-from critests.fixtures.images import Registry
+from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.images.repositories import MintedImage
-from critests.lifecycle.sandboxes import Sandbox
-from critests.node.kinds.told import ProfilesFromRegistries
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement, requires
+from critests.runtimes.runtime_settings import ProfilesFromRegistries
 from critests.validation.security.contexts import UNCONFINED, context, outcome, system_call
 from critests.validation.security.seccomp_profiles import PROTOCOL_ERROR
 

@@ -6,11 +6,11 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.evidence import first_process, of_process
 from critests.lifecycle.process import EXEC
+from critests.lifecycle.process_evidence import first_process, of_process
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.security.contexts import context, outcome, pod_context, system_call

@@ -10,8 +10,8 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime
+from critests.fixtures.sandbox_fixtures import Sandboxes
 from critests.fixtures.sandbox_process import process_of_sandbox
-from critests.fixtures.sandboxes import Sandboxes
 from critests.lifecycle.process import ProcessStatus
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import requirement, requires

@@ -8,10 +8,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers
-from critests.fixtures.images import Images
+from critests.fixtures.container_fixtures import Containers
+from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import may_be_refused
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import context, outcome, system_call

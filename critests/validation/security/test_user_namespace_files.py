@@ -7,11 +7,11 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.containers import Containers, lingering
-from critests.fixtures.images import Images
+from critests.fixtures.container_fixtures import Containers, lingering
+from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.process import FIRST_PROCESS

@@ -6,8 +6,8 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.node_namespaces import NodeNamespaces
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, HOST, VIEWS
 from critests.lifecycle.user_namespaces import FIRST_ID, IDS, MAPPING, mapped, with_user_namespace

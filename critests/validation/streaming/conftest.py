@@ -2,10 +2,10 @@
 
 import pytest
 
-from critests.fixtures.containers import Containers, yielding
+from critests.fixtures.container_fixtures import Containers, yielding
 from critests.fixtures.runtime import Runtime
-from critests.lifecycle.containers import Container
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.container import Container
+from critests.lifecycle.sandbox import Sandbox
 from critests.validation.streaming.serving import Serve
 
 

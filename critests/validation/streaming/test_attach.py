@@ -8,14 +8,14 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.errors import SessionEnded, StreamRefused, UpgradeRefused
-from critests.client.streaming.sessions import RemoteCommand
+from critests.client.streaming.command_sessions import RemoteCommand
+from critests.client.streaming.streaming_errors import SessionEnded, StreamRefused, UpgradeRefused
 from critests.client.streaming.streams import Protocol, Stream
-from critests.fixtures.containers import FOREVER, Containers
+from critests.fixtures.container_fixtures import FOREVER, Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.streaming import Streams
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.run.marks import requirement
 from critests.validation.streaming.numbered import NUMBERED
 

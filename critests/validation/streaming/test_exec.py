@@ -9,13 +9,13 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.client.streaming.errors import UpgradeRefused
+from critests.client.streaming.streaming_errors import UpgradeRefused
 from critests.client.streaming.streams import Protocol, Stream
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.streaming import Streams
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
 

@@ -8,12 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.sessions import RemoteCommand
+from critests.client.streaming.command_sessions import RemoteCommand
 from critests.client.streaming.streams import Stream
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.streaming import Streams
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import requirement
 

@@ -7,19 +7,19 @@ from urllib.parse import urlsplit
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.errors import StreamTimeout
+from critests.client.streaming.command_sessions import RemoteCommand
 from critests.client.streaming.ledger import KEPT_BYTES, Ledger
-from critests.client.streaming.session import V4
-from critests.client.streaming.sessions import RemoteCommand
+from critests.client.streaming.open_session import V4
 from critests.client.streaming.spdy_transport import open_spdy
+from critests.client.streaming.streaming_errors import StreamTimeout
 from critests.client.streaming.streams import Stream
 from critests.client.streaming.wire import connect
-from critests.fixtures.containers import yielding
+from critests.fixtures.container_fixtures import yielding
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session import Observe
+from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.streaming import Streams
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.run.marks import disruptive, requirement, slow
 
 pytestmark = slow

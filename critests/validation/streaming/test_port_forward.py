@@ -10,14 +10,14 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.client.streaming.errors import SessionEnded, StreamRefused, UpgradeRefused
+from critests.client.streaming.streaming_errors import SessionEnded, StreamRefused, UpgradeRefused
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandboxes import Sandboxes
-from critests.fixtures.session import Observe
+from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.streaming import Streams
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.user_namespaces import with_user_namespace
-from critests.node.capabilities import NO_SUCH_ID
+from critests.node.observing.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
 from critests.validation.streaming.serving import Serve

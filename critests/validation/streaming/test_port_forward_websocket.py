@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.errors import UpgradeRefused
 from critests.client.streaming.port_forward import PortForward
+from critests.client.streaming.streaming_errors import UpgradeRefused
 from critests.client.streaming.streams import EndedBy, Protocol
 from critests.fixtures.streaming import Streams
-from critests.lifecycle.sandboxes import Sandbox
+from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement
 from critests.run.outcomes import unsupported
 from critests.validation.streaming.numbered import NUMBERED

@@ -5,10 +5,10 @@ import time
 from collections.abc import Sequence
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.errors import StreamTimeout
-from critests.client.streaming.session import Session
-from critests.client.streaming.sessions import RemoteCommand
-from critests.fixtures.containers import Containers
+from critests.client.streaming.command_sessions import RemoteCommand
+from critests.client.streaming.open_session import Session
+from critests.client.streaming.streaming_errors import StreamTimeout
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.streaming import Streams
 from critests.run.marks import requirement, slow

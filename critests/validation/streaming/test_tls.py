@@ -14,10 +14,10 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.streaming import Streams
-from critests.node.kinds.told import StreamingTls
 from critests.run.context import Shape
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import blocked
+from critests.runtimes.runtime_settings import StreamingTls
 
 
 @pytest.fixture

@@ -3,14 +3,14 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.errors import UpgradeRefused
-from critests.client.streaming.session import V4
-from critests.client.streaming.sessions import RemoteCommand
+from critests.client.streaming.command_sessions import RemoteCommand
+from critests.client.streaming.open_session import V4
+from critests.client.streaming.streaming_errors import UpgradeRefused
 from critests.client.streaming.streams import EndedBy, Protocol
-from critests.fixtures.containers import Containers
+from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.streaming import Streams
-from critests.lifecycle.containers import Container
+from critests.lifecycle.container import Container
 from critests.run.marks import requirement
 from critests.run.outcomes import unsupported
 

@@ -4,9 +4,9 @@ import dataclasses
 import functools
 from collections.abc import Iterator
 
-from critests_proof.derived import calls, messages
+from critests_proof.derived import call_faults, messages
+from critests_proof.derived.broken_requirements import broken_by
 from critests_proof.derived.fault import DerivedFault
-from critests_proof.derived.requirements import broken_by
 from critests_proof.language.descriptors import rpcs
 
 
@@ -24,10 +24,10 @@ def derived_faults() -> tuple[DerivedFault, ...]:
 
 def _all() -> Iterator[DerivedFault]:
     for rpc in rpcs().values():
-        yield from calls.call_faults(rpc)
-        yield from calls.list_faults(rpc)
-        yield from calls.event_faults(rpc)
+        yield from call_faults.call_faults(rpc)
+        yield from call_faults.list_faults(rpc)
+        yield from call_faults.event_faults(rpc)
         yield from messages.request_faults(rpc)
         yield from messages.response_faults(rpc)
-    yield from calls.session_faults()
-    yield from calls.log_faults()
+    yield from call_faults.session_faults()
+    yield from call_faults.log_faults()

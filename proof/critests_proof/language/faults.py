@@ -51,12 +51,12 @@ import grpc
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from critests_proof.language.below import CommandFault, NetworkFault, is_below, parse_below
 from critests_proof.language.changes import FIELD_ACTIONS, Surroundings, parse_field_action
 from critests_proof.language.conditions import Condition, Moment, parse_conditions
 from critests_proof.language.descriptors import FaultError, Rpc, descriptor_of, message_sides, near, rpcs
 from critests_proof.language.log_changes import LOG_CHANGES, parse_log_change
 from critests_proof.language.oci_document import ChangeMalformed, OciChange, parse_change
+from critests_proof.language.oci_syntax import CommandFault, NetworkFault, is_below, parse_below
 from critests_proof.language.paths import Step, check_path, parse_path, places
 from critests_proof.language.plugin_faults import PluginFault, parse_plugin_fault
 from critests_proof.language.stream_changes import STREAM_CHANGES, parse_stream_change

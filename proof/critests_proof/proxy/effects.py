@@ -7,7 +7,7 @@ from critests_proof.language.plugin_faults import PluginFault
 from critests_proof.proxy.exchange import Effect
 from critests_proof.proxy.logs import LogEffect
 from critests_proof.proxy.plugins import PluginEffect
-from critests_proof.proxy.streams import StreamEffect
+from critests_proof.proxy.stream_relay import StreamEffect
 
 
 def make_effect(fault: LogFault | StreamFault | PluginFault, hit: Callable[[str], None]) -> Effect:

@@ -28,7 +28,6 @@ from critests_proof.language.faults import (
     is_of_the_network,
     parse_fault,
 )
-from critests_proof.proxy.below import FaultsBelow
 from critests_proof.proxy.effects import make_effect
 from critests_proof.proxy.exchange import (
     EVERYTHING_SECONDS,
@@ -39,6 +38,7 @@ from critests_proof.proxy.exchange import (
     Way,
     deadline_of,
 )
+from critests_proof.proxy.oci_proxy import FaultsBelow
 from critests_proof.proxy.upstreams import UNBOUNDED, Upstreams
 from critests_proof.proxy.watch import Watch
 

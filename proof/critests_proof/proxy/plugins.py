@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from google.protobuf.message import Message
 
-from critests.node.nri.plugin import TAMPERINGS
+from critests.node.nri.nri_plugin import TAMPERINGS
 from critests_proof.language.plugin_faults import PluginFault
 
 

@@ -9,19 +9,19 @@ import pytest
 
 from critests.catalogue.rpcs import rpc_of
 from critests.catalogue.words import Outcome
+from critests.client.call_recording import READING
 from critests.client.deadlines import Deadlines
-from critests.client.recording import READING
 from critests.exit_codes import ExitCode
-from critests.node.throwaway import RuntimeStartFailed
-from critests.report.wording.reasons import said
+from critests.node.starting.throwaway import RuntimeStartFailed
+from critests.report.wording.reason_sentences import said
 from critests.run.classification import RawOutcome
 from critests.run.context import RunContext
 from critests.run.items import judged_by
-from critests.run.session import PROGRESS, SESSION
-from critests_proof.between import Between, take_down_what_is_shared
+from critests.run.suite_session import PROGRESS, SESSION
 from critests_proof.cases import MARK, case_of
 from critests_proof.language.faults import AnyFault, CommandFault, Fault, NetworkFault, OciFault
 from critests_proof.proxy.watch import Watch
+from critests_proof.proxy_plugin import Between, take_down_what_is_shared
 
 HANG_SECONDS = 5.0
 """How long a call is waited for under a fault that lets it hang."""

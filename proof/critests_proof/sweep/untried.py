@@ -7,7 +7,7 @@ from critests_proof.record import FaultOutcome, FaultResult
 from critests_proof.sweep.candidates import Candidates
 from critests_proof.sweep.equivalents import Equivalent, why_equivalent
 from critests_proof.sweep.exercise import Exercise
-from critests_proof.sweep.results import result_of
+from critests_proof.sweep.sweep_results import result_of
 
 
 def looks_there(unsupported: Sequence[str]) -> str:

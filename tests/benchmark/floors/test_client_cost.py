@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from critests.benchmark.floors.client_cost import client_cost
-from critests.benchmark.floors.preflight import TIMED_RPCS
 from critests.benchmark.measuring.client_process import EXPERIMENTS, WAITER_READS, environment
+from critests.benchmark.reference.client_cost import client_cost
+from critests.benchmark.reference.preflight import TIMED_RPCS
 
 
 def test_each_rpc_that_is_timed_gets_a_cost() -> None:

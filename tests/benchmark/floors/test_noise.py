@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from critests.benchmark.floors.machine_facts import (
+from critests.benchmark.reference.noise import StealMeter, noise_probes
+from critests.benchmark.reference.reference_facts import (
     cgroup_limits,
     disk_of,
     governors,
@@ -11,7 +12,6 @@ from critests.benchmark.floors.machine_facts import (
     smt,
     turbo,
 )
-from critests.benchmark.floors.noise import StealMeter, noise_probes
 from critests.record.codec import to_plain
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.floors.null_server import NullServer, NullServerFailed, null_server
+from critests.benchmark.reference.null_server import NullServer, NullServerFailed, null_server
 from critests.client.endpoint import Endpoint
-from critests.client.plain import PlainConnection, plain_stubs
+from critests.client.plain_connection import PlainConnection, plain_stubs
 from critests.lifecycle.process import stat_of
 
 SECONDS = 20.0
@@ -60,7 +60,7 @@ def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     code = f"""
 import os, signal
 from pathlib import Path
-from critests.benchmark.floors.null_server import null_server
+from critests.benchmark.reference.null_server import null_server
 with null_server(Path({str(tmp_path)!r})) as server:
     print(server.process.pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

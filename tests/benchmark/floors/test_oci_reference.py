@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.benchmark.floors.oci_reference import (
+from critests.benchmark.reference.oci_reference import (
     CYCLE,
     STEPS,
     OciReference,
@@ -15,8 +15,9 @@ from critests.benchmark.floors.oci_reference import (
     measure,
     remove_left_behind,
 )
-from critests.node.binaries import search_path
-from critests.node.remains import cgroup_hierarchies, mount_table
+from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
+from critests.node.host.binaries import search_path
+from critests.node.host.mount_table import mount_table
 
 RUN = "1700000000-0c1bef"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -87,7 +88,7 @@ def test_what_a_killed_run_left_is_found_by_its_id(tmp_path: Path) -> None:
     code = f"""
 import os, signal
 from pathlib import Path
-from critests.benchmark.floors.oci_reference import OciReference
+from critests.benchmark.reference.oci_reference import OciReference
 with OciReference(Path({str(installed("runc"))!r}), Path({str(tmp_path)!r}), {RUN!r}) as reference:
     reference._check_runs = lambda pid: (print(pid, flush=True), os.kill(os.getpid(), signal.SIGKILL))
     reference.cycle()

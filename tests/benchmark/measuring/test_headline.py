@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from types import SimpleNamespace
 
-from critests.benchmark.measuring.headline import MeasuredClock, carry, measured_clock
+from critests.benchmark.measuring.replayed_clock import MeasuredClock, carry, measured_clock
 
 
 def test_the_clock_passes_one_duration_between_two_readings() -> None:

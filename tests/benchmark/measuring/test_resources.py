@@ -28,12 +28,12 @@ from critests.benchmark.measuring.runtime_processes import (
     runtime_processes,
 )
 from critests.client.endpoint import Endpoint
-from critests.client.plain import PlainConnection, plain_stubs
+from critests.client.plain_connection import PlainConnection, plain_stubs
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
-from critests.node.throwaway import ThrowawayRuntime
-from critests.node.with_registry import throwaway_with_registry
+from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.node.starting.with_registry import throwaway_with_registry
 
 DAEMON, SHIM, CHILD, PAUSE = 10, 20, 11, 21
 OPENS_AND_CLOSES = """

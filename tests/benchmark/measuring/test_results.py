@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from critests.benchmark.measuring.results import result_of
+from critests.benchmark.measuring.operation_results import result_of
 from critests.record.samples import Series
 
 

@@ -6,8 +6,8 @@ from typing import cast
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.benchmark.measuring.idle_check import quiet
 from critests.benchmark.measuring.meter import NOT_DONE, Meter, NotDone
-from critests.benchmark.measuring.quiet import quiet
 from critests.benchmark.measuring.sampling import FAILURES_IN_A_ROW, Cycle, Lane, Tally, sample
 from critests.benchmark.measuring.target import Target
 from critests.lifecycle.waiting import ConditionNotMet

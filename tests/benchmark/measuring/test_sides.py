@@ -7,10 +7,10 @@ import pytest
 
 from critests.benchmark.measuring import sides
 from critests.benchmark.measuring.sides import settings_of_other
-from critests.node.subjects import EndpointSubject, ThrowawaySubject
+from critests.node.starting.targets import EndpointSubject, ThrowawaySubject
 from critests.run.context import RunContext
-from critests.run.session import SuiteSession
-from critests.run.settings import Settings
+from critests.run.run_settings import Settings
+from critests.run.suite_session import SuiteSession
 
 FIRST = Settings(node="containerd", registry_port=5123, handler_binary=("runc=/opt/runc",))
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from critests.benchmark.measuring.results import result_of
+from critests.benchmark.measuring.operation_results import result_of
 from critests.benchmark.measuring.stopwatch import Stopwatch
 from tests.benchmark.fakes import bench, meter
 

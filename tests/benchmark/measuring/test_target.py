@@ -15,7 +15,7 @@ from critests.api import api_pb2 as cri
 from critests.benchmark.measuring import target as target_module
 from critests.benchmark.measuring.meter import CallFailed, NotDone
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.hearing import Subscriber
+from critests.benchmark.scenarios.event_latency import Subscriber
 from critests.benchmark.scenarios.workloads import has_ended, is_gone, is_running
 from critests.client import Deadlines
 from tests.benchmark.fakes import Refused

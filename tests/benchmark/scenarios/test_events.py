@@ -9,7 +9,7 @@ import pytest
 
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.hearing import subscribed
+from critests.benchmark.scenarios.event_latency import subscribed
 from critests.run.outcomes import Unsupported
 from tests.criserver import CriServer, serve
 

@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from critests.benchmark.measuring.meter import NotDone
-from critests.benchmark.scenarios.printed import Log, Printing, until_whole, until_written
-from critests.lifecycle.containers import Container
+from critests.benchmark.scenarios.log_throughput import Log, Printing, until_whole, until_written
+from critests.lifecycle.container import Container
 
 PRINTING = Printing(4, 5)
 

@@ -8,9 +8,9 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import NotDone
-from critests.benchmark.scenarios import restarts
-from critests.benchmark.scenarios.restarts import found_again
-from critests.node.throwaway import ThrowawayRuntime
+from critests.benchmark.scenarios import daemon_restarts
+from critests.benchmark.scenarios.daemon_restarts import found_again
+from critests.node.starting.throwaway import ThrowawayRuntime
 from tests.benchmark.fakes import FakeTarget, Refused
 
 GONE = Refused(grpc.StatusCode.UNAVAILABLE)
@@ -51,7 +51,7 @@ def test_both_connections_are_asked_until_they_answer() -> None:
 
 
 def test_a_daemon_that_is_not_found_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(restarts, "BACK_SECONDS", 0.05)
+    monkeypatch.setattr(daemon_restarts, "BACK_SECONDS", 0.05)
 
     with pytest.raises(NotDone, match=r"containerd 2\.1\.4 was started again, and is not found"):
         found_again(side(Version(0), Version(10_000)), cast("ThrowawayRuntime", SimpleNamespace(pid=77)))

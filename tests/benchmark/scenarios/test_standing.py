@@ -9,15 +9,15 @@ from typing import Any, cast
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.bench import Bench
+from critests.benchmark.measuring.bench_fixture import Bench
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.resources import PROCESSES, Holding, UsedResources
 from critests.benchmark.measuring.runtime_processes import RuntimeHidden
 from critests.benchmark.measuring.sampling import Workload
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios import one_pod, standing, test_standing
+from critests.benchmark.scenarios import idle_pods, one_pod, test_standing
+from critests.benchmark.scenarios.idle_pods import ENDED, STARTED, Standing, keep_idle, one_more, rest
 from critests.benchmark.scenarios.population import Population
-from critests.benchmark.scenarios.standing import ENDED, STARTED, Standing, keep_idle, one_more, rest
 from critests.benchmark.scenarios.test_standing import PODS, SHARES, _hidden, _look
 from critests.statistics.growth import FEWEST_LEVELS
 from tests.benchmark.fakes import FakeTarget, answering, bench, doing, meter
@@ -47,7 +47,7 @@ def side(most: int = 100, pid: int | None = 7, *, throwaway: bool = True, hidden
 
 
 def test_pods_grow_until_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "scarce", lambda _target: "")
+    monkeypatch.setattr(idle_pods, "scarce", lambda _target: "")
     one = side(most=7)
 
     assert one.grow_to(5)
@@ -58,7 +58,7 @@ def test_pods_grow_until_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_pods_grow_until_the_machine_has_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
     left = iter(["", "", "memory ran out"])
-    monkeypatch.setattr(standing, "scarce", lambda _target: next(left))
+    monkeypatch.setattr(idle_pods, "scarce", lambda _target: next(left))
     one = side()
 
     assert not one.grow_to(10)
@@ -67,7 +67,7 @@ def test_pods_grow_until_the_machine_has_too_little(monkeypatch: pytest.MonkeyPa
 
 def test_what_is_held_is_kept_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     held = {"daemon": Holding(50_000_000, 40, 12), "shims": Holding(9_000_000, 30, 33)}
-    monkeypatch.setattr(standing, "holdings", lambda _pid: held)
+    monkeypatch.setattr(idle_pods, "holdings", lambda _pid: held)
     kept, one = meter(pods="3"), side()
 
     one.look(kept)
@@ -86,7 +86,7 @@ def test_what_may_not_be_seen_is_not_looked_at_again(monkeypatch: pytest.MonkeyP
     def holdings(_pid: int) -> dict[str, Holding]:
         raise RuntimeHidden("run as root")
 
-    monkeypatch.setattr(standing, "holdings", holdings)
+    monkeypatch.setattr(idle_pods, "holdings", holdings)
     kept, one = meter(), side()
 
     one.look(kept)
@@ -114,9 +114,9 @@ def test_what_is_used_idle_is_told_for_a_minute() -> None:
 
 def test_the_sides_rest_together(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr("critests.benchmark.scenarios.standing.time.sleep", slept.append)
+    monkeypatch.setattr("critests.benchmark.scenarios.idle_pods.time.sleep", slept.append)
     monkeypatch.setattr(
-        standing, "snapshot", lambda _pid: SimpleNamespace(since=lambda _earlier: used(0.1, 1, 1))
+        idle_pods, "snapshot", lambda _pid: SimpleNamespace(since=lambda _earlier: used(0.1, 1, 1))
     )
     sides, meters = [side(), side(), side(hidden="not ours")], [meter("a"), meter("b"), meter()]
 
@@ -127,7 +127,7 @@ def test_the_sides_rest_together(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_looks_of_two_sides_are_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing, "holdings", lambda _pid: HELD)
+    monkeypatch.setattr(idle_pods, "holdings", lambda _pid: HELD)
     pair, alone = [meter("a"), meter("b")], [meter()]
 
     _look([side(), side()], pair, 2)
@@ -247,10 +247,10 @@ def whole(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         return doing(lambda kept: kept.keep(name, 0.001, time.perf_counter()))
 
     used_idle = SimpleNamespace(since=lambda _earlier: used(0.1, 1, 1))
-    monkeypatch.setattr(standing, "scarce", lambda _target: "")
-    monkeypatch.setattr(standing, "holdings", lambda _pid: HELD)
-    monkeypatch.setattr(standing, "snapshot", lambda _pid: used_idle)
-    monkeypatch.setattr("critests.benchmark.scenarios.standing.time.sleep", lambda _seconds: None)
+    monkeypatch.setattr(idle_pods, "scarce", lambda _target: "")
+    monkeypatch.setattr(idle_pods, "holdings", lambda _pid: HELD)
+    monkeypatch.setattr(idle_pods, "snapshot", lambda _pid: used_idle)
+    monkeypatch.setattr("critests.benchmark.scenarios.idle_pods.time.sleep", lambda _seconds: None)
     monkeypatch.setattr(test_standing, "relisting", part("relist"))
     monkeypatch.setattr(test_standing, "statistics_of", part("ListContainerStats"))
     monkeypatch.setattr(test_standing, "one_more", alone(STARTED))
@@ -291,8 +291,8 @@ def test_everything_is_measured_beside_every_number(
         "ListContainerStats",
         STARTED,
         "end to event",
-        standing.MEMORY,
-        standing.IDLE_TIME,
+        idle_pods.MEMORY,
+        idle_pods.IDLE_TIME,
     ):
         assert [numbers[operation, side] for side in sides or ("",)] == [["1", "3", "6"]] * max(1, len(sides))
     killed = [number for name, number in whole if name.startswith("restart after SIGKILL")]

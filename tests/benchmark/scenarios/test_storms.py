@@ -15,8 +15,8 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios import released, test_storms
-from critests.benchmark.scenarios.released import Release, keep_ends, told
+from critests.benchmark.scenarios import exit_barrier, test_storms
+from critests.benchmark.scenarios.exit_barrier import Release, keep_ends, told
 from critests.benchmark.scenarios.storms import (
     Hit,
     Storm,
@@ -281,7 +281,7 @@ def test_the_first_list_that_tells_an_end_counts(monkeypatch: pytest.MonkeyPatch
     waits = SimpleNamespace(
         monotonic=lambda: next(clock), time=lambda: next(told_at), sleep=lambda _seconds: None
     )
-    monkeypatch.setattr(released, "time", waits)
+    monkeypatch.setattr(exit_barrier, "time", waits)
 
     first = told(ending([set(), {"2"}, {"1", "2"}]), ["1", "2", "3"])
 

@@ -11,7 +11,7 @@ from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.resources import PARTS, Holding
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios import test_density
-from critests.benchmark.scenarios.limits import what_ran_out
+from critests.benchmark.scenarios.machine_limits import what_ran_out
 from critests.benchmark.scenarios.test_density import Crowd
 from critests.benchmark.scenarios.test_throughput import FROM_INTENDED, Arrivals, arrivals
 from tests.benchmark.fakes import FakeTarget, answering, meter

@@ -2,14 +2,14 @@ import struct
 
 import pytest
 
-from critests.client.streaming.errors import (
+from critests.client.streaming.port_forward import PortForward, open_port_forward
+from critests.client.streaming.streaming_errors import (
     HalfCloseUnsupported,
     ProtocolViolation,
     SessionEnded,
     StreamRefused,
     StreamTimeout,
 )
-from critests.client.streaming.port_forward import PortForward, open_port_forward
 from critests.client.streaming.streams import EndedBy, Protocol
 from tests.client.streaming.fake_server import Peer, serving
 

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from critests.client.streaming.errors import ProtocolViolation
 from critests.client.streaming.spdy_frames import (
     ControlFrame,
     DataFrame,
@@ -19,6 +18,7 @@ from critests.client.streaming.spdy_frames import (
     rst_stream,
     syn_stream,
 )
+from critests.client.streaming.streaming_errors import ProtocolViolation
 
 # What containerd sent for one exec of `echo out; echo err >&2; exit 7`: replies to three streams (the first
 # header block opens the zlib stream with the dictionary's checksum, the others are its continuation), output,

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from critests.client.streaming.errors import (
+from critests.client.streaming.command_sessions import RemoteCommand, open_remote_command
+from critests.client.streaming.streaming_errors import (
     ProtocolViolation,
     SessionEnded,
     StreamRefused,
     StreamTimeout,
     UpgradeRefused,
 )
-from critests.client.streaming.sessions import RemoteCommand, open_remote_command
 from critests.client.streaming.streams import EndedBy, Protocol, Stream
 from tests.client.streaming.fake_server import Peer, serving
 

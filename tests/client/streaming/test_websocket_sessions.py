@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from critests.client.streaming.errors import (
+from critests.client.streaming.command_sessions import RemoteCommand, open_remote_command
+from critests.client.streaming.streaming_errors import (
     HalfCloseUnsupported,
     OutputTooLarge,
     ProtocolViolation,
@@ -15,7 +16,6 @@ from critests.client.streaming.errors import (
     StreamTimeout,
     UpgradeRefused,
 )
-from critests.client.streaming.sessions import RemoteCommand, open_remote_command
 from critests.client.streaming.streams import EndedBy, Stream
 from tests.client.streaming.fake_server import Peer, serving, websocket_frame
 

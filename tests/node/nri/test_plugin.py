@@ -13,7 +13,7 @@ from critests.api import nri_pb2 as nri
 from critests.api import ttrpc_pb2
 from critests.node.nri import ttrpc
 from critests.node.nri.multiplexer import PLUGIN, RUNTIME, Multiplexer
-from critests.node.nri.plugin import PACKAGE, WITHOUT_VALIDATION, Heard, NotConnected, Plugin, Refused
+from critests.node.nri.nri_plugin import PACKAGE, WITHOUT_VALIDATION, Heard, NotConnected, Plugin, Refused
 
 SECONDS = 10.0
 

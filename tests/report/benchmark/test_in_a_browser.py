@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.report.benchmark.page import benchmark_to_html
+from critests.report.benchmark.benchmark_page import benchmark_to_html
 from tests.report.browser import CHROMIUM, SHAPES, Tab, faults, height
 from tests.report.sample_benchmark import sample_benchmark
 

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from critests.record.layout import RunFolder
 from critests.record.operations import OperationResult, QuantileEstimate
-from critests.record.run import RunRecord
+from critests.record.run_layout import RunFolder
+from critests.record.run_record import RunRecord
 from critests.record.samples import Series, write_samples
-from critests.report.benchmark import page as benchmark_page
-from critests.report.benchmark.page import benchmark_to_html
-from critests.report.benchmark.views import cares, row, scenarios
+from critests.report.benchmark import benchmark_page
+from critests.report.benchmark.benchmark_page import benchmark_to_html
+from critests.report.benchmark.benchmark_views import cares, row, scenarios
 from critests.report.exports import export
 from critests.report.run_kinds import kind_of
 from tests.report.pages import Page, is_inert

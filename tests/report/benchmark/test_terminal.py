@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from critests.record.operations import OperationResult
-from critests.record.run import RunRecord
-from critests.report.benchmark.terminal import print_benchmark
+from critests.record.run_record import RunRecord
+from critests.report.benchmark.benchmark_terminal import print_benchmark
 from critests.report.run_kinds import kind_of
 from critests.report.terminal.console import new_console
 from tests.report.sample_benchmark import sample_benchmark

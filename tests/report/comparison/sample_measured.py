@@ -9,9 +9,9 @@ from typing import Any
 
 from critests.record.files import write
 from critests.record.identity import RuntimeIdentity
-from critests.record.layout import RunFolder
 from critests.record.operations import BenchmarkFacts, OperationResult
-from critests.record.run import RunRecord
+from critests.record.run_layout import RunFolder
+from critests.record.run_record import RunRecord
 from critests.record.samples import Series, write_samples
 
 STARTED = 1_795_100_000.5

@@ -7,8 +7,8 @@ from pathlib import Path
 from critests.catalogue.words import Level, Outcome
 from critests.record.blocking import RequirementFacts
 from critests.record.judgement import Circumstances, judge
-from critests.record.results import TestResult
-from critests.record.run import CapabilityFact, RunRecord
+from critests.record.result_records import TestResult
+from critests.record.run_record import CapabilityFact, RunRecord
 from critests.report.wording.endings import worded
 from tests.report.sample_run import JUDGES, raw_tests, sample_run
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Outcome
-from critests.record.errors import RecordUnreadable
+from critests.record.record_errors import RecordUnreadable
 from critests.report.comparison import (
     CompareSettings,
     NotComparable,

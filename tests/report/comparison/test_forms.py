@@ -9,7 +9,7 @@ import pytest
 
 from critests.catalogue.words import Outcome
 from critests.record.identity import RuntimeIdentity
-from critests.record.run import RunScope
+from critests.record.run_record import RunScope
 from critests.report.comparison import (
     CompareSettings,
     RunComparison,
@@ -17,9 +17,9 @@ from critests.report.comparison import (
     compare_sides,
     comparison_to_json,
 )
+from critests.report.comparison.comparison_markdown import comparison_to_markdown
+from critests.report.comparison.comparison_terminal import print_comparison
 from critests.report.comparison.html import comparison_to_html
-from critests.report.comparison.markdown import comparison_to_markdown
-from critests.report.comparison.terminal import print_comparison
 from critests.report.comparison.wording import amount, percent
 from critests.report.terminal.console import new_console
 from critests.report.wording.quantities import read_amount, read_share

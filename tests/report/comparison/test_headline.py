@@ -5,13 +5,13 @@ import re
 
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import BenchmarkFacts
-from critests.record.run import RunRecord
+from critests.record.run_record import RunRecord
 from critests.record.samples import Series
 from critests.report.comparison import RunComparison, SideFacts, compare_sides
+from critests.report.comparison.comparison_sentences import verdict_text
 from critests.report.comparison.fairness import beside, warning
 from critests.report.comparison.headline import headline
 from critests.report.comparison.names import names_of
-from critests.report.comparison.summary import verdict_text
 from tests.report.comparison.sample_measured import record, series
 
 PARTS = {"OCI runtime": "runc 1.1.5", "storage": "overlay", "cgroup driver": "systemd"}

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Outcome
-from critests.record.results import TestResult
-from critests.record.run import RunRecord
-from critests.report.comparison.outcomes import compare_tests
+from critests.record.result_records import TestResult
+from critests.record.run_record import RunRecord
+from critests.report.comparison.outcome_changes import compare_tests
 from tests.report.comparison.sample_runs import run_a
 
 PASSED, FAILED, WARNED, KNOWN = Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN

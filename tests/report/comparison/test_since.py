@@ -6,7 +6,7 @@ from typing import Any
 
 from critests.exit_codes import ExitCode
 from critests.record.identity import RuntimeIdentity
-from critests.report.comparison.since import earlier_run, last_good, print_since
+from critests.report.comparison.changes_since import earlier_run, last_good, print_since
 from critests.report.terminal.console import new_console
 from tests.report.comparison.sample_measured import MACHINE, record, samples, store
 

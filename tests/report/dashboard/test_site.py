@@ -7,7 +7,7 @@ import pytest
 
 from critests.record.files import write
 from critests.record.identity import RuntimeIdentity
-from critests.record.results import RequirementVerdict
+from critests.record.result_records import RequirementVerdict
 from critests.report.comparison import compare_records, read_run
 from critests.report.comparison.html import comparison_to_html
 from critests.report.dashboard import Options, SiteNotWritten, build

@@ -4,10 +4,10 @@ import dataclasses
 from pathlib import Path
 
 from critests.catalogue.words import Outcome
-from critests.record.results import TestResult
-from critests.record.run import RunRecord
+from critests.record.result_records import TestResult
+from critests.record.run_record import RunRecord
 from critests.report.facts.explanations import description
-from critests.report.validation.page import validation_to_html
+from critests.report.validation.validation_page import validation_to_html
 from tests.report.sample_run import sample_run
 
 PROMISE = "A container that is stopped MUST be exited."

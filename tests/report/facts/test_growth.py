@@ -7,7 +7,7 @@ import pytest
 
 from critests.record.operations import OperationResult, QuantileEstimate
 from critests.record.samples import BYTES, PER_SECOND
-from critests.report.facts.growth import beside, counted, growths
+from critests.report.facts.operation_growth import beside, counted, growths
 
 NUMBERS = (1, 10, 50, 100, 200)
 

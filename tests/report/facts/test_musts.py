@@ -5,8 +5,8 @@ import pytest
 
 from critests.catalogue.words import Level, Outcome
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.results import TestResult
-from critests.record.run import RunRecord
+from critests.record.result_records import TestResult
+from critests.record.run_record import RunRecord
 from critests.report.facts.musts import musts, verdict_sentence
 from tests.report.sample_run import sample_run
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from critests.catalogue.words import Outcome
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import BenchmarkFacts, OperationResult, QuantileEstimate
-from critests.record.results import TestResult
-from critests.record.run import RunRecord
+from critests.record.result_records import TestResult
+from critests.record.run_record import RunRecord
 from critests.record.tally import count, verdicts
 from critests.report.comparison import StoredRun
 from critests.report.formats import FORMATS, Publishing, Source, TextFormat

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from critests.catalogue.words import Outcome
-from critests.record.results import TestResult
+from critests.record.result_records import TestResult
 from critests.report.formats import FORMATS, Source
 from critests.report.formats.allure import CATEGORIES
 from tests.report.formats import samples

@@ -15,8 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from critests.catalogue.words import Outcome
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import OperationResult, QuantileEstimate
-from critests.record.results import TestResult
-from critests.record.run import CapabilityFact, RunRecord
+from critests.record.result_records import TestResult
+from critests.record.run_record import CapabilityFact, RunRecord
 from critests.report.comparison import StoredRun
 from critests.report.formats import FORMATS, Source, TextFormat
 from tests.report.formats import samples

@@ -13,8 +13,8 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 from critests.catalogue.words import Level, Outcome
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import OperationResult
-from critests.record.results import TestResult
-from critests.record.run import CapabilityFact, RunRecord
+from critests.record.result_records import TestResult
+from critests.record.run_record import CapabilityFact, RunRecord
 from critests.report.formats.junit import to_junit
 from tests.report.formats import samples
 from tests.report.sample_run import sample_run

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.record.run import RunRecord
+from critests.record.run_record import RunRecord
 from critests.report.formats import FORMATS, NotExported, Publishing, Source
 from critests.report.formats.testgrid import finished, job_version
 from tests.report.formats import samples

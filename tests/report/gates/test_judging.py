@@ -8,10 +8,11 @@ import pytest
 
 from critests.catalogue.words import Level, Outcome
 from critests.record.expectations import Expectations, KnownFailure
-from critests.record.run import RunRecord, RunScope
+from critests.record.run_record import RunRecord, RunScope
 from critests.record.versions import parse_ranges
 from critests.report.comparison import NotComparable, StoredRun
-from critests.report.gates.findings import (
+from critests.report.gates.gate_decision import NONE_KNOWN, judge_run
+from critests.report.gates.gate_findings import (
     LINES,
     Finding,
     GateReport,
@@ -20,7 +21,6 @@ from critests.report.gates.findings import (
     gate_to_json,
     gate_to_junit,
 )
-from critests.report.gates.judging import NONE_KNOWN, judge_run
 from critests.report.gates.policy import SHOULD, Policy
 from tests.report.comparison.sample_measured import record, samples
 from tests.report.comparison.sample_runs import capabilities, changed, clean_tests, rejudged, run_a, run_b

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from critests.report.comparison import CompareSettings, NotComparable, StoredRun
-from critests.report.gates.findings import Kind
-from critests.report.gates.judging import judge_run
+from critests.report.gates.gate_decision import judge_run
+from critests.report.gates.gate_findings import Kind
 from critests.report.gates.policy import Bound, Policy
 from critests.statistics.corrections import at_least
 from critests.toml_file import TomlMalformed

@@ -5,12 +5,12 @@ from itertools import pairwise
 import pytest
 
 from critests.record.samples import PER_SECOND, Series
-from critests.report.plots.against import Level, against_number
-from critests.report.plots.distribution import Sample, distribution
 from critests.report.plots.drawing import LETTER, STYLE, WIDTH
+from critests.report.plots.ecdf_plot import Sample, distribution
 from critests.report.plots.figures import figures
-from critests.report.plots.phases import phase_split
+from critests.report.plots.phase_bars import phase_split
 from critests.report.plots.scales import levels, linear, logarithmic, nice_step, tick_texts
+from critests.report.plots.scaling_plot import Level, against_number
 from critests.report.plots.thinning import apart, extremes
 from critests.report.plots.throughput import law_of, throughput
 from critests.report.plots.timeline import timeline

@@ -6,8 +6,8 @@ from pathlib import Path
 from critests.catalogue.words import Outcome
 from critests.record.files import write
 from critests.record.identity import RuntimeIdentity
-from critests.record.results import RequirementVerdict, TestResult
-from critests.record.run import RunRecord
+from critests.record.result_records import RequirementVerdict, TestResult
+from critests.record.run_record import RunRecord
 from critests.report.store import RunEntry
 
 STARTED = 1_795_000_000.0

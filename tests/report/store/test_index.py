@@ -7,9 +7,9 @@ import pytest
 
 from critests.record.files import to_json
 from critests.record.identity import RuntimeIdentity
-from critests.record.layout import RUN_FILE
 from critests.record.operations import OperationResult, QuantileEstimate
-from critests.record.results import RequirementVerdict
+from critests.record.result_records import RequirementVerdict
+from critests.record.run_layout import RUN_FILE
 from critests.report.store import Index, IndexUnusable
 from critests.report.store.letters import LETTERS
 from tests.report.sample_run import HOSTILE, sample_run

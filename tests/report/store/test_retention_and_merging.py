@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from critests.record.errors import MergeRefused
 from critests.record.files import read, write
-from critests.record.layout import RUN_FILE, RunFolder, evidence_name, safe_test_id
+from critests.record.record_errors import MergeRefused
+from critests.record.run_layout import RUN_FILE, RunFolder, evidence_name, safe_test_id
 from critests.report.store import Index, RunEntry, merge_runs, remove, surplus
 from tests.report.store.small_run import DAY, STARTED, small_run, store
 

@@ -1,7 +1,7 @@
 import io
 
 from critests.catalogue.words import Outcome
-from critests.record.results import TestResult
+from critests.record.result_records import TestResult
 from critests.report.terminal.console import new_console
 from critests.report.terminal.progress import Progress
 

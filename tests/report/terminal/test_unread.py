@@ -4,8 +4,8 @@ import os
 
 from rich.text import Text
 
+from critests.report.terminal.broken_pipe import drop_what_nobody_reads
 from critests.report.terminal.console import new_console
-from critests.report.terminal.unread import drop_what_nobody_reads
 
 
 def test_what_nobody_reads_goes_nowhere() -> None:

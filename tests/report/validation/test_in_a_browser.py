@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from critests.catalogue.words import Outcome
-from critests.report.validation.page import validation_to_html
+from critests.report.validation.validation_page import validation_to_html
 from tests.report.browser import CHROMIUM, SCREEN, SHAPES, Tab, faults, height
 from tests.report.sample_run import sample_run, write_evidence
 

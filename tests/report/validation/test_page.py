@@ -6,9 +6,9 @@ import pytest
 
 from critests.catalogue import load
 from critests.catalogue.words import Outcome
-from critests.record.run import RunRecord, RunScope
-from critests.report.facts.evidence import Budget, read_evidence
-from critests.report.validation.page import validation_to_html
+from critests.record.run_record import RunRecord, RunScope
+from critests.report.facts.stored_evidence import Budget, read_evidence
+from critests.report.validation.validation_page import validation_to_html
 from tests.report.pages import FORBIDDEN, Page, is_inert
 from tests.report.sample_run import HOSTILE, sample_run, write_evidence
 

@@ -7,11 +7,11 @@ import pytest
 
 from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.run import RunRecord
+from critests.record.run_record import RunRecord
 from critests.record.tally import count
 from critests.report.run_kinds import kind_of
 from critests.report.terminal.console import new_console
-from critests.report.validation.terminal import print_validation
+from critests.report.validation.validation_terminal import print_validation
 from tests.report.pages import FORBIDDEN
 from tests.report.sample_run import sample_run
 

@@ -1,0 +1,222 @@
+"""The process that the user started: begins the run, has Locust put load on, and cleans up. It never imports
+Locust.
+"""
+
+import contextlib
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Final, Self
+
+from critests.benchmark.load.capacity import Search, decide
+from critests.benchmark.load.load_target import TARGET, write_target
+from critests.exit_codes import CannotTest, ExitCode, UsageError
+from critests.lifecycle.requests import ImageName
+from critests.record.run_layout import new_run_folder
+from critests.run.beginning import begin_run
+from critests.run.context import RunContext
+from critests.run.outcomes import Blocked, SetUpFailed
+from critests.run.pulled_images import TestImages
+from critests.run.run_settings import Settings
+from critests.run.stop_signals import handled_by, say, say_that_it_goes_on
+
+LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
+FIRST_RATE: Final = 1.0
+LATE_COMERS_SECONDS: Final = 2.0
+"""What was under way when Locust ended may still come into being at the runtime."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended.
+
+    Attributes:
+        exit_code: as for every command.
+        reason: one sentence.
+        count: cycles in the measured time, failed ones included.
+        failed: how many of them failed.
+    """
+
+    exit_code: ExitCode
+    reason: str
+    count: int = 0
+    failed: int = 0
+
+
+class Front:
+    """A `with` in which Locust can be started on the runtime, or as a master that touches none.
+
+    Args:
+        settings: which runtime.
+        options: for Locust, as the user wrote them.
+        web: whether Locust's page is served while the load is on.
+
+    Raises:
+        UsageError: an option makes no sense with this runtime.
+        CannotTest: there is nothing to put load on, or it must not be touched.
+        RecordNotWritten: there is no place for results.
+    """
+
+    def __init__(self, settings: Settings, options: list[str], *, web: bool = False) -> None:
+        self.settings, self.options, self.web = settings, options, web
+        self.context: RunContext | None = None
+        self._locust: subprocess.Popen[bytes] | None = None
+        self._interrupted = self._ending = False
+        self._environment = dict(os.environ)
+        self._signals = contextlib.ExitStack()
+
+    @property
+    def worker(self) -> bool:
+        """Whether the results are at a master elsewhere."""
+        return "--worker" in self.options
+
+    def option(self, name: str, default: float) -> float:
+        """Return the number that the user gave for an option of Locust's. Raises UsageError."""
+        for index, word in enumerate(self.options):
+            key, _, value = word.partition("=")
+            if key == name:
+                try:
+                    return float(value or self.options[index + 1])
+                except (ValueError, IndexError):
+                    msg = f"{name}: expected a number"
+                    raise UsageError(msg) from None
+        return default
+
+    def __enter__(self) -> Self:
+        if "--master" in self.options and (self.settings.runtime_endpoint or self.settings.node):
+            raise UsageError("--master touches no runtime: name it to its workers")
+        self._signals.enter_context(handled_by(self._stop))
+        try:
+            if "--master" in self.options:
+                folder = new_run_folder(self.settings.results, "load", "master", time.time())
+            else:
+                self.context = begin_run(self.settings, keep_results=not self.worker)
+                folder = self.context.folder
+                self._environment[TARGET] = str(write_target(self.context, self._image()))
+        except BaseException:
+            self.__exit__()
+            raise
+        self.folder = folder.path
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending = True
+        if self.context is not None:
+            if self._interrupted:
+                time.sleep(LATE_COMERS_SECONDS)
+            for problem in self.context.end():
+                print(problem, file=sys.stderr)
+        self._signals.close()
+
+    def run(self, extra: list[str] | None = None, name: str = "load") -> Ended:
+        """Have Locust put load on, and say how that ended.
+
+        Args:
+            extra: options behind the user's.
+            name: what its files begin with.
+        """
+        self._locust = subprocess.Popen(
+            [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), *self._options(name), *(extra or [])],
+            stdin=subprocess.DEVNULL,
+            env=self._environment,
+            start_new_session=True,  # Ctrl-C is for the process that decides
+        )
+        code = self._locust.wait()
+        if self._interrupted:
+            return Ended(ExitCode.INTERRUPTED, "interrupted")
+        if code:
+            usage = code == 2 and not (self.folder / f"{name}_stats.csv").exists()  # argparse's
+            return Ended(ExitCode.USAGE if usage else ExitCode.HARNESS_ERROR, f"Locust ended with {code}")
+        if self.worker:
+            return Ended(ExitCode.CONFORMS, "worked for the master; the results are there")
+        return self._read(self.folder / f"{name}_stats.csv")
+
+    def _options(self, name: str) -> list[str]:
+        if self.worker:
+            return self.options
+        given = {word.partition("=")[0] for word in self.options}
+        options = ["--csv", str(self.folder / name), "--html", str(self.folder / f"{name}.html")]
+        options += ["--exit-code-on-error", "0", "--stop-timeout", "60"]
+        if self.web:
+            options += ["--autostart", "--autoquit", "0"]
+            options += [] if "--web-host" in given else ["--web-host", "127.0.0.1"]
+        else:
+            options += ["--headless", "--only-summary"]
+        if not given & {"--run-time", "-t"}:
+            options += ["--run-time", "60"]
+        if "--users" not in given and "-u" not in given:
+            options += ["--users", "1"]
+        return [*options, *self.options]
+
+    def _read(self, stats: Path) -> Ended:
+        """Judge by Locust's own file: errors of the runtime are data, a run without a success is none."""
+        with stats.open(encoding="utf-8", newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["Type"] == "cycle"]
+        count = sum(int(row["Request Count"]) for row in rows)
+        failed = sum(int(row["Failure Count"]) for row in rows)
+        if self._gone():
+            return Ended(ExitCode.NOT_TESTED, "the runtime stopped answering", count, failed)
+        if count == failed:
+            return Ended(ExitCode.NOT_TESTED, "not one cycle succeeded in the measured time", count, failed)
+        said = f"{count - failed} of {count} cycles succeeded in the measured time; results: {self.folder}"
+        return Ended(ExitCode.CONFORMS, said, count, failed)
+
+    def _gone(self) -> bool:
+        if self.context is None:
+            return False
+        connection = self.context.connect()
+        try:
+            connection.greet(self.settings.timeout)
+        except CannotTest:
+            return True
+        finally:
+            connection.close()
+        return False
+
+    def _image(self) -> ImageName:
+        assert self.context is not None
+        connection = self.context.connect()
+        try:
+            return TestImages(connection, self.context).pull()
+        except (Blocked, SetUpFailed) as error:
+            raise CannotTest(str(error)) from error
+        finally:
+            connection.close()
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self._ending or self._interrupted:
+            say_that_it_goes_on(number, frame)
+            return
+        self._interrupted = True
+        if self._locust is None:
+            raise KeyboardInterrupt
+        say(b"interrupted; waiting a moment for what is under way, then cleaning up")
+        with contextlib.suppress(ProcessLookupError):
+            self._locust.send_signal(signal.SIGINT)
+
+
+def search_capacity(front: Front) -> Ended:
+    """Search for the highest rate that keeps `--p99`, one run of Locust a step.
+
+    Raises:
+        UsageError: there is no bound, or no number.
+    """
+    bound = front.option("--p99", 0.0)
+    if bound <= 0:
+        raise UsageError("--capacity needs --p99 SECONDS, the bound to search for")
+    search = Search(front.option("--rate", FIRST_RATE))
+    while not search.over:
+        ended = front.run(["--rate", f"{search.rate:.4g}"], f"step-{len(search.steps) + 1}")
+        if ended.exit_code in {ExitCode.INTERRUPTED, ExitCode.HARNESS_ERROR, ExitCode.USAGE}:
+            return ended
+        decision = decide(ended.count, ended.failed)
+        print(f"{search.rate:.3g} per second: {decision}, {ended.failed} of {ended.count} above", flush=True)
+        search.add(decision)
+    held = ExitCode.CONFORMS if search.held else ExitCode.NOT_TESTED
+    return Ended(held, f"{search.sentence(bound)}; results: {front.folder}")

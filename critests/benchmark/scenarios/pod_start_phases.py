@@ -1,0 +1,108 @@
+"""Where the time of a pod start goes: CNI plugins, OCI runtime, and the rest, on a runtime of its own with a
+wrapper around each.
+"""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from critests.benchmark.measuring.meter import Meter
+from critests.benchmark.measuring.sampling import Cycle, Workload
+from critests.benchmark.measuring.target import PLAIN, Target
+from critests.benchmark.scenarios.workloads import create_and_start
+from critests.client import Endpoint
+from critests.client.hangs import Hangs
+from critests.images.registry_client import PAUSE_REPOSITORY
+from critests.node.starting.start_runtime import start_throwaway
+from critests.node.starting.targets import parse_handler_binaries, parse_throwaway
+from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.node.wrappers.actions import Record
+from critests.node.wrappers.phases import split
+
+SPLIT = ("RunPodSandbox", "CreateContainer", "StartContainer")
+
+
+@contextlib.contextmanager
+def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
+    """Start one more runtime of a side's kind and binary, with wrappers that record, and return the side on
+    it.
+
+    Raises:
+        RuntimeStartFailed: it did not start, and nothing of it is left.
+    """
+    context = target.context
+    assert context.registry is not None
+    choice = parse_throwaway(context.settings.node)
+    with start_throwaway(
+        choice.kind,
+        binary=choice.binary,
+        extra_handlers=parse_handler_binaries(context.settings.handler_binary),
+        registry_addresses=[context.registry.address],
+        pause_image=f"{context.registry.address}/{PAUSE_REPOSITORY}:1",
+        run_id=context.run.id,
+        cgroup_driver=context.settings.driver,
+        oci_wrapper=True,
+        cni_wrapper=True,
+    ) as runtime:
+        for wrapper in (runtime.oci_wrapper, runtime.cni_wrapper):
+            assert wrapper is not None
+            wrapper.plan({"*": [Record()]})
+        endpoint = Endpoint.parse(runtime.endpoint)
+        own = replace(
+            context,
+            endpoint=endpoint,
+            image_endpoint=endpoint,
+            daemon_pid=runtime.pid,
+            companions=list(runtime.companions),
+            owned=None,
+            hangs=Hangs(context.hangs.deadlines),
+        )
+        made = Target.open(own, target.handler, target.side)
+        try:
+            yield made, runtime
+        finally:
+            made.close()
+
+
+def can_be_split(target: Target) -> bool:
+    """Whether the wrappers would see what a side does: it is a throwaway, and its handler the default one."""
+    return target.context.throwaway and target.context.registry is not None and not target.handler
+
+
+def starting(runtimes: Sequence[tuple[Target, ThrowawayRuntime]]) -> Workload:
+    """Return the workload that starts one pod with one container after the other, and divides each call of
+    it.
+    """
+
+    @contextlib.contextmanager
+    def prepared(target: Target) -> Iterator[Cycle]:
+        runtime = next(runtime for side, runtime in runtimes if side is target)
+        oci, cni = runtime.oci_wrapper, runtime.cni_wrapper
+        assert oci is not None
+        assert cni is not None
+        target.image(PLAIN)
+
+        def cycle(meter: Meter) -> None:
+            whole = meter.like()
+            request = target.sandbox_request()
+            sandbox_id = ""
+            try:
+                sandbox_id = whole.call("RunPodSandbox", target.runtime.RunPodSandbox, request).pod_sandbox_id
+                create = target.container_request(sandbox_id, request.config)
+                create_and_start(target, whole, create)
+                target.until_output(request.config, create.config)
+            finally:
+                plugins, programs = cni.take(), oci.take()
+                if sandbox_id:
+                    target.discard(sandbox_id)
+                    cni.take()
+                    oci.take()
+            for operation in SPLIT:
+                begin, seconds = whole.windows[operation]
+                parts = split(begin, seconds, cni=plugins, oci=programs)
+                for phase, share in (("cni", parts.cni), ("oci", parts.oci), ("rest", parts.rest)):
+                    meter.under(phase=phase).keep(operation, share, begin)
+
+        yield cycle
+
+    return prepared

@@ -1,0 +1,393 @@
+"""The process that the user started: it begins the run, gathers what its processes report, judges, writes the
+record and cleans up.
+"""
+
+import dataclasses
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from critests.catalogue.words import Capability
+from critests.client import Recorder
+from critests.exit_codes import CannotTest, ExitCode
+from critests.node.starting.throwaway import RuntimeStartFailed
+from critests.record.codec import from_plain
+from critests.record.files import write
+from critests.record.judgement import Circumstances, judge, judge_alone
+from critests.record.record_errors import RecordError
+from critests.record.result_records import TestResult
+from critests.record.run_record import RunRecord
+from critests.report.terminal.broken_pipe import drop_what_nobody_reads
+from critests.report.wording.endings import worded
+from critests.report.wording.reason_sentences import worded_result
+from critests.report.wording.texts import one_line
+from critests.run import conclusion, crash_suspects, item_results, tries
+from critests.run.beginning import begin_run
+from critests.run.conclusion import Gathered
+from critests.run.context import RunContext
+from critests.run.first_look import FirstLook
+from critests.run.handover import HandoverFile, WorkerReport
+from critests.run.items import is_ours, known, narrowed_by_pytest
+from critests.run.known_tests import KnownTest
+from critests.run.listing import print_list
+from critests.run.outcomes import Blocked, SetUpFailed
+from critests.run.pulled_images import TestImages
+from critests.run.run_settings import Settings
+from critests.run.selection import NOTHING_LEFT
+from critests.run.stop_signals import STOP_SIGNALS, handled_by, say_that_it_goes_on
+from critests.run.suite_session import SESSION
+
+if TYPE_CHECKING:  # the display is imported when a run has one, and the formats at its end
+    from critests.report.terminal.progress import Progress
+    from critests.run.module_scheduler import Dealing
+
+
+class Leader:
+    """Begins the run, gathers what its processes report, judges it, writes the record and cleans up."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.config = config
+        self.settings = settings
+        self.gathered = Gathered()
+        self.rules: Circumstances | None = None
+        self.begun = time.time()
+        self.workers = 0
+        self.interrupted = False
+        self.ended_early = False
+        self.record: RunRecord | None = None
+        self.context: RunContext | None = None
+        self.handover: HandoverFile | None = None
+        self.progress: Progress | None = None
+        self.total = 0
+        self.chosen = False
+        self.deaths: dict[str, list[str]] = {}
+        self.alone = bool(config.getoption("cri_progress") or config.getoption("cri_list"))
+        if config.getoption("cri_progress"):
+            from critests.report.terminal import progress  # noqa: PLC0415 - see above
+
+            self.progress = progress.Progress()
+        if config.getoption("cri_list"):
+            config.option.collectonly = True
+
+    @property
+    def active(self) -> bool:
+        """Whether the user asked for a run by an option, so that it can begin before the first test asks for
+        it.
+        """
+        return self.settings.any_given or bool(self.config.getoption("cri_progress"))
+
+    def begin(self) -> RunContext:
+        """Begin the run; ends pytest with a clear sentence where that cannot be done."""
+        if self.context is None:
+            signal.signal(signal.SIGTERM, _interrupt)
+            try:
+                conclusion.required(self.settings)
+                conclusion.known_failures(self.settings, "")
+                suite = self.config.stash[SESSION]
+                self.context = begin_run(suite.settings, keep_results=suite.is_kept)
+                self._probe_what_is_required()
+                self.rules = conclusion.circumstances(
+                    self.settings, self.context.version.runtime_name, self.context.version.runtime_version
+                )
+            except CannotTest as error:
+                self._end_context()
+                pytest.exit(str(error), returncode=error.exit_code)
+            self.config.stash[SESSION].context = self.context
+            self.config.stash[SESSION].gone = self.context.gone
+            self.gathered.results += self.context.deaths
+            self.config.stash[SESSION].rules = self.rules
+            if self.progress is not None:
+                self.config.stash[SESSION].on_progress = self.progress.running
+        return self.context
+
+    def _probe_what_is_required(self) -> None:
+        """Find out at once about capabilities that the user demands, whether or not a test will ask for
+        them.
+        """
+        assert self.context is not None
+        known = {fact.name for fact in self.context.facts}
+        wanted = tuple(Capability(name) for name in conclusion.required(self.settings) if name not in known)
+        if not wanted:
+            return
+        recorder = Recorder()
+        connection = self.context.connect(recorder)
+        try:
+            matrix = self.context.matrix(
+                connection, self.settings.handlers[0], TestImages(connection, self.context).pull
+            )
+            FirstLook(self.context, connection, recorder).probe(matrix, wanted)
+        except (Blocked, SetUpFailed) as error:
+            self.gathered.notes.append(f"not all required capabilities could be probed: {error}")
+        finally:
+            connection.close()
+
+    def collected(self, kept: list[KnownTest], times: int) -> None:
+        """Note what will run, and how often."""
+        self.total, self.chosen = sum(test.ours for test in kept) * times, True
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Print what was chosen, a test a line, where the user wants the list; after an option that makes no
+        sense, nothing was.
+        """
+        if not self.config.getoption("cri_list") or not self.chosen:
+            return
+        try:
+            print_list(map(known, session.items), self.settings)
+        except BrokenPipeError:  # `| head` has enough
+            drop_what_nobody_reads()
+        except RecordError as error:
+            pytest.exit(str(error), returncode=ExitCode.HARNESS_ERROR)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Say why a module could not be read, where pytest's display does not."""
+        if self.alone and report.failed:
+            sys.stderr.write(f"critests: {report.nodeid} cannot be collected:\n{report.longreprtext}\n")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> None:
+        """Begin a run that the user asked for before its first test; under -n while the workers import and
+        collect.
+        """
+        if not self.active or session.config.option.collectonly:
+            return
+        if self.handover is not None:
+            self.handover.write(self.begin())
+        elif any(is_ours(item) for item in session.items):
+            self.begin()
+
+    @pytest.hookimpl(optionalhook=True)
+    # xdist's worker controller is not typed
+    def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - see above
+        """Tell a worker where it will find the run."""
+        if self.active:
+            self.handover = self.handover or HandoverFile()
+            node.workerinput["critests"] = str(self.handover.path)
+            self.workers += 1
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:  # noqa: ANN401 - xdist's worker controller is not typed
+        """Take what a worker reports at its end."""
+        reported = getattr(node, "workeroutput", {}).get("critests")
+        if reported:
+            report = from_plain(WorkerReport, reported)
+            self.gathered.take(report)
+            if self.context is not None:
+                self.context.hangs.take(report.hangs)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> "Dealing | None":
+        """Deal tests out as `critests run` asks for."""
+        if self.handover is None or config.getoption("dist") != "loadgroup":
+            return None
+        from critests.run.module_scheduler import Dealing  # noqa: PLC0415 - xdist is imported by now
+
+        return Dealing(config, log, self.handover.answered)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
+        """Know the number of tests, which under -n only the workers collect."""
+        self.total = max(self.total, len(ids))
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Begin the display with the first test."""
+        if not self.gathered.first_test:
+            self.gathered.first_test = time.time()
+            if self.progress is not None:
+                self.progress.started(self.total)
+        if self.progress is not None:
+            self.progress.running(nodeid.rpartition("::")[2])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Gather a result when its test is over."""
+        plain = getattr(report, "critests", None)
+        if plain is not None:
+            result = from_plain(TestResult, plain)
+            self._take(result)
+            gone = getattr(report, "critests_gone", None)
+            if gone:
+                if (end := repr(gone)) not in self.deaths:
+                    self._revive()
+                self.deaths.setdefault(end, []).append(result.id)
+        elif report.failed and report.when != "call" and not getattr(report, "critests_ours", False):
+            # its worker died, or it never came to what makes it ours, such as a fixture that is misspelled;
+            # what a test without the runtime finds is pytest's alone
+            self._take(item_results.of_crash(report.nodeid, report.longreprtext[:2000] or "the worker died"))
+
+    def _revive(self) -> None:
+        """Start the throwaway runtime again, where there is one."""
+        runtime = self.context.owned.runtime if self.context and self.context.owned else None
+        if runtime is None:
+            return
+        try:
+            runtime.restart()
+        except RuntimeStartFailed as error:
+            self.gathered.notes.append(str(error))
+            return
+        self.gathered.notes.append("the runtime ended in the middle of the run, and was started again")
+
+    def _take(self, result: TestResult) -> None:
+        self.gathered.results.append(result)
+        if self.progress is not None:
+            self.progress.test(worded_result(judge_alone(result, self.rules)))
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Note that the user stopped the run; `pytest.exit` has reasons of its own."""
+        drop_what_nobody_reads()
+        self.ended_early = True
+        self.interrupted = not isinstance(excinfo.value, pytest.exit.Exception)
+        if self.interrupted:
+            # from here on everything is clean-up, which a second Ctrl-C must not tear apart
+            for number in STOP_SIGNALS:
+                signal.signal(number, say_that_it_goes_on)
+            # a file that was just being opened is closed by nobody but the collector of garbage
+            warnings.filterwarnings("ignore", category=pytest.PytestUnraisableExceptionWarning)
+        if self.alone:
+            sys.stderr.write(
+                f"critests: {'interrupted, cleaning up' if self.interrupted else excinfo.value}\n"
+            )
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        """Note that the harness broke."""
+        self.gathered.harness_error = f"pytest itself failed: {str(excrepr).strip().splitlines()[-1][:500]}"
+        if self.alone:
+            sys.stderr.write(f"critests: the harness failed:\n{excrepr}\n")
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
+        """End the run when pytest has cleaned up what tests left open, as it does after Ctrl-C; a fixture
+        whose clean-up fails then costs no record.
+        """
+        result = None
+        try:
+            result = yield
+        except Exception as error:
+            if self.context is None:
+                raise
+            problem = f"the clean-up of a fixture failed: {one_line(str(error) or repr(error), 500)}"
+            self.config.stash[SESSION].problems.append(problem)
+        self._conclude(session)
+        return result
+
+    def _conclude(self, session: pytest.Session) -> None:
+        """Judge, write, clean up, and set the exit code."""
+        drop_what_nobody_reads()
+        if self.progress is not None and self.gathered.first_test:
+            self.progress.finished()
+        if self.context is None:
+            nothing_chosen = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not self.ended_early
+            if self.alone and nothing_chosen:
+                sys.stderr.write(f"critests: {NOTHING_LEFT}\n")
+            return
+        suite = self.config.stash[SESSION]
+        if not suite.is_kept:
+            for problem in [*suite.problems, *self._end_context()]:
+                sys.stderr.write(f"critests: {problem}\n")
+            return
+        self.gathered.take(self.config.stash[SESSION].report())
+        can_repeat = self.context.throwaway and not self.interrupted
+        self.gathered.results = crash_suspects.settled(
+            self.gathered.results,
+            self.deaths.values(),
+            crash_suspects.repeat_alone if can_repeat else lambda _: None,
+        )
+        self._try_again(self.context)
+        problems = self._end_context()
+        self.gathered.problems += problems
+        unworded, judgement = conclusion.conclude(
+            self.context,
+            self.gathered,
+            self.rules or conclusion.circumstances(self.settings, "", ""),
+            arguments=sys.argv[1:],
+            workers=max(1, self.workers),
+            begun=self.begun,
+            interrupted=self.interrupted,
+            narrowed=narrowed_by_pytest(self.config),
+            operations=self.config.stash[SESSION].operations,
+            benchmark=self.config.stash[SESSION].benchmark,
+        )
+        record = worded(unworded, judgement)
+        session.exitstatus = record.exit_code
+        self.record = record
+        from critests.report.exports import export  # noqa: PLC0415 - see above
+
+        try:
+            write(record, self.context.folder.record)
+            export(
+                record,
+                self.context.folder.path,
+                junit=self.settings.junit,
+                html=self.settings.html,
+                json=self.settings.json,
+            )
+            if folder := getattr(self.config.option, "allure_report_dir", None):
+                from critests.report.formats import allure, load  # noqa: PLC0415 - see above
+
+                allure.write_tree(load(self.context.folder.path), Path(folder).absolute())
+        except (RecordError, OSError) as error:
+            sys.stderr.write(f"critests: {error}\n")
+            session.exitstatus = int(ExitCode.HARNESS_ERROR)
+            self.record = record = dataclasses.replace(
+                record,
+                exit_code=int(ExitCode.HARNESS_ERROR),
+                exit_reason=f"the results are not complete: {error}",
+            )
+        if self.progress is not None:
+            _print_summary(record, self.context)
+
+    def _try_again(self, context: RunContext) -> None:
+        """Find out of new failures how often they come, while the runtime is there."""
+        gathered, measures = self.gathered, self.config.stash[SESSION].benchmark is not None
+        stopped = self.ended_early or gathered.harness_error or (gathered.gone and not context.throwaway)
+        if self.progress is None or self.rules is None or self.settings.times or measures or stopped:
+            return
+        gathered.results = tries.tried_again(
+            gathered.results,
+            judge(gathered.results, self.rules).tests,
+            same=context.endpoint.text,
+            fresh=bool(self.settings.node),
+            say=self.progress.say,
+            try_it=tries.in_a_run_of_its_own,
+        )
+
+    def pytest_terminal_summary(self) -> None:
+        """Print the suite's summary below pytest's."""
+        if self.record is not None and self.context is not None and self.progress is None:
+            _print_summary(self.record, self.context)
+
+    def pytest_unconfigure(self) -> None:
+        """Clean up whatever happened."""
+        self._end_context()
+        if self.handover is not None:
+            self.handover.remove()
+
+    def _end_context(self) -> list[str]:
+        context = self.context
+        if context is None or context.owned is None:
+            return []
+        with handled_by(say_that_it_goes_on):
+            problems = context.end()
+        context.owned = None
+        return problems
+
+
+def _print_summary(record: RunRecord, context: RunContext) -> None:
+    from critests.report.run_kinds import kind_of  # noqa: PLC0415 - see above
+    from critests.report.terminal.console import new_console  # noqa: PLC0415 - see above
+
+    kind_of(record.kind).print_summary(record, new_console(), context.folder.path)
+    if context.settings.baseline:
+        from critests.report.comparison.changes_since import print_since  # noqa: PLC0415 - see above
+
+        print_since(context.settings.baseline, context.settings.results, context.folder.path, new_console())
+
+
+def _interrupt(number: int, frame: object) -> None:
+    """End the run in order when somebody ends the process."""
+    del number, frame
+    raise KeyboardInterrupt

@@ -1,0 +1,135 @@
+"""What lists and statuses say, as plain data: of one sequence's own objects, told by their label."""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection
+from critests.client.failures import code_of
+from critests.model import World
+from critests.model.observations import ContainerSeen, ImageSeen, Look, SandboxSeen
+from critests.model.world import Image
+
+SEQUENCE_LABEL = "critests.sequence"
+
+
+def world_before(connection: Connection, images: Mapping[str, tuple[str, ...]], prefix: str) -> World:
+    """Return what is known before the first step: which of the images are there already."""
+    world = World(prefix, images={key: Image(key, names) for key, names in images.items()})
+    for image in world.images.values():
+        for seen in _images(connection, [*image.names]):
+            image.id, image.seen = seen.id, seen
+            image.present, image.tags = frozenset({True}), frozenset({*image.names} & seen.names)
+    return world
+
+
+def look_of(connection: Connection, world: World) -> Look:
+    """Look at everything that is a sequence's own.
+
+    Raises:
+        grpc.RpcError: a list failed.
+    """
+    pods = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    sandboxes = tuple(_sandbox(item) for item in pods if item.labels.get(SEQUENCE_LABEL) == world.prefix)
+    listed = connection.runtime.ListContainers(cri.ListContainersRequest()).containers
+    containers = tuple(
+        replace(_container(entry), sandbox_id=entry.pod_sandbox_id)
+        for entry in listed
+        if entry.labels.get(SEQUENCE_LABEL) == world.prefix
+    )
+    names = [name for image in world.images.values() for name in image.names]
+    return Look(
+        sandboxes,
+        containers,
+        tuple(_images(connection, names)) if names else (),
+        {each.id: _sandbox_status(connection, each.id) for each in sandboxes},
+        {each.id: _container_status(connection, each.id) for each in containers},
+        handlers=_handlers(connection),
+        at=time.time_ns(),
+    )
+
+
+def _handlers(connection: Connection) -> tuple[str, ...]:
+    """Return none where Status fails, which is not what the model is about."""
+    try:
+        answer = connection.runtime.Status(cri.StatusRequest())
+    except grpc.RpcError:
+        return ()
+    return tuple(handler.name for handler in answer.runtime_handlers)
+
+
+def _images(connection: Connection, names: Iterable[str]) -> list[ImageSeen]:
+    repositories = {name.rpartition(":")[0] for name in names}
+    return [
+        ImageSeen(image.id, frozenset(image.repo_tags))
+        for image in connection.images.ListImages(cri.ListImagesRequest()).images
+        if repositories
+        & {
+            *(tag.rpartition(":")[0] for tag in image.repo_tags),
+            *(digest.partition("@")[0] for digest in image.repo_digests),
+        }
+    ]
+
+
+def _sandbox_status(connection: Connection, sandbox_id: str) -> SandboxSeen | str:
+    try:
+        status = connection.runtime.PodSandboxStatus(
+            cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
+        ).status
+    except grpc.RpcError as error:
+        return code_of(error)[0]
+    network = status.network
+    addresses = filter(None, [network.ip, *(each.ip for each in network.additional_ips)])
+    return replace(_sandbox(status), addresses=tuple(addresses))
+
+
+def _container_status(connection: Connection, container_id: str) -> ContainerSeen | str:
+    try:
+        status = connection.runtime.ContainerStatus(
+            cri.ContainerStatusRequest(container_id=container_id)
+        ).status
+    except grpc.RpcError as error:
+        return code_of(error)[0]
+    return replace(
+        _container(status),
+        started_at=status.started_at,
+        finished_at=status.finished_at,
+        exit_code=status.exit_code,
+        kept={
+            "mounts": ", ".join(sorted(mount.container_path for mount in status.mounts)),
+            "image": status.image.image,
+            "image_ref": status.image_ref,
+            "log_path": status.log_path,
+            "reason": status.reason,
+        },
+    )
+
+
+def _sandbox(told: cri.PodSandbox | cri.PodSandboxStatus) -> SandboxSeen:
+    """Return what a list and a status have in common."""
+    return SandboxSeen(
+        told.id,
+        cri.PodSandboxState.Name(told.state),
+        told.metadata.name,
+        told.metadata.attempt,
+        told.created_at,
+        dict(told.labels),
+        dict(told.annotations),
+    )
+
+
+def _container(told: cri.Container | cri.ContainerStatus) -> ContainerSeen:
+    """Return what a list and a status have in common."""
+    return ContainerSeen(
+        told.id,
+        cri.ContainerState.Name(told.state),
+        name=told.metadata.name,
+        attempt=told.metadata.attempt,
+        created_at=told.created_at,
+        image_id=told.image_id,
+        labels=dict(told.labels),
+        annotations=dict(told.annotations),
+    )

@@ -1,0 +1,79 @@
+"""How each step is done: as which call, and with what below it disturbed meanwhile."""
+
+import contextlib
+from collections.abc import Callable
+from typing import Any, Final
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.client.failures import code_of
+from critests.explore.raw_calls import Calls
+from critests.explore.session_steps import attach_session, exec_session
+from critests.model import Step
+from critests.model.observations import Answer
+from critests.model.steps import DAEMON_RESTARTS, EVENTS, NO_EVENTS, PROCESS_ENDS
+
+ABOUT_ONE: Final[dict[str, tuple[Callable[..., Any], str]]] = {
+    "StopPodSandbox": (cri.StopPodSandboxRequest, "pod_sandbox_id"),
+    "RemovePodSandbox": (cri.RemovePodSandboxRequest, "pod_sandbox_id"),
+    "PodSandboxStatus": (cri.PodSandboxStatusRequest, "pod_sandbox_id"),
+    "RemoveContainer": (cri.RemoveContainerRequest, "container_id"),
+    "ContainerStatus": (cri.ContainerStatusRequest, "container_id"),
+    "ReopenContainerLog": (cri.ReopenContainerLogRequest, "container_id"),
+}
+"""RPCs whose request is the id of a sandbox or of a container, and nothing else."""
+
+
+def answer_to(calls: Calls, step: Step) -> Answer:
+    """Do a step, and return what came back; with what it wants to fail failing meanwhile."""
+    disturbed: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    if calls.daemon and step.failing:
+        disturbed = calls.daemon.failing(step.failing)
+    elif calls.daemon and step.hanging:
+        disturbed = calls.daemon.hanging(step.hanging)
+    with disturbed:
+        try:
+            return _about_one(calls, step) if step.rpc in ABOUT_ONE else HOW[step.rpc](calls, step)
+        except grpc.RpcError as error:
+            code, details = code_of(error)
+            return Answer(code, details=details)
+
+
+def _about_one(calls: Calls, step: Step) -> Answer:
+    message, name = ABOUT_ONE[step.rpc]
+    answer = calls.call(step, message(**{name: calls.id_of(step.on)}))
+    return Answer(id=answer.status.id) if step.rpc.endswith("Status") else Answer()
+
+
+def _asked(message: Callable[[], Any]) -> Callable[[Calls, Step], Answer]:
+    """Return how an RPC is called whose request and answer say nothing here."""
+
+    def call(calls: Calls, step: Step) -> Answer:
+        calls.call(step, message())
+        return Answer()
+
+    return call
+
+
+HOW: Final[dict[str, Callable[[Calls, Step], Answer]]] = {
+    "RunPodSandbox": Calls.run_sandbox,
+    "ListPodSandbox": Calls.list_sandboxes,
+    "CreateContainer": Calls.create_container,
+    "StartContainer": Calls.start_container,
+    "StopContainer": Calls.stop_container,
+    "ListContainers": Calls.list_containers,
+    "ListPodSandboxStats": _asked(cri.ListPodSandboxStatsRequest),
+    "ListContainerStats": _asked(cri.ListContainerStatsRequest),
+    "ExecSync": Calls.exec_sync,
+    "PullImage": Calls.pull_image,
+    "RemoveImage": Calls.remove_image,
+    "ImageStatus": Calls.image_status,
+    PROCESS_ENDS: Calls.end_process,
+    DAEMON_RESTARTS: Calls.restart_daemon,
+    "Exec": exec_session,
+    "Attach": attach_session,
+    EVENTS: Calls.listen,
+    NO_EVENTS: Calls.leave_events,
+}
+"""How each step is done that is more than a call with an id."""

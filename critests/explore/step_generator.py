@@ -1,0 +1,272 @@
+"""Which steps there are in a world, by what they would cover, and how likely each is taken."""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from critests.model.image_rules import leads_there
+from critests.model.steps import (
+    DAEMON_RESTARTS,
+    EVENTS,
+    INPUT,
+    NO_EVENTS,
+    NOTHING,
+    PROCESS_ENDS,
+    REGISTRY,
+    STATISTICS,
+    TERMINAL,
+    Process,
+    Step,
+)
+from critests.model.world import (
+    CREATED,
+    EXITED,
+    LINGERING,
+    NOTREADY,
+    READY,
+    RUNNING,
+    Container,
+    Sandbox,
+    World,
+)
+
+Place = tuple[str, str]
+"""An RPC, and the situation in which it meets what it is about."""
+
+MOST_SANDBOXES, MOST_CONTAINERS, STALE = 3, 4, 2
+"""Objects that live at a time, and removed ones of a kind that steps still name."""
+COLOURS = ("red", "blue", "green")
+"""Values of a label that filters name; none has the last."""
+BY = ("tag", "other tag", "id")
+
+USUAL = {
+    "RunPodSandbox": 8,
+    "CreateContainer": 16,
+    "StartContainer": 16,
+    "StopPodSandbox": 4,
+    "RemovePodSandbox": 3,
+    "StopContainer": 9,
+    "RemoveContainer": 6,
+    PROCESS_ENDS: 9,
+    "ExecSync": 5,
+    "Exec": 6,
+    "Attach": 4,
+    "ReopenContainerLog": 4,
+    "PullImage": 5,
+    "RemoveImage": 4,
+    DAEMON_RESTARTS: 1,
+    EVENTS: 6,
+    NO_EVENTS: 1,
+}
+"""How often an RPC is taken, all its places together; 2 where it is not named. What leads on to other states
+is taken more often than what only looks, since a look at everything follows every step.
+"""
+INTEREST = {
+    "unknown": 0.05,
+    "gone": 0.4,
+    "no image": 0.3,
+    "with none": 0.5,
+    "running": 3.0,
+    "failing": 0.2,
+    "hanging": 0.1,
+    LINGERING: 4.0,
+    f"by {INPUT}": 2.0,
+    "fresh name in ready": 4.0,
+    "created in ready": 4.0,
+}
+"""How much more or less likely a place is within its RPC, by words of its situation."""
+BOOST = 4
+"""How much more likely a place is that was never covered."""
+SCALE = 8
+"""Chances are whole numbers of this fineness."""
+IN_A_ROW = 2
+"""How often the same step may follow itself."""
+
+ABOUT_A_CONTAINER = (
+    "StartContainer",
+    "StopContainer",
+    "RemoveContainer",
+    "ContainerStatus",
+    "ExecSync",
+    "ReopenContainerLog",
+    "Exec",
+    "Attach",
+)
+"""RPCs that take the id of a container."""
+OPERATIONS = {
+    "RunPodSandbox": ("create", "start", "ADD"),
+    "CreateContainer": ("create",),
+    "StartContainer": ("start", "create"),
+    "StopContainer": ("kill", "delete"),
+    "RemoveContainer": ("delete",),
+    "StopPodSandbox": ("kill", "DEL"),
+    "RemovePodSandbox": ("delete", "DEL"),
+    "PullImage": (REGISTRY,),
+}
+"""What can fail or hang in the middle of an RPC: operations of the OCI runtime and of the CNI plugins, and
+the registry.
+"""
+
+
+def steps_by_place(
+    world: World, played: Sequence[Step], *, disruptive: bool = False
+) -> dict[Place, list[Step]]:
+    """Return every step that makes sense in a world after those that were played, by its place.
+
+    Args:
+        world: as it is.
+        played: the steps before.
+        disruptive: also a restart of the daemon, and steps in which what is below the runtime fails or hangs.
+    """
+    found: dict[Place, list[Step]] = defaultdict(list)
+    last = played[-IN_A_ROW:]
+    for step in (*_steps(world), *(_disruptions(world) if disruptive else ())):
+        if len(last) == IN_A_ROW and all(step == each for each in last):
+            continue
+        found[step.rpc, world.situation(step)].append(step)
+    return dict(found)
+
+
+def likely(places: Sequence[Place], covered: Counter[Place]) -> list[Place]:
+    """Return the places, each as often as it is likely: those that were seldom covered more often.
+
+    Args:
+        places: that there are.
+        covered: how often each was; must not change within a run of Hypothesis, which draws from the same
+            list again when it shortens.
+    """
+    chances = {place: _interest(place[1]) * (1 + BOOST / (1 + covered[place])) for place in places}
+    of_rpc: Counter[str] = Counter()
+    for (rpc, _), chance in chances.items():
+        of_rpc[rpc] += math.ceil(chance)
+    drawn: list[Place] = []
+    for place, chance in chances.items():
+        share = USUAL.get(place[0], 2) * chance / of_rpc[place[0]]
+        drawn += [place] * max(1, round(share * SCALE))
+    return drawn
+
+
+def _interest(situation: str) -> float:
+    return math.prod(factor for words, factor in INTEREST.items() if words in situation)
+
+
+def _steps(world: World) -> Iterator[Step]:
+    yield from _sandbox_steps(world)
+    yield from _container_steps(world)
+    yield from _image_steps(world)
+    yield from (Step(rpc) for rpc in STATISTICS)
+    yield Step(EVENTS if world.stream is None else NO_EVENTS)
+    for step in world.failed[-STALE:]:
+        yield replace(step, makes=f"{step.makes.partition('-')[0]}-{world.makings + 1}")
+
+
+def _disruptions(world: World) -> Iterator[Step]:
+    yield Step(DAEMON_RESTARTS)
+    for step in _steps(world):
+        known = world.state_of(step.on or step.inside) not in {"unknown", "gone"}
+        for operation in OPERATIONS.get(step.rpc, ()) if known else ():
+            yield replace(step, failing=operation)
+            yield replace(step, hanging=operation)
+
+
+def _sandbox_steps(world: World) -> Iterator[Step]:
+    named = [*world.living_sandboxes(), *[each for each in world.sandboxes.values() if each.gone][-STALE:]]
+    key = f"sandbox-{world.makings + 1}"
+    if len(world.living_sandboxes()) < MOST_SANDBOXES:
+        yield Step("RunPodSandbox", makes=key, name=f"pod-{key[8:]}")
+        for each in named:
+            yield Step("RunPodSandbox", makes=key, name=each.name, attempt=each.attempt)
+            if not each.gone:
+                yield Step("RunPodSandbox", makes=key, name=each.name, attempt=_next_attempt(each, named))
+    for on in (*(each.key for each in named), NOTHING):
+        for rpc in ("StopPodSandbox", "RemovePodSandbox", "PodSandboxStatus"):
+            yield Step(rpc, on=on)
+        yield Step("ListPodSandbox", on=on)
+        for state in (READY, NOTREADY):
+            yield Step("ListPodSandbox", on=on, state=state)
+        yield Step("ListPodSandbox", on=on, colour="red")
+    for state in (READY, NOTREADY):
+        yield Step("ListPodSandbox", state=state)
+        yield Step("ListPodSandbox", state=state, colour="red")
+    for colour in COLOURS:
+        yield Step("ListPodSandbox", colour=colour)
+
+
+def _container_steps(world: World) -> Iterator[Step]:
+    named = [*world.living_containers(), *[each for each in world.containers.values() if each.gone][-STALE:]]
+    if len(world.living_containers()) < MOST_CONTAINERS:
+        yield from _creations(world, named)
+    for each in named:
+        for rpc in ABOUT_A_CONTAINER:
+            yield Step(rpc, on=each.key)
+        yield Step("StopContainer", on=each.key, timeout=2)
+        yield from (Step("Exec", on=each.key, by=by) for by in (INPUT, TERMINAL))
+        if each.process == Process.LISTENS:
+            yield Step("Attach", on=each.key, by=INPUT)
+        if each.may_be <= {RUNNING, EXITED} and RUNNING in each.may_be:
+            yield Step(PROCESS_ENDS, on=each.key)
+    for rpc in ABOUT_A_CONTAINER:
+        yield Step(rpc, on=NOTHING)
+    yield from _container_lists(world, named)
+
+
+def _container_lists(world: World, named: list[Container]) -> Iterator[Step]:
+    for on in (*(each.key for each in named), NOTHING):
+        yield Step("ListContainers", on=on)
+        yield Step("ListContainers", on=on, state=RUNNING)
+    for state in (CREATED, RUNNING, EXITED):
+        yield Step("ListContainers", state=state)
+        yield Step("ListContainers", state=state, colour="red")
+    for colour in COLOURS:
+        yield Step("ListContainers", colour=colour)
+    for inside in (*(each.key for each in world.living_sandboxes()), NOTHING):
+        yield Step("ListContainers", inside=inside)
+        yield Step("ListContainers", inside=inside, state=RUNNING)
+
+
+def _creations(world: World, named: list[Container]) -> Iterator[Step]:
+    key = f"container-{world.makings + 1}"
+    gone = [each for each in world.sandboxes.values() if each.gone][-1:]
+    for inside in (*(each.key for each in (*world.living_sandboxes(), *gone)), NOTHING):
+        beside = [each for each in named if each.sandbox == inside]
+        taken = list(dict.fromkeys((each.name, each.attempt) for each in beside))
+        names = [
+            *((each.name, 0) for each in named if each.sandbox != inside and (each.name, 0) not in taken),
+            *taken,
+            *((each.name, _next_attempt(each, beside)) for each in beside),
+        ]
+        for image in ("", *world.images):
+            for process in (Process.WAITS, *Process):
+                yield Step(
+                    "CreateContainer",
+                    makes=key,
+                    inside=inside,
+                    image=image,
+                    name=f"app-{key[10:]}",
+                    process=process,
+                )
+        for name, attempt in dict.fromkeys(names):
+            yield Step(
+                "CreateContainer",
+                makes=key,
+                inside=inside,
+                name=name,
+                attempt=attempt,
+                process=Process.WAITS,
+            )
+
+
+def _image_steps(world: World) -> Iterator[Step]:
+    for image in world.images.values():
+        for by in BY[: len(image.names)]:
+            yield Step("PullImage", on=image.key, by=by)
+        for by in BY if len(image.names) > 1 else ("tag", "id"):
+            if by != "id" or image.id:
+                yield Step("ImageStatus", on=image.key, by=by)
+                if True in leads_there(image, by) or image.present == {False}:
+                    yield Step("RemoveImage", on=image.key, by=by)
+
+
+def _next_attempt(one: Sandbox | Container, others: Sequence[Sandbox | Container]) -> int:
+    return max(each.attempt for each in others if each.name == one.name) + 1

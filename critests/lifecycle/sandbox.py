@@ -1,0 +1,89 @@
+"""A sandbox in hand: made, looked at, stopped and removed."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection
+from critests.lifecycle.assertions import the_one
+from critests.lifecycle.verbose_info import objects_of
+
+
+@dataclass
+class Sandbox:
+    """A sandbox that the suite made.
+
+    Attributes:
+        connection: to the runtime that holds it.
+        id: as RunPodSandbox returned it.
+        config: as it was requested.
+        handler: the runtime handler that was requested; empty for the default.
+    """
+
+    connection: Connection = field(repr=False)
+    id: str
+    config: cri.PodSandboxConfig = field(repr=False)
+    handler: str = ""
+    container_ids: list[str] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def run(cls, connection: Connection, config: cri.PodSandboxConfig, handler: str = "") -> "Sandbox":
+        """Make a sandbox with RunPodSandbox."""
+        answer = connection.runtime.RunPodSandbox(
+            cri.RunPodSandboxRequest(config=config, runtime_handler=handler)
+        )
+        return cls(connection, answer.pod_sandbox_id, config, handler)
+
+    @property
+    def log_directory(self) -> Path:
+        """Where the logs of its containers go."""
+        return Path(self.config.log_directory)
+
+    def status(self) -> cri.PodSandboxStatus:
+        """Return what PodSandboxStatus says of it now."""
+        return self.connection.runtime.PodSandboxStatus(
+            cri.PodSandboxStatusRequest(pod_sandbox_id=self.id)
+        ).status
+
+    def verbose_value(self, key: str) -> object:
+        """Return what its verbose status says under a key, `pid` for instance; None if it says nothing."""
+        answer = self.connection.runtime.PodSandboxStatus(
+            cri.PodSandboxStatusRequest(pod_sandbox_id=self.id, verbose=True)
+        )
+        found: object = next((value[key] for value in objects_of(answer.info) if key in value), None)
+        return found
+
+    def state(self) -> int:
+        """Return its state (`SANDBOX_READY` or `SANDBOX_NOTREADY`)."""
+        return self.status().state
+
+    def entries(self) -> list[cri.PodSandbox]:
+        """Return its entries in the list of all sandboxes: one, or none where it is gone."""
+        listed = self.connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
+        return [entry for entry in listed if entry.id == self.id]
+
+    def entry(self) -> cri.PodSandbox:
+        """Return its only entry in the list of all sandboxes; raises AssertionError for none or several."""
+        return the_one("its entry in ListPodSandbox", self.entries())
+
+    def stop(self) -> None:
+        """Stop it; its containers are killed first, so that no grace period is waited for."""
+        for container_id in self.container_ids:
+            kill(self.connection, container_id)
+        self.connection.runtime.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=self.id))
+
+    def discard(self) -> None:
+        """Stop and remove it with everything in it."""
+        self.stop()
+        self.connection.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=self.id))
+
+
+def kill(connection: Connection, container_id: str) -> None:
+    """Stop a container at once; one that is gone already is fine."""
+    try:
+        connection.runtime.StopContainer(cri.StopContainerRequest(container_id=container_id, timeout=0))
+    except grpc.RpcError as error:
+        if error.code() is not grpc.StatusCode.NOT_FOUND:
+            raise

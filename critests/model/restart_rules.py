@@ -1,0 +1,48 @@
+"""A restart of the daemon: everything is as it was. Only a container that was never started may be told to
+have ended, or not to be known (RST-04); it can be removed then.
+"""
+
+from collections.abc import Iterator
+
+from critests.model.observations import Answer
+from critests.model.steps import Step
+from critests.model.world import (
+    CREATED,
+    EXITED,
+    GONE,
+    NOTREADY,
+    RUNNING,
+    UNKNOWN,
+    Breach,
+    Container,
+    Sandbox,
+    World,
+)
+
+
+def restarted(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+    """The daemon got SIGKILL and was started again."""
+    if not answer.ok:
+        yield Breach(
+            "RST-02", "the daemon after SIGKILL", step.rpc, "one that is ready again", answer.details
+        )
+    world.stream = None
+    for sandbox in world.living_sandboxes():
+        if sandbox.removal_failed:
+            # what a removal has begun, a restart may bring to its end
+            sandbox.may_be |= {GONE}
+            for container in world.living_containers(sandbox.key):
+                container.may_be |= {GONE}
+    for container in world.living_containers():
+        if CREATED in container.may_be:
+            container.may_be |= {UNKNOWN, EXITED}
+            container.exit_codes = frozenset()
+
+
+def aspect_of(one: Sandbox | Container) -> str:
+    """Return what is broken where something is not as it was."""
+    if isinstance(one, Sandbox):
+        return "RST-03" if NOTREADY in one.may_be else "RST-02"
+    if CREATED in one.may_be:
+        return "RST-04/removable"
+    return "RST-01" if RUNNING in one.may_be else "RST-05"

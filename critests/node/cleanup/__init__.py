@@ -1,0 +1,1 @@
+"""Removal of a throwaway runtime and of everything that it has changed."""

@@ -1,0 +1,246 @@
+"""What a throwaway runtime can leave behind, and its removal: processes, mounts, loop devices, cgroups,
+files.
+
+Nothing is recognised by a name alone. A process is ours by the mark in its environment, by our directory in
+the command line of a runtime's program, or because its root file system lies in our directory; everything
+else is ours by its path.
+"""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from critests.lifecycle.process_cgroups import memberships
+from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
+from critests.node.host.mount_table import mount_table, mounts_below
+from critests.node.run_state.footprint import MARK, Traces
+from critests.node.run_state.locks import POLL_SECONDS, start_time
+from critests.runtimes import shims
+from critests.runtimes.known_runtimes import monitors, programs
+from critests.runtimes.private_kinds import KINDS
+
+_MNT_DETACH = 2  # umount2(2)
+_LOOP_CLR_FD = 0x4C01  # loop(4)
+_ID = re.compile(r"[0-9a-f]{64}")
+_COMM_LENGTH = 15
+
+
+class LeftBehind(Exception):
+    """Something of a throwaway runtime could not be removed; the text names each thing."""
+
+
+def our_processes(traces: Traces) -> set[int]:
+    """Return the numbers of the living processes of a throwaway runtime: daemon, shims, plugins, and those in
+    its containers.
+    """
+    return {pid for pid in _pids() if _is_ours(pid, traces)}
+
+
+def kill_processes(traces: Traces, *, seconds: float = 10) -> list[str]:
+    """Kill every process of a throwaway runtime until none is left.
+
+    Returns:
+        The processes of which none would die for `seconds`, described; normally none. With hundreds of them
+        on a busy machine, all of it may take longer.
+    """
+    patience = _Patience(seconds)
+    while found := our_processes(traces):
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            _thaw(pid)
+        if patience.ends_with(len(found)):
+            return [f"process {pid} ({_command(pid)})" for pid in sorted(found)]
+        time.sleep(POLL_SECONDS / 2)
+    return []
+
+
+def unmount_below(directories: Iterable[Path]) -> list[str]:
+    """Detach everything mounted at or below the directories; return the mount points that stayed."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    roots = list(directories)
+    stubborn: set[Path] = set()
+    while points := [point for point in mounts_below(roots) if point not in stubborn]:
+        for point in reversed(points):
+            if libc.umount2(os.fsencode(point), _MNT_DETACH) != 0:
+                stubborn.add(point)
+    return [f"mount {point}" for point in mounts_below(roots)]
+
+
+def detach_loops_below(directories: Iterable[Path]) -> None:
+    """Free the loop devices whose files lie below the directories."""
+    roots = [f"{directory}/" for directory in directories]
+    for backing in Path("/sys/block").glob("loop*/loop/backing_file"):
+        with contextlib.suppress(OSError):
+            if backing.read_text(encoding="utf-8").startswith(tuple(roots)):
+                with Path("/dev", backing.parent.parent.name).open("rb") as device:
+                    fcntl.ioctl(device, _LOOP_CLR_FD)
+
+
+def container_ids(traces: Traces) -> set[str]:
+    """Return the ids of the sandboxes and containers that the runtime's own files name."""
+    return {
+        entry.name
+        for kind in KINDS.values()
+        for folder in kind.container_folders(traces)
+        if folder.is_dir()
+        for entry in folder.iterdir()
+        if _ID.fullmatch(entry.name)
+    }
+
+
+def our_cgroups(traces: Traces, ids: Iterable[str]) -> list[Path]:
+    """Return the topmost cgroup directories, in every hierarchy, whose name holds a container id of ours or
+    our cgroup's name.
+    """
+    names = (traces.cgroup, *ids)
+    found = []
+    for hierarchy in cgroup_hierarchies():
+        for parent, children, _ in os.walk(hierarchy):
+            ours = [child for child in children if any(name in child for name in names)]
+            found += [Path(parent, child) for child in ours]
+            children[:] = [child for child in children if child not in ours]
+    return found
+
+
+def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:
+    """Remove cgroups with all below them; return those that stayed because they are not empty, when none more
+    went for `seconds`.
+    """
+    patience = _Patience(seconds)
+    waiting = list(cgroups)
+    while waiting:
+        waiting = [cgroup for cgroup in waiting if not _rmdir_tree(cgroup)]
+        if not waiting or patience.ends_with(len(waiting)):
+            break
+        time.sleep(POLL_SECONDS)
+    return [f"cgroup {cgroup}" for cgroup in waiting]
+
+
+def files_elsewhere(traces: Traces) -> list[Path]:
+    """Return the runtime's files in directories that it shares with others, such as the sockets of shims."""
+    return [path for kind in KINDS.values() for path in kind.files_elsewhere(traces)]
+
+
+def cni_results(traces: Traces, ids: Iterable[str]) -> list[Path]:
+    """Return the files in libcni's cache that belong to our network or to a sandbox of ours."""
+    known = set(ids)
+    found = Path("/var/lib/cni/results").glob("*")
+    return [
+        path
+        for path in found
+        if path.name.startswith(f"{traces.network}-") or known.intersection(_ID.findall(path.name))
+    ]
+
+
+def remove_tree(directory: Path) -> list[str]:
+    """Remove a directory and all in it, unless something is still mounted there; return what stayed,
+    described.
+    """
+    mounted = mounts_below([directory])
+    if mounted:
+        return [f"{directory} (still mounted: {', '.join(map(str, mounted))})"]
+    shutil.rmtree(directory, ignore_errors=True)
+    return [f"directory {directory}"] if directory.exists() else []
+
+
+class _Patience:
+    """Waits for a number to go down to nothing, as long as it goes down."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._fewest: int | None = None
+        self._end = 0.0
+
+    def ends_with(self, left: int) -> bool:
+        """Say whether it has not been fewer for too long."""
+        if self._fewest is None or left < self._fewest:
+            self._fewest, self._end = left, time.monotonic() + self._seconds
+        return time.monotonic() > self._end
+
+
+def _pids() -> Iterator[int]:
+    own = os.getpid()
+    # a Path for each of hundreds of entries that are not wanted costs more than the answer
+    for entry in os.listdir("/proc"):  # noqa: PTH208 - see above
+        if entry.isdigit() and int(entry) not in {1, own}:
+            yield int(entry)
+
+
+def _is_ours(pid: int, traces: Traces) -> bool:
+    if start_time(pid) is None:
+        return False
+    state = str(traces.state)
+    environment = _read(pid, "environ").split("\0")
+    if f"{MARK}={state}" in environment:
+        return True
+    command = _read(pid, "comm").strip()
+    named = {program[:_COMM_LENGTH] for program in (*programs(), *traces.binaries)}
+    monitoring = command.startswith(tuple(monitor.name for monitor in monitors()))
+    # what a shim starts has an environment of its own, and nothing of ours in its mount namespace
+    of_shims = tuple(filter(None, map(shims.beginning, traces.binaries)))
+    if command in named or monitoring or of_shims:
+        words = _read(pid, "cmdline")
+        called = Path(words.partition("\0")[0]).name
+        if state in words and (command in named or monitoring or called.startswith(of_shims)):
+            return True
+    return _lives_in(pid, traces)
+
+
+def _lives_in(pid: int, traces: Traces) -> bool:
+    """Tell whether a process is in a mount namespace of its own whose root directory is made of files of
+    ours.
+    """
+    try:
+        # as above
+        if os.stat(f"/proc/{pid}/ns/mnt").st_ino == os.stat("/proc/self/ns/mnt").st_ino:  # noqa: PTH116 - see above
+            return False
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return False
+    ours = (f"{traces.state}/", f"{traces.root}/")
+    return any(
+        point == "/" and any(path in f"{root}/ {rest}" for path in ours)
+        for root, point, rest in mount_table(pid)
+    )
+
+
+def _read(pid: int, name: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes().decode(errors="replace")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return ""
+
+
+def _command(pid: int) -> str:
+    return _read(pid, "cmdline").replace("\0", " ").strip() or _read(pid, "comm").strip()
+
+
+def _thaw(pid: int) -> None:
+    """Let a process of a frozen cgroup (version 1) take its signal: it sleeps through even SIGKILL until
+    thawed.
+    """
+    for cgroup in memberships(pid):
+        if "freezer" in cgroup.controllers and cgroup.path != "/":
+            for hierarchy in cgroup_hierarchies():
+                state = cgroup.below(hierarchy) / "freezer.state"
+                with contextlib.suppress(OSError):
+                    if state.read_text(encoding="ascii").strip() != "THAWED":
+                        state.write_text("THAWED", encoding="ascii")
+
+
+def _rmdir_tree(cgroup: Path) -> bool:
+    for parent, _, _ in os.walk(cgroup, topdown=False):
+        try:
+            Path(parent).rmdir()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return False
+    return not cgroup.exists()

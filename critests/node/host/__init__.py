@@ -1,0 +1,1 @@
+"""Processes, programs, mounts and addresses of this machine."""

@@ -1,0 +1,65 @@
+"""Which program listens on a unix socket: its process, its binary, the binary's hash and version."""
+
+import hashlib
+import os
+import socket
+import struct
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests.node.host.binaries import MissingProgram, version_text
+
+_SECONDS = 3.0
+_CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid; unix(7)
+_DELETED = " (deleted)"
+
+
+@dataclass(frozen=True)
+class Listener:
+    """The process behind a socket, as far as it can be seen from here."""
+
+    pid: int
+    binary: str
+    """Path of its executable; empty where it may not be read."""
+    sha256: str
+    """Of the executable that runs, also where the file has been replaced since; empty where it may not be
+    read.
+    """
+    version: str
+    """What the binary prints for `--version`; empty where it is gone or prints nothing."""
+
+
+def pid_of_socket(path: Path) -> int | None:
+    """Return the process that listens on a unix socket; None where the kernel does not tell (another PID
+    namespace).
+
+    With socket activation it is the process that opened the socket, so systemd.
+
+    Raises:
+        OSError: nothing can be connected to at that path.
+    """
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as connection:
+        connection.settimeout(_SECONDS)
+        connection.connect(str(path))
+        pid, _, _ = _CREDENTIALS.unpack(
+            connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        )
+    return pid or None
+
+
+def binary_of_process(pid: int) -> Listener:
+    """Return the binary of a process, with empty texts for what may not be seen."""
+    try:
+        name = os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115 - Path would resolve the " (deleted)" away
+        with Path(f"/proc/{pid}/exe").open("rb") as executable:
+            digest = hashlib.file_digest(executable, "sha256").hexdigest()
+    except OSError:
+        return Listener(pid, "", "", "")
+    if name.endswith(_DELETED):
+        return Listener(pid, name.removesuffix(_DELETED), digest, "")
+    try:
+        version = version_text(Path(name))
+    except MissingProgram:
+        version = ""
+    return Listener(pid, name, digest, version)

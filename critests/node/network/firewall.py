@@ -1,0 +1,158 @@
+"""The iptables rules that were made for the pods of one network, and their removal.
+
+The bridge plugin (masquerade) and the portmap plugin keep everything in the `nat` table: rules whose comment
+names the network, each jumping to a chain of the pod's own. CRI-O maps host ports itself, by chains of the
+pod's own whose rules name nothing but its address. The chains from which all of these are reached are shared
+by all networks of a machine and stay until `remove_entry_chains`.
+"""
+
+import ipaddress
+import re
+import shutil
+import subprocess
+from collections.abc import Collection, Sequence
+
+from critests.node.host.binaries import search_path
+
+PORTMAP_CHAINS = ("CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-MASQ", "CNI-HOSTPORT-SETMARK")
+CRIO_CHAINS = ("KUBE-HOSTPORTS", "CRIO-HOSTPORTS-MASQ")
+ENTRY_CHAINS = (PORTMAP_CHAINS, CRIO_CHAINS)
+"""By who makes them, all at once; the first of each has a rule for every port that is mapped."""
+_OF_ONE_POD = ("CNI-", "KUBE-HP-", "CRIO-MASQ-")
+"""How the names of chains begin that are one pod's own."""
+_JUMP = re.compile(r" -j ([A-Z][A-Za-z0-9-]+)")
+_ADDRESS = re.compile(r"--to-destination \[?([0-9a-f.:]+?)\]?:\d+| -s ([0-9a-f.:]+)/(?:32|128) ")
+_ATTEMPTS = 5
+
+
+def nat_rules(program: str = "iptables") -> list[str]:
+    """Return the lines of the `nat` table as the `-save` form of `iptables` or `ip6tables` prints them; empty
+    without the program.
+    """
+    save = shutil.which(f"{program}-save", path=search_path())
+    if save is None:
+        return []
+    answer = subprocess.run([save, "-t", "nat"], capture_output=True, text=True, timeout=15, check=False)
+    return answer.stdout.splitlines() if answer.returncode == 0 else []
+
+
+def removal_of(lines: Sequence[str], network: str, subnets: Sequence[str]) -> list[str]:
+    """Return the `iptables-restore` lines that remove what was made for one CNI network.
+
+    Args:
+        lines: the `nat` table, from `nat_rules`.
+        network: the CNI network's name, as the plugins write it into comments.
+        subnets: the network's subnets; a chain for an address in one of them is the network's also where no
+            comment says so.
+    """
+    named = re.compile(rf'name: \\?"{re.escape(network)}\\?"')
+    rules = [line for line in lines if line.startswith("-A ")]
+    ours = [rule for rule in rules if named.search(rule)]
+    chains = {chain for rule in ours for chain in (*_JUMP.findall(rule), rule.split()[1])}
+    chains |= {rule.split()[1] for rule in rules if _is_for(rule, subnets)}
+    entries = {chain for chains in ENTRY_CHAINS for chain in chains}
+    chains = {chain for chain in chains if chain.startswith(_OF_ONE_POD)} - entries
+    jumps = [
+        rule
+        for rule in rules
+        if rule.split()[1] not in chains and (rule in ours or chains.intersection(_JUMP.findall(rule)))
+    ]
+    declared = {line[1:].split()[0] for line in lines if line.startswith(":")}
+    doomed = sorted(chains & declared)
+    return [
+        *(f"-D {rule[3:]}" for rule in jumps),
+        *(f"-F {chain}" for chain in doomed),
+        *(f"-X {chain}" for chain in doomed),
+    ]
+
+
+def removal_of_entry_chains(lines: Sequence[str], before: Collection[str] = ()) -> list[str]:
+    """Return the `iptables-restore` lines that remove entry chains; none of those from which a host port is
+    still mapped.
+
+    Args:
+        lines: the `nat` table, from `nat_rules`.
+        before: entry chains that are not ours to remove, nor any that are made together with one of them.
+    """
+    rules = [line for line in lines if line.startswith("-A ")]
+    declared = {line[1:].split()[0] for line in lines if line.startswith(":")}
+    commands = []
+    for chains in ENTRY_CHAINS:
+        if set(chains) & set(before) or any(rule.startswith(f"-A {chains[0]} ") for rule in rules):
+            continue
+        doomed = [chain for chain in chains if chain in declared]
+        jumps = [
+            rule
+            for rule in rules
+            if rule.split()[1] not in doomed and set(doomed).intersection(_JUMP.findall(rule))
+        ]
+        commands += [
+            *(f"-D {rule[3:]}" for rule in jumps),
+            *(f"-F {chain}" for chain in doomed),
+            *(f"-X {chain}" for chain in doomed),
+        ]
+    return commands
+
+
+def remove_network(network: str, subnets: Sequence[str]) -> list[str]:
+    """Remove what was made for one CNI network; return what could not be removed, described."""
+    stayed = []
+    for program in ("iptables", "ip6tables"):
+        for _ in range(_ATTEMPTS):
+            commands = removal_of(nat_rules(program), network, subnets)
+            if not commands or _restore(program, commands):
+                break
+        else:
+            stayed.append(f"{program} rules of network {network}")
+    return stayed
+
+
+def remove_entry_chains(before: Collection[str]) -> None:
+    """Remove the entry chains from which no host port is mapped any more.
+
+    Args:
+        before: those that were there already, from `entry_chains`.
+    """
+    for program in ("iptables", "ip6tables"):
+        commands = removal_of_entry_chains(nat_rules(program), before)
+        if commands:
+            _restore(program, commands)
+
+
+def entry_chains() -> list[str]:
+    """Return the entry chains that this machine has: who maps host ports has been at work on it."""
+    declared = {
+        line[1:].split()[0]
+        for program in ("iptables", "ip6tables")
+        for line in nat_rules(program)
+        if line.startswith(":")
+    }
+    return sorted(declared & {chain for chains in ENTRY_CHAINS for chain in chains})
+
+
+def _restore(program: str, commands: Sequence[str]) -> bool:
+    restore = shutil.which(f"{program}-restore", path=search_path())
+    if restore is None:
+        return False
+    batch = "\n".join(("*nat", *commands, "COMMIT", ""))
+    answer = subprocess.run(
+        [restore, "--noflush", "--wait", "5"],
+        input=batch,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    return answer.returncode == 0
+
+
+def _is_for(rule: str, subnets: Sequence[str]) -> bool:
+    """Say whether a rule forwards to an address of the subnets, or is about what comes from one."""
+    found = _ADDRESS.search(rule)
+    if found is None:
+        return False
+    try:
+        address = ipaddress.ip_address(found[1] or found[2])
+    except ValueError:
+        return False
+    return any(address in ipaddress.ip_network(subnet) for subnet in subnets)

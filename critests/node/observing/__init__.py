@@ -1,0 +1,1 @@
+"""What the runtime and the machine offer, read without changing either."""

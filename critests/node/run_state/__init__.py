@@ -1,0 +1,1 @@
+"""Runs that are alive on this machine, and what each throwaway runtime consists of."""

@@ -1,0 +1,74 @@
+"""What is written down about a throwaway runtime before it starts, so that anybody can remove what it
+left.
+"""
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Self
+
+from critests.node.run_state import run_directories
+from critests.node.run_state.locks import FileLock, ProcessIdentity
+from critests.runtimes.runtime_paths import RuntimePaths
+
+MARK = "CRITESTS_THROWAWAY"
+"""Environment variable of the daemon and of all that it starts outside containers; its value is the state
+directory.
+"""
+
+
+@dataclass(frozen=True)
+class Traces(RuntimePaths):
+    """Everything by which the things of one throwaway runtime are recognised."""
+
+    owner: ProcessIdentity
+    binaries: tuple[str, ...] = field(default=())
+    """Base names of the daemon's and its OCI runtimes' binaries."""
+
+    @property
+    def sockets(self) -> Path:
+        """Return the directory for sockets whose paths would be too long below the state directory."""
+        return run_directories.socket_dir(self.token)
+
+    @property
+    def lock(self) -> FileLock:
+        """Return the lock that the owner holds as long as it lives."""
+        return FileLock(self.state / run_directories.LOCK_FILE)
+
+    def write(self) -> None:
+        """Write this to the state directory, whole or not at all."""
+        text = json.dumps(asdict(self) | {"state": str(self.state), "root": str(self.root)}, indent=1)
+        draft = self.state / f"{run_directories.RECORD_FILE}.new"
+        draft.write_text(text + "\n", encoding="utf-8")
+        draft.replace(self.state / run_directories.RECORD_FILE)
+
+    @classmethod
+    def read(cls, state: Path) -> Self | None:
+        """Read what was written to a state directory; None where nothing was, as then nothing was made but
+        directories.
+
+        Raises:
+            ValueError: the file is not ours, or speaks of another directory.
+        """
+        try:
+            data = json.loads((state / run_directories.RECORD_FILE).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        try:
+            traces = cls(
+                kind=data["kind"],
+                run_id=data["run_id"],
+                token=data["token"],
+                state=Path(data["state"]),
+                root=Path(data["root"]),
+                subnets=tuple(data["subnets"]),
+                owner=ProcessIdentity(**data["owner"]),
+                binaries=tuple(data["binaries"]),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{state / run_directories.RECORD_FILE} is not the record of a throwaway runtime: {error}"
+            ) from error
+        if traces.state != state:
+            raise ValueError(f"{state / run_directories.RECORD_FILE} speaks of {traces.state}")
+        return traces

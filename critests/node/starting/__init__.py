@@ -1,0 +1,1 @@
+"""Throwaway runtimes: chosen, configured, started, restarted."""

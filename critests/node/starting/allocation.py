@@ -1,0 +1,83 @@
+"""Choosing what a throwaway runtime will be called and where it will live, and writing that down before
+anything is made.
+"""
+
+import ipaddress
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+from critests.exit_codes import CannotTest
+from critests.node.cleanup import host_state
+from critests.node.network import cni
+from critests.node.run_state import run_directories
+from critests.node.run_state.footprint import Traces
+from critests.node.run_state.locks import FileLock, ProcessIdentity, machine_lock
+from critests.node.starting.daemon_choice import Daemon
+
+
+class PathTooLong(CannotTest):
+    """A socket of a throwaway runtime would have a path that no process can connect to."""
+
+
+def refuse_long_paths(sockets: Iterable[Path]) -> None:
+    """See to it that every socket below the directories of a runtime can be reached.
+
+    Raises:
+        PathTooLong: one of them cannot.
+    """
+    for socket in sockets:
+        length = len(os.fsencode(socket))
+        if length > run_directories.SOCKET_PATH_BYTES:
+            raise PathTooLong(
+                f"a socket of the throwaway runtime would have a path of {length} bytes ({socket}), and the"
+                f" kernel takes {run_directories.SOCKET_PATH_BYTES}"
+            )
+
+
+def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -> tuple[Traces, FileLock]:
+    """Choose a token and a subnet, take the lock of the new runtime, and write down what it will make.
+
+    Args:
+        daemon: what will be started.
+        run_id: the run that the runtime belongs to.
+        root: where images and snapshots go; None for below /var/lib/critests.
+        dual_stack: whether an IPv6 subnet is wanted too.
+
+    Raises:
+        PathTooLong: a socket of the runtime could not be reached.
+        NoFreeSubnet: there is no subnet left on this machine.
+        LockHeld: another process holds the lock of the machine, or of a runtime of this name.
+    """
+    with machine_lock():
+        token = secrets.token_hex(3)
+        name = f"{daemon.kind.facts.name}-{token}"
+        state = run_directories.run_dir(run_id) / run_directories.NODE / name
+        taken = [*cni.networks_in_use(), *_subnets_of_others()]
+        subnets = [
+            str(cni.free_subnet(taken)),
+            *([str(cni.unique_local_subnet(token))] if dual_stack else []),
+        ]
+        traces = Traces(
+            kind=daemon.kind.facts.name,
+            run_id=run_id,
+            token=token,
+            state=state,
+            root=(root or run_directories.FILES / run_id / run_directories.NODE) / name,
+            subnets=tuple(subnets),
+            owner=ProcessIdentity.of(os.getpid()),
+            binaries=daemon.binaries,
+        )
+        refuse_long_paths(daemon.kind.sockets(traces))
+        host_state.note()
+        lock = traces.lock
+        lock.acquire(seconds=0)
+        traces.write()
+        traces.sockets.mkdir(parents=True)
+    return traces, lock
+
+
+def _subnets_of_others() -> list[ipaddress.IPv4Network]:
+    others = [Traces.read(state) for state in run_directories.throwaway_dirs()]
+    return [ipaddress.IPv4Network(other.subnets[0]) for other in others if other is not None]

@@ -1,0 +1,247 @@
+"""Which daemon a throwaway runtime runs, found and understood before anything is made."""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from critests.node.cgroups.cgroup_mounts import controllers_beside_version_1
+from critests.node.host.binaries import (
+    MissingProgram,
+    find_program,
+    search_path,
+    version_numbers,
+    version_text,
+)
+from critests.node.host.mount_table import mount_of
+from critests.node.host.privileges import children_may
+from critests.node.host.program_files import DAEMON
+from critests.node.network import cni
+from critests.node.observing.machine_facts import apparmor_enabled, selinux_mode
+from critests.node.run_state.footprint import MARK, Traces
+from critests.runtimes import oci_runtimes, shims
+from critests.runtimes.daemon_settings import DaemonSettings
+from critests.runtimes.known_runtimes import package_of
+from critests.runtimes.private_kind import ThrowawayKind
+from critests.runtimes.runtime_facts import RuntimeKind
+from critests.runtimes.runtime_settings import Told
+
+_KEPT = ("HOME", "LANG", "LC_ALL", "USER", "SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+@dataclass(frozen=True)
+class Command:
+    """How one process is started, and the socket that it will listen on."""
+
+    program: Path
+    arguments: Sequence[str]
+    socket: Path
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A daemon that can be started, and the OCI runtimes that it will use."""
+
+    kind: ThrowawayKind
+    binary: Path
+    version_line: str
+    """What the binary prints for `--version`."""
+    version: tuple[int, int, int]
+    handlers: Mapping[str, Path]
+    """OCI runtime binary by handler name, or its own shim, the default first."""
+    cni_plugins: Path
+    left_out: Mapping[str, str]
+    """Handlers whose OCI runtime is installed but cannot work on this machine, each with the reason."""
+    helpers: Mapping[str, Path]
+    """Other programs that the configuration must name (CRI-O: conmon, pinns)."""
+
+    @property
+    def binaries(self) -> tuple[str, ...]:
+        """Return the base names of all programs that may run on its behalf."""
+        return tuple(
+            dict.fromkeys(
+                path.name for path in (self.binary, *self.handlers.values(), *self.helpers.values())
+            )
+        )
+
+    @property
+    def program_files(self) -> list[tuple[str, Path]]:
+        """Return the files that it consists of, each with its role: the daemon, what it starts containers
+        with by handler, shim or monitor and other helpers, and the CNI plugins of its configuration.
+        """
+        monitor = self.kind.facts.monitor.name if self.kind.facts.monitor else ""
+        shim = monitor.endswith("shim")
+        files = [(DAEMON, self.binary)]
+        files += [
+            ("shim" if name in self.shims else "OCI runtime", path) for name, path in self.handlers.items()
+        ]
+        for name, path in self.helpers.items():
+            is_monitor = bool(monitor) and name.startswith(monitor)
+            files.append((("shim" if shim else "monitor") if is_monitor else "helper", path))
+        files += [("CNI plugin", self.cni_plugins / name) for name in cni.PLUGINS]
+        return list(dict.fromkeys(files))
+
+    @property
+    def further_programs(self) -> dict[str, Path]:
+        """Return the OCI runtime by handler name of all but the default one, those that were left out too:
+        CRI-O knows some without being told.
+        """
+        path = search_path(self.binary.parent)
+        found = {name: shutil.which(name, path=path) for name in self.left_out}
+        return {
+            **{name: path for name, path in list(self.handlers.items())[1:] if name not in self.shims},
+            **{name: Path(program) for name, program in found.items() if program},
+        }
+
+    @property
+    def shims(self) -> dict[str, Path]:
+        """Return the shim by handler name of those that have one of their own, and so no OCI runtime here."""
+        return {name: path for name, path in self.handlers.items() if shims.runtime_type(path)}
+
+    @property
+    def reference(self) -> Path | None:
+        """Return the OCI runtime that the default handler has where the user names no other."""
+        found = shutil.which(oci_runtimes.DEFAULT, path=search_path(self.binary.parent))
+        return Path(found) if found else None
+
+    def environment(self, traces: Traces, extra: Mapping[str, str]) -> dict[str, str]:
+        """Return the whole environment of the daemon and its companions: nothing of ours that could change
+        their behaviour, and the mark to find them by.
+        """
+        kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("GO")}
+        # a shim finds its own programs beside it, as its packages put them
+        beside = [str(shim.parent) for shim in self.shims.values()]
+        return {
+            **kept,
+            **self.kind.environment(traces),
+            "PATH": os.pathsep.join((search_path(self.binary.parent), *beside)),
+            "TMPDIR": str(traces.root / "tmp"),
+            **extra,
+            MARK: str(traces.state),
+        }
+
+    def stores_overlays(self, traces: Traces) -> bool:
+        """Tell whether images are stored as overlays."""
+        return not _on_overlay(traces.root)
+
+    def configure(
+        self,
+        traces: Traces,
+        *,
+        pause_image: str,
+        registry_addresses: Sequence[str],
+        systemd_cgroup: bool,
+        told: Sequence[Told],
+    ) -> list[Command]:
+        """Write the configuration of the daemon and its companions; return what to start, in this order: the
+        daemon is the last.
+
+        Raises:
+            NotToBeTold: it has no configuration for something that it is to be told.
+        """
+        settings = DaemonSettings(
+            version=self.version,
+            handlers=self.handlers,
+            cni_plugins=self.cni_plugins,
+            pause_image=pause_image,
+            registry_addresses=registry_addresses,
+            apparmor=apparmor_enabled(),
+            selinux=bool(selinux_mode()),
+            may_lower_oom_score=children_may("SYS_RESOURCE"),
+            systemd_cgroup=systemd_cgroup,
+            overlays=self.stores_overlays(traces),
+            helpers=self.helpers,
+            told=told,
+        )
+        return [
+            *(
+                Command(
+                    self.helpers[companion.program],
+                    companion.write_configuration(traces, settings),
+                    companion.socket(traces),
+                )
+                for companion in self.kind.companions
+            ),
+            Command(self.binary, self.kind.write_configuration(traces, settings), self.kind.socket(traces)),
+        ]
+
+
+def find_daemon(
+    kind: ThrowawayKind, binary: Path | None, *, extra_handlers: Mapping[str, Path], cni_plugins: Path | None
+) -> Daemon:
+    """Find a runtime's programs and read its version.
+
+    Raises:
+        MissingProgram: a program is missing or cannot be run, or the version is too old.
+        NoPlugins: the CNI plugins are missing.
+    """
+    program = kind.facts.program
+    binary = binary or find_program(program)
+    line = version_text(binary)
+    version = version_numbers(line)
+    if version is None:
+        raise MissingProgram(
+            f"{binary} --version prints {line!r}, which names no version, so its configuration format is"
+            " unknown"
+        )
+    if program not in line:
+        raise MissingProgram(f"{binary} is not {program}: its --version prints {line!r}")
+    if version < kind.oldest:
+        oldest = ".".join(map(str, kind.oldest))
+        raise MissingProgram(f"{binary} is version {line!r}; CRI v1 begins with {kind.facts.title} {oldest}")
+    path = search_path(binary.parent)
+    handlers = {oci_runtimes.DEFAULT: find_program(oci_runtimes.DEFAULT, path=path)}
+    left_out = {}
+    # one that the user names for itself is asked whether it works, as any other
+    for name in (name for name in oci_runtimes.OPTIONAL if name not in extra_handlers):
+        found = shutil.which(name, path=path)
+        if found and (reason := _why_not(name)):
+            left_out[name] = reason
+        elif found:
+            handlers[name] = Path(found)
+    return Daemon(
+        kind,
+        binary,
+        line,
+        version,
+        handlers | dict(extra_handlers),
+        cni_plugins or cni.plugin_directory(),
+        left_out,
+        _helpers(kind.facts, path),
+    )
+
+
+def _helpers(kind: RuntimeKind, path: str) -> dict[str, Path]:
+    """Find the programs that a runtime cannot do without; packages put them on the PATH or beside their own
+    files.
+
+    Raises:
+        MissingProgram: one of them is nowhere.
+    """
+    everywhere = os.pathsep.join((path, *map(str, kind.helper_directories)))
+    found = {}
+    for name in kind.helpers:
+        try:
+            found[name] = find_program(name, path=everywhere)
+        except MissingProgram as error:
+            raise MissingProgram(
+                f"{kind.title} needs the program {name}, which is in none of {everywhere}; on Debian and"
+                f" Ubuntu: apt install {package_of(name)}"
+            ) from error
+    return found
+
+
+def _why_not(handler: str) -> str:
+    """Return why an installed OCI runtime cannot work on this machine; an empty text where it can."""
+    beside = controllers_beside_version_1() if handler == "crun" else ()
+    return (
+        "crun does not work with cgroup version 1 while the unified hierarchy has controllers"
+        f" ({', '.join(beside)})"
+        if beside
+        else ""
+    )
+
+
+def _on_overlay(path: Path) -> bool:
+    return mount_of(path)[1].partition(" - ")[2].startswith("overlay ")

@@ -1,0 +1,60 @@
+"""Putting an image into a private runtime by another program, and not through the CRI."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from critests.exit_codes import CannotTest
+from critests.node.host.binaries import find_program, search_path
+from critests.node.run_state.footprint import MARK, Traces
+from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.runtimes.private_kinds import KINDS
+
+_SECONDS: Final = 60
+_SAID: Final = 500
+
+
+class NotImported(CannotTest):
+    """No program puts an image into this kind of runtime, or it did not succeed."""
+
+
+def import_image(runtime: ThrowawayRuntime, archive: Path, name: str) -> None:
+    """Put an image into a runtime that is running.
+
+    Args:
+        runtime: the runtime.
+        archive: of an OCI image layout with this image alone.
+        name: the whole name of the image, with registry and tag.
+
+    Raises:
+        MissingProgram: the program that would do it is not on this machine.
+        NotImported: there is none for this kind of runtime, or it failed.
+    """
+    kind, traces = KINDS[runtime.kind], Traces.read(runtime.state)
+    if kind.importing is None or traces is None:
+        raise NotImported(f"no program is known that imports images into {kind.facts.title}")
+    program, *arguments = kind.importing(traces, archive, name)
+    path = search_path(runtime.binary.parent)
+    environment = {
+        "HOME": os.environ.get("HOME", "/root"),
+        "TMPDIR": str(runtime.root / "tmp"),
+        **kind.environment(traces),
+        "PATH": path,
+        MARK: str(traces.state),
+    }
+    found = find_program(program, path=path)
+    try:
+        ended = subprocess.run(
+            [str(found), *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NotImported(f"{found} imported no image: {error}") from error
+    if ended.returncode != 0:
+        said = ended.stderr.decode(errors="replace").strip()[-_SAID:]
+        raise NotImported(f"{found} imported no image and ended with {ended.returncode}: {said}")

@@ -1,0 +1,187 @@
+"""Starting a private runtime: its files, its processes, and the wait until it is ready."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from critests.exit_codes import CannotTest
+from critests.lifecycle.cgroup_parents import CgroupDriver
+from critests.node.cleanup import runtime_removal
+from critests.node.cleanup.leftovers import LeftBehind
+from critests.node.observing.machine_facts import booted_by_systemd
+from critests.node.run_state.footprint import Traces
+from critests.node.run_state.locks import FileLock, LockHeld
+from critests.node.starting import readiness, selinux
+from critests.node.starting.allocation import claim
+from critests.node.starting.daemon_choice import Daemon, find_daemon
+from critests.node.starting.daemon_process import DaemonProcess, log_tail
+from critests.node.starting.throwaway import START_SECONDS, RuntimeStartFailed, ThrowawayRuntime
+from critests.node.starting.wrapper_setup import attach
+from critests.runtimes.cni_conflist import CONFLIST_NAME, conflist
+from critests.runtimes.private_kinds import KINDS
+from critests.runtimes.runtime_settings import Told
+
+
+def start_throwaway(
+    kind: str = "containerd",
+    *,
+    run_id: str,
+    pause_image: str,
+    registry_addresses: Sequence[str] = (),
+    binary: Path | None = None,
+    root: Path | None = None,
+    log_file: Path | None = None,
+    extra_handlers: Mapping[str, Path] | None = None,
+    cni_plugins: Path | None = None,
+    network: bool = True,
+    dual_stack: bool = False,
+    cgroup_driver: CgroupDriver = CgroupDriver.UNKNOWN,
+    environment: Mapping[str, str] | None = None,
+    oci_wrapper: bool = False,
+    wrapped_handler: str = "",
+    cni_wrapper: bool = False,
+    told: Sequence[Told] = (),
+    seconds: float = START_SECONDS,
+) -> ThrowawayRuntime:
+    """Start a private runtime and wait until it is ready.
+
+    Args:
+        kind: a name in `critests.runtimes.private_kinds`.
+        run_id: the run that it belongs to; its directories lie below those of the run.
+        pause_image: the sandbox image, from one of the registries below.
+        registry_addresses: `host:port` of registries that speak plain HTTP.
+        binary: the daemon; None for the one on PATH. Its directory comes first on the daemon's PATH, so that
+            it finds its own shim.
+        root: where images and snapshots go; None for below /var/lib/critests.
+        log_file: the daemon's log, appended to and kept; None for a file that goes with the runtime.
+        extra_handlers: further handlers by name, each with its OCI runtime's binary, or its own shim.
+        cni_plugins: directory of CNI plugins; None to look for it.
+        network: whether there is a CNI network; without one the runtime stays "network not ready".
+        dual_stack: give pods an IPv6 address too (each sandbox then takes longer, until its address is known
+            to be unique).
+        cgroup_driver: who makes the cgroups; see `systemd_makes_cgroups`.
+        environment: further variables for the daemon.
+        oci_wrapper: put a wrapper around a handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
+        wrapped_handler: that one; empty for the default.
+        cni_wrapper: put a wrapper around the CNI plugins: `ThrowawayRuntime.cni_wrapper`.
+        told: what is unusual about its configuration.
+        seconds: how long it may take to become ready.
+
+    Raises:
+        NotToBeTold: it has no configuration for something that it is to be told.
+        RuntimeStartFailed: it did not start; the message says why and ends with the tail of its log. Nothing
+            is left of it.
+    """
+    if os.geteuid() != 0:
+        raise RuntimeStartFailed("a throwaway runtime can only be started by root")
+    systemd_cgroup = systemd_makes_cgroups(cgroup_driver)
+    try:
+        daemon = find_daemon(
+            KINDS[kind], binary, extra_handlers=extra_handlers or {}, cni_plugins=cni_plugins
+        )
+        traces, lock = claim(daemon, run_id, root, dual_stack=dual_stack)
+    except (CannotTest, LockHeld, OSError) as error:
+        raise RuntimeStartFailed(f"{kind} cannot be started: {error}") from error
+    try:
+        runtime = _prepare(
+            traces,
+            daemon,
+            lock,
+            pause_image=pause_image,
+            registry_addresses=registry_addresses,
+            network=network,
+            systemd_cgroup=systemd_cgroup,
+            environment=environment or {},
+            log_file=log_file,
+            oci_wrapper=oci_wrapper,
+            wrapped_handler=wrapped_handler,
+            cni_wrapper=cni_wrapper,
+            told=told,
+        )
+    except BaseException as error:
+        runtime_removal.remove(traces)
+        lock.release()
+        if isinstance(error, OSError):
+            raise RuntimeStartFailed(f"the files of {kind} cannot be written: {error}") from error
+        raise
+    _start_or_stop(runtime, network=network, seconds=seconds)
+    return runtime
+
+
+def systemd_makes_cgroups(asked: CgroupDriver) -> bool:
+    """Choose between the two cgroup drivers.
+
+    Args:
+        asked: unknown for systemd where it is the first process, and the runtime itself elsewhere.
+
+    Raises:
+        RuntimeStartFailed: systemd is asked for, and is not there.
+    """
+    if asked is CgroupDriver.UNKNOWN:
+        return booted_by_systemd()
+    if asked is CgroupDriver.SYSTEMD and not booted_by_systemd():
+        raise RuntimeStartFailed("systemd cannot make cgroups here: this machine was not booted by systemd")
+    return asked is CgroupDriver.SYSTEMD
+
+
+def _prepare(
+    traces: Traces,
+    daemon: Daemon,
+    lock: FileLock,
+    *,
+    pause_image: str,
+    registry_addresses: Sequence[str],
+    network: bool,
+    systemd_cgroup: bool,
+    environment: Mapping[str, str],
+    log_file: Path | None,
+    oci_wrapper: bool,
+    wrapped_handler: str,
+    cni_wrapper: bool,
+    told: Sequence[Told],
+) -> ThrowawayRuntime:
+    """Write all files that the daemon needs."""
+    traces.root.mkdir(parents=True)
+    selinux.label_directories(traces, daemon.kind.twins)
+    for directory in traces.directories:
+        directory.mkdir(parents=True)
+    if network:
+        (traces.state / "cni" / CONFLIST_NAME).write_text(conflist(traces), encoding="utf-8")
+    daemon, oci, cnis = attach(daemon, traces, oci=oci_wrapper, cni=cni_wrapper, handler=wrapped_handler)
+    log = log_file or traces.state / "daemon.log"
+
+    def processes_of(configured: Daemon) -> list[DaemonProcess]:
+        variables = configured.environment(traces, environment)
+        commands = configured.configure(
+            traces,
+            pause_image=pause_image,
+            registry_addresses=registry_addresses,
+            systemd_cgroup=systemd_cgroup,
+            told=told,
+        )
+        return [DaemonProcess(command, variables, log) for command in commands]
+
+    runtime = ThrowawayRuntime(traces, daemon, processes_of, log, lock)
+    runtime.oci_wrapper, runtime.cni_wrapper = oci, cnis
+    return runtime
+
+
+def _start_or_stop(runtime: ThrowawayRuntime, *, network: bool, seconds: float) -> None:
+    """Start the daemon; where that fails, remove everything, and tell of the failure rather than of what
+    could not be removed.
+    """
+    try:
+        runtime.stop_at_exit()
+        runtime.start_daemon(network=network, seconds=seconds)
+    except (readiness.NotReady, OSError) as error:
+        failure = RuntimeStartFailed(
+            f"{runtime.binary} ({runtime.version_line}) did not start: {error}", log_tail(runtime.log_file)
+        )
+        try:
+            runtime.stop()
+        except LeftBehind as left:
+            failure.add_note(str(left))
+        raise failure from error
+    except BaseException:
+        runtime.stop()
+        raise

@@ -1,0 +1,364 @@
+"""Private runtimes: a daemon that shares nothing with another one on the machine and leaves nothing behind.
+
+Each has its own root, state, socket, streaming port, CNI network, bridge and subnet. What it will make is
+written down before it is made (`Traces`), its owner holds a lock as long as it lives, and a watcher removes
+everything if the owner dies first. See `removal` for the clean-up.
+"""
+
+import atexit
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+from critests.exit_codes import CannotTest
+from critests.node.cleanup import runtime_removal
+from critests.node.cleanup.leftovers import our_processes
+from critests.node.cleanup.watcher import start_watcher
+from critests.node.network import cni
+from critests.node.observing.oci_version import OciRuntimes
+from critests.node.run_state.footprint import Traces
+from critests.node.run_state.locks import FileLock
+from critests.node.starting import readiness
+from critests.node.starting.daemon_choice import Daemon, find_daemon
+from critests.node.starting.daemon_process import DaemonProcess, log_tail
+from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
+from critests.runtimes.cni_conflist import CONFLIST_NAME, LEASES_NAME
+from critests.runtimes.daemon_settings import NRI_SOCKET
+from critests.runtimes.private_kinds import KINDS
+
+START_SECONDS = 20.0
+"""How long a runtime may take to become ready; a healthy one takes well under a second."""
+
+
+class RuntimeStartFailed(CannotTest):
+    """A throwaway runtime did not start, and nothing of it is left."""
+
+    def __init__(self, reason: str, log_tail: str = "") -> None:
+        """Keep the reason (a sentence for the user) and the last lines of the daemon's log."""
+        super().__init__(f"{reason}\nThe end of its log:\n{log_tail}" if log_tail else reason)
+        self.reason = reason
+        self.log_tail = log_tail
+
+
+class ThrowawayRuntime:
+    """A private runtime that is running. Made by `start_throwaway`; `stop`, or the end of a `with`, removes
+    all of it.
+    """
+
+    def __init__(
+        self,
+        traces: Traces,
+        daemon: Daemon,
+        processes_of: Callable[[Daemon], list[DaemonProcess]],
+        log_file: Path,
+        lock: FileLock,
+    ) -> None:
+        self._traces = traces
+        self._daemon = daemon
+        self._processes_of = processes_of
+        self._processes = processes_of(daemon)
+        self._lock = lock
+        self._watcher: subprocess.Popen[bytes] | None = None
+        self._stopping = threading.RLock()
+        self._stopped = False
+        self._network = False
+        self._seconds = START_SECONDS
+        self._written_before = {path.name for path in traces.state.iterdir()} | {
+            log_file.name,
+            LEASES_NAME,
+        }
+        self.log_file = log_file
+        self.oci_wrapper: OciWrapper | None = None
+        self.cni_wrapper: CniWrapper | None = None
+        self.version = ""
+        self.runtime_name = ""
+
+    @property
+    def _daemon_process(self) -> DaemonProcess:
+        return self._processes[-1]
+
+    @property
+    def kind(self) -> str:
+        """Return its kind by the name that `--node` gives it."""
+        return self._traces.kind
+
+    @property
+    def binary(self) -> Path:
+        """Return the daemon's binary."""
+        return self._daemon.binary
+
+    @property
+    def version_line(self) -> str:
+        """Return what the binary prints for `--version`; `version` is what the Version RPC says."""
+        return self._daemon.version_line
+
+    @property
+    def endpoint(self) -> str:
+        """Return the CRI endpoint, `unix:///…`; it stays the same over restarts."""
+        return f"unix://{self._daemon_process.command.socket}"
+
+    @property
+    def pid(self) -> int:
+        """Return the daemon's process id.
+
+        Raises:
+            ProcessLookupError: it has been killed or stopped.
+        """
+        pid = self._daemon_process.pid
+        if pid is None:
+            raise ProcessLookupError(f"the throwaway runtime {self._traces.name} is not running")
+        return pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """Return how the daemon has ended, a signal as its negative number; None while it runs."""
+        return self._daemon_process.exit_code
+
+    @property
+    def companions(self) -> tuple[Path, ...]:
+        """Return the sockets of the daemons that it does its work with; each stays the same over restarts."""
+        return tuple(process.command.socket for process in self._processes[:-1])
+
+    @property
+    def handlers(self) -> tuple[str, ...]:
+        """Return the handlers to test: the default one (an empty name, which is runc), and each further one
+        by name.
+        """
+        return ("", *list(self._daemon.handlers)[1:])
+
+    def oci_program(self, handler: str) -> Path | None:
+        """Return the OCI runtime of a handler; an empty name is the default one."""
+        programs = self._daemon.handlers
+        return programs.get(handler) if handler else next(iter(programs.values()))
+
+    @property
+    def program_files(self) -> list[tuple[str, Path]]:
+        """Return the files that it consists of, each with its role, the daemon first."""
+        return self._daemon.program_files
+
+    @property
+    def cni_plugins(self) -> Path:
+        """Return the directory of its CNI plugins."""
+        return self._daemon.cni_plugins
+
+    @property
+    def storage(self) -> str:
+        """Return how it stores images: `overlay`, or `copies`."""
+        return "overlay" if self._daemon.stores_overlays(self._traces) else "copies"
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """Return the handlers that are installed but cannot work on this machine, each with the reason."""
+        return dict(self._daemon.left_out)
+
+    @property
+    def oci_runtimes(self) -> OciRuntimes:
+        """Return the OCI runtimes and the shims of its further handlers, and where its bundles lie."""
+        bundles = list(self._daemon.kind.container_folders(self._traces))
+        return OciRuntimes(
+            self._daemon.further_programs,
+            self.left_out,
+            bundles,
+            default=self.oci_program(""),
+            reference=self._daemon.reference,
+            cgroup=self._traces.cgroup,
+            shims=self._daemon.shims,
+        )
+
+    @property
+    def state(self) -> Path:
+        """Return the directory below /run that holds its configuration, sockets and state."""
+        return self._traces.state
+
+    @property
+    def processes(self) -> set[int]:
+        """Return its living processes: daemon, shims or monitors, plugins, and those in its containers."""
+        return our_processes(self._traces)
+
+    @property
+    def root(self) -> Path:
+        """Return the directory that holds its images and snapshots."""
+        return self._traces.root
+
+    @property
+    def subnets(self) -> tuple[str, ...]:
+        """Return the subnets of its pods: one of IPv4 and, where dual stack was asked for, one of IPv6."""
+        return self._traces.subnets
+
+    @property
+    def bridge(self) -> str:
+        """Return the name of its network bridge."""
+        return self._traces.bridge
+
+    @property
+    def conflist(self) -> Path:
+        """Return its CNI configuration; the runtime notices when it changes."""
+        return self.state / "cni" / CONFLIST_NAME
+
+    @property
+    def leases(self) -> set[str]:
+        """Return the addresses of pods that are given away: CNI ADD took them, and no DEL gave them back."""
+        return cni.leases(self._traces)
+
+    def files_of(self, object_id: str) -> list[Path]:
+        """Return the files, of whatever size, in which it keeps what it knows of a sandbox or container."""
+        folders = KINDS[self.kind].container_folders(self._traces)
+        return [
+            path
+            for folder in folders
+            for path in sorted((folder / object_id).rglob("*"))
+            if path.is_file() and not path.is_symlink() and "rootfs" not in path.relative_to(folder).parts
+        ]
+
+    @property
+    def cdi_folder(self) -> Path:
+        """Return the directory in which it looks for CDI specifications, and nobody else."""
+        return self._traces.cdi
+
+    @property
+    def nri_socket(self) -> Path:
+        """Return where plugins of the Node Resource Interface connect if it was told that they may."""
+        return self._traces.nri / NRI_SOCKET
+
+    @property
+    def profile_annotation(self) -> str:
+        """Return the annotation of a pod that names a seccomp profile in a registry, if it was told that
+        there may be one.
+        """
+        return self._daemon.kind.profile_annotation
+
+    @property
+    def cgroup_parent(self) -> str:
+        """Return a cgroup to put pods below that is removed with the runtime (for the cgroupfs driver)."""
+        return f"/{self._traces.cgroup}"
+
+    def start_daemon(self, *, network: bool, seconds: float = START_SECONDS) -> None:
+        """Start the companions that do not run, then the daemon, and wait until it is ready. For
+        `start_throwaway` and `restart`.
+
+        Raises:
+            NotReady: it was not ready within `seconds`.
+            OSError: the binary cannot be executed.
+        """
+        self._network, self._seconds = network, seconds
+        until = time.monotonic() + seconds
+        for number, process in enumerate(self._processes, 1):
+            if process.pid is None:
+                process.start()
+            if self._watcher is None:
+                self._watcher = start_watcher(self._traces)
+            readiness.wait_until_listening(
+                process.command.socket, until=until, ended=partial(_ended, self._processes[:number])
+            )
+        answer = readiness.wait_until_ready(
+            self._daemon_process.command.socket,
+            until=until,
+            network=network,
+            ended=partial(_ended, self._processes),
+        )
+        self.version, self.runtime_name = answer.runtime_version, answer.runtime_name
+
+    def kill(self, signal_number: int = signal.SIGKILL) -> None:
+        """End the daemon by a signal and wait until it is dead. Its companions, containers and shims live on;
+        `start_again` brings it back.
+        """
+        self._daemon_process.end(signal_number)
+
+    def restart(self, signal_number: int = signal.SIGTERM) -> None:
+        """End the daemon by a signal and start it again; see `start_again`.
+
+        Raises:
+            RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
+        """
+        self.kill(signal_number)
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Start the daemon that was killed with the same configuration, and wait until it is ready, as long
+        as at first. A companion that has ended is started again too.
+
+        Raises:
+            RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
+        """
+        try:
+            self.start_daemon(network=self._network, seconds=self._seconds)
+        except readiness.NotReady as error:
+            raise RuntimeStartFailed(
+                f"{self._traces.name} did not come back after a restart: {error}", log_tail(self.log_file)
+            ) from error
+
+    def exchange(self, binary: Path | None) -> None:
+        """Let the daemon, which was killed, be another program from its next start on, with everything that
+        there is; its companions stay what they are.
+
+        Args:
+            binary: the other program; None for the one on PATH.
+
+        Raises:
+            CannotTest: it is none of this kind, or of a version that cannot be configured.
+        """
+        other = find_daemon(
+            self._daemon.kind, binary, extra_handlers={}, cni_plugins=self._daemon.cni_plugins
+        )
+        self._daemon = replace(other, handlers=self._daemon.handlers)
+        self._processes[-1] = self._processes_of(self._daemon)[-1]
+
+    def reboot(self) -> None:
+        """Let it be as after its machine was switched off and on, and start it again. What CNI has given away
+        is written down where it stays, as /var/lib/cni is by default.
+
+        Raises:
+            LeftBehind: a process, a mount or a file would not go.
+            RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
+        """
+        for process in reversed(self._processes):
+            process.end(signal.SIGKILL)
+        runtime_removal.switch_off(self._traces, self._written_before)
+        self.start_again()
+
+    def stop(self) -> None:
+        """Stop the runtime and remove everything it made. Calling it again does nothing.
+
+        Raises:
+            LeftBehind: something could not be removed; calling it again tries again.
+        """
+        with self._stopping:
+            if self._stopped:
+                return
+            for process in reversed(self._processes):
+                process.end(signal.SIGTERM)
+            runtime_removal.remove(self._traces)
+            self._lock.release()
+            if self._watcher is not None:
+                self._watcher.kill()
+                self._watcher.wait()
+            self._stopped = True
+            atexit.unregister(self._stop_at_exit)
+
+    def stop_at_exit(self) -> None:
+        """See to it that `stop` is called when this process ends by itself; a child that was forked from it
+        does not.
+        """
+        atexit.register(self._stop_at_exit)
+
+    def _stop_at_exit(self) -> None:
+        if os.getpid() == self._traces.owner.pid:
+            self.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def _ended(processes: Iterable[DaemonProcess]) -> str:
+    """Return the name of the first process that has ended; empty while all run."""
+    return next((process.command.program.name for process in processes if process.pid is None), "")

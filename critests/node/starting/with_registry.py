@@ -1,0 +1,51 @@
+"""A throwaway runtime and the registry that it pulls from: for whoever needs a runtime that works, and no
+more.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from critests.images.registry import RegistryServer
+from critests.images.registry_client import RegistryClient
+from critests.lifecycle.run_label import RunIdentity
+from critests.node.starting.start_runtime import start_throwaway
+from critests.node.starting.throwaway import ThrowawayRuntime
+
+
+@contextlib.contextmanager
+def throwaway_with_registry(
+    kind: str = "containerd",
+    *,
+    run_id: str | None = None,
+    binary: Path | None = None,
+    network: bool = True,
+    oci_wrapper: bool = False,
+    cni_wrapper: bool = False,
+) -> Iterator[tuple[ThrowawayRuntime, RegistryClient]]:
+    """Start both, on a port that is free; at the end both are gone.
+
+    Args:
+        kind: See `start_throwaway`, as for all but the next.
+        run_id: the run that it belongs to; None for one of its own.
+        binary: See above.
+        network: See above.
+        oci_wrapper: See above.
+        cni_wrapper: See above.
+
+    Raises:
+        RuntimeStartFailed: the runtime did not start, and nothing of it is left.
+    """
+    with RegistryServer(0) as registry:
+        client = registry.client()
+        with start_throwaway(
+            kind,
+            run_id=run_id or RunIdentity.new().id,
+            pause_image=client.mint_pause().reference,
+            registry_addresses=[registry.address],
+            binary=binary,
+            network=network,
+            oci_wrapper=oci_wrapper,
+            cni_wrapper=cni_wrapper,
+        ) as runtime:
+            yield runtime, client

@@ -1,0 +1,67 @@
+"""Putting the wrappers between a throwaway runtime's daemon and the programs that it starts."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from critests.exit_codes import CannotTest
+from critests.node.run_state.footprint import Traces
+from critests.node.starting.daemon_choice import Daemon
+from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
+
+
+class NotToBeWrapped(CannotTest):
+    """A wrapper has nothing to stand before."""
+
+
+def attach(
+    daemon: Daemon, traces: Traces, *, oci: bool, cni: bool, handler: str = ""
+) -> tuple[Daemon, OciWrapper | None, CniWrapper | None]:
+    """Write the wrappers that are wanted into the runtime's own directories, with which they go.
+
+    Args:
+        daemon: whose programs they stand before.
+        traces: where the runtime's directories are.
+        oci: whether one stands before the OCI runtime of a handler.
+        cni: whether one stands before the CNI plugins.
+        handler: by its name; empty for the default one.
+
+    Returns:
+        The daemon with the wrappers in place of what they stand before, and the wrappers.
+
+    Raises:
+        NotToBeWrapped: the handler has no OCI runtime that a wrapper could stand before.
+        PermissionError: neither the state directory nor the root directory is on a file system that programs
+            run from.
+    """
+    if not oci and not cni:
+        return daemon, None, None
+    directory = _executable(traces) / "wrappers"
+    name = handler if handler in daemon.handlers else next(iter(daemon.handlers))
+    real = daemon.handlers[name]
+    if oci and name in daemon.shims:
+        raise NotToBeWrapped(
+            f"the handler {name} has a shim of its own, {real}, and no OCI runtime that something could stand"
+            " before"
+        )
+    runtime = OciWrapper(directory / "oci", real, state=traces.state) if oci else None
+    plugins = CniWrapper(directory / "cni", daemon.cni_plugins, state=traces.state) if cni else None
+    wrapped = replace(
+        daemon,
+        handlers={**daemon.handlers, name: runtime.path if runtime else real},
+        cni_plugins=plugins.plugins if plugins else daemon.cni_plugins,
+    )
+    return wrapped, runtime, plugins
+
+
+def _executable(traces: Traces) -> Path:
+    """Return the state directory, or the root directory where /run is mounted noexec, as some distributions
+    do.
+    """
+    for directory in (traces.state, traces.root):
+        if not os.statvfs(directory).f_flag & os.ST_NOEXEC:
+            return directory
+    raise PermissionError(
+        f"no wrapper can be executed: {traces.state} and {traces.root} are both on file systems mounted"
+        " noexec"
+    )

@@ -1,0 +1,236 @@
+"""The comparison of two runs, or of the two sides of one."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from critests.record.identity import RuntimeIdentity
+from critests.record.run_record import RunRecord
+from critests.record.samples import SECONDS, Series
+from critests.record.scope import partial
+from critests.report.comparison.conformance_diff import compare_conformance
+from critests.report.comparison.differences import Conformance
+from critests.report.comparison.fairness import compare_machines
+from critests.report.comparison.model import CompareSettings, Machines, RunComparison, SideFacts, Speed
+from critests.report.comparison.names import Names, names_of
+from critests.report.comparison.outcome_changes import compare_tests
+from critests.report.comparison.speed_diff import compare_speed, measured
+from critests.report.comparison.wording import amount, percent
+from critests.report.run_kinds import kind_of
+
+DEFAULT: Final = CompareSettings()
+
+
+class NotComparable(Exception):
+    """Two runs have nothing that can be compared; the message says why.
+
+    Attributes:
+        unlike_machines: What could be compared was measured on machines that differ.
+    """
+
+    def __init__(self, sentence: str, *, unlike_machines: bool = False) -> None:
+        super().__init__(sentence)
+        self.unlike_machines = unlike_machines
+
+
+def compare_records(
+    a: RunRecord,
+    b: RunRecord,
+    samples_a: Sequence[Series] = (),
+    samples_b: Sequence[Series] = (),
+    settings: CompareSettings = DEFAULT,
+) -> RunComparison:
+    """Compare two stored runs.
+
+    Their speed is compared only where their machines agree, or with `settings.unlike_machines`; their
+    promises always.
+
+    Args:
+        a: The run that the other is compared with.
+        b: The other run.
+        samples_a: What run A measured.
+        samples_b: What run B measured.
+        settings: How to compare.
+
+    Raises:
+        NotComparable: they have nothing in common; the sentence says why.
+        ValueError: a setting is out of its range.
+    """
+    for label, record, samples in (("A", a, samples_a), ("B", b, samples_b)):
+        _check(label, record, samples)
+    machines = compare_machines(a.machine, b.machine)
+    facts = side_facts("A", a), side_facts("B", b)
+    names = names_of(*facts)
+    speed = _speed(a, b, samples_a, samples_b, settings, machines, names)
+    conformance = compare_conformance(a, b) if a.requirements and b.requirements else None
+    if conformance is None and (speed is None or not speed.operations):
+        unlike = bool(a.operations and b.operations) and not machines.agree
+        raise NotComparable(_nothing_in_common(a, b, speed), unlike_machines=unlike)
+    return RunComparison(
+        a=facts[0],
+        b=facts[1],
+        live=False,
+        settings=settings,
+        machines=machines,
+        speed=speed,
+        conformance=conformance,
+        tests=compare_tests(a, b),
+        notes=_notes(a, b, names, machines, speed, conformance, settings),
+    )
+
+
+def compare_sides(
+    record: RunRecord,
+    samples: Sequence[Series],
+    settings: CompareSettings = DEFAULT,
+) -> RunComparison:
+    """Compare the two sides of a live comparison, which were measured in interleaved blocks on one machine.
+
+    Args:
+        record: The run.
+        samples: What it measured, of both sides.
+        settings: How to compare.
+
+    Raises:
+        NotComparable: the run has not two sides, or they have no operation in common.
+        ValueError: a setting is out of its range.
+    """
+    sides = measured(record.operations, samples, "a"), measured(record.operations, samples, "b")
+    if not sides[0] and not sides[1]:
+        msg = f"run {record.run_id} is no live comparison: nothing in it belongs to a side A or B"
+        raise NotComparable(msg)
+    speed = compare_speed(sides[0], sides[1], settings, live=True)
+    if not speed.operations:
+        msg = (
+            f"run {record.run_id} has no operation on both sides: {len(speed.only_a)} on A only,"
+            f" {len(speed.only_b)} on B only"
+        )
+        raise NotComparable(msg)
+    identities = record.benchmark.sides if record.benchmark else {}
+    return RunComparison(
+        a=side_facts("A", record, identities.get("a")),
+        b=side_facts("B", record, identities.get("b")),
+        live=True,
+        settings=settings,
+        machines=Machines(),
+        speed=speed,
+        conformance=None,
+        notes=[*(["the run was interrupted"] if record.interrupted else []), *noise_of_machine(record)],
+    )
+
+
+def side_facts(label: str, record: RunRecord, runtime: RuntimeIdentity | None = None) -> SideFacts:
+    """Return what a side is.
+
+    Args:
+        label: `A` or `B`.
+        record: Its run.
+        runtime: Its runtime, if it is not the one of the record.
+    """
+    shown = runtime or record.runtime
+    return SideFacts(
+        label=label,
+        runtime=shown.name,
+        version=shown.version,
+        handlers=list(shown.handlers),
+        kind=record.kind,
+        run_id=record.run_id,
+        started=record.started,
+        suite_version=record.suite_version,
+        partial=partial(record) if record.requirements else "",
+        parts=dict(shown.parts),
+        kernel=str(record.machine.get("kernel") or ""),
+    )
+
+
+def noise_of_machine(record: RunRecord) -> list[str]:
+    """Say how steady the machine was before and during a benchmark; nothing where that is not recorded."""
+    facts = record.benchmark
+    probes = [
+        f"{probe.name} {amount(probe.median_seconds, SECONDS)} and {amount(probe.p99_seconds, SECONDS)}"
+        for probe in (facts.noise if facts else [])
+    ]
+    stolen = facts.steal_share if facts and facts.steal_share else 0.0
+    other = [f"other guests took {percent(stolen)} of the processor time"] if stolen else []
+    what = "the machine's own noise, as the median and the slowest hundredth of work of a fixed size: "
+    return [(what if probes else "") + "; ".join([*probes, *other])] if probes or other else []
+
+
+def _check(label: str, record: RunRecord, samples: Sequence[Series]) -> None:
+    if record.kind == "audit":
+        msg = (
+            f"{label} ({record.run_id}) is an audit of the suite, which earlier versions stored as a run: its"
+            " faults were made on purpose, and say nothing about a runtime"
+        )
+        raise NotComparable(msg)
+    if any(series.side for series in samples) or any(operation.side for operation in record.operations):
+        msg = (
+            f"{label} ({record.run_id}) is itself a live comparison of two sides; give it alone to see its"
+            " result"
+        )
+        raise NotComparable(msg)
+
+
+def _speed(
+    a: RunRecord,
+    b: RunRecord,
+    samples_a: Sequence[Series],
+    samples_b: Sequence[Series],
+    settings: CompareSettings,
+    machines: Machines,
+    names: Names,
+) -> Speed | None:
+    sides = measured(a.operations, samples_a), measured(b.operations, samples_b)
+    if not sides[0] and not sides[1]:
+        return None
+    if not sides[0] or not sides[1]:
+        return Speed(refused=f"nothing was measured on {names.b if sides[0] else names.a}")
+    if not machines.agree and not settings.unlike_machines:
+        facts = ", ".join(difference.name for difference in machines.differences)
+        return Speed(refused=f"the machines are not alike ({facts})")
+    return compare_speed(sides[0], sides[1], settings, live=False)
+
+
+def _nothing_in_common(a: RunRecord, b: RunRecord, speed: Speed | None) -> str:
+    if a.kind != b.kind:
+        return (
+            f"A ({a.run_id}) is a {a.kind} run and B ({b.run_id}) a {b.kind} run: they have nothing in"
+            " common; compare a run with one of its own kind"
+        )
+    if speed is None:
+        what = "measured nothing" if kind_of(a.kind).measures else "judged no requirement"
+        sides = [place for place, record in (("first", a), ("second", b)) if not record.requirements]
+        return f"the {' and the '.join(sides) or 'first'} run {what}: there is nothing to compare"
+    if speed.refused:
+        return f"speed is not compared: {speed.refused}"
+    return (
+        f"the runs have no operation in common: {len(speed.only_a)} on A only, {len(speed.only_b)} on B only"
+    )
+
+
+def _notes(
+    a: RunRecord,
+    b: RunRecord,
+    names: Names,
+    machines: Machines,
+    speed: Speed | None,
+    conformance: Conformance | None,
+    settings: CompareSettings,
+) -> list[str]:
+    notes = []
+    if speed is not None and speed.operations and not machines.agree and settings.unlike_machines:
+        facts = ", ".join(difference.name for difference in machines.differences)
+        notes.append(
+            f"the machines are not alike ({facts}): what differs in speed may be the machines and not the"
+            " runtimes"
+        )
+    if a.run_id == b.run_id:
+        notes.append("both are the same run")
+    if conformance is not None and a.catalogue_revision != b.catalogue_revision:
+        notes.append("the runs were judged by different revisions of the catalogue of requirements")
+    if a.suite_version != b.suite_version:
+        notes.append(
+            f"the runs were made by different versions of critests: {a.suite_version} and {b.suite_version}"
+        )
+    interrupted = [name for name, record in ((names.a, a), (names.b, b)) if record.interrupted]
+    notes += [f"the run of {name} was interrupted" for name in interrupted]
+    return notes

@@ -1,0 +1,66 @@
+"""Which runtimes, or versions of one, the site puts side by side, and the comparison of their stored runs."""
+
+import dataclasses
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from critests.record.record_errors import RecordUnreadable
+from critests.report.comparison import NotComparable, RunComparison, compare_records, read_run
+from critests.report.dashboard.lines import Line
+from critests.report.store import RunEntry
+
+PAIRS_LIMIT: Final = 20
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two lines to compare.
+
+    Attributes:
+        left: One.
+        right: The other.
+    """
+
+    left: Line
+    right: Line
+
+    @property
+    def page(self) -> str:
+        """Name of its page, without a folder."""
+        return f"{self.left.slug}--{self.right.slug}"[:200]
+
+
+def pairs(lines: Sequence[Line]) -> list[Pair]:
+    """Choose what is compared: the newest versions of any two runtimes, and neighbouring versions of each."""
+    newest: dict[str, Line] = {}
+    for line in lines:
+        newest.setdefault(line.runtime, line)
+    chosen = [*itertools.combinations(newest.values(), 2)]
+    chosen += [(old, new) for new, old in itertools.pairwise(lines) if new.runtime == old.runtime]
+    return [Pair(*pair) for pair in chosen[:PAIRS_LIMIT]]
+
+
+def compared(results: Path, pair: Pair) -> RunComparison | None:
+    """Compare the runs that say how both lines stand, and their newest benchmarks; None where neither can
+    be.
+    """
+    left, right = pair.left, pair.right
+    promises = _of(results, left.standing, right.standing)
+    speed = _of(results, next(iter(left.benchmarks), None), next(iter(right.benchmarks), None))
+    if promises is None or speed is None:
+        return promises or speed
+    notes = [*promises.notes, *(note for note in speed.notes if note not in promises.notes)]
+    return dataclasses.replace(promises, speed=speed.speed, machines=speed.machines, notes=notes)
+
+
+def _of(results: Path, left: RunEntry | None, right: RunEntry | None) -> RunComparison | None:
+    if left is None or right is None:
+        return None
+    try:
+        a, b = read_run(results / left.path), read_run(results / right.path)
+        return compare_records(a.record, b.record, a.samples, b.samples)
+    except (RecordUnreadable, NotComparable):
+        return None  # its folder is gone or damaged, or the two have nothing in common

@@ -1,0 +1,144 @@
+"""The gate: whether a run may pass, by a policy and, with a baseline, only by what is new.
+
+Speed fails on evidence only: an operation is called slower (see `critests.statistics`) and the whole interval
+of its ratio lies beyond the regression that is allowed; the whole interval of a quantile lies beyond its
+bound. What is not proven is said and does not fail.
+"""
+
+import dataclasses
+import datetime as dt
+from collections.abc import Sequence
+from typing import Final
+
+from critests.catalogue.words import Outcome
+from critests.exit_codes import ExitCode
+from critests.record.blocking import VERDICTS
+from critests.record.expectations import Expectations
+from critests.record.run_record import RunRecord
+from critests.record.scope import partial
+from critests.report.comparison import (
+    CompareSettings,
+    RunComparison,
+    StoredRun,
+    compare_records,
+    compare_sides,
+)
+from critests.report.comparison.run_comparison import side_facts
+from critests.report.comparison.speed_diff import Key, Measured, measured
+from critests.report.gates.conformance_gate import conformance_findings
+from critests.report.gates.gate_findings import Finding, GateReport, Kind, counted
+from critests.report.gates.policy import Policy
+from critests.report.gates.speed_gate import bound_findings, regression_findings
+from critests.report.run_kinds import kind_of
+from critests.report.wording.endings import notes_of
+from critests.report.wording.texts import plural
+
+DEFAULT: Final = Policy()
+NONE_KNOWN: Final = Expectations()
+
+
+def judge_run(
+    run: StoredRun,
+    policy: Policy = DEFAULT,
+    baseline: StoredRun | None = None,
+    *,
+    known: Expectations = NONE_KNOWN,
+    settings: CompareSettings | None = None,
+    today: dt.date | None = None,
+) -> GateReport:
+    """Judge a run.
+
+    A live comparison of two sides needs no baseline: its side A is it.
+
+    Args:
+        run: The run.
+        policy: What it may do.
+        baseline: An earlier run; only what is new since then fails.
+        known: Failures that are known beside those that the run already took for known.
+        settings: How speed is compared; the quantile is the policy's.
+        today: Day by which known failures expire; the present one by default.
+
+    Raises:
+        NotComparable: run and baseline have nothing in common.
+        TomlMalformed: a bound does not suit the unit of its operation.
+    """
+    settings = dataclasses.replace(settings or CompareSettings(), quantile=policy.quantile)
+    applied = known.apply(run.record.tests, run.record.runtime.version, today)
+    record = dataclasses.replace(run.record, tests=applied.tests)
+    operations = measured(record.operations, run.samples, "b" if run.two_sided else "")
+    obstacles = _obstacles(record, operations)
+    comparison = _compared(dataclasses.replace(run, record=record), baseline, settings)
+    findings = list(conformance_findings(record, policy, None if run.two_sided else comparison))
+    findings += [
+        Finding(kind=Kind.SAID, sentence=note) for note in notes_of(applied, run.record.runtime.version)
+    ]
+    if comparison is not None and comparison.a.partial:
+        sentence = f"the baseline is no run of the whole suite: {comparison.a.partial}"
+        findings.append(Finding(kind=Kind.SAID, subject="baseline", sentence=sentence))
+    findings += bound_findings(operations, policy, settings.significance)
+    if comparison is not None and comparison.speed is not None:
+        if comparison.speed.refused:
+            obstacles.append(f"speed is not compared with the baseline: {comparison.speed.refused}")
+        findings += regression_findings(comparison.speed, policy)
+    reported = {finding.subject for finding in findings if finding.kind is Kind.ERRORS}
+    findings = [each for each in findings if each.kind is not Kind.SAID or each.subject not in reported]
+    findings.sort(key=lambda finding: finding.rank)
+    failing = [finding for finding in findings if finding.fails]
+    exit_code = ExitCode.BROKEN if failing else ExitCode.NOT_TESTED if obstacles else ExitCode.CONFORMS
+    return GateReport(
+        exit_code=int(exit_code),
+        sentence=_sentence(exit_code, failing, obstacles, record, operations),
+        failing=failing,
+        obstacles=obstacles,
+        remarks=[finding for finding in findings if not finding.fails],
+        run=comparison.b if comparison else side_facts("B", record),
+        baseline=comparison.a if comparison else None,
+        policy=policy.source,
+    )
+
+
+def _compared(run: StoredRun, baseline: StoredRun | None, settings: CompareSettings) -> RunComparison | None:
+    if baseline is not None:
+        return compare_records(baseline.record, run.record, baseline.samples, run.samples, settings)
+    return compare_sides(run.record, run.samples, settings) if run.two_sided else None
+
+
+def _obstacles(record: RunRecord, operations: dict[Key, Measured]) -> list[str]:
+    """Say why the run itself cannot be judged, or not all of it."""
+    found = []
+    errors = sum(test.outcome is Outcome.ERROR for test in record.tests)
+    if record.interrupted or record.exit_code == ExitCode.INTERRUPTED:
+        found.append("the run was interrupted")
+    if errors:
+        found.append(f"the harness itself failed in {plural(errors, 'test')}")
+    elif record.exit_code in {ExitCode.HARNESS_ERROR, ExitCode.NOT_TESTED, ExitCode.USAGE}:
+        found.append(
+            f"the run itself ended with {record.exit_code}: {record.exit_reason or 'no reason was recorded'}"
+        )
+    if not record.tests and not operations:
+        found.append("the run holds no results")
+    elif kind_of(record.kind).measures and not any(
+        each.steady() or (each.result and each.result.count) for each in operations.values()
+    ):
+        found.append("the run measured nothing: no operation has a sample")
+    return found
+
+
+def _sentence(
+    code: ExitCode,
+    failing: Sequence[Finding],
+    obstacles: Sequence[str],
+    record: RunRecord,
+    operations: dict[Key, Measured],
+) -> str:
+    if code is ExitCode.BROKEN:
+        beside = f"; beside that, {obstacles[0]}" if obstacles else ""
+        return f"fails: {counted(failing)}{beside}"
+    if code is ExitCode.NOT_TESTED:
+        return f"could not be judged: {'; '.join(obstacles)}"
+    tested = sum(verdict.outcome in VERDICTS for verdict in record.requirements.values())
+    judged = [plural(tested, "requirement")] if record.requirements else []
+    judged += [plural(len(operations), "operation")] if operations else []
+    part = partial(record)
+    passes = f"passes in part ({part})" if part else "passes"
+    return f"{passes}: nothing that blocks in {' and '.join(judged) or plural(len(record.tests), 'test')}"

@@ -1,0 +1,217 @@
+"""The summary of a validation that a person reads when the run is over."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from critests.catalogue.words import Outcome
+from critests.exit_codes import ExitCode
+from critests.record.reasons import ReasonCode
+from critests.record.result_records import TestResult
+from critests.record.run_record import RunRecord
+from critests.report.facts.display_order import TOTAL, area_rows, by_reason, columns, failures, with_outcome
+from critests.report.terminal.console import (
+    STYLES,
+    plain_table,
+    print_lines,
+    print_list,
+    print_more,
+    print_title,
+)
+from critests.report.validation.validation_views import verdict_view
+from critests.report.wording.texts import cut, duration, moment, one_line, plural, visible
+
+FULL: Final = 20
+"""Failures that are shown in full."""
+LISTED: Final = 10
+"""Lines of each shorter list."""
+NAMED: Final = 20
+"""Ids of what is broken, in the last lines."""
+TEXT_LIMIT: Final = 1200
+"""Characters of one text of a failure."""
+FEW_REASONS: Final = 3
+"""Reasons of blocked tests that are shown whole."""
+
+
+def print_validation(
+    record: RunRecord, out: Console, run_dir: Path | None = None, *, full: int = FULL
+) -> None:
+    """Print what was tested and what came of it.
+
+    Args:
+        record: The run.
+        out: Where to print.
+        run_dir: Folder of the run, for the places of evidence.
+        full: Number of failures to show in full; for the rest it says where they are.
+    """
+    _print_head(record, out)
+    _print_areas(record, out)
+    _print_root_causes(record, out)
+    _print_failures(record, run_dir, out, full)
+    _print_warned(with_outcome(record, Outcome.WARNED), out)
+    for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED):
+        reasons = by_reason(with_outcome(record, outcome))
+        # a few are shown whole: they say what would help
+        limit = 160 if len(reasons) > FEW_REASONS else TEXT_LIMIT
+        lines = [Text(f"{len(reason.tests):>4}  {one_line(reason.text, limit)}") for reason in reasons]
+        number = sum(len(reason.tests) for reason in reasons)
+        print_list(out, outcome.value.capitalize(), lines, STYLES[outcome], limit=LISTED, number=number)
+    known = [_line(test) for test in with_outcome(record, Outcome.KNOWN)]
+    print_list(out, "Known", known, STYLES[Outcome.KNOWN], limit=LISTED)
+    print_list(out, "Notes", [Text(one_line(note)) for note in record.notes], limit=LISTED)
+
+
+def print_verdict(record: RunRecord, out: Console) -> None:
+    """Print what one would tell others: the runtime, the verdict with numbers, and what is broken."""
+    if record.exit_code not in {ExitCode.CONFORMS, ExitCode.BROKEN}:
+        return
+    runtime = record.runtime
+    name = f"{one_line(runtime.name, 60)} {one_line(runtime.version, 60)}"
+    out.print()
+    verdict = verdict_view(record)
+    part = f" ({one_line(verdict.part)})" if verdict.part else ""
+    out.print(
+        Text.assemble((f"{name}: {verdict.word.lower()}{part}.", "bold"), f" {one_line(verdict.sentence)}")
+    )
+    # a capability that was declared and is missing breaks no promise, and the exit line says it
+    failed = [test for test in failures(record) if test.why.code is not ReasonCode.CAPABILITY_MISSING]
+    broken = list(dict.fromkeys(test.requirement_id or test.name for test in failed))
+    if broken:
+        more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
+        out.print(Text(f"broken: {', '.join(one_line(each, 60) for each in broken[:NAMED])}{more}"))
+
+
+def _print_head(record: RunRecord, out: Console) -> None:
+    runtime = record.runtime
+    head = Text.assemble(
+        ("critests ", "bold"),
+        one_line(record.suite_version),
+        " · ",
+        (f"{one_line(runtime.name)} {one_line(runtime.version)}", "bold"),
+        f" · {one_line(runtime.endpoint)}",
+    )
+    out.print(head)
+    took = duration(record.finished - record.started) + (
+        f" with {record.workers} workers" if record.workers > 1 else ""
+    )
+    out.print(Text(f"{moment(record.started)}, {took}, run {one_line(record.run_id)}", "dim"))
+    out.print()
+
+
+def _print_areas(record: RunRecord, out: Console) -> None:
+    left_out = record.counts.outcomes.get(Outcome.DISABLED.value, 0)
+    shown = [outcome for outcome in columns(record) if outcome is not Outcome.DISABLED]
+    table = plain_table("area", *(outcome.value for outcome in shown), numbers=len(shown))
+    rows = [row for row in area_rows(record) if row.total or row.name == TOTAL]
+    for row in rows:
+        if row is rows[-1]:
+            table.add_section()
+        cells = [
+            Text(str(row.numbers[outcome] or "·"), STYLES[outcome] if row.numbers[outcome] else "dim")
+            for outcome in shown
+        ]
+        table.add_row(Text(one_line(row.name, 30), "bold" if row is rows[-1] else ""), *cells)
+    out.print(table)
+    if left_out:
+        out.print(Text(f"{plural(left_out, 'test')} left out by the selection", "dim"))
+
+
+def _print_root_causes(record: RunRecord, out: Console) -> None:
+    lines = []
+    for cause in record.root_causes:
+        rpc = f" {one_line(cause.rpc, 60)}" if cause.rpc else ""
+        followers = (
+            f"blocks {plural(len(cause.blocked), 'test')}" if cause.blocked else "",
+            f"{plural(len(cause.failed), 'more failure')} of it" if cause.failed else "",
+        )
+        blocks = ", ".join(filter(None, followers))
+        lines.append(
+            Text.assemble((f"{cause.requirement}{rpc}", "bold"), f" · {blocks} · {one_line(cause.reason)}")
+        )
+    print_list(out, "Root causes", lines, "bold red", limit=LISTED)
+
+
+def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full: int) -> None:
+    broken = failures(record)
+    if not broken:
+        return
+    findings = [test for test in broken if not test.cause]
+    told = f", {plural(len(findings), 'finding')}" if len(findings) < len(broken) else ""
+    print_title(out, f"Failures ({len(broken)}{told})", "bold red")
+    for number, test in enumerate(findings[:full], 1):
+        _print_failure(test, number, run_dir, out)
+        _print_repeated([other for other in broken if other.cause == (test.requirement_id or None)], out)
+    if len(findings) > full:
+        place = f"in {run_dir / 'run.json'}" if run_dir else "in the run record"
+        out.print(Text(f"  … and {plural(len(findings) - full, 'more failure')}, {place}"), soft_wrap=True)
+
+
+def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Console) -> None:
+    level = f" {test.level.value}" if test.requirement else ""
+    word = " ERROR OF THE HARNESS" if test.outcome is Outcome.ERROR else level
+    head = Text.assemble(
+        f"{number:>3}. ",
+        (test.requirement or "no requirement", "bold red"),
+        f"{word} · ",
+        (one_line(test.name, 200), "bold"),
+    )
+    out.print(head)
+    breach = bool(test.seen)
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=8 * breach)
+    grid.add_column(overflow="fold")
+    for label, text in (("expected" * breach, test.title), ("seen" * breach, test.seen or test.reason)):
+        if text.strip():
+            grid.add_row(Text(label, "dim"), _text(text))
+    if grid.row_count:
+        out.print(Padding(grid, (0, 0, 0, 5), expand=False))
+    evidence = str(run_dir / test.evidence) if run_dir and test.evidence else test.evidence
+    _print_whole("evidence", evidence, out)
+    _print_whole("repeat", test.repeat_command, out)
+    out.print()
+
+
+def _print_whole(label: str, text: str, out: Console) -> None:
+    """Print what is copied from the terminal: in one line, however long."""
+    if text:
+        out.print(Text.assemble("     ", (f"{label:<9}", "dim"), visible(text, lines=False)), soft_wrap=True)
+
+
+def _print_repeated(tests: Sequence[TestResult], out: Console) -> None:
+    """Name the failures that are only another sight of one that was shown."""
+    lines = [
+        Text.assemble(("also     ", "dim"), (test.requirement, "bold"), f" {one_line(test.name, 120)}")
+        for test in tests[:LISTED]
+    ]
+    print_lines(out, lines, indent=5)
+    print_more(len(tests) - LISTED, out)
+    if tests:
+        out.print()
+
+
+def _print_warned(tests: Sequence[TestResult], out: Console) -> None:
+    if not tests:
+        return
+    print_title(out, f"Warned ({len(tests)})", STYLES[Outcome.WARNED])
+    for test in tests[:LISTED]:
+        print_lines(out, [_line(test)])
+        _print_whole("repeat", test.repeat_command, out)
+    print_more(len(tests) - LISTED, out)
+
+
+def _text(text: str) -> Text:
+    return Text(cut(visible(text[: TEXT_LIMIT * 4]).strip(), TEXT_LIMIT))
+
+
+def _line(test: TestResult) -> Text:
+    what = test.seen or test.reason
+    if test.outcome is Outcome.KNOWN and test.expectation:
+        what = f"{what} ({test.expectation})"
+    return Text.assemble(
+        (test.requirement or "-", "bold"), f" {one_line(test.name, 120)}: {one_line(what, 160)}"
+    )

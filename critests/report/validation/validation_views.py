@@ -1,0 +1,255 @@
+"""What the HTML page shows, as plain data for its template."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from critests import catalogue
+from critests.catalogue.rpcs import all_rpcs
+from critests.catalogue.words import Level, Outcome
+from critests.exit_codes import ExitCode
+from critests.record.result_records import RequirementVerdict, RootCause, TestResult
+from critests.record.run_record import CapabilityFact, RunRecord
+from critests.record.scope import partial
+from critests.report.facts.display_order import AreaRow, area_rows, failures, with_outcome
+from critests.report.facts.explanations import statement_of
+from critests.report.facts.musts import ENDS, IN_PART, verdict_sentence
+
+UNTESTED: Final = "untested"
+BAR: Final = (
+    Outcome.FAILED,
+    Outcome.ERROR,
+    Outcome.WARNED,
+    Outcome.KNOWN,
+    Outcome.PASSED,
+    Outcome.UNSUPPORTED,
+    Outcome.BLOCKED,
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The headline.
+
+    Attributes:
+        word: Two or three words.
+        tone: Outcome whose colour it has.
+        sentence: What was found, with numbers.
+        part: What the run was about, where it is not the whole suite; or empty.
+        tiles: Outcome and number of tests.
+    """
+
+    word: str
+    tone: str
+    sentence: str
+    part: str
+    tiles: list[tuple[str, int]]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the tests of one requirement found in common: one line, and a card below it.
+
+    Attributes:
+        requirement: Its id, or empty.
+        promise: What was promised, one sentence.
+        anchor: Where a link finds the card; unique in the page.
+        cause: The root cause that it is, if other tests were blocked by it.
+        tests: The tests, the one that tells most first.
+    """
+
+    requirement: str
+    promise: str
+    anchor: str
+    cause: RootCause | None
+    tests: list[TestResult]
+
+
+@dataclass(frozen=True)
+class RequirementRow:
+    """One requirement with its verdict.
+
+    Attributes:
+        id: Its id.
+        statement: What it promises.
+        outcome: The verdict, or `untested`, also where its tests were left out of the run.
+        aspects: Each aspect's short name, level, whether it is our judgement, verdict and observed form.
+        tests: Number of its tests.
+        since: Kubernetes minor that it is from.
+    """
+
+    id: str
+    statement: str
+    outcome: str
+    aspects: list[tuple[str, str, bool, str, str]]
+    tests: int
+    since: str
+
+
+@dataclass(frozen=True)
+class GroupRows:
+    """The requirements of one group.
+
+    Attributes:
+        prefix: Prefix of their ids.
+        title: Their subject.
+        rows: The requirements.
+        outcomes: Outcome to the number of requirements.
+    """
+
+    prefix: str
+    title: str
+    rows: list[RequirementRow]
+    outcomes: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of the API was exercised.
+
+    Attributes:
+        meters: Name, number, total, percent.
+        rpcs: RPC and number of calls, those never called included.
+        fields: Request and response fields with how often they were set.
+    """
+
+    meters: list[tuple[str, int, int, float]]
+    rpcs: list[tuple[str, int]]
+    fields: list[tuple[str, list[tuple[str, int]]]]
+
+
+def verdict_view(record: RunRecord) -> Verdict:
+    """Return the headline of a run."""
+    part = partial(record)
+    word, tone = ENDS.get(record.exit_code, (f"Exit code {record.exit_code}", Outcome.DISABLED))
+    if part and record.exit_code == ExitCode.CONFORMS:
+        word, tone = IN_PART, Outcome.UNSUPPORTED
+    numbers = record.counts.outcomes
+    tiles = [(outcome.value, numbers[outcome]) for outcome in BAR if numbers.get(outcome)]
+    return Verdict(word, tone.value, verdict_sentence(record), part, tiles)
+
+
+def failures_view(record: RunRecord) -> list[Finding]:
+    """Group failures by requirement, and under it those that are only another sight of it; those that blocked
+    most tests come first, errors of the harness last.
+    """
+    return _findings(failures(record), {cause.requirement: cause for cause in record.root_causes}, "")
+
+
+def others_view(record: RunRecord, outcome: Outcome) -> list[Finding]:
+    """Group the tests with an outcome by requirement, as failures are."""
+    return _findings(with_outcome(record, outcome), {}, f"{outcome.value}-")
+
+
+def _findings(tests: Sequence[TestResult], causes: Mapping[str, RootCause], mark: str) -> list[Finding]:
+    groups: dict[tuple[str, bool], list[TestResult]] = {}
+    for test in tests:
+        groups.setdefault((test.cause or test.requirement_id, test.outcome is Outcome.ERROR), []).append(test)
+    return [
+        Finding(
+            requirement,
+            members[0].title or statement_of(requirement),
+            f"{mark}{requirement or 'other'}{'-error' if error else ''}",
+            None if error else causes.get(requirement),
+            members,
+        )
+        for (requirement, error), members in groups.items()
+    ]
+
+
+def causes_view(record: RunRecord) -> list[RootCause]:
+    """Return root causes that have no failure of their own to stand with: known ones, and set-ups that failed
+    beside a passed judge.
+    """
+    failed = {test.requirement_id for test in record.tests if test.outcome is Outcome.FAILED}
+    return [cause for cause in record.root_causes if cause.requirement not in failed]
+
+
+def areas_view(record: RunRecord) -> list[AreaRow]:
+    """Return the rows of the table of areas that have tests; their sum stands above it."""
+    return [row for row in area_rows(record)[:-1] if row.total]
+
+
+def capabilities_view(record: RunRecord) -> list[CapabilityFact]:
+    """Return capabilities: present ones first, then absent ones, then unknown ones."""
+    order = {True: 0, False: 1, None: 2}
+    return sorted(record.capabilities, key=lambda fact: order[fact.present])
+
+
+def groups_view(record: RunRecord) -> list[GroupRows]:
+    """Return every requirement of the catalogue with its verdict, and those of the record that the catalogue
+    does not know.
+    """
+    left = dict(record.requirements)
+    groups = []
+    for group in catalogue.load().groups:
+        rows = [_row(entry, left.pop(entry.id, None)) for entry in group.requirements]
+        groups.append(_group(group.prefix, group.title, rows))
+    if left:
+        groups.append(
+            _group(
+                "",
+                "Other requirements",
+                [_unknown_row(name, verdict, record) for name, verdict in left.items()],
+            )
+        )
+    return groups
+
+
+def coverage_view(record: RunRecord) -> Coverage:
+    """Return how much of the API was exercised."""
+    coverage = record.coverage
+    meters = [
+        ("RPCs", len(_used(coverage.rpcs)), coverage.rpcs_total or len(all_rpcs())),
+        ("request fields", len(_used(coverage.request_fields)), coverage.request_fields_total),
+        ("response fields", len(_used(coverage.response_fields)), coverage.response_fields_total),
+    ]
+    rpcs = sorted(
+        (dict.fromkeys(all_rpcs(), 0) | coverage.rpcs).items(), key=lambda item: (-item[1], item[0])
+    )
+    fields = [
+        ("Request fields", sorted(coverage.request_fields.items())),
+        ("Response fields", sorted(coverage.response_fields.items())),
+    ]
+    return Coverage(
+        [(name, used, total, 100 * used / total if total else 0.0) for name, used, total in meters],
+        rpcs,
+        fields,
+    )
+
+
+def _used(numbers: Mapping[str, int]) -> list[str]:
+    return [name for name, number in numbers.items() if number]
+
+
+def _row(entry: catalogue.Requirement, verdict: RequirementVerdict | None) -> RequirementRow:
+    aspects = [
+        (
+            aspect.name,
+            aspect.level.value,
+            aspect.judgement,
+            verdict.aspects[aspect.id].value if verdict and aspect.id in verdict.aspects else UNTESTED,
+            verdict.forms.get(aspect.id, "") if verdict else "",
+        )
+        for aspect in entry.aspects
+    ]
+    outcome = UNTESTED if verdict is None or verdict.outcome is Outcome.DISABLED else verdict.outcome.value
+    return RequirementRow(
+        entry.id, entry.statement, outcome, aspects, len(verdict.tests) if verdict else 0, entry.since
+    )
+
+
+def _unknown_row(name: str, verdict: RequirementVerdict, record: RunRecord) -> RequirementRow:
+    title = next((test.title for test in record.tests if test.requirement_id == name), "")
+    aspects = [
+        (aspect.partition("/")[2], Level.MUST.value, False, outcome.value, verdict.forms.get(aspect, ""))
+        for aspect, outcome in verdict.aspects.items()
+    ]
+    return RequirementRow(name, title, verdict.outcome.value, aspects, len(verdict.tests), "")
+
+
+def _group(prefix: str, title: str, rows: list[RequirementRow]) -> GroupRows:
+    outcomes: dict[str, int] = {}
+    for row in rows:
+        outcomes[row.outcome] = outcomes.get(row.outcome, 0) + 1
+    return GroupRows(prefix, title, rows, outcomes)

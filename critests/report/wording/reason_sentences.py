@@ -1,0 +1,195 @@
+"""The sentence that a reader gets of why a test did not pass, made of its reason: here only, for the
+terminal, the pages, JUnit and pytest's own display alike.
+"""
+
+import dataclasses
+import re
+from collections.abc import Callable
+from typing import Final
+
+from critests.catalogue.words import Outcome
+from critests.record.reasons import Reason, ReasonCode, number_in, seconds_between
+from critests.record.result_records import TestResult
+
+EXPECTED: Final = {
+    "==": "",
+    "!=": "anything but ",
+    "<": "less than ",
+    "<=": "at most ",
+    ">": "more than ",
+    ">=": "at least ",
+    "in": "one of ",
+    "not in": "none of ",
+    "is": "",
+    "is not": "anything but ",
+    "contains": "to contain ",
+    "contains not": "not to contain ",
+}
+"""What is expected, by how it was to stand to a value."""
+IN_TIME: Final = {
+    "==": "the same time as ",
+    "!=": "another time than ",
+    "<": "before ",
+    "<=": "not after ",
+    ">": "after ",
+    ">=": "not before ",
+}
+"""What is expected of a point in time instead."""
+SIDES: Final = {
+    "Left contains": "seen has",
+    "Right contains": "expected has",
+    "Extra items in the left set:": "only seen:",
+    "Extra items in the right set:": "only expected:",
+}
+"""What pytest says of the sides of a comparison, and what it means to a reader who has not read the test."""
+_SIDES: Final = re.compile("|".join(SIDES))
+_FROZEN: Final = re.compile(r"frozenset\((\{[^{}]*\})\)")
+_NOTHING: Final = frozenset({"", "[]", "{}", "()", "set()", "frozenset()"})
+_STATUS_CODE: Final = re.compile(r"<?StatusCode\.([A-Z_]+)(?:: \(\d+, '[^']*'\)>)?")
+_NEXT_FIELD: Final = re.compile(r"\\n *(?=[a-z_]+(?:: | \{))")
+_LAST_FIELD: Final = re.compile(r"\\n *(?=[}\].,]|$)")
+"""What stands behind a field of a message of the CRI, as a representation shows it."""
+_IN_A_SET_UP: Final = frozenset(
+    {ReasonCode.ANSWER, ReasonCode.NOT_IMPLEMENTED, ReasonCode.LOG_UNREADABLE, ReasonCode.CONDITION}
+)
+_BREACHES: Final = frozenset({Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
+
+
+def worded_result(test: TestResult) -> TestResult:
+    """Return a result with its sentence and its text; one that was read from a record keeps its own."""
+    if test.reason or (test.why.code is ReasonCode.NONE and not test.known_as):
+        return test
+    breach = test.outcome in _BREACHES and test.why.code is not ReasonCode.NONE
+    seen = f"{_tries(test)}{text_of(test.why)}" if breach else ""
+    return dataclasses.replace(test, reason=sentence(test), seen=seen)
+
+
+def sentence(test: TestResult) -> str:
+    """Return one sentence: why a test is not passed; empty where there is nothing to say."""
+    why = test.why
+    if test.intermittent:
+        return f"known to fail now and then: {test.known_as}"
+    text = said(why)
+    if why.code is ReasonCode.HARNESS and why.subject:
+        text = f"{why.subject} in the harness during {test.phase_of_failure}: {text}"
+    elif test.outcome is Outcome.ERROR and test.phase_of_failure == "teardown":
+        text = f"clean-up: {text}"
+    elif why.code is ReasonCode.NOT_IMPLEMENTED and test.outcome is not Outcome.UNSUPPORTED:
+        text = f"{text}, and a runtime must have it ({why.words or 'no words'})"
+    elif why.code is ReasonCode.RUNTIME_ENDED and test.outcome in _BREACHES:
+        text = _ended(test)
+    if why.code in _IN_A_SET_UP and (
+        test.stands_for or (test.outcome is Outcome.BLOCKED and not test.raw_rpc)
+    ):
+        text = f"{text}, in the set-up"
+    if test.unproven_since and test.outcome is Outcome.UNSUPPORTED:
+        text = f"{unproven(test)}; {text}"
+    text = f"{_tries(test)}{text}"
+    return text or test.known_as
+
+
+def _tries(test: TestResult) -> str:
+    """Say how often a new failure came; empty where it was tried once."""
+    return f"failed in {test.failures} of {test.tries} tries: " if test.tries else ""
+
+
+def unproven(test: TestResult) -> str:
+    """Say why the level of an aspect does not bind."""
+    return f"unproven level: the runtime is not proven to know Kubernetes {test.unproven_since}"
+
+
+def _ended(test: TestResult) -> str:
+    """Say when the runtime ended, and at which call."""
+    why = test.why
+    if why.more:
+        return f"{_runtime_ended(why)} while these ran: {', '.join(why.more)}"
+    when = "before the first test" if test.synthesized else "during the test"
+    at = f" at {why.subject}" if why.subject else ""
+    last = f", with the words: {why.words}" if why.words else ""
+    return f"{_runtime_ended(why)} {when}{at}{last}"
+
+
+def _runtime_ended(why: Reason) -> str:
+    return f"the daemon ({why.where}) ended" if why.where else why.words or "the daemon ended"
+
+
+def said(why: Reason) -> str:
+    """Return in one line what a reason says by itself."""
+    if why.parts:
+        whole = dataclasses.replace(why, parts=[])
+        return "; ".join(map(said, why.parts if why.code is ReasonCode.VALUE else [whole, *why.parts]))
+    return _plain(_SAYING.get(why.code, _words)(why))
+
+
+def text_of(why: Reason) -> str:
+    """Return all that a reason says by itself, more than one line where there is more."""
+    more = [] if why.code is ReasonCode.RUNTIME_ENDED else why.more
+    return "\n".join([said(why), *(_plain(_SIDES.sub(lambda found: SIDES[found[0]], line)) for line in more)])
+
+
+def _value(why: Reason) -> str:
+    """Say what was expected of what, and what was seen."""
+    if not why.where:
+        return f"expected {why.expected}, {f'seen {why.seen}' if why.seen else 'which is not so'}"
+    if why.relation == "not":
+        return f"expected not {why.where}, seen {why.seen}"
+    seconds = seconds_between(why.seen, why.expected)
+    if seconds is not None and why.relation in IN_TIME:
+        apart = (
+            f"{abs(seconds):.6g} s {'after' if seconds > 0 else 'before'} it" if seconds else "the same time"
+        )
+        return f"{why.where}: expected {IN_TIME[why.relation]}{why.other}, seen {apart}"
+    expected, seen = (_shown(value, why.unit) for value in (why.expected, why.seen))
+    return f"{why.where}: expected {EXPECTED.get(why.relation, '')}{expected}, seen {seen}"
+
+
+def _shown(value: str, unit: str) -> str:
+    """Return a number rounded and with its unit, and another value without what only Python writes so."""
+    number = number_in(value)
+    if number is None:
+        return "nothing" if value in _NOTHING else _FROZEN.sub(r"\1", value)
+    return str(number) if not unit and number % 1 == 0 else f"{number:.4g} {unit}".rstrip()
+
+
+def _plain(text: str) -> str:
+    """Take out what only Python writes so."""
+    return _LAST_FIELD.sub("", _NEXT_FIELD.sub(", ", _STATUS_CODE.sub(r"\1", text))).strip()
+
+
+def _words(why: Reason) -> str:
+    return why.words
+
+
+def _answer(why: Reason) -> str:
+    of = f" of {why.where}" if why.where else ""
+    code = f" with {why.seen}" if why.seen else ""
+    return f"{why.subject}{of} failed{code}: {why.words or 'no words'}"
+
+
+def _hang(why: Reason) -> str:
+    return why.words or f"{why.subject} did not answer within {why.expected} {why.unit}"
+
+
+def _unexpected_pass(why: Reason) -> str:
+    what = f"unexpected pass: {why.subject} expects it to be {why.expected}"
+    return f"{what}; end its versions there, or remove it"
+
+
+def _missing(why: Reason) -> str:
+    evidence = f" ({why.words})" if why.words else ""
+    return f"{why.subject} was declared with --require and was not found{evidence}"
+
+
+_SAYING: Final[dict[ReasonCode, Callable[[Reason], str]]] = {
+    ReasonCode.VALUE: _value,
+    ReasonCode.ANSWER: _answer,
+    ReasonCode.NOT_IMPLEMENTED: lambda why: f"{why.subject} is not implemented",
+    ReasonCode.HANG: _hang,
+    ReasonCode.RUNTIME_ENDED: _runtime_ended,
+    ReasonCode.RUNTIME_SILENT: lambda why: f"the runtime stopped answering ({why.words})",
+    ReasonCode.BESIDE_OTHERS: lambda _: "the daemon ended while this test and others ran",
+    ReasonCode.DESELECTED: lambda _: "deselected",
+    ReasonCode.UNEXPECTED_PASS: _unexpected_pass,
+    ReasonCode.CAPABILITY_MISSING: _missing,
+}
+"""How reasons of a code are said; others are the words of a test or of the runtime."""

@@ -1,0 +1,106 @@
+"""Which of several tests ended the daemon: with several workers, all that ran when it ended are suspects.
+
+Each is repeated alone, on a fresh runtime, where the run can start one. Where none of them ends it again, or
+nothing can be repeated, one failure names them all and accuses none.
+"""
+
+import dataclasses
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from critests import catalogue
+from critests.catalogue.words import Outcome
+from critests.record.files import read
+from critests.record.reasons import Reason, ReasonCode
+from critests.record.record_errors import RecordError
+from critests.record.result_records import TestResult
+from critests.run.daemon_watch import OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED
+
+REPEAT_SECONDS = 600.0
+ONCE = ("--times", "1")
+
+Repeat = Callable[[TestResult], TestResult | None]
+"""Runs a test alone and returns its raw result; None where that was not possible."""
+
+
+def ended_the_daemon(test: TestResult) -> bool:
+    """Say whether the daemon ended in the time of a test."""
+    return test.outcome is Outcome.FAILED and test.requirement in {OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED}
+
+
+def settled(
+    results: Sequence[TestResult], together: Collection[Collection[str]], repeat: Repeat
+) -> list[TestResult]:
+    """Return the results with one end of the daemon held against one test, or against none.
+
+    Args:
+        results: of the whole run.
+        together: for each end of the daemon, the ids of the tests in whose time it was.
+        repeat: runs one of them again.
+    """
+    by_id = {test.id: test for test in results}
+    changed: dict[str, TestResult] = {}
+    more: list[TestResult] = []
+    for ids in together:
+        suspects = [by_id[each] for each in ids if each in by_id and ended_the_daemon(by_id[each])]
+        if len(suspects) < 2:
+            continue
+        again = {test.id: repeat(test) for test in suspects}
+        culprits = {each for each, test in again.items() if test is not None and ended_the_daemon(test)}
+        for test in suspects:
+            if test.id not in culprits:
+                changed[test.id] = again[test.id] or _blocked(test)
+        if not culprits:
+            more.append(_against_nobody(suspects))
+    return [changed.get(test.id, test) for test in results] + more
+
+
+def _blocked(test: TestResult) -> TestResult:
+    return dataclasses.replace(
+        test,
+        outcome=Outcome.BLOCKED,
+        why=Reason(code=ReasonCode.BESIDE_OTHERS),
+        reported_blocker=OUTLIVES_WELL_FORMED,
+        detail="",
+    )
+
+
+def _against_nobody(suspects: Sequence[TestResult]) -> TestResult:
+    found = catalogue.requirement(OUTLIVES_WELL_FORMED)
+    return dataclasses.replace(
+        suspects[0],
+        id=f"<the daemon ended beside {suspects[0].id}>",
+        name="daemon_outlives_tests_side_by_side",
+        params={},
+        requirement=OUTLIVES_WELL_FORMED,
+        requirement_id=OUTLIVES_WELL_FORMED,
+        area=found.area.value,
+        group=found.group,
+        level=found.aspects[0].level,
+        judgement=found.aspects[0].judgement,
+        title=found.statement,
+        why=dataclasses.replace(suspects[0].why, more=[test.name for test in suspects]),
+        synthesized=True,
+        repeat_command="",
+    )
+
+
+def repeat_alone(test: TestResult) -> TestResult | None:
+    """Run a test alone in a run of its own, by the command that its result names; names are unique, and ids
+    depend on where pytest believes to be.
+    """
+    words = shlex.split(test.repeat_command)
+    ours = words[:1] == ["critests"]
+    module, option = ("critests.cli", "--results") if ours else ("pytest", "--cri-results")
+    with tempfile.TemporaryDirectory(prefix="critests-again-") as folder:
+        command = [sys.executable, "-m", module, *words[1:], option, folder, *(ONCE if ours else ())]
+        try:
+            subprocess.run(command, capture_output=True, timeout=REPEAT_SECONDS, check=False)
+            records = [read(file) for file in Path(folder).rglob("run.json")]
+        except (OSError, subprocess.TimeoutExpired, RecordError):
+            return None
+    return next((each for record in records for each in record.tests if each.name == test.name), None)

@@ -1,0 +1,180 @@
+"""What the user asked for: the value of every option, checked and typed."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from critests.exit_codes import UsageError
+from critests.lifecycle.cgroup_parents import CgroupDriver
+from critests.node.starting.targets import parse_handler_binaries
+from critests.record.record_errors import RecordUnreadable
+from critests.record.run_layout import LAST, run_named
+from critests.run.options import OPTIONS, Option, Shard
+
+WHOLE = Shard()
+PYTEST_VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+"""By which others decide what pytest collects."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What the user asked for, checked: every option by its name.
+
+    Attributes:
+        runtime_handler: empty for the default one; `handlers` says so with an empty name.
+        timeout: seconds until the runtime takes a connection, and until it answers Version; None for the
+            default.
+        cgroup_driver: empty for what the machine is made for.
+        times: how often each test runs; 0 for once, and a new failure again.
+        registry_port: None for the default, or the next that is free.
+        budget: seconds of sampling; None for what the profile gives.
+        seed: None for a fresh one.
+        any_given: whether the user gave any of our options.
+        oci_wrapper: whether a wrapper stands before the OCI runtime of what `node` starts; no option of the
+            user's, but what an audit and an exploration need.
+        cni_wrapper: likewise before its CNI plugins.
+    """
+
+    runtime_endpoint: str = ""
+    image_endpoint: str = ""
+    timeout: float | None = None
+    runtime_handler: tuple[str, ...] = ()
+    node: str = ""
+    handler_binary: tuple[str, ...] = ()
+    cgroup_driver: str = ""
+    upgrade_from: Path | None = None
+    tls_ca: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    registry_port: int | None = None
+    image_prefix: str = ""
+    runtime_log: str = ""
+    select: tuple[str, ...] = ()
+    deselect: tuple[str, ...] = ()
+    profile: str = ""
+    shard: Shard = WHOLE
+    rerun: Path | None = None
+    times: int = 0
+    read_only: bool = False
+    disruptive: bool = False
+    allow_kubelet: bool = False
+    api_level: str = ""
+    require: tuple[str, ...] = ()
+    no_expectations: bool = False
+    expectations: Path | None = None
+    strict: bool = False
+    deadline_scale: float = 1.0
+    budget: float | None = None
+    seed: int | None = None
+    against: str = ""
+    resume: Path | None = None
+    baseline: str = ""
+    results: Path = Path("results")
+    junit: Path | None = None
+    html: Path | None = None
+    json: Path | None = None
+    any_given: bool = field(default=False, compare=False)
+    oci_wrapper: bool = field(default=False, compare=False)
+    cni_wrapper: bool = field(default=False, compare=False)
+
+    @classmethod
+    def read(cls, get: Callable[[str], Any]) -> "Settings":
+        """Read the options.
+
+        Args:
+            get: returns what the user gave for an option, by `Option.dest`.
+
+        Raises:
+            UsageError: a value makes no sense.
+        """
+        given = {option.attribute: option.value(get(option.dest)) for option in OPTIONS if get(option.dest)}
+        settings = cls(**given, any_given=bool(given))
+        settings = replace(
+            settings,
+            rerun=_stored(settings, "--rerun", settings.rerun),
+            resume=_stored(settings, "--resume", settings.resume),
+        )
+        if settings.baseline:
+            settings = replace(settings, baseline=_earlier(settings))
+        if settings.node and settings.runtime_endpoint:
+            msg = "--node starts a runtime and --runtime-endpoint names one that runs: give one of them"
+            raise UsageError(msg)
+        if settings.handler_binary and not settings.node:
+            msg = "--handler-binary is for a runtime that --node starts; others have their own configuration"
+            raise UsageError(msg)
+        parse_handler_binaries(settings.handler_binary)
+        if settings.cgroup_driver and not settings.node:
+            msg = "--cgroup-driver is for a runtime that --node starts; others have their own configuration"
+            raise UsageError(msg)
+        if settings.upgrade_from and not settings.node:
+            msg = "--upgrade-from is for a runtime that --node starts: it is started with that program first"
+            raise UsageError(msg)
+        return settings
+
+    def given(self) -> Iterator[tuple[Option, str]]:
+        """Give every option that is not at its default, with the words that stand for its value."""
+        untouched = Settings()
+        for option in OPTIONS:
+            value = getattr(self, option.attribute)
+            if value != getattr(untouched, option.attribute):
+                yield option, _in_words(value)
+
+    @property
+    def handlers(self) -> list[str]:
+        """The runtime handlers to test; the empty name stands for the default."""
+        return list(self.runtime_handler) or [""]
+
+    @property
+    def driver(self) -> CgroupDriver:
+        """The cgroup driver that was asked for."""
+        return CgroupDriver(self.cgroup_driver or CgroupDriver.UNKNOWN)
+
+    @property
+    def collects_each_once(self) -> bool:
+        """Whether pytest, told nothing else, collects each test of the suite once: what its index tells."""
+        return len(self.handlers) == 1 and not any(map(os.environ.get, PYTEST_VARIABLES))
+
+    @property
+    def api_minor(self) -> int | None:
+        """The minor of the declared API level (34 for 1.34), or None."""
+        return int(self.api_level.rpartition(".")[2]) if self.api_level else None
+
+
+def _stored(settings: Settings, option: str, named: Path | None) -> Path | None:
+    """Return the run that an option names, which may say `latest`.
+
+    Raises:
+        UsageError: there is no latest run.
+    """
+    if named is None:
+        return None
+    try:
+        return run_named(named, settings.results)
+    except RecordUnreadable as error:
+        msg = f"{option} {error}"
+        raise UsageError(msg) from error
+
+
+def _earlier(settings: Settings) -> str:
+    """Return the run that --baseline names: its path, or `last`, which is looked for when this one is over.
+
+    Raises:
+        UsageError: there is no such run.
+    """
+    if settings.baseline == LAST:
+        return LAST
+    path = _stored(settings, "--baseline", Path(settings.baseline))
+    if path is None or not path.exists():
+        msg = f"--baseline {settings.baseline}: there is no such run"
+        raise UsageError(msg)
+    return str(path)
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, float):
+        return f"{value:.15g}"
+    return "" if isinstance(value, bool) else str(value)

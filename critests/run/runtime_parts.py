@@ -1,0 +1,71 @@
+"""What a runtime does its work with, as far as it is known: whoever compares two runtimes must see whether a
+difference is theirs.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import grpc
+
+from critests.api import api_pb2 as cri
+from critests.client import Connection
+from critests.lifecycle.cgroup_parents import CgroupDriver
+from critests.node.host.binaries import MissingProgram, version_text
+from critests.runtimes import shims
+
+if TYPE_CHECKING:  # only the leader of a run starts one
+    from critests.node.starting.throwaway import ThrowawayRuntime
+
+OCI_RUNTIME: Final = "OCI runtime"
+CNI_PLUGINS: Final = "CNI plugins"
+STORAGE: Final = "storage"
+CGROUP_DRIVER: Final = "cgroup driver"
+SANDBOX_IMAGE: Final = "sandbox image"
+_CNI_PLUGIN: Final = "bridge"
+
+
+def parts_of_throwaway(runtime: "ThrowawayRuntime", handler: str) -> dict[str, str]:
+    """Return the parts of a runtime that was started for the run.
+
+    Args:
+        runtime: the runtime.
+        handler: the handler that is used; empty for the default.
+    """
+    program, plugins = runtime.oci_program(handler), runtime.cni_plugins
+    return {
+        OCI_RUNTIME: _below(program) if program else "",
+        CNI_PLUGINS: f"{_version(plugins / _CNI_PLUGIN)} in {plugins}",
+        STORAGE: runtime.storage,
+        SANDBOX_IMAGE: "critests' own",
+    }
+
+
+def driver_part(driver: CgroupDriver) -> dict[str, str]:
+    """Return the cgroup driver, where the runtime says which it is."""
+    return {} if driver is CgroupDriver.UNKNOWN else {CGROUP_DRIVER: driver.name.lower()}
+
+
+def storage_part(connection: Connection) -> dict[str, str]:
+    """Return how images are stored, by the name of the directory in which the runtime says that they lie:
+    containerd's snapshotter, CRI-O's storage driver.
+    """
+    try:
+        answer = connection.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    except grpc.RpcError:
+        return {}
+    folders = [Path(each.fs_id.mountpoint).name for each in answer.image_filesystems]
+    name = folders[0].removesuffix("-images").rpartition(".")[2] if folders else ""
+    return {STORAGE: {"overlayfs": "overlay"}.get(name, name)} if name else {}
+
+
+def _below(program: Path) -> str:
+    if shims.runtime_type(program):  # what it calls is its own, and so is the version that it tells
+        return f"the shim {program.name}"
+    return _version(program).replace(" version ", " ")
+
+
+def _version(program: Path) -> str:
+    try:
+        return version_text(program)
+    except MissingProgram:
+        return f"{program.name} of unknown version"

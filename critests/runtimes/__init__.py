@@ -1,0 +1,1 @@
+"""Kinds of runtime, a package each: facts, configuration of a private instance, known failures."""

@@ -1,0 +1,337 @@
+"""A private containerd: version 2 of the configuration's format for 1.6 and 1.7, version 3 from 2.0 on."""
+
+import contextlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from critests.runtimes import shims
+from critests.runtimes.cni_conflist import conflist
+from critests.runtimes.containerd import containerd_facts as facts
+from critests.runtimes.daemon_settings import (
+    NRI_REGISTRATION_SECONDS,
+    NRI_REQUEST_SECONDS,
+    NRI_SOCKET,
+    DaemonSettings,
+)
+from critests.runtimes.private_kind import ThrowawayKind
+from critests.runtimes.runtime_paths import RuntimePaths
+from critests.runtimes.runtime_settings import (
+    IMAGE_FOLDER,
+    CniTemplate,
+    DeviceOwnership,
+    ImageFolder,
+    Mirror,
+    NoHostDevices,
+    NotToBeTold,
+    Plugins,
+    PullProgress,
+    StreamingTls,
+)
+
+_CRI = "io.containerd.grpc.v1.cri"
+_IMAGES = "io.containerd.cri.v1.images"
+_RUNTIME = "io.containerd.cri.v1.runtime"
+
+CDI_SINCE: Final = (1, 7, 0)
+"""Since when containerd knows CDI; 1.7 only where it is told to."""
+
+NRI_SINCE: Final = (1, 7, 0)
+"""Since when plugins of the Node Resource Interface can be connected."""
+
+PULL_PROGRESS_SINCE: Final = (1, 7, 0)
+"""Since when a pull of which nothing arrives is given up."""
+
+_TASKS = "state/io.containerd.runtime.v2.task"
+
+_Value = bool | int | str | Sequence[str]
+
+
+def socket_of(paths: RuntimePaths) -> Path:
+    """Return the path of the socket that containerd will listen on."""
+    return paths.state / "containerd.sock"
+
+
+def ttrpc_socket_of(paths: RuntimePaths) -> Path:
+    """Return the path of the socket that the shims call back on."""
+    return paths.state / "containerd.sock.ttrpc"
+
+
+def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[str]:
+    """Write containerd's configuration and its registry host files; return the arguments to start the daemon
+    with.
+    """
+    for address in settings.registry_addresses:
+        hosts = paths.state / "certs.d" / address / "hosts.toml"
+        hosts.parent.mkdir(parents=True, exist_ok=True)
+        mirrors = [told.path for told in settings.told if isinstance(told, Mirror)]
+        hosts.write_text(_hosts(address, mirrors), encoding="utf-8")
+    if CniTemplate() in settings.told:
+        _template_file(paths).write_text(_template(paths), encoding="utf-8")
+    for name, program in settings.handlers.items():
+        if text := _shim_configuration(paths, name, program):
+            _shim_file(paths, name).parent.mkdir(exist_ok=True)
+            _shim_file(paths, name).write_text(text, encoding="utf-8")
+    path = paths.state / "containerd.toml"
+    path.write_text(configuration(paths, settings), encoding="utf-8")
+    return ["--config", str(path)]
+
+
+def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
+    """Return the text of the configuration file.
+
+    Streaming listens on loopback on a port that the kernel chooses. NRI is off unless it is asked for.
+    Where it is on, its socket lies in a directory of ours: without a word it would be shared with every other
+    containerd of the machine. Network namespaces are kept below the state directory for the
+    same reason.
+    """
+    tables: dict[str, dict[str, _Value]] = {
+        "": {
+            "version": 3 if settings.version >= (2, 0, 0) else 2,
+            "root": str(paths.root / "root"),
+            "state": str(paths.state / "state"),
+            "temp": str(paths.root / "tmp"),
+        },
+        "grpc": {"address": str(socket_of(paths))},
+        "ttrpc": {"address": str(ttrpc_socket_of(paths))},
+        "debug": {"level": "info"},
+        _plugin("io.containerd.internal.v1.opt"): {"path": str(paths.root / "opt")},
+    }
+    if settings.version >= NRI_SINCE:
+        tables[_plugin("io.containerd.nri.v1.nri")] = {"disable": True}
+    tables |= (
+        _cri_tables_3(paths, settings) if settings.version >= (2, 0, 0) else _cri_tables_2(paths, settings)
+    )
+    _tell(tables, paths, settings)
+    return "\n".join(_table(name, values) for name, values in tables.items())
+
+
+def _tell(tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: DaemonSettings) -> None:
+    """Add what is unusual."""
+    images, runtime = (_IMAGES, _RUNTIME) if settings.version >= (2, 0, 0) else (_CRI, _CRI)
+    for told in settings.told:
+        match told:
+            case DeviceOwnership():
+                tables[_plugin(runtime)]["device_ownership_from_security_context"] = True
+            case NoHostDevices():
+                _tell_handlers(tables, settings, runtime, "privileged_without_host_devices")
+            case PullProgress(seconds) if settings.version >= PULL_PROGRESS_SINCE:
+                tables[_plugin(images)]["image_pull_progress_timeout"] = f"{seconds}s"
+            case ImageFolder():
+                snapshotter = f"io.containerd.snapshotter.v1.{_snapshotter(settings)}"
+                tables[_plugin(snapshotter)] = {"root_path": str(paths.root / IMAGE_FOLDER)}
+            case StreamingTls(certificate, key):
+                tables[_plugin(_CRI)]["enable_tls_streaming"] = True
+                tables[_plugin(_CRI, "x509_key_pair_streaming")] = {
+                    "tls_cert_file": str(certificate),
+                    "tls_key_file": str(key),
+                }
+            case CniTemplate():
+                tables[_plugin(runtime, "cni")]["conf_template"] = str(_template_file(paths))
+            case Plugins() if settings.version >= NRI_SINCE:
+                tables[_plugin("io.containerd.nri.v1.nri")] = _nri(paths)
+            case Mirror():
+                continue  # the file of its registry's hosts has it
+            case _:
+                raise NotToBeTold(told)
+
+
+def importing(paths: RuntimePaths, archive: Path, _name: str) -> list[str]:
+    """Return the command that imports an image into what containerd shows to clients of the CRI; the archive
+    has the name.
+    """
+    # what is not unpacked yet is listed all the same, and no snapshotter need be named
+    return [
+        facts.CTR,
+        *("--address", str(socket_of(paths)), "--namespace", "k8s.io"),
+        *("images", "import", "--no-unpack", str(archive)),
+    ]
+
+
+def container_folders(paths: RuntimePaths) -> tuple[Path, ...]:
+    """Return the directories that are called as sandboxes and containers."""
+    return (
+        paths.state / _TASKS / "k8s.io",
+        paths.root / "root/io.containerd.grpc.v1.cri/sandboxes",
+        paths.root / "root/io.containerd.grpc.v1.cri/containers",
+    )
+
+
+def shim_sockets(paths: RuntimePaths) -> list[Path]:
+    """Return the sockets of the shims, which lie in a directory that all containerds of a machine share."""
+    texts = []
+    for folder in (paths.state / _TASKS).glob("*/*"):
+        for name in ("address", "bootstrap.json"):
+            with contextlib.suppress(OSError):
+                texts.append((folder / name).read_text(encoding="utf-8"))
+    return [Path(found) for text in texts for found in re.findall(r"/run/containerd/s/[0-9a-f]{64}", text)]
+
+
+def _tell_handlers(
+    tables: dict[str, dict[str, _Value]], settings: DaemonSettings, plugin: str, switch: str
+) -> None:
+    """Turn something on for each handler, whichever is under test."""
+    for name in settings.handlers:
+        tables[_handler(plugin, name)][switch] = True
+
+
+def _cri_tables_2(paths: RuntimePaths, settings: DaemonSettings) -> dict[str, dict[str, _Value]]:
+    return {
+        _plugin(_CRI): {
+            "sandbox_image": settings.pause_image,
+            **_streaming(),
+            **_runtime(paths, settings),
+        },
+        _plugin(_CRI, "cni"): {"bin_dir": str(settings.cni_plugins), "conf_dir": str(paths.state / "cni")},
+        _plugin(_CRI, "registry"): {"config_path": str(paths.state / "certs.d")},
+        _plugin(_CRI, "containerd"): {
+            "default_runtime_name": next(iter(settings.handlers)),
+            "snapshotter": _snapshotter(settings),
+        },
+        **_handlers(paths, settings, _CRI),
+    }
+
+
+def _cri_tables_3(paths: RuntimePaths, settings: DaemonSettings) -> dict[str, dict[str, _Value]]:
+    cni: dict[str, _Value] = {"conf_dir": str(paths.state / "cni")}
+    if settings.version >= (2, 1, 0):
+        cni["bin_dirs"] = [str(settings.cni_plugins)]
+    else:
+        cni["bin_dir"] = str(settings.cni_plugins)
+    return {
+        _plugin(_IMAGES): {"snapshotter": _snapshotter(settings)},
+        _plugin(_IMAGES, "pinned_images"): {"sandbox": settings.pause_image},
+        _plugin(_IMAGES, "registry"): {"config_path": str(paths.state / "certs.d")},
+        _plugin("io.containerd.transfer.v1.local"): {"config_path": str(paths.state / "certs.d")},
+        _plugin(_RUNTIME): _runtime(paths, settings),
+        _plugin(_RUNTIME, "cni"): cni,
+        _plugin(_RUNTIME, "containerd"): {"default_runtime_name": next(iter(settings.handlers))},
+        **_handlers(paths, settings, _RUNTIME),
+        _plugin(_CRI): _streaming(),
+    }
+
+
+def _snapshotter(settings: DaemonSettings) -> str:
+    return "overlayfs" if settings.overlays else "native"
+
+
+def _streaming() -> dict[str, _Value]:
+    return {
+        "disable_tcp_service": True,
+        "stream_server_address": "127.0.0.1",
+        "stream_server_port": "0",
+        "enable_tls_streaming": False,
+    }
+
+
+def _nri(paths: RuntimePaths) -> dict[str, _Value]:
+    return {
+        "disable": False,
+        "disable_connections": False,
+        "socket_path": str(paths.nri / NRI_SOCKET),
+        "plugin_path": str(paths.nri / "plugins"),
+        "plugin_config_path": str(paths.nri / "conf.d"),
+        "plugin_registration_timeout": f"{NRI_REGISTRATION_SECONDS}s",
+        "plugin_request_timeout": f"{NRI_REQUEST_SECONDS}s",
+    }
+
+
+def _runtime(paths: RuntimePaths, settings: DaemonSettings) -> dict[str, _Value]:
+    devices: dict[str, _Value] = {"enable_cdi": True, "cdi_spec_dirs": [str(paths.cdi)]}
+    return {
+        "disable_apparmor": not settings.apparmor,
+        "enable_selinux": settings.selinux,
+        "restrict_oom_score_adj": not settings.may_lower_oom_score,
+        "netns_mounts_under_state_dir": True,
+        # off unless told otherwise, and then limits of huge pages are dropped without a word
+        "disable_hugetlb_controller": False,
+        **(devices if settings.version >= CDI_SINCE else {}),
+    }
+
+
+def _handlers(paths: RuntimePaths, settings: DaemonSettings, plugin: str) -> dict[str, dict[str, _Value]]:
+    tables: dict[str, dict[str, _Value]] = {}
+    for name, binary in settings.handlers.items():
+        handler, options = _handler(plugin, name), _handler(plugin, name, "options")
+        if of_shim := shims.runtime_type(binary):
+            tables[handler] = {"runtime_type": of_shim, "runtime_path": str(binary)}
+            if _shim_configuration(paths, name, binary):
+                tables[options] = {
+                    "TypeUrl": f"{of_shim}.options",
+                    "ConfigPath": str(_shim_file(paths, name)),
+                }
+            continue
+        tables[handler] = {"runtime_type": "io.containerd.runc.v2"}
+        tables[options] = {
+            "BinaryName": str(binary),
+            "Root": str(paths.state / "oci" / name),
+            "SystemdCgroup": settings.systemd_cgroup,
+        }
+    return tables
+
+
+def _handler(plugin: str, name: str, *more: str) -> str:
+    return _plugin(plugin, "containerd", "runtimes", name, *more)
+
+
+def _shim_file(paths: RuntimePaths, handler: str) -> Path:
+    return paths.state / "shims" / f"{handler}.toml"
+
+
+def _shim_configuration(paths: RuntimePaths, handler: str, shim: Path) -> str:
+    return shims.configuration(shim, paths.state / "oci" / handler)
+
+
+def _hosts(address: str, mirrors: Sequence[str]) -> str:
+    capabilities = '  capabilities = ["pull", "resolve"]\n'
+    before = [
+        f'[host."http://{address}/v2/{path}"]\n{capabilities}  override_path = true\n' for path in mirrors
+    ]
+    return "\n".join(
+        [f'server = "http://{address}"\n', *before, f'[host."http://{address}"]\n{capabilities}']
+    )
+
+
+def _template_file(paths: RuntimePaths) -> Path:
+    return paths.state / "cni-template"
+
+
+def _template(paths: RuntimePaths) -> str:
+    """Return the CNI configuration with what containerd fills in where the subnets and routes were; the
+    language is that of Go's text/template.
+    """
+    network = json.loads(conflist(paths))
+    ipam = network["plugins"][0]["ipam"]
+    ipam["ranges"], ipam["routes"] = "RANGES", "ROUTES"
+    text = json.dumps(network)
+    for name, values, one in (
+        ("RANGES", ".PodCIDRRanges", '[{"subnet": "{{$one}}"}]'),
+        ("ROUTES", ".Routes", '{"dst": "{{$one}}"}'),
+    ):
+        each = f"{{{{range $number, $one := {values}}}}}{{{{if $number}}}},{{{{end}}}}{one}{{{{end}}}}"
+        text = text.replace(f'"{name}"', f"[{each}]")
+    return text
+
+
+def _plugin(*path: str) -> str:
+    return ".".join(["plugins", *(json.dumps(part) for part in path)])
+
+
+def _table(name: str, values: Mapping[str, _Value]) -> str:
+    head = [f"[{name}]"] if name else []
+    return "\n".join([*head, *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""])
+
+
+CONTAINERD: Final = ThrowawayKind(
+    facts=facts.CONTAINERD,
+    oldest=(1, 6),
+    socket=socket_of,
+    sockets=lambda paths: (socket_of(paths), ttrpc_socket_of(paths)),
+    write_configuration=write_configuration,
+    container_folders=container_folders,
+    twins=("/run/containerd", "/var/lib/containerd"),
+    files_elsewhere=shim_sockets,
+    importing=importing,
+)

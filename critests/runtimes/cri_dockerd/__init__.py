@@ -1,0 +1,1 @@
+"""cri-dockerd with Docker."""

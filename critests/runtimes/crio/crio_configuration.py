@@ -1,0 +1,324 @@
+"""A private CRI-O: crio.conf, registries, storage and signature policy."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from critests.runtimes import shims
+from critests.runtimes.crio import crio_facts as facts
+from critests.runtimes.daemon_settings import (
+    NRI_REGISTRATION_SECONDS,
+    NRI_REQUEST_SECONDS,
+    NRI_SOCKET,
+    DaemonSettings,
+)
+from critests.runtimes.private_kind import ThrowawayKind
+from critests.runtimes.runtime_paths import RuntimePaths
+from critests.runtimes.runtime_settings import (
+    IMAGE_FOLDER,
+    Credentials,
+    DefaultSysctl,
+    DeviceOwnership,
+    ImageFolder,
+    LogCap,
+    MetricsOfCpu,
+    Mirror,
+    NoEvents,
+    NoHostDevices,
+    NotToBeTold,
+    PinnedImages,
+    Plugins,
+    ProfilesFromRegistries,
+    PullProgress,
+    SplitStorage,
+    StreamingTls,
+    Told,
+)
+
+_Value = bool | int | str | Sequence[str]
+
+_OVERLAY, _COPIES = "overlay", "vfs"
+"""The two ways to store images, which directories are called after."""
+
+WATCHES_NETWORK: Final = (1, 36, 3)
+"""Since when CRI-O notices that a network which was ready is so no longer: where it is told to, as here."""
+
+NRI_SINCE: Final = (1, 26, 0)
+"""Since when plugins of the Node Resource Interface can be connected."""
+
+PROFILE_ANNOTATION: Final = "seccomp-profile.kubernetes.cri-o.io"
+"""Followed by `/POD` it names the profile of all containers of the pod."""
+PROFILE_ANNOTATION_SINCE: Final = (1, 30, 0)
+
+SPLIT_STORAGE_SINCE: Final = (1, 30, 0)
+"""Since when images can be stored apart from containers, and ImageFsInfo tells so."""
+
+POD_METRICS: Final = ("cpu", "disk", "hugetlb", "memory", "network", "oom", "process", "spec")
+"""The kinds of metrics of pods, of which CRI-O collects those that it is told to."""
+
+
+def socket_of(paths: RuntimePaths) -> Path:
+    """Return the path of the socket that CRI-O will listen on."""
+    return paths.state / "crio.sock"
+
+
+def attach_socket_of(paths: RuntimePaths, container: str) -> Path:
+    """Return the path of the socket by which a client is attached to a container."""
+    return paths.sockets / container / "attach"
+
+
+def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[str]:
+    """Write CRI-O's configuration and the files that it names; return the arguments to start the daemon
+    with.
+    """
+    for name, text in {
+        "crio.conf": configuration(paths, settings),
+        "policy.json": json.dumps({"default": [{"type": "insecureAcceptAnything"}]}) + "\n",
+        "registries.conf": registries(
+            settings.registry_addresses, [told.path for told in settings.told if isinstance(told, Mirror)]
+        ),
+        "storage.conf": _table(
+            "storage",
+            {
+                "driver": _storage_driver(settings),
+                "runroot": str(paths.state / "runroot"),
+                "graphroot": str(paths.root / "root"),
+            },
+        ),
+    }.items():
+        (paths.state / name).write_text(text, encoding="utf-8")
+    (paths.state / "crio.conf.d").mkdir(exist_ok=True)
+    (paths.state / "registries.conf.d").mkdir(exist_ok=True)
+    return ["--config", str(paths.state / "crio.conf"), "--config-dir", str(paths.state / "crio.conf.d")]
+
+
+def environment(paths: RuntimePaths) -> dict[str, str]:
+    """Return the variables that keep CRI-O from reading the machine's own registry and storage files.
+
+    The first two are CRI-O's own, of its hidden options --registries-conf and --registries-conf-dir; other
+    programs with the same libraries read variables that begin with CONTAINERS. The third is the libraries'.
+    """
+    return {
+        "CONTAINER_REGISTRIES_CONF": str(paths.state / "registries.conf"),
+        "CONTAINER_REGISTRIES_CONF_DIR": str(paths.state / "registries.conf.d"),
+        "CONTAINERS_STORAGE_CONF": str(paths.state / "storage.conf"),
+    }
+
+
+def registries(addresses: Sequence[str], mirrors: Sequence[str] = ()) -> str:
+    """Return the text of a registries.conf (version 2) that allows plain HTTP for the addresses.
+
+    The same text, as a drop-in below /etc/containers/registries.conf.d, is what a CRI-O that the user runs
+    needs.
+
+    Args:
+        addresses: `host:port` of each.
+        mirrors: paths below each that are asked first.
+    """
+    blocks = []
+    for address in addresses:
+        blocks.append(f'[[registry]]\nlocation = "{address}"\ninsecure = true\n')
+        blocks += [
+            f'[[registry.mirror]]\nlocation = "{address}/{path}"\ninsecure = true\n' for path in mirrors
+        ]
+    return "\n".join(["unqualified-search-registries = []\n", *blocks])
+
+
+def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
+    """Return the text of crio.conf. Every place that CRI-O would share with another CRI-O is moved into our
+    directories.
+    """
+    state = paths.state
+    default = next(iter(settings.handlers))
+    tables: dict[str, dict[str, _Value]] = {
+        "crio": {
+            "root": str(paths.root / "root"),
+            "runroot": str(state / "runroot"),
+            "storage_driver": _storage_driver(settings),
+            "log_dir": str(state / "pod-logs"),
+            "version_file": str(state / "version"),
+            "version_file_persist": str(paths.root / "version"),
+            "clean_shutdown_file": str(paths.root / "clean.shutdown"),
+        },
+        "crio.api": {
+            "listen": str(socket_of(paths)),
+            "stream_address": "127.0.0.1",
+            "stream_port": "0",
+            "stream_enable_tls": False,
+        },
+        "crio.runtime": {
+            "default_runtime": default,
+            "cgroup_manager": "systemd" if settings.systemd_cgroup else "cgroupfs",
+            "conmon_cgroup": "system.slice" if settings.systemd_cgroup else "pod",
+            "namespaces_dir": str(state / "namespaces"),
+            "pinns_path": str(settings.helpers["pinns"]),
+            "container_exits_dir": str(state / "exits"),
+            "container_attach_socket_dir": str(paths.sockets),
+            "hooks_dir": [],
+            # else a daemon that starts puts the machine's settings of irqbalance back as it knows them
+            "irqbalance_config_restore_file": "disable",
+            "cdi_spec_dirs": [str(paths.cdi)],
+            "enable_pod_events": True,
+            "selinux": settings.selinux,
+            **({} if settings.apparmor else {"apparmor_profile": "unconfined"}),
+        },
+        "crio.image": {
+            "pause_image": settings.pause_image,
+            "pause_command": "",
+            "signature_policy": str(state / "policy.json"),
+            "signature_policy_dir": str(state / "policies"),
+            "namespaced_auth_dir": str(state / "auth"),
+            "big_files_temporary_dir": str(paths.root / "tmp"),
+        },
+        "crio.network": {
+            "network_dir": f"{state / 'cni'}/",
+            "plugin_dirs": [f"{settings.cni_plugins}/"],
+            **({"cni_status_grace_period": "1s"} if settings.version >= WATCHES_NETWORK else {}),
+        },
+        "crio.nri": {"enable_nri": False},
+        "crio.metrics": {"enable_metrics": False},
+        "crio.stats": {"included_pod_metrics": POD_METRICS},
+    }
+    for name, binary in settings.handlers.items():
+        handler = _handler(name)
+        tables[handler] = {
+            "runtime_path": str(binary),
+            "runtime_type": "oci",
+            "runtime_root": str(state / "oci" / name),
+        }
+        if shims.runtime_type(binary):
+            tables[handler]["runtime_type"] = "vm"
+            continue
+        tables[handler] |= {
+            "monitor_path": str(settings.helpers["conmon"]),
+            "monitor_cgroup": "system.slice" if settings.systemd_cgroup else "pod",
+        }
+    _tell(tables, paths, settings)
+    return "\n".join(_table(name, values) for name, values in tables.items())
+
+
+def _tell(tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: DaemonSettings) -> None:
+    """Add what is unusual."""
+    for told in settings.told:
+        of_each = _of_handlers(told, settings)
+        if of_each is not None:
+            for name in settings.handlers:
+                tables[_handler(name)] |= of_each
+            continue
+        for said in (_of_images, _of_pods, _of_runtime):
+            found = said(told, paths, settings)
+            if found is not None:
+                table, values = found
+                tables[table] |= values
+                break
+        else:
+            raise NotToBeTold(told)
+
+
+_Said = tuple[str, dict[str, _Value]] | None
+"""A table of the configuration and what it says more."""
+
+
+def _handler(name: str) -> str:
+    return f"crio.runtime.runtimes.{json.dumps(name)}"
+
+
+def _of_handlers(told: Told, settings: DaemonSettings) -> dict[str, _Value] | None:
+    """Return what each handler is told more, whichever is under test."""
+    match told:
+        case NoHostDevices():
+            return {"privileged_without_host_devices": True}
+        case ProfilesFromRegistries() if settings.version >= PROFILE_ANNOTATION_SINCE:
+            return {"allowed_annotations": [PROFILE_ANNOTATION]}
+    return None
+
+
+def _of_images(told: Told, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
+    match told:
+        case SplitStorage() | ImageFolder() if settings.version >= SPLIT_STORAGE_SINCE:
+            return "crio", {"imagestore": str(paths.root / IMAGE_FOLDER)}
+        case PinnedImages(prefix):
+            return "crio.image", {"pinned_images": [f"{prefix}*"]}
+        case PullProgress(seconds):
+            return "crio.image", {"pull_progress_timeout": f"{seconds}s"}
+        case Credentials(file):
+            return "crio.image", {"global_auth_file": str(file)}
+        case Mirror():
+            return "crio.image", {}  # the file of the registries has it
+    return None
+
+
+def _of_pods(told: Told, _: RuntimePaths, __: DaemonSettings) -> _Said:
+    match told:
+        case DefaultSysctl(name, value):
+            return "crio.runtime", {"default_sysctls": [f"{name}={value}"]}
+        case MetricsOfCpu():
+            return "crio.stats", {"included_pod_metrics": ["cpu"]}
+    return None
+
+
+def _of_runtime(told: Told, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
+    match told:
+        case DeviceOwnership():
+            return "crio.runtime", {"device_ownership_from_security_context": True}
+        case NoEvents():
+            return "crio.runtime", {"enable_pod_events": False}
+        case LogCap(size):
+            return "crio.runtime", {"log_size_max": size}
+        case StreamingTls(certificate, key):
+            return "crio.api", {
+                "stream_enable_tls": True,
+                "stream_tls_cert": str(certificate),
+                "stream_tls_key": str(key),
+            }
+        case Plugins() if settings.version >= NRI_SINCE:
+            return "crio.nri", _nri(paths)
+    return None
+
+
+def importing(_paths: RuntimePaths, archive: Path, name: str) -> list[str]:
+    """Return the command that copies an image into CRI-O's storage, which the environment leads to."""
+    return ["skopeo", "--insecure-policy", "copy", f"oci-archive:{archive}", f"containers-storage:{name}"]
+
+
+def container_folders(paths: RuntimePaths) -> tuple[Path, ...]:
+    """Return the directories that are called as sandboxes and containers."""
+    return tuple(
+        place / f"{driver}-containers"
+        for place in (paths.state / "runroot", paths.root / "root")
+        for driver in (_OVERLAY, _COPIES)
+    )
+
+
+def _nri(paths: RuntimePaths) -> dict[str, _Value]:
+    return {
+        "enable_nri": True,
+        "nri_disable_connections": False,
+        "nri_listen": str(paths.nri / NRI_SOCKET),
+        "nri_plugin_dir": str(paths.nri / "plugins"),
+        "nri_plugin_config_dir": str(paths.nri / "conf.d"),
+        "nri_plugin_registration_timeout": f"{NRI_REGISTRATION_SECONDS}s",
+        "nri_plugin_request_timeout": f"{NRI_REQUEST_SECONDS}s",
+    }
+
+
+def _storage_driver(settings: DaemonSettings) -> str:
+    return _OVERLAY if settings.overlays else _COPIES
+
+
+def _table(name: str, values: Mapping[str, _Value]) -> str:
+    return "\n".join([f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""])
+
+
+CRIO: Final = ThrowawayKind(
+    facts=facts.CRIO,
+    socket=socket_of,
+    sockets=lambda paths: (socket_of(paths), attach_socket_of(paths, "0" * 64)),
+    write_configuration=write_configuration,
+    environment=environment,
+    container_folders=container_folders,
+    twins=("/run/containers", "/var/lib/containers"),  # of /run/crio Debian's policy says nothing
+    importing=importing,
+    profile_annotation=PROFILE_ANNOTATION,
+)

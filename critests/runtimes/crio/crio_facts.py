@@ -1,0 +1,33 @@
+"""CRI-O."""
+
+from pathlib import Path
+from typing import Final
+
+from critests.runtimes.runtime_facts import Monitor, RuntimeKind
+
+CRIO: Final = RuntimeKind(
+    name="crio",
+    title="CRI-O",
+    reported_name="cri-o",
+    program="crio",
+    sockets=(Path("/run/crio/crio.sock"),),
+    helpers=("conmon", "pinns"),
+    helper_directories=tuple(
+        Path(directory)
+        for directory in ("/usr/libexec/crio", "/usr/lib/crio", "/usr/libexec/podman", "/usr/lib/podman")
+    ),
+    with_version=("conmon",),
+    packages={"crio": "cri-o", "pinns": "cri-o"},
+    monitor=Monitor(name="conmon", names_folder=True),
+    shared_directories=(
+        Path("/run/crio"),
+        Path("/run/containers"),
+        Path("/var/lib/containers"),
+        Path("/var/lib/containers/cache"),
+    ),
+    # which registry had which layer; of today's library, and of the one before
+    shared_files=tuple(
+        Path("/var/lib/containers/cache", f"blob-info-cache-v1.{form}") for form in ("sqlite", "boltdb")
+    ),
+    apparmor_profile="crio-default",
+)

@@ -1,0 +1,40 @@
+"""What the configuration of a private runtime depends on, beside the places that `Traces` names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from critests.runtimes.runtime_settings import Told
+
+NRI_SOCKET = "nri.sock"
+"""The name of the socket for plugins, in `Traces.nri`."""
+NRI_REGISTRATION_SECONDS, NRI_REQUEST_SECONDS = 5, 2
+"""How long a plugin may take to register and to answer: what all kinds have where nobody tells them."""
+
+
+@dataclass(frozen=True)
+class DaemonSettings:
+    """The choices of the caller and the facts of the machine that a daemon's configuration is written
+    from.
+    """
+
+    version: tuple[int, int, int]
+    handlers: Mapping[str, Path]
+    """OCI runtime binary of each handler; the first is the default."""
+    cni_plugins: Path
+    pause_image: str
+    registry_addresses: Sequence[str]
+    """`host:port` of registries that speak plain HTTP."""
+    apparmor: bool = False
+    """Whether the kernel has AppArmor switched on."""
+    selinux: bool = False
+    """Whether the kernel has SELinux switched on, enforcing or not."""
+    may_lower_oom_score: bool = True
+    """Whether the daemon will have CAP_SYS_RESOURCE."""
+    systemd_cgroup: bool = False
+    overlays: bool = True
+    """Whether images may be stored as overlays: one cannot lie on another, as in a container."""
+    helpers: Mapping[str, Path] = field(default_factory=dict)
+    """Other programs that the configuration names (CRI-O: conmon, pinns)."""
+    told: Sequence[Told] = ()
+    """What is unusual about it."""

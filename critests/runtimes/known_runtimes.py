@@ -1,0 +1,63 @@
+"""All kinds that are known, and what follows from all of them together."""
+
+from pathlib import Path
+
+from critests.runtimes import oci_runtimes
+from critests.runtimes.containerd.containerd_facts import CONTAINERD
+from critests.runtimes.cri_dockerd.cri_dockerd_facts import CRI_DOCKERD
+from critests.runtimes.crio.crio_facts import CRIO
+from critests.runtimes.runtime_facts import Monitor, RuntimeKind
+
+KINDS: tuple[RuntimeKind, ...] = (CONTAINERD, CRIO, CRI_DOCKERD)
+
+
+def known_failures_file(reported_name: str) -> Path | None:
+    """Return the list of known failures of a runtime; None for a runtime that has none here.
+
+    Args:
+        reported_name: As Version reports it.
+    """
+    packages = (kind.name.replace("-", "_") for kind in KINDS if kind.reported_name == reported_name)
+    return next((Path(__file__).parent / package / "known_failures.toml" for package in packages), None)
+
+
+def well_known_sockets() -> tuple[Path, ...]:
+    """Return every socket where a runtime listens unless told otherwise."""
+    return tuple(socket for kind in KINDS for socket in kind.sockets)
+
+
+def package_of(program: str) -> str:
+    """Return the package of Debian and Ubuntu that brings a program."""
+    return next((kind.packages[program] for kind in KINDS if program in kind.packages), program)
+
+
+def programs() -> tuple[str, ...]:
+    """Return the names of all programs that runtimes are made of, OCI runtimes included."""
+    own = (name for kind in KINDS for name in (kind.program, *kind.helpers))
+    return tuple(dict.fromkeys((*own, *oci_runtimes.PROGRAMS)))
+
+
+def programs_with_version() -> tuple[str, ...]:
+    """Return those programs that answer to `--version`."""
+    own = (name for kind in KINDS for name in (kind.program, *kind.with_version))
+    return tuple(dict.fromkeys((*own, *oci_runtimes.PROGRAMS)))
+
+
+def monitors() -> tuple[Monitor, ...]:
+    """Return the processes that runtimes leave beside their containers."""
+    return tuple(kind.monitor for kind in KINDS if kind.monitor is not None)
+
+
+def shared_directories() -> tuple[Path, ...]:
+    """Return the directories that runtimes of a machine share, parents first."""
+    return (*(path for kind in KINDS for path in kind.shared_directories), *oci_runtimes.SHARED_DIRECTORIES)
+
+
+def shared_files() -> tuple[Path, ...]:
+    """Return the files that runtimes of a machine share and can do without."""
+    return tuple(path for kind in KINDS for path in kind.shared_files)
+
+
+def apparmor_profiles() -> frozenset[str]:
+    """Return the AppArmor profiles that runtimes load for their containers."""
+    return frozenset(kind.apparmor_profile for kind in KINDS if kind.apparmor_profile)
