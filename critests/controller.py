@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from critests.catalogue.words import Capability
-from critests.client import Recorder
+from critests.client.call_recording import Recorder
 from critests.exit_codes import CannotTest, ExitCode
 from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.record.codec import from_plain

@@ -16,7 +16,8 @@ from collections.abc import Callable
 from critests_proof.proxy.fault_proxy import FaultProxy
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection, Endpoint, connect
+from critests.client.connection import Connection, connect
+from critests.client.endpoint import Endpoint
 from critests.node.starting.targets import parse_throwaway
 from critests.node.starting.with_registry import throwaway_with_registry
 

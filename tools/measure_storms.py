@@ -19,7 +19,7 @@ from critests.benchmark.measuring.idle_check import quiet
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.reference.null_server import null_server
 from critests.benchmark.scenarios.storms import DELAY, keep_storm, strike
-from critests.client import Deadlines
+from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint
 from critests.client.plain_connection import PlainConnection, plain_stubs
 

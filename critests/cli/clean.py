@@ -4,8 +4,9 @@ import click
 import grpc
 
 from critests.benchmark.reference.oci_reference import remove_left_behind
-from critests.client import Connection, EndpointError, connect
+from critests.client.connection import Connection, connect
 from critests.client.discovery import find
+from critests.client.endpoint import EndpointError
 from critests.lifecycle.cgroup_parents import CgroupParents, remove_cgroups_of, runs_with_cgroups
 from critests.lifecycle.labelled_removal import remove_run, runs_on
 from critests.lifecycle.run_label import RunIdentity

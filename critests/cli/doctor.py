@@ -15,7 +15,7 @@ from rich.text import Text
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.exit_codes import CannotTest, ExitCode
 from critests.lifecycle.run_label import RUN_LABEL
 from critests.node.host.listeners import binary_of_process

@@ -18,7 +18,7 @@ from critests.exit_codes import CannotTest, ExitCode
 from critests.run.run_settings import Settings
 
 if TYPE_CHECKING:  # `--help` must not wait for gRPC
-    from critests.client import Connection
+    from critests.client.connection import Connection
     from critests.run.context import RunContext
 
 EPILOG = """\b

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.images.registry_faults import Fault, FaultKind, Scope
 from critests.lifecycle.process import open_files

@@ -10,7 +10,7 @@ from typing import Final
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.model.event_rules import Due
 from critests.model.observations import Heard, Look
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.exit_codes import CannotTest
 from critests.explore.disturbances import Below
 from critests.explore.event_listener import Listening

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
 from critests.client.call_recording import Call
+from critests.client.connection import Connection
 from critests.client.failures import code_of
 from critests.exit_codes import CannotTest
 from critests.explore.disturbances import Below

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.explore.disturbances import Below, SequenceImages, started_again
 from critests.explore.sequence_runner import Player
 from critests.model import Beat, Breach, Step

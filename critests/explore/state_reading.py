@@ -7,7 +7,7 @@ from dataclasses import replace
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.client.failures import code_of
 from critests.model import World
 from critests.model.observations import ContainerSeen, ImageSeen, Look, SandboxSeen

@@ -8,7 +8,7 @@ from pathlib import Path
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.lifecycle import container_log
 from critests.lifecycle.assertions import the_one
 from critests.lifecycle.container_log import LogRecord, NoLog

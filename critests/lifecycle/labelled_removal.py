@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.lifecycle.run_label import RUN_ID, RUN_LABEL, RunIdentity
 from critests.lifecycle.sandbox import kill
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.lifecycle.assertions import the_one
 from critests.lifecycle.verbose_info import objects_of
 

@@ -10,9 +10,11 @@ from pathlib import Path
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection, Deadlines, Endpoint, connect
 from critests.client.call_recording import Recorder
+from critests.client.connection import Connection, connect
+from critests.client.deadlines import Deadlines
 from critests.client.discovery import find
+from critests.client.endpoint import Endpoint
 from critests.client.hangs import Hangs
 from critests.exit_codes import CannotTest, UsageError
 from critests.images.registry_client import RegistryClient

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 import grpc
 from google.protobuf.message import Message
 
-from critests.client import Call, Connection, EndpointError
+from critests.client.call_recording import Call
+from critests.client.connection import Connection
+from critests.client.endpoint import EndpointError
 from critests.node.run_state.locks import start_time
 from critests.record.reasons import Reason, ReasonCode
 from critests.run.context import RunContext, companions_of, daemon_of

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from critests import catalogue
 from critests.catalogue.words import Capability, Outcome
-from critests.client import Connection, Recorder
+from critests.client.call_recording import Recorder
+from critests.client.connection import Connection
 from critests.node.cgroups.cgroup_driver import cgroup_driver
 from critests.node.observing.api_level import prove
 from critests.node.observing.capabilities import QUICK, CapabilityMatrix

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import grpc
 
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.client.failures import is_a_hang
 from critests.images.catalogue import image_spec
 from critests.images.registry_client import RegistryClient, repository_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.host.binaries import MissingProgram, version_text
 from critests.runtimes import shims

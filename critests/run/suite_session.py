@@ -7,7 +7,8 @@ from functools import cached_property
 
 import pytest
 
-from critests.client import Connection, Recorder
+from critests.client.call_recording import Recorder
+from critests.client.connection import Connection
 from critests.client.hangs import Met
 from critests.node.observing.capabilities import CapabilityMatrix
 from critests.record.judgement import Circumstances

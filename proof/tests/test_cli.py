@@ -10,7 +10,8 @@ from command import COMMAND, proof
 from critests_proof.derived import derived_faults
 
 from critests.api import api_pb2 as cri
-from critests.client import Endpoint, connect
+from critests.client.connection import connect
+from critests.client.endpoint import Endpoint
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, environment
 

@@ -15,7 +15,8 @@ from critests_proof.sweep.exercise import Exercise, Exercised, coverage
 from critests_proof.sweep.offered import absent
 from critests_proof.sweep.untried import untried
 
-from critests.client import Endpoint, connect
+from critests.client.connection import connect
+from critests.client.endpoint import Endpoint
 from tests.criserver import CriServer, serve
 
 FAULTS = {fault.id: fault for fault in derived_faults()}

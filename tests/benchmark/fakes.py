@@ -15,7 +15,7 @@ from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenario_profiles import SCENARIOS
-from critests.client import Deadlines
+from critests.client.deadlines import Deadlines
 
 
 class Refused(grpc.RpcError):

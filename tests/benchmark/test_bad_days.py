@@ -12,7 +12,8 @@ import pytest
 from critests_proof.proxy.fault_proxy import FaultProxy
 
 from critests.api import api_pb2 as cri
-from critests.client import Endpoint, connect
+from critests.client.connection import connect
+from critests.client.endpoint import Endpoint
 from critests.record.samples import read_samples
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, critests, environment, record_in

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client import Endpoint, connect
+from critests.client.connection import connect
+from critests.client.endpoint import Endpoint
 from critests.lifecycle.waiting import eventually
 from critests.node.observing.snapshot import MachineSnapshot, difference, mentioning
 from critests.node.starting.throwaway import ThrowawayRuntime

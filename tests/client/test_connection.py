@@ -8,7 +8,10 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
-from critests.client import Deadlines, Endpoint, EndpointError, Recorder, TlsFiles, connect
+from critests.client.call_recording import Recorder
+from critests.client.connection import connect
+from critests.client.deadlines import Deadlines
+from critests.client.endpoint import Endpoint, EndpointError, TlsFiles
 from critests.client.failures import CallNotAllowed, failed_rpc
 from tests.criserver import CriServer, serve
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from critests.client import EndpointError
 from critests.client.discovery import find
+from critests.client.endpoint import EndpointError
 
 NOWHERE = Path("/no/such/file")
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.client import Endpoint, EndpointMalformed, TlsFiles
+from critests.client.endpoint import Endpoint, EndpointMalformed, TlsFiles
 
 
 @pytest.mark.parametrize(

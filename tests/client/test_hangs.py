@@ -8,8 +8,10 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection, Deadlines, Endpoint, connect
 from critests.client import hangs as rules
+from critests.client.connection import Connection, connect
+from critests.client.deadlines import Deadlines
+from critests.client.endpoint import Endpoint
 from critests.client.hangs import Hangs, StillHangs
 from critests.client.under_way import UnderWay
 from tests.criserver import CriServer, serve

@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from critests.client import Deadlines, Endpoint, connect
+from critests.client.connection import connect
+from critests.client.deadlines import Deadlines
+from critests.client.endpoint import Endpoint
 from critests.explore.exploration_state import Earlier
 from critests.explore.exploring import Exploration, Explored
 from critests.explore.sequence_runner import Player

@@ -9,7 +9,8 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.cli import main
-from critests.client import Endpoint, connect
+from critests.client.connection import connect
+from critests.client.endpoint import Endpoint
 from tests.criserver import CriServer, serve
 from tests.plugin.command import begin, critests
 

@@ -12,7 +12,7 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection, connect
+from critests.client.connection import Connection, connect
 from critests.client.endpoint import Endpoint
 from critests.images.catalogue import IMAGES, Content
 from critests.images.oci_layout import write_layout

@@ -1,7 +1,8 @@
 from threading import Timer
 
 from critests.api import api_pb2 as cri
-from critests.client import Endpoint, connect
+from critests.client.connection import connect
+from critests.client.endpoint import Endpoint
 from critests.lifecycle.labelled_removal import remove_run, runs_on
 from critests.lifecycle.run_label import RUN_LABEL, RunIdentity
 from tests.criserver import CriServer, serve

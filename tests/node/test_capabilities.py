@@ -3,7 +3,9 @@
 import pytest
 
 from critests.catalogue.words import Capability
-from critests.client import Deadlines, Endpoint, connect
+from critests.client.connection import connect
+from critests.client.deadlines import Deadlines
+from critests.client.endpoint import Endpoint
 from critests.node.observing.capabilities import CapabilityMatrix, RuntimeProbes
 from tests.criserver import CriServer, serve
 

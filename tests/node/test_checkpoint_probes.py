@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from critests.catalogue.words import Capability
-from critests.client import Endpoint, connect
+from critests.client.connection import connect
+from critests.client.endpoint import Endpoint
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity

@@ -14,7 +14,8 @@ from typing import cast
 import pytest
 
 from critests.benchmark.measuring.runtime_processes import Role, runtime_processes
-from critests.client import EndpointError, discovery
+from critests.client import discovery
+from critests.client.endpoint import EndpointError
 from critests.node.cleanup import leftovers
 from critests.node.cleanup.watcher import wait_for_end
 from critests.node.host.binaries import MissingProgram, find_program

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from critests.client import Endpoint, connect
+from critests.client.connection import connect
+from critests.client.endpoint import Endpoint
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import RequestBuilder
 from critests.lifecycle.run_label import RunIdentity

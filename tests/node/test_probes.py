@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from critests.catalogue.words import Capability
-from critests.client import Deadlines, Endpoint, connect
+from critests.client.connection import connect
+from critests.client.deadlines import Deadlines
+from critests.client.endpoint import Endpoint
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity

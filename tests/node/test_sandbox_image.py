@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection, Endpoint, connect
+from critests.client.connection import Connection, connect
+from critests.client.endpoint import Endpoint
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection, Endpoint, EndpointError, EndpointMalformed, connect
+from critests.client.connection import Connection, connect
+from critests.client.endpoint import Endpoint, EndpointError, EndpointMalformed
 from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.images.platforms import UnsupportedArchitectureError
 from critests.images.ports import RegistryPortTaken

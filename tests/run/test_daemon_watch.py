@@ -6,7 +6,7 @@ import pytest
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.client import Call
+from critests.client.call_recording import Call
 from critests.node.run_state.locks import start_time
 from critests.record.reasons import Reason, ReasonCode
 from critests.run.daemon_watch import Death, last_words, malformed

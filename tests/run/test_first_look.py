@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from critests.catalogue.words import Capability
-from critests.client import Endpoint, Recorder
+from critests.client.call_recording import Recorder
+from critests.client.endpoint import Endpoint
 from critests.node.observing.probes import MachineProbes
 from critests.report.wording.reason_sentences import sentence
 from critests.run.context import RunContext, daemon_of

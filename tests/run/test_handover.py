@@ -10,7 +10,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Outcome
-from critests.client import Endpoint
+from critests.client.endpoint import Endpoint
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.lifecycle.run_label import RunIdentity

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from _pytest.mark.expression import Expression
 
-from critests.client import Endpoint
+from critests.client.endpoint import Endpoint
 from critests.run.context import RunContext
 from critests.run.known_tests import SUITE, Judged
 from critests.run.repeating import repeat_command

@@ -16,7 +16,7 @@ from critests.benchmark.measuring.replayed_clock import measured_clock
 from critests.benchmark.measuring.sampling import Lane, Tally, Workload, mark_warm_up, sample
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenario_profiles import SCENARIOS, Scenario
-from critests.client import Deadlines
+from critests.client.deadlines import Deadlines
 from critests.record.operations import OperationResult
 from critests.record.samples import Series
 from critests.run.marks import SCENARIO

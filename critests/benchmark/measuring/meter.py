@@ -11,7 +11,7 @@ import grpc
 from google.protobuf.message import Message
 
 from critests.benchmark.measuring.stopwatch import Stopwatch
-from critests.client import Deadlines
+from critests.client.deadlines import Deadlines
 from critests.record.samples import BYTES_PER_SECOND, HIGHER, LOWER, SECONDS, Series
 
 

@@ -15,7 +15,7 @@ from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.benchmark.measuring.meter import NotDone
 from critests.catalogue.words import Capability
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.client.failures import failed_rpc
 from critests.client.plain_connection import PlainConnection, plain_stubs
 from critests.lifecycle.container import Container

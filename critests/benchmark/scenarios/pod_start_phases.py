@@ -10,7 +10,7 @@ from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import PLAIN, Target
 from critests.benchmark.scenarios.workloads import create_and_start
-from critests.client import Endpoint
+from critests.client.endpoint import Endpoint
 from critests.client.hangs import Hangs
 from critests.images.registry_client import PAUSE_REPOSITORY
 from critests.node.starting.start_runtime import start_throwaway

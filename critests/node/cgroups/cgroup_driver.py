@@ -5,7 +5,7 @@ import json
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.lifecycle.cgroup_parents import CgroupDriver
 
 _DRIVERS = {cri.CGROUPFS: CgroupDriver.CGROUPFS, cri.SYSTEMD: CgroupDriver.SYSTEMD}

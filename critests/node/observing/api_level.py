@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.client.failures import CallNotAllowed
 from critests.node.observing.capabilities import NO_SUCH_ID
 

@@ -13,7 +13,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.catalogue.rpcs import rpc_of
 from critests.catalogue.words import Capability
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.client.failures import CallNotAllowed, failed_rpc, in_words
 from critests.record.run_record import CapabilityFact
 

@@ -20,7 +20,7 @@ from typing import Final
 
 import grpc
 
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.client.failures import in_words
 from critests.lifecycle.container import Container
 from critests.lifecycle.requests import ImageName, RequestBuilder

@@ -13,7 +13,7 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.client.streaming.streaming_errors import StreamError, UpgradeRefused
 from critests.lifecycle.container import Container
 from critests.lifecycle.process_cgroups import MOUNT

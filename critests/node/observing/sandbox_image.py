@@ -8,7 +8,7 @@ import re
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests.client.failures import is_a_hang
 from critests.lifecycle.requests import RequestBuilder, pulling
 from critests.lifecycle.sandbox import Sandbox

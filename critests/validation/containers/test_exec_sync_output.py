@@ -8,7 +8,7 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client import Connection, connect
+from critests.client.connection import Connection, connect
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import grpc
 
-from critests.client import Connection
+from critests.client.connection import Connection
 from critests_proof.language.descriptors import Rpc, rpcs
 
 SECONDS = 5.0

@@ -17,7 +17,7 @@ from critests.benchmark.measuring.meter import CallFailed, NotDone
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.event_latency import Subscriber
 from critests.benchmark.scenarios.workloads import has_ended, is_gone, is_running
-from critests.client import Deadlines
+from critests.client.deadlines import Deadlines
 from tests.benchmark.fakes import Refused
 
 STALLS = Refused(grpc.StatusCode.DEADLINE_EXCEEDED)
