@@ -55,7 +55,8 @@ def test_permission_denied() -> None:
         path.chmod(0o600)
         try:
             code = (
-                "import os, sys\nfrom critests.client import Endpoint, connect, EndpointError\n"
+                "import os, sys\nfrom critests.client.connection import connect\n"
+                "from critests.client.endpoint import Endpoint, EndpointError\n"
                 "connection = connect(Endpoint.parse(sys.argv[1]))\nos.setgid(65534); os.setuid(65534)\n"
                 "try: connection.greet()\n"
                 "except EndpointError as error: print(error)"
