@@ -31,7 +31,7 @@ def numbers(container: Container, since_ns: int = 0) -> list[int]:
     return [int(line) for line in container_log.lines(records, "stdout")]
 
 
-def goes_on(runtime: Runtime, *containers: Container) -> None:
+def wait_for_progress(runtime: Runtime, *containers: Container) -> None:
     """Wait until each container has printed further numbers.
 
     Raises:
@@ -49,7 +49,7 @@ def goes_on(runtime: Runtime, *containers: Container) -> None:
 
 
 @dataclass(frozen=True)
-class Counter:
+class CountingContainer:
     """A container that counts, to take a checkpoint of.
 
     Attributes:
@@ -68,13 +68,13 @@ class Counter:
             container_id=self.container.id, location=str(self.archive), timeout=timeout
         )
 
-    def goes_on(self) -> None:
+    def wait_for_progress(self) -> None:
         """Wait until the container has printed further numbers.
 
         Raises:
             ConditionNotMet: it printed none.
         """
-        goes_on(self.runtime, self.container)
+        wait_for_progress(self.runtime, self.container)
 
     def numbers(self, since_ns: int = 0) -> list[int]:
         """Return the numbers that it has printed since a time, in nanoseconds since the epoch."""

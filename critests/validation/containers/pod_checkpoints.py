@@ -12,15 +12,15 @@ from critests.fixtures.sandbox_fixtures import Sandboxes
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.outcomes import setting_up
-from critests.validation.containers.counting import count_from, goes_on, numbers
+from critests.validation.containers.counting import count_from, numbers, wait_for_progress
 
-APART = 100_000
+DISTANCE = 100_000
 """Distance between the numbers at which the containers of a pod start: more than a container counts in a
 test.
 """
 
 
-def saving(sandbox: Sandbox, folder: Path, *containers: Container) -> cri.CheckpointPodRequest:
+def checkpoint_request(sandbox: Sandbox, folder: Path, *containers: Container) -> cri.CheckpointPodRequest:
     """Return the CheckpointPod request for containers of a sandbox, written to a folder."""
     return cri.CheckpointPodRequest(
         pod_sandbox_id=sandbox.id,
@@ -29,7 +29,7 @@ def saving(sandbox: Sandbox, folder: Path, *containers: Container) -> cri.Checkp
     )
 
 
-def content(folder: Path) -> dict[str, str]:
+def digests_below(folder: Path) -> dict[str, str]:
     """Return the digest of every file below a folder, by its path."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -60,21 +60,21 @@ class CountingPod:
         Args:
             more: further container ids for the request.
         """
-        request = saving(self.sandbox, self.folder, *self.containers)
+        request = checkpoint_request(self.sandbox, self.folder, *self.containers)
         request.container_ids.extend(more)
         return request
 
-    def written(self) -> dict[str, str]:
+    def digests(self) -> dict[str, str]:
         """Return the digest of every file in the checkpoint folder, by its path."""
-        return content(self.folder)
+        return digests_below(self.folder)
 
-    def goes_on(self) -> None:
+    def wait_for_progress(self) -> None:
         """Wait until each container has printed further numbers.
 
         Raises:
             ConditionNotMet: a container printed none.
         """
-        goes_on(self.runtime, *self.containers)
+        wait_for_progress(self.runtime, *self.containers)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class SavedPod:
         containers: adopts the restored containers.
         folder: directory of the checkpoint.
         configs: configurations of its containers.
-        counted: a number that each container had printed before the checkpoint, by container name.
+        last_numbers: a number that each container had printed before the checkpoint, by container name.
     """
 
     runtime: Runtime
@@ -95,7 +95,7 @@ class SavedPod:
     containers: Containers
     folder: Path
     configs: Sequence[cri.ContainerConfig]
-    counted: dict[str, int]
+    last_numbers: dict[str, int]
 
     def request(
         self,
@@ -114,7 +114,7 @@ class SavedPod:
             container_configs=self.configs if configs is None else configs,
         )
 
-    def restored(
+    def restore(
         self, request: cri.RestorePodRequest, timeout: float | None = None
     ) -> tuple[Sandbox, list[Container]]:
         """Call RestorePod and adopt the sandbox and the containers, as far as the request names them.
@@ -132,7 +132,7 @@ class SavedPod:
         ]
 
 
-def save(
+def checkpoint_and_remove(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, folder: Path, names: Sequence[str]
 ) -> SavedPod:
     """Run a pod whose containers count, take a checkpoint of it in the set-up, and remove it."""
@@ -140,14 +140,14 @@ def save(
     counting = [
         containers.running(
             name=name,
-            script=count_from(place * APART),
+            script=count_from(place * DISTANCE),
             in_sandbox=sandbox,
-            wait_for_log=f"{place * APART + 3}",
+            wait_for_log=f"{place * DISTANCE + 3}",
         )
         for place, name in enumerate(names)
     ]
-    counted = {container.config.metadata.name: numbers(container)[-1] for container in counting}
+    last_numbers = {container.config.metadata.name: numbers(container)[-1] for container in counting}
     with setting_up():
-        runtime.stub.CheckpointPod(saving(sandbox, folder, *counting))
+        runtime.stub.CheckpointPod(checkpoint_request(sandbox, folder, *counting))
         sandbox.discard()
-    return SavedPod(runtime, sandboxes, containers, folder, [each.config for each in counting], counted)
+    return SavedPod(runtime, sandboxes, containers, folder, [each.config for each in counting], last_numbers)

@@ -16,22 +16,24 @@ from critests.lifecycle.requests import ImageName
 from critests.node.observing.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import setting_up, unsupported
-from critests.validation.containers.counting import COUNT, Counter
+from critests.validation.containers.counting import COUNT, CountingContainer
 
 taken = requires(Capability.CHECKPOINT, Capability.CRIU, Capability.SAME_HOST)
 """The runtime takes checkpoints, and the test can read the archive."""
 
 
 @pytest.fixture
-def counter(runtime: Runtime, containers: Containers, host_folder: Path) -> Counter:
+def counter(runtime: Runtime, containers: Containers, host_folder: Path) -> CountingContainer:
     """A running container that counts."""
     container = containers.running(script=COUNT, wait_for_log="3")
-    return Counter(runtime, container, host_folder / "checkpoint.tar")
+    return CountingContainer(runtime, container, host_folder / "checkpoint.tar")
 
 
 @requirement("CKP-01")
 @taken
-def test_a_checkpoint_is_an_archive_of_a_container_that_runs_on(runtime: Runtime, counter: Counter) -> None:
+def test_a_checkpoint_is_an_archive_of_a_container_that_runs_on(
+    runtime: Runtime, counter: CountingContainer
+) -> None:
     """CheckpointContainer MUST write an archive to the requested location, and the container MUST continue to
     run as the same process.
 
@@ -43,7 +45,7 @@ def test_a_checkpoint_is_an_archive_of_a_container_that_runs_on(runtime: Runtime
 
     assert counter.archive.exists()
     assert counter.archive.stat().st_size > 0
-    counter.goes_on()
+    counter.wait_for_progress()
     after = counter.container.status()
     assert (after.state, after.started_at) == (cri.CONTAINER_RUNNING, before.started_at)
     printed = counter.numbers()
@@ -52,7 +54,7 @@ def test_a_checkpoint_is_an_archive_of_a_container_that_runs_on(runtime: Runtime
 
 @requirement("CKP-02/timeout")
 @taken
-def test_a_timeout_bounds_a_checkpoint(runtime: Runtime, counter: Counter) -> None:
+def test_a_timeout_bounds_a_checkpoint(runtime: Runtime, counter: CountingContainer) -> None:
     """CheckpointContainer with a timeout SHOULD return within that time, with success or an error.
 
     Source: CheckpointContainerRequest.timeout.
@@ -71,7 +73,7 @@ def test_a_timeout_bounds_a_checkpoint(runtime: Runtime, counter: Counter) -> No
 
 @requirement("CKP-02/timeout")
 @taken
-def test_no_timeout_of_a_checkpoint_is_not_no_time(runtime: Runtime, counter: Counter) -> None:
+def test_no_timeout_of_a_checkpoint_is_not_no_time(runtime: Runtime, counter: CountingContainer) -> None:
     """CheckpointContainer with the timeout 0 SHOULD use the runtime's default timeout, and succeed.
 
     Source: CheckpointContainerRequest.timeout.
@@ -83,7 +85,9 @@ def test_no_timeout_of_a_checkpoint_is_not_no_time(runtime: Runtime, counter: Co
 
 @requirement("CKP-02/negative")
 @taken
-def test_a_negative_timeout_of_a_checkpoint(runtime: Runtime, counter: Counter, observe: Observe) -> None:
+def test_a_negative_timeout_of_a_checkpoint(
+    runtime: Runtime, counter: CountingContainer, observe: Observe
+) -> None:
     """CheckpointContainer with a negative timeout MAY fail or succeed; the container continues to run.
 
     Source: CheckpointContainerRequest.timeout; the CRI does not state what a negative timeout means.
@@ -94,7 +98,7 @@ def test_a_negative_timeout_of_a_checkpoint(runtime: Runtime, counter: Counter, 
     except grpc.RpcError as error:
         observe(f"fails with {refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED).name}")
 
-    counter.goes_on()
+    counter.wait_for_progress()
 
 
 @requirement("CKP-03")
@@ -140,7 +144,7 @@ def test_a_checkpoint_of_a_container_that_does_not_run_is_refused(
     "place", ["missing/checkpoint.tar", "file/checkpoint.tar"], ids=["missing", "a file"]
 )
 def test_a_checkpoint_that_cannot_be_written_fails(
-    runtime: Runtime, counter: Counter, host_folder: Path, place: str
+    runtime: Runtime, counter: CountingContainer, host_folder: Path, place: str
 ) -> None:
     """CheckpointContainer SHOULD fail if the directory of the archive does not exist or is a file, and the
     container SHOULD continue to run.
@@ -154,12 +158,12 @@ def test_a_checkpoint_that_cannot_be_written_fails(
     runtime.refusal(runtime.stub.CheckpointContainer, request)
 
     assert not (host_folder / "missing").exists()
-    counter.goes_on()
+    counter.wait_for_progress()
 
 
 @requirement("CKP-04/existing")
 @taken
-def test_a_checkpoint_where_a_file_is(runtime: Runtime, counter: Counter, observe: Observe) -> None:
+def test_a_checkpoint_where_a_file_is(runtime: Runtime, counter: CountingContainer, observe: Observe) -> None:
     """CheckpointContainer MAY replace an existing file or fail; the container continues to run.
 
     Source: CheckpointContainerRequest.location; not stated by the CRI.
@@ -172,12 +176,12 @@ def test_a_checkpoint_where_a_file_is(runtime: Runtime, counter: Counter, observ
     except grpc.RpcError as error:
         observe(f"fails with {refused_with(error).name}")
 
-    counter.goes_on()
+    counter.wait_for_progress()
 
 
 @requirement("CKP-05")
 @taken
-def test_a_checkpoint_is_for_its_owner_alone(runtime: Runtime, counter: Counter) -> None:
+def test_a_checkpoint_is_for_its_owner_alone(runtime: Runtime, counter: CountingContainer) -> None:
     """The archive of CheckpointContainer SHOULD be readable by root only, as the memory may hold secrets.
 
     Source: KEP-2008.
@@ -190,7 +194,9 @@ def test_a_checkpoint_is_for_its_owner_alone(runtime: Runtime, counter: Counter)
 
 
 @requirement("CKP-06")
-def test_a_checkpoint_that_is_not_offered_leaves_the_container(runtime: Runtime, counter: Counter) -> None:
+def test_a_checkpoint_that_is_not_offered_leaves_the_container(
+    runtime: Runtime, counter: CountingContainer
+) -> None:
     """CheckpointContainer MUST fail with a message if it is disabled or not implemented, MUST write nothing,
     and the container MUST continue to run.
 
@@ -204,13 +210,13 @@ def test_a_checkpoint_that_is_not_offered_leaves_the_container(runtime: Runtime,
 
     assert refusal.words != ""
     assert not counter.archive.exists()
-    counter.goes_on()
+    counter.wait_for_progress()
 
 
 @requirement("CKP-07")
 @requires(Capability.CHECKPOINT, Capability.CRIU, Capability.CHECKPOINT_IMAGES, Capability.SAME_HOST)
 def test_a_container_goes_on_from_a_checkpoint(
-    runtime: Runtime, containers: Containers, counter: Counter
+    runtime: Runtime, containers: Containers, counter: CountingContainer
 ) -> None:
     """CreateContainer with a checkpoint archive as its image MUST restore the memory of the process.
 
@@ -225,7 +231,7 @@ def test_a_container_goes_on_from_a_checkpoint(
     image = ImageName(str(counter.archive), str(counter.archive))
     restored = replace(counter, container=containers.attempt(containers.config(image=image, script=COUNT)))
 
-    restored.goes_on()
+    restored.wait_for_progress()
     # a runtime may first copy the log of the checkpointed container
     printed = restored.numbers(since_ns=before_restore)
     assert printed[0] > before

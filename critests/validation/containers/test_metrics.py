@@ -55,19 +55,19 @@ KILLED_CHILD = "dd if=/dev/zero of=/dev/null bs=96M count=1; echo done"
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB)
 
 
-def described(runtime: Runtime) -> dict[str, cri.MetricDescriptor]:
+def descriptors_by_name(runtime: Runtime) -> dict[str, cri.MetricDescriptor]:
     """Return the metric descriptors by name."""
     answer = runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
     return {descriptor.name: descriptor for descriptor in answer.descriptors}
 
 
-def need(runtime: Runtime, name: str) -> None:
+def require_metric(runtime: Runtime, name: str) -> None:
     """End the test as unsupported if the runtime does not describe a metric."""
-    if name not in described(runtime):
+    if name not in descriptors_by_name(runtime):
         unsupported(f"pod metrics: the runtime does not describe {name}")
 
 
-def measured(runtime: Runtime) -> list[cri.PodSandboxMetrics]:
+def pod_metrics(runtime: Runtime) -> list[cri.PodSandboxMetrics]:
     """Return the metrics of all pods."""
     return list(runtime.stub.ListPodSandboxMetrics(cri.ListPodSandboxMetricsRequest()).pod_metrics)
 
@@ -80,13 +80,13 @@ def metrics_in(pods: list[cri.PodSandboxMetrics]) -> Iterator[cri.Metric]:
             yield from container.metrics
 
 
-def of_container(runtime: Runtime, container: Container) -> list[cri.Metric]:
+def metrics_of_container(runtime: Runtime, container: Container) -> list[cri.Metric]:
     """Wait until a container has metrics, and return them."""
     return runtime.eventually(
         "metrics of the container",
         lambda: [
             metric
-            for pod in measured(runtime)
+            for pod in pod_metrics(runtime)
             for each in pod.container_metrics
             if each.container_id == container.id
             for metric in each.metrics
@@ -95,17 +95,17 @@ def of_container(runtime: Runtime, container: Container) -> list[cri.Metric]:
     )
 
 
-def of_pod(runtime: Runtime, pod: Sandbox) -> list[cri.Metric]:
+def metrics_of_pod(runtime: Runtime, pod: Sandbox) -> list[cri.Metric]:
     """Wait until a pod has metrics, and return its own."""
     [found] = runtime.eventually(
         "metrics of the pod",
-        lambda: [each for each in measured(runtime) if each.pod_sandbox_id == pod.id],
+        lambda: [each for each in pod_metrics(runtime) if each.pod_sandbox_id == pod.id],
         METRIC_SECONDS,
     )
     return list(found.metrics)
 
 
-def values(metrics: list[cri.Metric], name: str) -> list[int]:
+def values_of(metrics: list[cri.Metric], name: str) -> list[int]:
     """Return the values of the metrics with a name."""
     return [metric.value.value for metric in metrics if metric.name == name]
 
@@ -131,10 +131,10 @@ def test_metric_descriptors_stay_the_same(runtime: Runtime, running_container: C
 
     Source: ListMetricDescriptors.
     """
-    before = described(runtime)
-    of_container(runtime, running_container)
+    before = descriptors_by_name(runtime)
+    metrics_of_container(runtime, running_container)
 
-    assert described(runtime) == before
+    assert descriptors_by_name(runtime) == before
 
 
 @requirement("MET-02")
@@ -144,7 +144,7 @@ def test_metrics_that_the_kubelet_has_shown_are_described(runtime: Runtime) -> N
 
     Source: ListMetricDescriptors. Not stated by the CRI; dashboards and alerts rely on these metrics.
     """
-    assert EXPECTED - described(runtime).keys() == set()
+    assert EXPECTED - descriptors_by_name(runtime).keys() == set()
 
 
 @requirement("MET-03")
@@ -153,8 +153,8 @@ def test_every_metric_has_its_descriptor(runtime: Runtime, running_container: Co
 
     Source: Metric.label_values, MetricDescriptor.label_keys.
     """
-    of_container(runtime, running_container)
-    pods, descriptors = measured(runtime), described(runtime)
+    metrics_of_container(runtime, running_container)
+    pods, descriptors = pod_metrics(runtime), descriptors_by_name(runtime)
 
     assert {metric.name for metric in metrics_in(pods)} - descriptors.keys() == set()
     wrong_label_counts = {
@@ -174,7 +174,7 @@ def test_labels_of_a_metric_come_in_the_order_of_its_descriptor(
 
     Source: Metric.label_values.
     """
-    metrics, descriptors = of_container(runtime, running_container), described(runtime)
+    metrics, descriptors = metrics_of_container(runtime, running_container), descriptors_by_name(runtime)
     pod = running_container.sandbox.config.metadata
     known = {
         "container": running_container.config.metadata.name,
@@ -201,7 +201,7 @@ def test_metrics_have_the_time_at_which_they_were_measured(
 
     Source: Metric.timestamp. The CRI does not state how old a metric may be.
     """
-    metrics = of_container(runtime, running_container)
+    metrics = metrics_of_container(runtime, running_container)
     now = time.time_ns()
 
     assert {
@@ -220,8 +220,8 @@ def test_metrics_have_the_type_that_their_name_promises(
 
     Source: MetricType; the convention for names is that of Prometheus.
     """
-    of_container(runtime, running_container)
-    types = {(metric.name, metric.metric_type) for metric in metrics_in(measured(runtime))}
+    metrics_of_container(runtime, running_container)
+    types = {(metric.name, metric.metric_type) for metric in metrics_in(pod_metrics(runtime))}
 
     counts = [(name, kind) for name, kind in types if name.endswith("_total") and name not in SIZES]
     assert [name for name, kind in counts if kind != cri.COUNTER] == []
@@ -240,7 +240,7 @@ def test_counters_never_fall(runtime: Runtime, containers: Containers) -> None:
     decreased = []
     for _ in range(4):
         container.exec("/bin/sh", "-c", BURN)
-        for metric in of_container(runtime, container):
+        for metric in metrics_of_container(runtime, container):
             if metric.metric_type == cri.COUNTER:
                 key = (metric.name, *metric.label_values)
                 if metric.value.value < last.get(key, 0):
@@ -258,7 +258,7 @@ def test_metrics_are_of_pods_and_containers_that_there_are(
 
     Source: PodSandboxMetrics.pod_sandbox_id, ContainerMetrics.container_id.
     """
-    of_container(runtime, running_container)
+    metrics_of_container(runtime, running_container)
 
     def known() -> set[str]:
         pods = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
@@ -267,7 +267,7 @@ def test_metrics_are_of_pods_and_containers_that_there_are(
 
     def unknown() -> set[str]:
         before = known()
-        pods = measured(runtime)
+        pods = pod_metrics(runtime)
         ids = {pod.pod_sandbox_id for pod in pods} | {
             each.container_id for pod in pods for each in pod.container_metrics
         }
@@ -285,11 +285,11 @@ def test_a_running_container_has_metrics(runtime: Runtime, running_container: Co
 
     Source: ListPodSandboxMetrics.
     """
-    of_container(runtime, running_container)
+    metrics_of_container(runtime, running_container)
 
     pods = {
         pod.pod_sandbox_id
-        for pod in measured(runtime)
+        for pod in pod_metrics(runtime)
         for each in pod.container_metrics
         if each.container_id == running_container.id
     }
@@ -305,17 +305,17 @@ def test_metrics_agree_with_the_statistics(runtime: Runtime, containers: Contain
     Source: Metric.value, ContainerStats.memory. Not stated by the CRI; both report the same memory.
     """
     name = "container_memory_working_set_bytes"
-    need(runtime, name)
+    require_metric(runtime, name)
     container = containers.running(first=TAKE)
 
     runtime.eventually(
         "the allocated memory in the working set of the metrics",
-        lambda: values(of_container(runtime, container), name),
+        lambda: values_of(metrics_of_container(runtime, container), name),
         METRIC_SECONDS,
         holds=lambda found: len(found) == 1 and 0.8 * TAKEN_BYTES < found[0] < 2 * TAKEN_BYTES,
     )
 
-    [working_set] = values(of_container(runtime, container), name)
+    [working_set] = values_of(metrics_of_container(runtime, container), name)
     stats = runtime.stub.ContainerStats(cri.ContainerStatsRequest(container_id=container.id)).stats
     # the two are not measured at the same moment
     assert abs(working_set - stats.memory.working_set_bytes.value) < 16 * MIB
@@ -332,11 +332,11 @@ def test_network_metrics_are_of_the_interfaces_of_the_pod(
     Source: PodSandboxMetrics.metrics. Not stated by the CRI; the kubelet has exposed them this way.
     """
     name = "container_network_receive_bytes_total"
-    need(runtime, name)
-    keys = list(described(runtime)[name].label_keys)
-    of_container(runtime, running_container)
+    require_metric(runtime, name)
+    keys = list(descriptors_by_name(runtime)[name].label_keys)
+    metrics_of_container(runtime, running_container)
 
-    metrics = [each for each in of_pod(runtime, running_container.sandbox) if each.name == name]
+    metrics = [each for each in metrics_of_pod(runtime, running_container.sandbox) if each.name == name]
 
     assert "interface" in keys
     reported = {each.label_values[keys.index("interface")] for each in metrics}
@@ -354,7 +354,7 @@ def test_metrics_are_answered_while_pods_come_and_go(
 
     Source: ListPodSandboxMetrics. Not stated by the CRI; metrics are scraped all the time.
     """
-    of_container(runtime, running_container)
+    metrics_of_container(runtime, running_container)
 
     def create_and_remove() -> None:
         with setting_up():
@@ -365,7 +365,7 @@ def test_metrics_are_answered_while_pods_come_and_go(
     with ThreadPoolExecutor(1) as executor:
         churn = executor.submit(create_and_remove)
         while not churn.done():
-            ids = [each.container_id for pod in measured(runtime) for each in pod.container_metrics]
+            ids = [each.container_id for pod in pod_metrics(runtime) for each in pod.container_metrics]
             missing += running_container.id not in ids
         churn.result()
 
@@ -381,12 +381,12 @@ def test_kills_for_memory_are_counted(runtime: Runtime, containers: Containers) 
     Source: Metric.value. Not stated by the CRI; the kubelet has exposed it this way.
     """
     name = "container_oom_events_total"
-    need(runtime, name)
+    require_metric(runtime, name)
     container = containers.running(first=KILLED_CHILD, resources=SMALL, wait_for_log="done")
 
     runtime.eventually(
         "an OOM kill in the metrics",
-        lambda: values(of_container(runtime, container), name),
+        lambda: values_of(metrics_of_container(runtime, container), name),
         METRIC_SECONDS,
         holds=lambda found: sum(found) >= 1,
     )

@@ -22,9 +22,9 @@ from critests.run.marks import requirement, requires
 from critests.validation.containers.counting import COUNT
 from critests.validation.containers.pod_checkpoints import CountingPod
 
-offered = requires(Capability.POD_CHECKPOINT, Capability.SAME_HOST)
-taken = requires(Capability.POD_CHECKPOINT, Capability.SAME_HOST, Capability.CRIU)
-STANDSTILL_NS = 50_000_000
+offers_checkpoints = requires(Capability.POD_CHECKPOINT, Capability.SAME_HOST)
+takes_checkpoints = requires(Capability.POD_CHECKPOINT, Capability.SAME_HOST, Capability.CRIU)
+PAUSE_NS = 50_000_000
 """A gap in the output that counts as a freeze: a checkpoint takes longer, and a process that prints every 20
 ms rarely pauses so long otherwise.
 """
@@ -41,7 +41,7 @@ def pod(runtime: Runtime, own_sandbox: Sandbox, containers: Containers, host_fol
     return CountingPod(runtime, own_sandbox, counting, folder)
 
 
-def standstills(container: Container, call: tuple[int, int]) -> list[tuple[int, int]]:
+def pauses(container: Container, call: tuple[int, int]) -> list[tuple[int, int]]:
     """Return the start and end of each gap in a container's output that overlaps a call, in nanoseconds since
     the epoch.
     """
@@ -49,12 +49,12 @@ def standstills(container: Container, call: tuple[int, int]) -> list[tuple[int, 
     return [
         (start, end)
         for start, end in itertools.pairwise(times)
-        if end - start >= STANDSTILL_NS and start < call[1] and end > call[0]
+        if end - start >= PAUSE_NS and start < call[1] and end > call[0]
     ]
 
 
 @requirement("CKP-08")
-@taken
+@takes_checkpoints
 def test_a_pod_is_saved_and_runs_on(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST write a checkpoint of the requested containers, and leave them running.
 
@@ -62,12 +62,12 @@ def test_a_pod_is_saved_and_runs_on(runtime: Runtime, pod: CountingPod) -> None:
     """
     runtime.stub.CheckpointPod(pod.request())
 
-    assert pod.written() != {}
-    pod.goes_on()
+    assert pod.digests() != {}
+    pod.wait_for_progress()
 
 
 @requirement("CKP-08")
-@offered
+@offers_checkpoints
 @pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
 def test_a_pod_is_not_saved_with_a_container_that_does_not_run(
     runtime: Runtime, pod: CountingPod, containers: Containers, state: "cri.ContainerState"
@@ -80,12 +80,12 @@ def test_a_pod_is_not_saved_with_a_container_that_does_not_run(
 
     runtime.refusal(runtime.stub.CheckpointPod, pod.request(idle.id))
 
-    assert pod.written() == {}
-    pod.goes_on()
+    assert pod.digests() == {}
+    pod.wait_for_progress()
 
 
 @requirement("CKP-08")
-@offered
+@offers_checkpoints
 def test_a_pod_that_is_not_ready_is_not_saved(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST fail for a stopped sandbox, and write nothing.
 
@@ -95,10 +95,10 @@ def test_a_pod_that_is_not_ready_is_not_saved(runtime: Runtime, pod: CountingPod
 
     runtime.refusal(runtime.stub.CheckpointPod, pod.request())
 
-    assert pod.written() == {}
+    assert pod.digests() == {}
 
 
-@offered
+@offers_checkpoints
 @pytest.mark.parametrize(
     "case",
     [
@@ -131,7 +131,7 @@ def test_what_is_wrong_in_a_checkpoint_is_refused(
 
     runtime.refusal(runtime.stub.CheckpointPod, requests[case])
 
-    assert pod.written() == {}
+    assert pod.digests() == {}
 
 
 PLACES: dict[str, Callable[[Path], str]] = {
@@ -144,7 +144,7 @@ PLACES: dict[str, Callable[[Path], str]] = {
 
 
 @requirement("CKP-10")
-@offered
+@offers_checkpoints
 @pytest.mark.parametrize("place", PLACES)
 def test_a_pod_is_saved_to_an_empty_directory_alone(runtime: Runtime, pod: CountingPod, place: str) -> None:
     """CheckpointPod MUST fail unless `output_path` is the absolute path of an empty directory, and change
@@ -153,17 +153,17 @@ def test_a_pod_is_saved_to_an_empty_directory_alone(runtime: Runtime, pod: Count
     Source: CheckpointPodRequest.output_path.
     """
     (pod.folder / "earlier").write_text("earlier", encoding="utf-8")
-    before = pod.written()
+    before = pod.digests()
     request = pod.request()
     request.output_path = PLACES[place](pod.folder)
 
     runtime.refusal(runtime.stub.CheckpointPod, request)
 
-    assert pod.written() == before
+    assert pod.digests() == before
 
 
 @requirement("CKP-10")
-@taken
+@takes_checkpoints
 def test_a_pod_is_saved_below_its_directory(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST write below `output_path` without replacing that directory, and write nothing next
     to it.
@@ -175,12 +175,12 @@ def test_a_pod_is_saved_below_its_directory(runtime: Runtime, pod: CountingPod) 
     runtime.stub.CheckpointPod(pod.request())
 
     assert pod.folder.stat().st_ino == before
-    assert pod.written() != {}
+    assert pod.digests() != {}
     assert [path.name for path in pod.folder.parent.iterdir()] == [pod.folder.name]
 
 
 @requirement("CKP-11")
-@offered
+@offers_checkpoints
 def test_a_checkpoint_of_a_pod_that_fails_leaves_nothing(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST leave the directory empty when it fails.
 
@@ -192,7 +192,7 @@ def test_a_checkpoint_of_a_pod_that_fails_leaves_nothing(runtime: Runtime, pod: 
 
 
 @requirement("CKP-12")
-@taken
+@takes_checkpoints
 def test_the_containers_of_a_pod_stand_still_together(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST freeze all its containers at the same moment, so that their checkpoints are
     consistent.
@@ -201,16 +201,16 @@ def test_the_containers_of_a_pod_stand_still_together(runtime: Runtime, pod: Cou
     """
     call = runtime.timed(runtime.stub.CheckpointPod, pod.request())
 
-    pod.goes_on()
+    pod.wait_for_progress()
     window = (call.started_ns, call.ended_ns)
-    first, second = (standstills(container, window) for container in pod.containers)
+    first, second = (pauses(container, window) for container in pod.containers)
     assert [
         (one, other) for one in first for other in second if max(one[0], other[0]) < min(one[1], other[1])
     ]
 
 
 @requirement("CKP-12")
-@taken
+@takes_checkpoints
 def test_a_pod_goes_on_when_its_checkpoint_is_given_up(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST leave the containers running when its deadline is exceeded before the checkpoint is
     taken.
@@ -220,7 +220,7 @@ def test_a_pod_goes_on_when_its_checkpoint_is_given_up(runtime: Runtime, pod: Co
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         runtime.stub.CheckpointPod(pod.request(), timeout=0.05)
 
-    pod.goes_on()
+    pod.wait_for_progress()
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ def without_deadline(runtime: Runtime) -> Callable[[cri.CheckpointPodRequest], s
 
 
 @requirement("CKP-13/form")
-@taken
+@takes_checkpoints
 def test_a_checkpoint_of_a_pod_without_a_deadline(
     pod: CountingPod, without_deadline: Callable[[cri.CheckpointPodRequest], str], observe: Observe
 ) -> None:
@@ -258,7 +258,7 @@ def test_a_checkpoint_of_a_pod_without_a_deadline(
 
 
 @requirement("CKP-13/not-frozen")
-@taken
+@takes_checkpoints
 def test_a_pod_goes_on_after_a_checkpoint_without_a_deadline(
     pod: CountingPod, without_deadline: Callable[[cri.CheckpointPodRequest], str]
 ) -> None:
@@ -268,4 +268,4 @@ def test_a_pod_goes_on_after_a_checkpoint_without_a_deadline(
     """
     without_deadline(pod.request())
 
-    pod.goes_on()
+    pod.wait_for_progress()

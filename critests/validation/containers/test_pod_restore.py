@@ -16,8 +16,14 @@ from critests.lifecycle.container import Container
 from critests.node.host.addresses import free_port
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import setting_up
-from critests.validation.containers.counting import goes_on, numbers
-from critests.validation.containers.pod_checkpoints import APART, SavedPod, content, save, saving
+from critests.validation.containers.counting import numbers, wait_for_progress
+from critests.validation.containers.pod_checkpoints import (
+    DISTANCE,
+    SavedPod,
+    checkpoint_and_remove,
+    checkpoint_request,
+    digests_below,
+)
 
 pytestmark = requires(
     Capability.POD_CHECKPOINT, Capability.POD_RESTORE, Capability.SAME_HOST, Capability.CRIU
@@ -35,17 +41,17 @@ def folder(host_folder: Path) -> Path:
 @pytest.fixture
 def saved_pod(runtime: Runtime, sandboxes: Sandboxes, containers: Containers, folder: Path) -> SavedPod:
     """The checkpoint of a pod with two containers that count; the pod has been removed."""
-    return save(runtime, sandboxes, containers, folder, ["one", "two"])
+    return checkpoint_and_remove(runtime, sandboxes, containers, folder, ["one", "two"])
 
 
-def started(runtime: Runtime, containers: list[Container]) -> list[Container]:
+def start_all(runtime: Runtime, containers: list[Container]) -> list[Container]:
     """Call StartContainer for each container, and return them."""
     for container in containers:
         runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
     return containers
 
 
-def named(name: str, containers: list[Container]) -> Container:
+def container_named(name: str, containers: list[Container]) -> Container:
     """Return the container with this name."""
     return the_one(f"container {name}", (each for each in containers if each.config.metadata.name == name))
 
@@ -77,11 +83,11 @@ def test_restored_containers_wait_for_their_start(runtime: Runtime, saved_pod: S
 
     Source: RestorePodResponse.
     """
-    _, restored = saved_pod.restored(saved_pod.request())
+    _, restored = saved_pod.restore(saved_pod.request())
 
     assert {container.state() for container in restored} == {cri.CONTAINER_CREATED}
     assert [container.log_lines() for container in restored] == [[], []]
-    goes_on(runtime, *started(runtime, restored))
+    wait_for_progress(runtime, *start_all(runtime, restored))
 
 
 WRONG_CONFIGS: dict[str, Callable[[SavedPod], list[cri.ContainerConfig]]] = {
@@ -109,7 +115,7 @@ def test_a_pod_is_restored_with_the_names_that_were_saved(
 
     Source: RestorePodRequest.container_configs.
     """
-    runtime.refusal(saved_pod.restored, saved_pod.request(configs=WRONG_CONFIGS[case](saved_pod)))
+    runtime.refusal(saved_pod.restore, saved_pod.request(configs=WRONG_CONFIGS[case](saved_pod)))
 
 
 def _with(change: cri.ContainerConfig) -> Callable[[cri.ContainerConfig], None]:
@@ -137,7 +143,7 @@ def test_a_process_is_not_restored_as_another(runtime: Runtime, saved_pod: Saved
     request = saved_pod.request()
     CHANGES[change](request.container_configs[0])
 
-    runtime.refusal(saved_pod.restored, request)
+    runtime.refusal(saved_pod.restore, request)
 
 
 @requirement("CKP-19/error")
@@ -151,7 +157,7 @@ def test_a_process_is_not_restored_from_another_image(
     request = saved_pod.request()
     request.container_configs[0].image.CopyFrom(images.pull("tools").spec())
 
-    runtime.refusal(saved_pod.restored, request)
+    runtime.refusal(saved_pod.restore, request)
 
 
 @requirement("CKP-19/process")
@@ -160,12 +166,12 @@ def test_a_restored_process_is_the_one_that_was_saved(runtime: Runtime, saved_po
 
     Source: RestorePodRequest.checkpoint_path.
     """
-    _, restored = saved_pod.restored(saved_pod.request())
+    _, restored = saved_pod.restore(saved_pod.request())
 
-    goes_on(runtime, *started(runtime, restored))
+    wait_for_progress(runtime, *start_all(runtime, restored))
     for container in restored:
-        before = saved_pod.counted[container.status().metadata.name]
-        assert before < numbers(container)[0] < before + APART
+        before = saved_pod.last_numbers[container.status().metadata.name]
+        assert before < numbers(container)[0] < before + DISTANCE
 
 
 @requirement("CKP-20")
@@ -178,9 +184,9 @@ def test_a_restored_container_has_its_new_labels_and_annotations(saved_pod: Save
     request.container_configs[0].labels["restored"] = "yes"
     request.container_configs[0].annotations["critests.example/restored"] = "yes"
 
-    _, restored = saved_pod.restored(request)
+    _, restored = saved_pod.restore(request)
 
-    changed = named("one", restored)
+    changed = container_named("one", restored)
     entry = changed.entry()
     status = changed.status()
     assert (entry.labels["restored"], status.labels["restored"]) == ("yes", "yes")
@@ -196,9 +202,9 @@ def test_a_restored_container_has_its_new_limits(saved_pod: SavedPod) -> None:
     request = saved_pod.request()
     request.container_configs[0].linux.resources.memory_limit_in_bytes = 96 << 20
 
-    _, restored = saved_pod.restored(request)
+    _, restored = saved_pod.restore(request)
 
-    changed = named("one", restored)
+    changed = container_named("one", restored)
     assert changed.status().resources.linux.memory_limit_in_bytes == 96 << 20
 
 
@@ -216,10 +222,10 @@ def test_a_restored_container_has_its_new_mounts(
     mount = cri.Mount(container_path=str(host_folder), host_path=str(host_folder), readonly=True)
     request.container_configs[0].mounts.append(mount)
 
-    _, restored = saved_pod.restored(request)
-    started(runtime, restored)
+    _, restored = saved_pod.restore(request)
+    start_all(runtime, restored)
 
-    changed = named("one", restored)
+    changed = container_named("one", restored)
     assert [each.container_path for each in changed.status().mounts] == [str(host_folder)]
     assert changed.exec("cat", str(host_folder / "file")).stdout == b"mounted"
 
@@ -230,13 +236,13 @@ def test_a_checkpoint_stays_as_it_is(runtime: Runtime, saved_pod: SavedPod) -> N
 
     Source: RestorePodRequest.checkpoint_path.
     """
-    before = content(saved_pod.folder)
+    before = digests_below(saved_pod.folder)
 
-    _, restored = saved_pod.restored(saved_pod.request())
-    for container in started(runtime, restored):
+    _, restored = saved_pod.restore(saved_pod.request())
+    for container in start_all(runtime, restored):
         assert container.exec("true").exit_code == 0
 
-    assert content(saved_pod.folder) == before
+    assert digests_below(saved_pod.folder) == before
 
 
 @requirement("CKP-22")
@@ -252,7 +258,7 @@ def test_unknown_settings_of_a_restore_are_refused(runtime: Runtime, saved_pod: 
         else saved_pod.request(options={"critests.example/nobody-knows-this": "true"})
     )
 
-    runtime.refusal(saved_pod.restored, request)
+    runtime.refusal(saved_pod.restore, request)
 
 
 @requirement("CKP-23")
@@ -268,7 +274,7 @@ def test_a_restore_that_fails_leaves_nothing(
     for each in configs:
         each.labels[MADE_FROM] = config.labels[MADE_FROM]
 
-    runtime.refusal(saved_pod.restored, saved_pod.request(config, configs))
+    runtime.refusal(saved_pod.restore, saved_pod.request(config, configs))
 
     selector = cri.ContainerFilter(label_selector={MADE_FROM: config.labels[MADE_FROM]})
     assert sandboxes.made_from(config) == []
@@ -282,14 +288,14 @@ def test_a_restored_pod_logs_to_its_new_directory(runtime: Runtime, saved_pod: S
 
     Source: PodSandboxConfig.log_directory, ContainerConfig.log_path.
     """
-    sandbox, restored = saved_pod.restored(saved_pod.request())
+    sandbox, restored = saved_pod.restore(saved_pod.request())
 
-    goes_on(runtime, *started(runtime, restored))
+    wait_for_progress(runtime, *start_all(runtime, restored))
     for container in restored:
         assert container.status().log_path == str(sandbox.log_directory / container.config.log_path)
         printed = numbers(container)
         assert printed == list(range(printed[0], printed[0] + len(printed)))
-        assert printed[0] > saved_pod.counted[container.config.metadata.name]
+        assert printed[0] > saved_pod.last_numbers[container.config.metadata.name]
 
 
 def responds(server: Container) -> bool:
@@ -307,7 +313,7 @@ def saved_server(runtime: Runtime, sandboxes: Sandboxes, containers: Containers,
     server = containers.running(name="server", command=command, in_sandbox=sandbox)
     with setting_up():
         runtime.eventually("the server to respond", lambda: responds(server))
-        runtime.stub.CheckpointPod(saving(sandbox, folder, server))
+        runtime.stub.CheckpointPod(checkpoint_request(sandbox, folder, server))
         sandbox.discard()
     return SavedPod(runtime, sandboxes, containers, folder, [server.config], {})
 
@@ -318,8 +324,8 @@ def test_a_restored_server_listens_again(runtime: Runtime, saved_server: SavedPo
 
     Source: RestorePod.
     """
-    _, restored = saved_server.restored(saved_server.request())
+    _, restored = saved_server.restore(saved_server.request())
 
-    server = the_one("the server", started(runtime, restored))
+    server = the_one("the server", start_all(runtime, restored))
 
     runtime.eventually("the restored server to respond", lambda: responds(server))

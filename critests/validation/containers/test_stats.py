@@ -22,7 +22,7 @@ from critests.lifecycle.waiting import ConditionNotMet
 from critests.run.marks import requirement, requires, slow
 from critests.run.outcomes import setting_up, unsupported
 
-Look = Callable[[Container], cri.ContainerStats]
+StatsOf = Callable[[Container], cri.ContainerStats]
 
 MIB = 1 << 20
 STATS_SECONDS = 30.0
@@ -42,7 +42,7 @@ WRITE = (
 
 
 @pytest.fixture
-def look(runtime: Runtime) -> Look:
+def stats_of(runtime: Runtime) -> StatsOf:
     """Calls ContainerStats for a container."""
 
     def call(container: Container) -> cri.ContainerStats:
@@ -78,7 +78,7 @@ def test_stats_name_the_container_as_it_was_made(runtime: Runtime, containers: C
 
 @requirement("STA-02/set")
 @slow
-def test_times_of_stats_are_set(runtime: Runtime, running_container: Container, look: Look) -> None:
+def test_times_of_stats_are_set(runtime: Runtime, running_container: Container, stats_of: StatsOf) -> None:
     """`timestamp` of CPU, memory and writable layer MUST be above 0, at the latest after the runtime has
     measured once.
 
@@ -86,7 +86,7 @@ def test_times_of_stats_are_set(runtime: Runtime, running_container: Container, 
     """
     runtime.eventually(
         "times above 0 of CPU, memory and, if reported, the writable layer",
-        lambda: look(running_container),
+        lambda: stats_of(running_container),
         STATS_SECONDS,
         lambda stats: (
             stats.cpu.timestamp > 0
@@ -99,19 +99,19 @@ def test_times_of_stats_are_set(runtime: Runtime, running_container: Container, 
 @requirement("STA-02/fresh")
 @slow
 def test_times_of_stats_are_of_late_and_go_on(
-    runtime: Runtime, running_container: Container, look: Look
+    runtime: Runtime, running_container: Container, stats_of: StatsOf
 ) -> None:
     """`timestamp` of CPU and memory SHOULD be no older than a minute, and SHOULD increase in later responses.
 
     Not stated by the CRI; the kubelet computes rates from two responses.
     Source: CpuUsage.timestamp, MemoryUsage.timestamp.
     """
-    first = look(running_container)
+    first = stats_of(running_container)
     now = time.time_ns()
 
     later = runtime.eventually(
         "a later timestamp of the CPU time",
-        lambda: look(running_container),
+        lambda: stats_of(running_container),
         STATS_SECONDS,
         lambda stats: stats.cpu.timestamp > first.cpu.timestamp,
     )
@@ -123,7 +123,7 @@ def test_times_of_stats_are_of_late_and_go_on(
 
 @requirement("STA-03")
 def test_cpu_time_counts_what_the_container_burns(
-    runtime: Runtime, containers: Containers, look: Look
+    runtime: Runtime, containers: Containers, stats_of: StatsOf
 ) -> None:
     """`usage_core_nano_seconds` MUST include the CPU time that the container has used, in nanoseconds, and
     MUST NOT decrease.
@@ -136,14 +136,14 @@ def test_cpu_time_counts_what_the_container_burns(
 
     first = runtime.eventually(
         "the CPU time that the shell used",
-        lambda: look(container).cpu.usage_core_nano_seconds.value,
+        lambda: stats_of(container).cpu.usage_core_nano_seconds.value,
         STATS_SECONDS,
         lambda used: used >= 0.9 * burnt,
     )
 
     # generous: only another unit would exceed it
     assert first < 20 * burnt + 10 * NANOSECONDS
-    assert look(container).cpu.usage_core_nano_seconds.value >= first
+    assert stats_of(container).cpu.usage_core_nano_seconds.value >= first
 
 
 @requirement("STA-04")
@@ -175,19 +175,19 @@ def test_rate_of_cpu_time_is_that_of_what_a_container_burns(runtime: Runtime, co
 
 @requirement("STA-05")
 def test_working_set_grows_by_what_a_container_takes(
-    runtime: Runtime, running_container: Container, look: Look
+    runtime: Runtime, running_container: Container, stats_of: StatsOf
 ) -> None:
     """`working_set_bytes` MUST grow by the memory that the container allocates.
 
     Source: MemoryUsage.working_set_bytes.
     """
-    before = look(running_container).memory.working_set_bytes.value
+    before = stats_of(running_container).memory.working_set_bytes.value
     with setting_up():
         runtime.stub.ExecSync(running_container.script_request(TAKE))
 
     runtime.eventually(
         f"{TAKEN_AT_LEAST >> 20} MiB more than {before} bytes in the working set",
-        lambda: look(running_container).memory.working_set_bytes.value,
+        lambda: stats_of(running_container).memory.working_set_bytes.value,
         STATS_SECONDS,
         lambda used: before + TAKEN_AT_LEAST <= used < before + 3 * TAKEN_BYTES,
     )
@@ -195,7 +195,7 @@ def test_working_set_grows_by_what_a_container_takes(
 
 @requirement("STA-06/limit")
 def test_available_memory_is_what_is_left_of_the_limit(
-    runtime: Runtime, containers: Containers, look: Look
+    runtime: Runtime, containers: Containers, stats_of: StatsOf
 ) -> None:
     """`available_bytes` of a container with a memory limit MUST be the limit minus the working set.
 
@@ -204,7 +204,7 @@ def test_available_memory_is_what_is_left_of_the_limit(
     limit = 256 * MIB
     container = containers.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=limit))
     memory = runtime.eventually(
-        "memory usage", lambda: look(container).memory, STATS_SECONDS, lambda usage: usage.timestamp
+        "memory usage", lambda: stats_of(container).memory, STATS_SECONDS, lambda usage: usage.timestamp
     )
 
     if not memory.HasField("available_bytes"):
@@ -214,14 +214,14 @@ def test_available_memory_is_what_is_left_of_the_limit(
 
 @requirement("STA-06/no-limit")
 def test_what_available_memory_is_without_a_limit(
-    running_container: Container, look: Look, observe: Observe
+    running_container: Container, stats_of: StatsOf, observe: Observe
 ) -> None:
     """ContainerStats MAY report any `available_bytes` for a container without a memory limit, and MUST NOT
     fail.
 
     Source: MemoryUsage.available_bytes.
     """
-    memory = look(running_container).memory
+    memory = stats_of(running_container).memory
 
     if not memory.HasField("available_bytes"):
         observe("absent")
@@ -233,14 +233,14 @@ def test_what_available_memory_is_without_a_limit(
 
 @requirement("STA-07")
 def test_memory_in_use_holds_the_working_set(
-    runtime: Runtime, running_container: Container, look: Look
+    runtime: Runtime, running_container: Container, stats_of: StatsOf
 ) -> None:
     """`usage_bytes` MUST NOT be less than the working set, `rss_bytes` MUST include the memory that a process
     has allocated, and the numbers of page faults MUST NOT decrease.
 
     Source: MemoryUsage.usage_bytes, rss_bytes, page_faults, major_page_faults.
     """
-    first = look(running_container).memory
+    first = stats_of(running_container).memory
     if not (first.HasField("usage_bytes") and first.HasField("rss_bytes")):
         unsupported("usage_bytes and rss_bytes: absent from ContainerStats")
     with setting_up():
@@ -248,7 +248,7 @@ def test_memory_in_use_holds_the_working_set(
 
     memory = runtime.eventually(
         "the allocated memory in rss_bytes",
-        lambda: look(running_container).memory,
+        lambda: stats_of(running_container).memory,
         STATS_SECONDS,
         lambda usage: usage.rss_bytes.value >= TAKEN_AT_LEAST,
     )
@@ -259,12 +259,12 @@ def test_memory_in_use_holds_the_working_set(
 
 
 @pytest.fixture
-def layer(runtime: Runtime, running_container: Container, look: Look) -> cri.FilesystemUsage:
+def layer(runtime: Runtime, running_container: Container, stats_of: StatsOf) -> cri.FilesystemUsage:
     """The first usage of the writable layer of `running_container` that ContainerStats reports."""
     try:
         stats = runtime.eventually(
             "usage of the writable layer",
-            lambda: look(running_container),
+            lambda: stats_of(running_container),
             STATS_SECONDS,
             lambda stats: stats.writable_layer.timestamp > 0,
         )
@@ -276,7 +276,7 @@ def layer(runtime: Runtime, running_container: Container, look: Look) -> cri.Fil
 @requirement("STA-09")
 @slow
 def test_writable_layer_grows_by_what_is_written(
-    runtime: Runtime, running_container: Container, layer: cri.FilesystemUsage, look: Look
+    runtime: Runtime, running_container: Container, layer: cri.FilesystemUsage, stats_of: StatsOf
 ) -> None:
     """`used_bytes` and `inodes_used` of the writable layer MUST grow by the bytes and files that the
     container writes.
@@ -290,7 +290,7 @@ def test_writable_layer_grows_by_what_is_written(
     runtime.eventually(
         f"{WRITTEN_BYTES} bytes and {FILES} files more than {layer.used_bytes.value} and"
         f" {layer.inodes_used.value}",
-        lambda: look(running_container).writable_layer,
+        lambda: stats_of(running_container).writable_layer,
         STATS_SECONDS,
         lambda usage: (
             usage.used_bytes.value >= layer.used_bytes.value + WRITTEN_BYTES

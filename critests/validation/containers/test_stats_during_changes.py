@@ -41,7 +41,7 @@ COMING = 8
 
 
 @dataclass(frozen=True)
-class Worked:
+class MeasuredContainer:
     """A container that has used CPU time and memory, and now waits.
 
     Attributes:
@@ -57,45 +57,45 @@ class Worked:
         request = cri.ContainerStatsRequest(container_id=self.container.id)
         return self.container.connection.runtime.ContainerStats(request).stats
 
-    def kernel(self) -> CgroupValues:
+    def cgroup_values(self) -> CgroupValues:
         """Return the counters of its cgroup, from this host."""
         parent = self.container.sandbox.config.linux.cgroup_parent
         return container_cgroup.of_process(first_process(self.mark), parent)
 
 
 @pytest.fixture
-def worked(containers: Containers) -> Worked:
+def measured(containers: Containers) -> MeasuredContainer:
     """A container that has used CPU time and memory."""
     mark = f"mark-{secrets.token_hex(8)}"
     first = f": {mark}; {BURN}; {TAKE} echo done"
-    return Worked(containers.running(first=first, wait_for_log="done"), mark)
+    return MeasuredContainer(containers.running(first=first, wait_for_log="done"), mark)
 
 
 @requirement("STA-12")
 @requires(Capability.SHARED_KERNEL, Capability.SAME_HOST, Capability.ROOT)
 @slow
-def test_cpu_time_in_stats_is_the_kernels(runtime: Runtime, worked: Worked) -> None:
+def test_cpu_time_in_stats_is_the_kernels(runtime: Runtime, measured: MeasuredContainer) -> None:
     """`usage_core_nano_seconds` SHOULD be the CPU time that the kernel has counted for the container's
     cgroup.
 
     Source: CpuUsage.usage_core_nano_seconds.
     """
-    least = worked.kernel().cpu_used
+    least = measured.cgroup_values().cpu_used
 
     reported = runtime.eventually(
         f"at least {least} ns of CPU time",
-        lambda: worked.stats().cpu.usage_core_nano_seconds.value,
+        lambda: measured.stats().cpu.usage_core_nano_seconds.value,
         STATS_SECONDS,
         lambda used: used >= least,
     )
 
-    assert reported <= worked.kernel().cpu_used
+    assert reported <= measured.cgroup_values().cpu_used
 
 
 @requirement("STA-12")
 @requires(Capability.SHARED_KERNEL, Capability.SAME_HOST, Capability.ROOT)
 @slow
-def test_memory_in_stats_is_the_kernels(runtime: Runtime, worked: Worked) -> None:
+def test_memory_in_stats_is_the_kernels(runtime: Runtime, measured: MeasuredContainer) -> None:
     """`usage_bytes` SHOULD be the memory that the kernel has counted for the container's cgroup.
 
     Source: MemoryUsage.usage_bytes. The margin is a quarter of what the container has allocated, as the two
@@ -103,7 +103,7 @@ def test_memory_in_stats_is_the_kernels(runtime: Runtime, worked: Worked) -> Non
     """
     runtime.eventually(
         "the memory usage that the kernel counts",
-        lambda: worked.stats().memory.usage_bytes.value - worked.kernel().memory_used,
+        lambda: measured.stats().memory.usage_bytes.value - measured.cgroup_values().memory_used,
         STATS_SECONDS,
         lambda difference: abs(difference) < 16 * MIB,
     )

@@ -23,8 +23,8 @@ SWAPPING = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_sw
 
 pytestmark = [requires(Capability.CGROUP_V2), slow]
 
-Look = Callable[[], cri.ContainerStats]
-Kernel = Callable[[], Pressure]
+ReadStats = Callable[[], cri.ContainerStats]
+ReadPressure = Callable[[], Pressure]
 
 
 @pytest.fixture
@@ -34,14 +34,14 @@ def throttled_container(containers: Containers) -> Container:
 
 
 @pytest.fixture
-def look(runtime: Runtime, throttled_container: Container) -> Look:
+def read_stats(runtime: Runtime, throttled_container: Container) -> ReadStats:
     """Calls ContainerStats for the throttled container."""
     request = cri.ContainerStatsRequest(container_id=throttled_container.id)
     return lambda: runtime.stub.ContainerStats(request).stats
 
 
 @pytest.fixture
-def kernel(throttled_container: Container) -> Kernel:
+def read_pressure(throttled_container: Container) -> ReadPressure:
     """Reads the CPU pressure of the throttled container from the kernel."""
 
     def read() -> Pressure:
@@ -55,15 +55,15 @@ def kernel(throttled_container: Container) -> Kernel:
 
 
 @requirement("STA-10")
-def test_pressure_is_reported(runtime: Runtime, kernel: Kernel, look: Look) -> None:
+def test_pressure_is_reported(runtime: Runtime, read_pressure: ReadPressure, read_stats: ReadStats) -> None:
     """ContainerStats SHOULD report `psi` of CPU, memory and I/O if the kernel counts pressure.
 
     Source: CpuUsage.psi, MemoryUsage.psi, IoUsage.psi.
     """
-    assert kernel().microseconds >= 0
+    assert read_pressure().microseconds >= 0
 
     stats = runtime.eventually(
-        "memory in the stats", look, STATS_SECONDS, lambda stats: stats.HasField("memory")
+        "memory in the stats", read_stats, STATS_SECONDS, lambda stats: stats.HasField("memory")
     )
 
     reported = [stats.cpu.HasField("psi"), stats.memory.HasField("psi"), stats.io.HasField("psi")]
@@ -73,26 +73,30 @@ def test_pressure_is_reported(runtime: Runtime, kernel: Kernel, look: Look) -> N
 
 
 @requirement("STA-11")
-def test_pressure_is_in_nanoseconds_and_percent(runtime: Runtime, kernel: Kernel, look: Look) -> None:
+def test_pressure_is_in_nanoseconds_and_percent(
+    runtime: Runtime, read_pressure: ReadPressure, read_stats: ReadStats
+) -> None:
     """PsiData MUST be the pressure that the kernel has counted, with the total in nanoseconds and the
     averages in percent.
 
     Source: PsiData.
     """
-    if not look().cpu.HasField("psi"):
+    if not read_stats().cpu.HasField("psi"):
         unsupported("pressure: ContainerStats reports none")
     before = runtime.eventually(
-        "a tenth of a second of pressure", kernel, holds=lambda pressure: pressure.microseconds > 100_000
+        "a tenth of a second of pressure",
+        read_pressure,
+        holds=lambda pressure: pressure.microseconds > 100_000,
     )
 
     reported = runtime.eventually(
         f"{before.microseconds} microseconds of pressure in the stats",
-        lambda: look().cpu.psi.Some,
+        lambda: read_stats().cpu.psi.Some,
         STATS_SECONDS,
         lambda psi: psi.Total >= before.nanoseconds,
     )
 
-    assert list(psi_errors(reported, before, kernel())) == []
+    assert list(psi_errors(reported, before, read_pressure())) == []
 
 
 @requirement("STA-08")

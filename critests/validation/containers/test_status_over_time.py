@@ -24,14 +24,16 @@ def test_states_never_go_back(runtime: Runtime, containers: Containers) -> None:
     states = [container.state()]
     starting = runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id))
 
-    def look() -> int:
+    def record_states() -> int:
         states.extend([container.state(), *listed_states(container)])
         return states[-1]
 
-    runtime.eventually("the container to exit", look, holds=lambda state: state == cri.CONTAINER_EXITED)
+    runtime.eventually(
+        "the container to exit", record_states, holds=lambda state: state == cri.CONTAINER_EXITED
+    )
     starting.result()
     for _ in range(3):
-        look()
+        record_states()
 
     # CREATED, RUNNING and EXITED are 0, 1 and 2
     assert states == sorted(states)

@@ -18,7 +18,7 @@ from critests.fixtures.session_fixtures import Observe
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up, unsupported
-from critests.validation.containers.twins import CONTAINERS, TWINS, WITH_FILTERS, Twin
+from critests.validation.containers.list_rpcs import CONTAINERS, LIST_RPCS, WITH_FILTERS, ListRpcs
 
 LABEL, UNUSED_LABEL = {"critests.listed": secrets.token_hex(8)}, {"critests.listed": "unused"}
 """A label of this process's pods, as other workers create and remove theirs between two calls, and a label
@@ -33,8 +33,8 @@ HUGE, FEW_HUGE = {"example.com/huge": "x" * 3_000_000}, 6
 """An annotation, and the number of containers with it that exceeds the 16 MiB of a response."""
 CANCELLED = 50
 
-every_list = pytest.mark.parametrize("twin", TWINS.values(), ids=TWINS)
-every_filter = pytest.mark.parametrize("twin", WITH_FILTERS.values(), ids=WITH_FILTERS)
+every_list = pytest.mark.parametrize("rpcs", LIST_RPCS.values(), ids=LIST_RPCS)
+every_filter = pytest.mark.parametrize("rpcs", WITH_FILTERS.values(), ids=WITH_FILTERS)
 
 
 @pytest.fixture
@@ -67,14 +67,16 @@ def create_many(
 @requirement("LST-01")
 @requires(Capability.STREAMING_LISTS)
 @every_list
-def test_a_streamed_list_is_the_plain_one(runtime: Runtime, listed_pods: list[Sandbox], twin: Twin) -> None:
+def test_a_streamed_list_is_the_plain_one(
+    runtime: Runtime, listed_pods: list[Sandbox], rpcs: ListRpcs
+) -> None:
     """A Stream RPC MUST return the same items as its List RPC.
 
     Source: the comments of the streaming list RPCs.
     """
-    before = twin.ids(twin.listed(runtime))
-    streamed = twin.ids(twin.streamed(runtime))
-    after = twin.ids(twin.listed(runtime))
+    before = rpcs.ids(rpcs.listed(runtime))
+    streamed = rpcs.ids(rpcs.streamed(runtime))
+    after = rpcs.ids(rpcs.listed(runtime))
 
     assert own_ids(listed_pods, streamed) == own_ids(listed_pods, before)
     # other tests may create and remove objects meanwhile
@@ -104,7 +106,7 @@ def test_a_long_streamed_list_is_the_plain_one(
 @requires(Capability.STREAMING_LISTS)
 @every_list
 def test_no_message_of_a_streamed_list_is_empty(
-    runtime: Runtime, listed_pods: list[Sandbox], twin: Twin
+    runtime: Runtime, listed_pods: list[Sandbox], rpcs: ListRpcs
 ) -> None:
     """A message of a Stream RPC MUST have at least one item.
 
@@ -112,7 +114,7 @@ def test_no_message_of_a_streamed_list_is_empty(
     """
     assert listed_pods
 
-    pieces = twin.pieces_of(runtime)
+    pieces = rpcs.items_by_message(runtime)
 
     assert pieces
     assert [piece for piece in pieces if not piece] == []
@@ -122,7 +124,7 @@ def test_no_message_of_a_streamed_list_is_empty(
 @requires(Capability.STREAMING_LISTS)
 @every_list
 def test_no_item_of_a_streamed_list_comes_twice(
-    runtime: Runtime, listed_pods: list[Sandbox], twin: Twin
+    runtime: Runtime, listed_pods: list[Sandbox], rpcs: ListRpcs
 ) -> None:
     """A Stream RPC MUST return each item once.
 
@@ -130,16 +132,16 @@ def test_no_item_of_a_streamed_list_comes_twice(
     """
     assert listed_pods
 
-    items = twin.streamed(runtime)
+    items = rpcs.streamed(runtime)
 
-    assert [each for each, times in Counter(twin.ids(items)).items() if times > 1] == []
+    assert [each for each, times in Counter(rpcs.ids(items)).items() if times > 1] == []
 
 
 @requirement("LST-04")
 @requires(Capability.STREAMING_LISTS)
 @every_filter
 def test_a_streamed_list_of_nothing_ends_without_a_message(
-    runtime: Runtime, listed_pods: list[Sandbox], twin: Twin
+    runtime: Runtime, listed_pods: list[Sandbox], rpcs: ListRpcs
 ) -> None:
     """A Stream RPC whose filter matches nothing MUST end with OK and without a message.
 
@@ -147,7 +149,7 @@ def test_a_streamed_list_of_nothing_ends_without_a_message(
     """
     assert listed_pods
 
-    assert twin.pieces_of(runtime, label_selector=UNUSED_LABEL) == []
+    assert rpcs.items_by_message(runtime, label_selector=UNUSED_LABEL) == []
 
 
 @requirement("LST-05")
@@ -155,18 +157,18 @@ def test_a_streamed_list_of_nothing_ends_without_a_message(
 @every_filter
 @pytest.mark.parametrize("by", ["label", "id"])
 def test_a_streamed_list_is_filtered_as_the_plain_one(
-    runtime: Runtime, listed_pods: list[Sandbox], twin: Twin, by: str
+    runtime: Runtime, listed_pods: list[Sandbox], rpcs: ListRpcs, by: str
 ) -> None:
     """A Stream RPC with a filter MUST return the same items as its List RPC with that filter.
 
     Source: the filters of the streaming list RPCs.
     """
-    unfiltered = own_ids(listed_pods, twin.ids(twin.listed(runtime)))
+    unfiltered = own_ids(listed_pods, rpcs.ids(rpcs.listed(runtime)))
     fields = {"label_selector": LABEL} if by == "label" else {"id": unfiltered[0]}
 
-    streamed = sorted(twin.ids(twin.streamed(runtime, **fields)))
+    streamed = sorted(rpcs.ids(rpcs.streamed(runtime, **fields)))
 
-    assert streamed == sorted(twin.ids(twin.listed(runtime, **fields)))
+    assert streamed == sorted(rpcs.ids(rpcs.listed(runtime, **fields)))
     assert own_ids(listed_pods, streamed) == (unfiltered if by == "label" else unfiltered[:1])
 
 
@@ -220,7 +222,7 @@ def test_a_streamed_list_of_few_huge_items(own_runtime: OwnRuntime, observe: Obs
     create_many(own_runtime.containers, own_runtime.sandbox(), FEW_HUGE, annotations=HUGE)
 
     try:
-        pieces = CONTAINERS.pieces_of(own_runtime)
+        pieces = CONTAINERS.items_by_message(own_runtime)
     except grpc.RpcError as error:
         observe(f"the stream fails with {refused_with(error).name}")
     else:
@@ -273,7 +275,7 @@ def test_a_streamed_list_that_nobody_reads_holds_up_nothing(
 
 @requirement("LST-09")
 @every_list
-def test_streamed_lists_that_are_not_there_are_unimplemented(runtime: Runtime, twin: Twin) -> None:
+def test_streamed_lists_that_are_not_there_are_unimplemented(runtime: Runtime, rpcs: ListRpcs) -> None:
     """A Stream RPC that the runtime does not have MUST fail with Unimplemented.
 
     Source: the gRPC status codes; the kubelet then calls the List RPC.
@@ -282,7 +284,7 @@ def test_streamed_lists_that_are_not_there_are_unimplemented(runtime: Runtime, t
         unsupported("a runtime without streaming lists: this one has them")
 
     with must_be_refused(grpc.StatusCode.UNIMPLEMENTED) as refusal:
-        list(twin.messages(runtime))
+        list(rpcs.messages(runtime))
 
     assert refusal.code is grpc.StatusCode.UNIMPLEMENTED
 

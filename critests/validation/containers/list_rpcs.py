@@ -11,14 +11,14 @@ from critests.fixtures.runtime import Runtime
 
 
 @dataclass(frozen=True)
-class Twin:
+class ListRpcs:
     """A List RPC and its Stream RPC.
 
     Attributes:
         stream: name of the streaming RPC.
         unary: name of the unary RPC.
-        pieces: field of the streamed messages that holds the items.
-        items: field of the unary response that holds the items.
+        stream_items: field of the streamed messages that holds the items.
+        unary_items: field of the unary response that holds the items.
         id_of: returns the id of an item.
         filter: type of the request's filter; None if the request has none.
         of_images: whether the RPCs belong to ImageService.
@@ -26,8 +26,8 @@ class Twin:
 
     stream: str
     unary: str
-    pieces: str
-    items: str
+    stream_items: str
+    unary_items: str
     id_of: Callable[[Any], str]
     filter: type[Message] | None = None
     of_images: bool = False
@@ -36,17 +36,19 @@ class Twin:
         """Open the stream, filtered by these fields, and return an iterator over its messages."""
         return self._call(runtime, self.stream)(self._request(self.stream, filtered))
 
-    def pieces_of(self, runtime: Runtime, **filtered: Any) -> list[list[Any]]:  # noqa: ANN401 - as above
+    def items_by_message(self, runtime: Runtime, **filtered: Any) -> list[list[Any]]:  # noqa: ANN401 - as above
         """Return the items of each message of the whole stream."""
-        return [list(getattr(message, self.pieces)) for message in self.messages(runtime, **filtered)]
+        return [list(getattr(message, self.stream_items)) for message in self.messages(runtime, **filtered)]
 
     def streamed(self, runtime: Runtime, **filtered: Any) -> list[Any]:  # noqa: ANN401 - as above
         """Return all items of the stream, in order."""
-        return [item for piece in self.pieces_of(runtime, **filtered) for item in piece]
+        return [item for piece in self.items_by_message(runtime, **filtered) for item in piece]
 
     def listed(self, runtime: Runtime, **filtered: Any) -> list[Any]:  # noqa: ANN401 - as above
         """Return all items of the list."""
-        return list(getattr(self._call(runtime, self.unary)(self._request(self.unary, filtered)), self.items))
+        return list(
+            getattr(self._call(runtime, self.unary)(self._request(self.unary, filtered)), self.unary_items)
+        )
 
     def ids(self, items: list[Any]) -> list[str]:
         """Return the ids of items, in order."""
@@ -64,7 +66,7 @@ class Twin:
         return request(filter=self.filter(**filtered))
 
 
-SANDBOXES = Twin(
+SANDBOXES = ListRpcs(
     "StreamPodSandboxes",
     "ListPodSandbox",
     "pod_sandboxes",
@@ -72,7 +74,7 @@ SANDBOXES = Twin(
     lambda item: str(item.id),
     cri.PodSandboxFilter,
 )
-CONTAINERS = Twin(
+CONTAINERS = ListRpcs(
     "StreamContainers",
     "ListContainers",
     "containers",
@@ -80,7 +82,7 @@ CONTAINERS = Twin(
     lambda item: str(item.id),
     cri.ContainerFilter,
 )
-CONTAINER_STATS = Twin(
+CONTAINER_STATS = ListRpcs(
     "StreamContainerStats",
     "ListContainerStats",
     "container_stats",
@@ -88,7 +90,7 @@ CONTAINER_STATS = Twin(
     lambda item: str(item.attributes.id),
     cri.ContainerStatsFilter,
 )
-SANDBOX_STATS = Twin(
+SANDBOX_STATS = ListRpcs(
     "StreamPodSandboxStats",
     "ListPodSandboxStats",
     "pod_sandbox_stats",
@@ -96,16 +98,16 @@ SANDBOX_STATS = Twin(
     lambda item: str(item.attributes.id),
     cri.PodSandboxStatsFilter,
 )
-METRICS = Twin(
+METRICS = ListRpcs(
     "StreamPodSandboxMetrics",
     "ListPodSandboxMetrics",
     "pod_sandbox_metrics",
     "pod_metrics",
     lambda item: str(item.pod_sandbox_id),
 )
-IMAGES = Twin("StreamImages", "ListImages", "images", "images", lambda item: str(item.id), of_images=True)
+IMAGES = ListRpcs("StreamImages", "ListImages", "images", "images", lambda item: str(item.id), of_images=True)
 
-TWINS = {
-    twin.stream: twin for twin in (SANDBOXES, CONTAINERS, CONTAINER_STATS, SANDBOX_STATS, METRICS, IMAGES)
+LIST_RPCS = {
+    rpcs.stream: rpcs for rpcs in (SANDBOXES, CONTAINERS, CONTAINER_STATS, SANDBOX_STATS, METRICS, IMAGES)
 }
-WITH_FILTERS = {name: twin for name, twin in TWINS.items() if twin.filter is not None}
+WITH_FILTERS = {name: rpcs for name, rpcs in LIST_RPCS.items() if rpcs.filter is not None}
