@@ -1,6 +1,6 @@
-"""What a CRI runtime promises: every requirement as data, and the words that all rooms share.
+"""The requirements on a CRI runtime as data, and the enumerations that all packages use.
 
-The truth is in `data/<group>.toml`, one file a group. Read it with `load`, or ask for one entry:
+The data are in `data/<group>.toml`, one file a group. Read them with `load`, or one entry with `aspect`:
 
     >>> found, aspect = catalogue.aspect("SBX-26/error")
     >>> aspect.level
@@ -57,6 +57,6 @@ def aspect(name: str) -> tuple[Requirement, Aspect]:
 
 
 def names() -> frozenset[str]:
-    """Return the names of all requirements and aspects."""
+    """Return the ids of all requirements and aspects."""
     known = load()
     return frozenset({*known.aspects, *(each.id for each in known.requirements)})

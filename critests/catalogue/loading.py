@@ -38,10 +38,10 @@ def load() -> Catalogue:
     """Read the catalogue that is part of this package. It is read once; later calls return the same object.
 
     Raises:
-        CatalogueError: an entry does not hold together; the text names the file and the entry.
+        CatalogueError: an entry is invalid; the text names the file and the entry.
     """
     folder = Path(__file__).parent
-    # reading TOML takes longer than all that is made of it
+    # parsing TOML takes longer than everything else here
     known = kept("tables", folder)
     written = known.read()
     if written is None:
@@ -60,8 +60,8 @@ def read(folder: Path) -> Catalogue:
 
 
 def _written(folder: Path) -> dict[str, Any]:
-    """Return what stands in the files, as JSON can hold it: features, groups by the names of their files, and
-    the revision of it all.
+    """Return the contents of the files as JSON-compatible data: features, groups by file name, and a revision
+    of all of it.
     """
     digest = hashlib.sha256()
     features_text = (folder / "features.toml").read_bytes()
@@ -167,7 +167,7 @@ def _check(entry: Requirement, features: dict[str, str]) -> None:
 
 
 def _check_judges(catalogue: Catalogue) -> None:
-    """Refuse a `judged_by` that leads to nothing that tests can judge."""
+    """Reject a `judged_by` that names no aspect with tests."""
     for entry, aspect in catalogue.aspects.values():
         for name in aspect.judged_by:
             judge = catalogue.aspects.get(name, (entry, None))[1]

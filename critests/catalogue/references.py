@@ -1,4 +1,4 @@
-"""Which tests name which aspects, read from their source without importing it.
+"""The aspects that each test names, read from the source without importing it.
 
 So that a wrong id is found on a machine that has neither pytest nor a runtime.
 """
@@ -28,7 +28,7 @@ class Reference:
     title: str
     """First line of the docstring, "" without one."""
     unreadable: bool = False
-    """A mark has an argument that is no plain text, so that `aspects` is incomplete."""
+    """A mark has an argument that is no string literal, so that `aspects` is incomplete."""
 
 
 def references_below(folder: Path) -> tuple[Reference, ...]:
@@ -47,16 +47,14 @@ def references_below(folder: Path) -> tuple[Reference, ...]:
 
 
 def problems_of(references: Iterable[Reference], catalogue: Catalogue) -> list[str]:
-    """Return what is wrong with tests, one sentence each: ids that the catalogue lacks, none at all, equal
-    names, no docstring.
-    """
+    """Return the problems of tests, one sentence each: unknown ids, no id, equal names, no docstring."""
     found: list[str] = []
     references = tuple(references)
     names = Counter(reference.name for reference in references)
     for reference in references:
         wrong: list[str] = []
         if reference.unreadable:
-            wrong.append("the argument of @requirement is to be a plain text")
+            wrong.append("the argument of @requirement must be a string literal")
         elif not reference.aspects:
             wrong.append("names no requirement")
         for aspect in reference.aspects:
@@ -78,9 +76,9 @@ def _wrong_with(aspect: str, catalogue: Catalogue) -> Iterator[str]:
     if not entry.own_test:
         yield f"{entry.id} is a rule of the suite that no test carries"
     if named.untestable:
-        yield f"no test can decide {named.id}, says its `untestable`"
+        yield f"{named.id} is `untestable`"
     if named.judged_by:
-        yield f"{named.id} is judged by the tests of {', '.join(named.judged_by)}, says its `judged_by`"
+        yield f"{named.id} is `judged_by` {', '.join(named.judged_by)}"
 
 
 def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -91,7 +89,7 @@ def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunction
 
 
 def _reference(function: ast.FunctionDef | ast.AsyncFunctionDef, file: Path) -> Reference:
-    # A mark may also stand on one case of a table: pytest.param(…, marks=requirement("…")).
+    # a mark may also belong to one parameter: pytest.param(…, marks=requirement("…"))
     marks = [
         node
         for decorator in function.decorator_list

@@ -1,8 +1,7 @@
-"""Requirements, their aspects and groups, and how they are looked up.
+"""Requirements, their aspects and groups, and their look-up.
 
-A requirement holds one or more aspects, each with one level. Where there is one, it is named by the
-requirement alone ("SBA-17"); where there are several, each has a name of its own ("SBX-26/error" and
-"SBX-26/code"). A test names one aspect.
+A requirement has one or more aspects, each with one level. A single aspect is named by the requirement alone
+("SBA-17"); several have names of their own ("SBX-26/error" and "SBX-26/code"). A test names one aspect.
 """
 
 import difflib
@@ -13,19 +12,17 @@ from functools import cached_property
 from critests.catalogue.words import Area, Level
 
 _NEAR = 5
-"""How many near matches an error names."""
+"""How many similar names an error lists."""
 _TITLE_LENGTH = 100
 """Characters of a statement that a table or a list shows."""
 
 
 class CatalogueError(ValueError):
-    """The catalogue's data do not hold together; the text names the file and the entry."""
+    """The catalogue's data are invalid; the text names the file and the entry."""
 
 
 class UnknownRequirement(ValueError):
-    """A requirement, aspect or other word was named that the catalogue does not have; the text says what
-    there is.
-    """
+    """A requirement, aspect or other word is not in the catalogue; the text names similar ones."""
 
 
 def minor_of(version: str) -> int | None:
@@ -48,12 +45,12 @@ class Aspect:
     """One promise of a requirement, with one level."""
 
     id: str
-    """As a test names it: "SBA-17", or "SBX-26/error" where the requirement has several aspects."""
+    """As in tests: "SBA-17", or "SBX-26/error" if the requirement has several aspects."""
     name: str
-    """The part behind the slash, "" where the requirement has only one aspect."""
+    """The part behind the slash; "" if the requirement has only one aspect."""
     level: Level
     judgement: bool = False
-    """No text of the API demands it, it is our engineering judgement (†): a breach is `warned` at most,
+    """No text of the API requires it; it is our engineering judgement (†): a breach is `warned` at most,
     whatever the level.
     """
     scope: str = ""
@@ -65,20 +62,20 @@ class Aspect:
     version.
     """
     declared_since: str = ""
-    """The level holds only where the user declares an API level of at least this one; "" where nothing need
-    be declared.
+    """The level holds only if the user declares an API level of at least this one; "" if no declaration is
+    needed.
     """
     undeclared_level: Level | None = None
-    """The level where `declared_since` is set and the user declares nothing or less; None: a breach is then
+    """The level if `declared_since` is set and the user declares nothing or less; None: a breach is then
     `unsupported`.
     """
     disruptive: bool = False
     """Its test restarts, starves or attacks the daemon."""
     untestable: str = ""
-    """The sentence why no test on a single Linux machine can decide it; "" where one can."""
+    """Why no test on a single Linux machine can judge it, as a sentence; "" if one can."""
     judged_by: tuple[str, ...] = ()
-    """Ids of other aspects, which say the same of a part or of all of it: whoever judges them judges it too,
-    so that it has no tests of its own.
+    """Ids of other aspects that cover a part or all of it: their tests judge it too, and it has none of its
+    own.
     """
 
     @property
@@ -114,7 +111,7 @@ class Requirement:
     statement: str
     aspects: tuple[Aspect, ...]
     rpcs: tuple[str, ...] = ()
-    """Names of the RPCs it speaks of; () where it concerns all of them or none in particular."""
+    """Names of the RPCs that it concerns; () if it concerns all of them or none in particular."""
     fields: str = ""
     """The RPCs, fields or other places it is about, for a reader."""
     source: str = ""
@@ -159,7 +156,7 @@ class Catalogue:
     revision: str
     """Short hash of the data: equal for equal catalogues, on every machine."""
     features: dict[str, str] = field(hash=False)
-    """How each optional feature is found out, by its name."""
+    """How each optional feature is detected, by its name."""
 
     @cached_property
     def requirements(self) -> tuple[Requirement, ...]:

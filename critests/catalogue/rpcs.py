@@ -1,8 +1,8 @@
-"""Every RPC of the API: whether a runtime must have it, since when there is such an RPC, and which aspect of
-the catalogue judges its plain work.
+"""Every RPC of the API: whether it is mandatory, since when it exists, and which aspect of the catalogue
+judges its basic function.
 
-When a step of a test's set-up fails, the test cannot say anything about its own promise: it is `blocked` by
-the requirement of the aspect that judges the step. The data is `rpcs.toml` beside this module.
+When a step of a test's set-up fails, the test cannot judge its own promise: it is `blocked` by the
+requirement of the aspect that judges that step. The data are in `rpcs.toml` next to this module.
 """
 
 import tomllib
@@ -22,23 +22,23 @@ class Rpc:
 
     name: str
     mandatory: bool
-    """A runtime that knows the release in which it came must have it."""
+    """Whether a runtime that knows the release in which it came must implement it."""
     judge: str
-    """The aspect that judges whether it does its plain work ("SBX-02", "RT-25/accept")."""
+    """The aspect that judges its basic function ("SBX-02", "RT-25/accept")."""
     why: str
-    """What argues for its being mandatory or optional, for a reader."""
+    """Why it is mandatory or optional, for a reader."""
 
     @property
     def since(self) -> str:
-        """Kubernetes minor in which it came ("1.28"); "1.20" is CRI v1 itself."""
+        """Kubernetes minor release in which it came ("1.28"); "1.20" is CRI v1 itself."""
         return since_rpc(self.name)
 
     def may_be_missing(self, known_minor: int | None) -> bool:
-        """Say whether a runtime may answer it with Unimplemented.
+        """Return whether a runtime may return Unimplemented for it.
 
         Args:
-            known_minor: the newest minor that the runtime is proven, or declared, to know; None where that is
-                not known, and only CRI v1 itself can be expected.
+            known_minor: the newest minor that the runtime is proven, or declared, to know; None if unknown:
+                then only CRI v1 itself can be expected.
         """
         since = minor_of(self.since) or _FIRST_MINOR
         return not self.mandatory or since > max(known_minor or _FIRST_MINOR, _FIRST_MINOR)
@@ -53,7 +53,7 @@ def all_rpcs() -> Mapping[str, Rpc]:
     """Return every RPC by its name, in the order of the data.
 
     Raises:
-        CatalogueError: an entry does not hold together; the text names it.
+        CatalogueError: an entry is invalid; the text names it.
     """
     return read(Path(__file__).parent / "rpcs.toml")
 
@@ -62,7 +62,7 @@ def read(file: Path) -> Mapping[str, Rpc]:
     """Read such a file.
 
     Raises:
-        CatalogueError: an entry does not hold together; the text names the file and the entry.
+        CatalogueError: an entry is invalid; the text names the file and the entry.
     """
     found: dict[str, Rpc] = {}
     for name, entry in tomllib.loads(file.read_text(encoding="utf-8")).items():
@@ -76,7 +76,7 @@ def read(file: Path) -> Mapping[str, Rpc]:
 
 
 def rpc_of(name: str) -> Rpc | None:
-    """Return what is known of an RPC, None for one that the API does not have.
+    """Return the entry of an RPC; None for an RPC that the API does not have.
 
     Args:
         name: the bare name ("RunPodSandbox"), or the full path of the method

@@ -1,4 +1,4 @@
-"""The words that every room shares: levels, outcomes, areas and capabilities.
+"""The enumerations that all packages use: levels, outcomes, areas and capabilities.
 
 Standard library only, so that the run record and the reports can use them without pytest or gRPC.
 """
@@ -8,14 +8,14 @@ from enum import StrEnum, unique
 
 @unique
 class Level(StrEnum):
-    """How strongly an aspect of a requirement binds a runtime."""
+    """How binding an aspect of a requirement is for a runtime."""
 
     MUST = "MUST"
     """A breach is a failure."""
     SHOULD = "SHOULD"
     """A breach is a warning."""
     OPT = "OPT"
-    """An optional feature: binding (like MUST) where its detection finds it, `unsupported` elsewhere."""
+    """An optional feature: binding (like MUST) if its detection finds it, `unsupported` otherwise."""
     DIV = "DIV"
     """Runtimes differ and the API is silent: the observed form is recorded; only a hang, crash or leak
     fails.
@@ -24,20 +24,18 @@ class Level(StrEnum):
 
 @unique
 class Outcome(StrEnum):
-    """What became of one test, or of one requirement. See `worst` for their order."""
+    """The outcome of one test, or of one requirement. See `worst` for their order."""
 
     PASSED = "passed"
-    """The promise was kept."""
+    """The promise holds."""
     FAILED = "failed"
     """A MUST is broken."""
     WARNED = "warned"
-    """A SHOULD, or a promise that is our engineering judgement (†), is not kept."""
+    """A SHOULD, or a promise that is our engineering judgement (†), is broken."""
     UNSUPPORTED = "unsupported"
     """An optional feature is not offered, or the runtime is not proven to know the field."""
     BLOCKED = "blocked"
-    """Cannot be judged here; the reason names what is missing or which broken requirement stood in the
-    way.
-    """
+    """Cannot be judged here; the reason names the missing capability or the broken requirement."""
     KNOWN = "known"
     """Listed in the runtime's expectations."""
     DISABLED = "disabled"
@@ -88,11 +86,9 @@ class Area(StrEnum):
 
 @unique
 class Capability(StrEnum):
-    """What a runtime or the machine below it may or may not offer. Tests name the capability, never the
-    runtime.
-    """
+    """What a runtime or its machine may or may not offer. Tests name the capability, never the runtime."""
 
-    # what the runtime says or shows
+    # reported or shown by the runtime
     POD_NETWORK = "pod network"
     """NetworkReady is true: pods get an address of their own."""
     HOST_PORTS = "host ports"
@@ -114,7 +110,7 @@ class Capability(StrEnum):
     METRICS = "pod metrics"
     CHECKPOINT = "checkpoint"
     CHECKPOINT_IMAGES = "restore from an image"
-    """CreateContainer takes what CheckpointContainer wrote in place of an image."""
+    """CreateContainer accepts an archive of CheckpointContainer in place of an image."""
     POD_CHECKPOINT = "pod checkpoint"
     POD_RESTORE = "pod restore"
     STOP_SIGNAL = "stop signal"
@@ -124,10 +120,10 @@ class Capability(StrEnum):
     IMAGE_VOLUMES = "image volumes"
     """An image can be mounted into a container."""
     IMAGE_SUB_PATHS = "image sub paths"
-    """A directory inside an image can."""
+    """A directory of an image can be mounted into a container."""
     EXEC_WEBSOCKET = "exec over WebSocket"
     SANDBOX_PROCESS = "sandbox process"
-    """A sandbox has a process of its own (a pause container)."""
+    """A sandbox has its own process (a pause container)."""
     SHARED_PROCESSES = "shared processes"
     """A pod with one PID namespace starts: some runtimes give it a process with a lowered oom_score_adj, for
     which the daemon needs CAP_SYS_RESOURCE.
@@ -135,17 +131,15 @@ class Capability(StrEnum):
     POD_RESOURCE_UPDATES = "pod resource updates"
     """UpdatePodSandboxResources is implemented."""
     CDI = "CDI"
-    """Devices are found by the names that specifications of the Container Device Interface give
-    them.
-    """
+    """Devices are found by their names in specifications of the Container Device Interface."""
     SUITE_REGISTRY = "suite registry"
     """The runtime can pull from the suite's own registry over plain HTTP."""
-    # what the machine offers
+    # offered by the machine
     SAME_HOST = "same host"
-    """The daemon works on this machine: its files, addresses and names are ours."""
+    """The daemon runs on this machine, with the same files, addresses and names."""
     SHARED_KERNEL = "shared kernel"
-    """Containers share this machine's kernel, so that their processes, namespaces and cgroups are seen from
-    outside; under gVisor or in a virtual machine they have one of their own.
+    """Containers share this machine's kernel, so that their processes, namespaces and cgroups are visible
+    from outside; under gVisor or in a virtual machine they have their own kernel.
     """
     ROOT = "root"
     """This process may read other processes' /proc entries and enter namespaces."""
@@ -153,17 +147,17 @@ class Capability(StrEnum):
     SWAP_ACCOUNTING = "swap accounting"
     """The memory controller of cgroups counts and limits swap."""
     HUGE_PAGES = "huge pages"
-    """Cgroups have a controller of huge pages."""
+    """The hugetlb controller of cgroups is available."""
     APPARMOR = "AppArmor"
     SELINUX = "SELinux"
     SECCOMP = "seccomp"
     IPV6 = "IPv6"
     CRIU = "CRIU"
-    """Nothing of this machine is seen to keep running processes from being saved."""
+    """Nothing on this machine is known to prevent checkpoints of running processes."""
     DAEMON_SYS_RESOURCE = "daemon has CAP_SYS_RESOURCE"
     """The daemon may lower oom_score_adj."""
-    # what the user allows
+    # allowed by the user
     MUTATING = "changes allowed"
-    """The run may create things (not --read-only, no live kubelet)."""
+    """The run may create objects (not --read-only, no live kubelet)."""
     DISRUPTIVE = "disruption allowed"
     """The run may restart or starve the daemon (--disruptive, or a throwaway runtime)."""

@@ -231,7 +231,7 @@ def test_a_line_of_exactly_the_limit(printed: Printed, observe: Observe) -> None
     assert end.payload == b"end"
 
 
-@requirement("LOG-08/kept")
+@requirement("LOG-08/output")
 def test_a_last_line_without_a_newline_is_logged(printed: Printed) -> None:
     """The last output of a process MUST be in the log even if no newline follows it.
 

@@ -186,7 +186,7 @@ def test_environment_that_is_no_text_fails_no_container(containers: Containers) 
     assert container.state() == cri.CONTAINER_RUNNING
 
 
-@requirement("GEN-15/kept")
+@requirement("GEN-15/preserved")
 def test_environment_that_is_no_text(containers: Containers, observe: Observe) -> None:
     """A value in `envs` that is not valid UTF-8 MAY be rejected or changed; other values in `envs` MUST be
     unchanged.

@@ -55,7 +55,7 @@ def orphan(steps: FailingSteps) -> Orphan:
     return Orphan(pod, container, mark, process)
 
 
-@requirement("SBX-40/told")
+@requirement("SBX-40/state")
 def test_exit_of_a_container_whose_monitor_was_killed_is_reported(
     steps: FailingSteps, orphan: Orphan
 ) -> None:
