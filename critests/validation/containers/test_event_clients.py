@@ -218,7 +218,7 @@ def test_the_stream_of_events_ends_with_the_daemon(own_runtime: OwnRuntime, own_
 
     Source: gRPC, where a stream ends with its connection. The kubelet would wait for ever.
     """
-    assert own_runtime.daemon  # blocks the test where the suite may not restart the daemon
+    assert own_runtime.daemon  # blocks the test if the suite may not restart the daemon
     listener = own_events.listen()
 
     own_runtime.restart()
@@ -234,7 +234,7 @@ def test_events_come_again_after_a_restart(own_runtime: OwnRuntime, own_events: 
 
     Source: GetContainerEvents, which sends the events of all containers. The kubelet connects again.
     """
-    assert own_runtime.daemon  # blocks the test where the suite may not restart the daemon
+    assert own_runtime.daemon  # blocks the test if the suite may not restart the daemon
     container = own_runtime.container()
 
     own_runtime.restart()

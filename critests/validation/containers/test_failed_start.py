@@ -24,7 +24,7 @@ class Tried:
 
     Attributes:
         failed: the RPC that failed; empty if none did.
-        container: None where CreateContainer failed.
+        container: None if CreateContainer failed.
     """
 
     failed: str
@@ -97,8 +97,8 @@ def test_what_cannot_be_executed_is_an_error(containers: Containers, program: st
 
 @requirement("CTR-15/form")
 def test_form_of_a_failed_start(attempt: Attempt, containers: Containers, observe: Observe) -> None:
-    """CreateContainer or StartContainer MAY be the one that fails for a command that does not exist; the
-    resulting state is recorded.
+    """CreateContainer MAY accept a command that does not exist, and StartContainer then fails; the resulting
+    state is recorded.
 
     Source: ContainerStatus; the CRI does not state which of the two calls looks for the file.
     """

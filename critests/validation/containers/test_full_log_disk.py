@@ -100,7 +100,8 @@ def test_container_whose_log_disk_is_full_comes_to_its_own_end(
 
 @requirement("LOG-31/after")
 def test_log_goes_on_once_there_is_space(runtime: Runtime, small_log_disk: SmallLogDisk) -> None:
-    """ReopenContainerLog SHOULD make the log go on after the log was removed from a full disk.
+    """ReopenContainerLog SHOULD continue the log in a new file after the old one was removed from a full
+    disk.
 
     Source: ReopenContainerLog. Not stated by the CRI for this case; the kubelet rotates logs that are too
     large.
