@@ -45,7 +45,7 @@ from critests.run.suite_session import SESSION
 
 if TYPE_CHECKING:  # the display is imported when a run has one, and the formats at its end
     from critests.report.terminal.progress import Progress
-    from critests.run.module_scheduler import Dealing
+    from critests.run.module_scheduler import ModuleScheduler
 
 
 class Leader:
@@ -181,13 +181,13 @@ class Leader:
                 self.context.hangs.take(report.hangs)
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> "Dealing | None":
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> "ModuleScheduler | None":
         """Deal tests out as `critests run` asks for."""
         if self.handover is None or config.getoption("dist") != "loadgroup":
             return None
-        from critests.run.module_scheduler import Dealing  # noqa: PLC0415 - xdist is imported by now
+        from critests.run.module_scheduler import ModuleScheduler  # noqa: PLC0415 - xdist is imported by now
 
-        return Dealing(config, log, self.handover.answered)
+        return ModuleScheduler(config, log, self.handover.answered)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:

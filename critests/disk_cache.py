@@ -20,7 +20,7 @@ DECIDING: Final = frozenset({".py", ".toml", ".json", ".ini"})
 
 
 @dataclass(frozen=True)
-class Kept:
+class CachedJson:
     """One thing that is kept.
 
     Attributes:
@@ -53,7 +53,7 @@ class Kept:
                 temporary.unlink(missing_ok=True)
 
 
-def kept(name: str, folder: Path, *more: str) -> Kept:
+def kept(name: str, folder: Path, *more: str) -> CachedJson:
     """Return what is kept beside the modules of a folder, and decided by every file in and below it.
 
     Args:
@@ -63,7 +63,7 @@ def kept(name: str, folder: Path, *more: str) -> Kept:
     """
     place = Path(importlib.util.cache_from_source(str(folder / f"{name}.py"))).with_suffix(".json")
     decided_by = [sys.version, *more, *sorted(_states(folder, str(folder)))]
-    return Kept(place, hashlib.sha256("\0".join(decided_by).encode()).hexdigest())
+    return CachedJson(place, hashlib.sha256("\0".join(decided_by).encode()).hexdigest())
 
 
 def _states(folder: Path | str, root: str) -> Iterable[str]:

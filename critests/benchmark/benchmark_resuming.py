@@ -27,7 +27,7 @@ one machine.
 
 
 @dataclass(frozen=True)
-class Earlier:
+class StoppedBenchmark:
     """A benchmark that was stopped, or of which a scenario could not be measured.
 
     Attributes:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import grpc
 import pytest
 
-from critests.benchmark.benchmark_resuming import Earlier
+from critests.benchmark.benchmark_resuming import StoppedBenchmark
 from critests.benchmark.measuring.bench_fixture import Bench, Floors
 from critests.benchmark.measuring.replayed_clock import carry
 from critests.benchmark.measuring.sampling import in_words
@@ -87,7 +87,7 @@ def suite_session(pytestconfig: pytest.Config) -> SuiteSession:
     return pytestconfig.stash[SESSION]
 
 
-def _go_on(earlier: Earlier, session: pytest.Session, suite: SuiteSession) -> None:
+def _go_on(earlier: StoppedBenchmark, session: pytest.Session, suite: SuiteSession) -> None:
     """Take over what an earlier run measured, which this one leaves out."""
     assert suite.context is not None
     facts = suite.benchmark
@@ -116,7 +116,7 @@ def benchmark_run(
     settings = suite_session.settings
     load = os.getloadavg()
     profile, seed = profile_of(settings), settings.seed
-    earlier = Earlier.of(settings, profile)
+    earlier = StoppedBenchmark.of(settings, profile)
     if seed is None and earlier is not None:
         seed = earlier.facts.seed
     seed = secrets.randbelow(1 << 31) if seed is None else seed

@@ -2,7 +2,7 @@
 
 import pytest
 
-from critests.benchmark.benchmark_resuming import Earlier
+from critests.benchmark.benchmark_resuming import StoppedBenchmark
 from critests.benchmark.scenario_profiles import FULL, PROFILES, SCENARIOS, SMOKE, STANDARD, in_profile
 from critests.exit_codes import UsageError
 from critests.run.items import BENCHMARKS
@@ -74,7 +74,7 @@ def choose(tests: list[KnownTest], settings: Settings) -> tuple[list[KnownTest],
     """
     order = {name: number for number, name in enumerate(chosen(settings))}
     kept = sorted((test for test in tests if test.scenario in order), key=lambda test: order[test.scenario])
-    earlier = Earlier.of(settings, profile_of(settings))
+    earlier = StoppedBenchmark.of(settings, profile_of(settings))
     if earlier is not None:
         kept = [test for test in kept if test.id not in earlier.tests]
         if not kept:

@@ -36,7 +36,7 @@ HELP = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExplorationPlan:
     """What to look for, and for how long: `seconds`, `steps` of a sequence, `clients` at once, and the folder
     of a run to `resume`.
     """
@@ -84,21 +84,21 @@ def explore(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
         msg = "--disruptive ends the daemon and lets what is below it fail: give --node for a throwaway one"
         raise click.UsageError(msg)
     settings = replace(settings, oci_wrapper=settings.disruptive, cni_wrapper=settings.disruptive)
-    plan = Plan(**{name: values[name] for name in ("seconds", "steps", "clients", "resume")})
+    plan = ExplorationPlan(**{name: values[name] for name in ("seconds", "steps", "clients", "resume")})
     sys.exit(_explored(settings, plan))
 
 
-def _explored(settings: Settings, plan: Plan) -> ExitCode:
+def _explored(settings: Settings, plan: ExplorationPlan) -> ExitCode:
     # imported here: what they need may be missing, which the user has been told by now
     from critests.explore.exploration_output import keep, lines  # noqa: PLC0415 - see above
-    from critests.explore.exploration_state import Earlier, read  # noqa: PLC0415 - see above
+    from critests.explore.exploration_state import StoppedExploration, read  # noqa: PLC0415 - see above
     from critests.explore.exploring import Exploration  # noqa: PLC0415 - see above
     from critests.explore.known_findings import known_breaches  # noqa: PLC0415 - see above
     from critests.explore.setting_up import player_on  # noqa: PLC0415 - see above
     from critests.run.stop_signals import handled_by, say_that_it_goes_on  # noqa: PLC0415 - see above
 
     seed = secrets.randbelow(1 << 31) if settings.seed is None else settings.seed
-    earlier = read(plan.resume) if plan.resume else Earlier(seed)
+    earlier = read(plan.resume) if plan.resume else StoppedExploration(seed)
     with _connected_run(settings) as (context, connection):
         runtime = f"{context.version.runtime_name} {context.version.runtime_version}"
         exploration = Exploration(

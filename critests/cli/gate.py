@@ -10,7 +10,7 @@ import click
 from critests import catalogue
 from critests.cli.command_errors import NotPossible, of_comparisons
 from critests.cli.option_types import output_option, share
-from critests.cli.stored_runs import EarlierRun, StoredRun
+from critests.cli.stored_runs import EarlierRun, StoredRunPath
 from critests.record import expectations
 from critests.record.files import write_atomically
 from critests.record.run_layout import results_of
@@ -34,7 +34,7 @@ Exit codes: 0 passes, 1 fails, 4 wrong usage or policy, 5 could not be judged"""
 
 
 @click.command(epilog=EPILOG)
-@click.argument("run", type=StoredRun())
+@click.argument("run", type=StoredRunPath())
 @click.option("--policy", "policy_file", type=FILE, metavar="FILE", help="what may pass")
 @click.option(
     "--expectations",

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from critests.cli.command_errors import Failed
-from critests.cli.stored_runs import StoredRun
+from critests.cli.stored_runs import StoredRunPath
 from critests.record.record_errors import RecordNotWritten, RecordUnreadable
 from critests.report.formats import FORMATS, NotExported, Publishing, TextFormat, TreeFormat, load
 
@@ -24,7 +24,7 @@ Examples:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=StoredRun())
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=StoredRunPath())
 @click.option(
     "--format",
     "name",
@@ -40,7 +40,7 @@ Examples:
     type=click.Path(path_type=Path),
     help="file, or folder of a tree (default: print a text)",
 )
-@click.option("--baseline", metavar="RUN", type=StoredRun(), help="the run to compare with")
+@click.option("--baseline", metavar="RUN", type=StoredRunPath(), help="the run to compare with")
 @click.option(
     "--job",
     metavar="NAME",

@@ -9,7 +9,7 @@ import click
 
 from critests.cli.command_errors import Failed
 from critests.cli.option_types import Duration
-from critests.cli.stored_runs import StoredRun
+from critests.cli.stored_runs import StoredRunPath
 from critests.record.record_errors import MergeRefused, RecordError
 from critests.report.store import Index, RunEntry, merge_runs, remove, surplus
 from critests.report.store.history import stamp
@@ -87,7 +87,7 @@ def prune(results: Path, keep: int | None, age: float | None, *, yes: bool) -> N
 
 
 @results.command("merge")
-@click.argument("runs", nargs=-1, required=True, type=StoredRun(file_okay=False))
+@click.argument("runs", nargs=-1, required=True, type=StoredRunPath(file_okay=False))
 @click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),

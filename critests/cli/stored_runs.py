@@ -9,7 +9,7 @@ from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import LAST, run_named
 
 
-class StoredRun(click.Path):
+class StoredRunPath(click.Path):
     """A stored run, as the path of its folder or of its record."""
 
     name = "run"
@@ -30,7 +30,7 @@ class StoredRun(click.Path):
             self.fail(str(error), param, ctx)
 
 
-class EarlierRun(StoredRun):
+class EarlierRun(StoredRunPath):
     """A stored run that another one is compared with; `last` stays as it is, and is looked for when that
     other one is known.
     """

@@ -14,7 +14,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.client.coverage import Coverage
+from critests.client.coverage import CallCoverage
 from critests.client.failures import CallNotAllowed, code_of, name_the_rpc, note_the_hang
 from critests.client.hangs import Allowance, Hangs, StillHangs
 from critests.client.under_way import UnderWay
@@ -73,7 +73,7 @@ class Recorder:
     """Keeps the latest calls and counts coverage; safe to use from several threads."""
 
     def __init__(self) -> None:
-        self.coverage = Coverage()
+        self.coverage = CallCoverage()
         self.under_way = UnderWay()
         self._lock = threading.Lock()
         self._calls: deque[Call] = deque(maxlen=KEPT_CALLS)

@@ -5,7 +5,7 @@ from collections import Counter
 from google.protobuf.message import Message
 
 
-class Coverage:
+class CallCoverage:
     """Counts calls by RPC, and set fields of requests and responses by `Message.field`.
 
     A field counts as exercised when it is present (a message, an optional, a non-empty list or map) or

@@ -17,7 +17,7 @@ CRICTL_CONFIG_VARIABLE = "CRI_CONFIG_FILE"
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundEndpoint:
     """An endpoint and where it was found, in words fit for a sentence."""
 
     endpoint: Endpoint
@@ -31,7 +31,7 @@ def find(
     environment: Mapping[str, str] = os.environ,
     crictl_config: Path | None = None,
     well_known: tuple[Path, ...] | None = None,
-) -> Found:
+) -> FoundEndpoint:
     """Return the endpoint to test.
 
     Args:
@@ -65,12 +65,12 @@ def find(
     ):
         if text:
             endpoint = Endpoint.parse(text)
-            return Found(endpoint, Endpoint.parse(image) if image else endpoint, source)
+            return FoundEndpoint(endpoint, Endpoint.parse(image) if image else endpoint, source)
     well_known = well_known_sockets() if well_known is None else well_known
     answering = [path for path in well_known if _listens(path)]
     if len(answering) == 1:
         endpoint = Endpoint.parse(str(answering[0]))
-        return Found(
+        return FoundEndpoint(
             endpoint, Endpoint.parse(image) if image else endpoint, "the only well-known socket that answers"
         )
     if answering:

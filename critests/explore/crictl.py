@@ -14,7 +14,7 @@ from critests.model.steps import (
     TERMINAL,
     TERMINATED,
     Beat,
-    Process,
+    ContainerProcess,
     Step,
     colour_of,
 )
@@ -66,17 +66,17 @@ def _sandbox(step: Step) -> list[str]:
 
 
 def _container(step: Step) -> list[str]:
-    before = f"sleep {LINGER_SECONDS}; " if step.process == Process.LINGERS else ""
+    before = f"sleep {LINGER_SECONDS}; " if step.process == ContainerProcess.LINGERS else ""
     waits = f"trap '{before}exit {TERMINATED}' TERM; sleep 100000 & wait"
-    ends = f"exit {0 if step.process == Process.SUCCEEDS else FAILED}"
-    command = ["/bin/sh", "-c", ends if Process(step.process).brief else waits]
+    ends = f"exit {0 if step.process == ContainerProcess.SUCCEEDS else FAILED}"
+    command = ["/bin/sh", "-c", ends if ContainerProcess(step.process).brief else waits]
     config = {
         "metadata": {"name": step.name, "attempt": step.attempt},
         "image": {"image": "$IMAGE"},
         "command": command,
         "labels": {COLOUR: colour_of(step.makes)},
         "log_path": f"{step.name}.log",
-        "stdin": step.process == Process.LISTENS,
+        "stdin": step.process == ContainerProcess.LISTENS,
     }
     file, pod = f'"$folder/{step.makes}.json"', f'"$folder/{step.inside}.json"'
     return [

@@ -15,7 +15,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.client.connection import Connection
 from critests.images.registry_client import RegistryClient, repository_of
-from critests.images.registry_faults import Fault, FaultKind, Scope
+from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.lifecycle.process import open_files
 from critests.lifecycle.run_label import RUN_LABEL
 from critests.lifecycle.waiting import ConditionNotMet, eventually
@@ -76,14 +76,16 @@ class SequenceImages:
 
     def failing(self) -> contextlib.AbstractContextManager[None]:
         """Let no pull of them succeed for a while."""
-        return self._faulty(Fault(kind=FaultKind.SERVER_ERROR))
+        return self._faulty(RegistryFault(kind=FaultKind.SERVER_ERROR))
 
     def hanging(self) -> contextlib.AbstractContextManager[None]:
         """Let every pull of them hang in the middle for a while; then it goes on."""
-        return self._faulty(Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=LONGER_THAN_A_CALL))
+        return self._faulty(
+            RegistryFault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=LONGER_THAN_A_CALL)
+        )
 
     @contextlib.contextmanager
-    def _faulty(self, fault: Fault) -> Iterator[None]:
+    def _faulty(self, fault: RegistryFault) -> Iterator[None]:
         assert self.registry is not None, "without one no step pulls"
         for repository in self._repositories:
             self.registry.fault(repository, fault)

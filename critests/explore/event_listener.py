@@ -12,7 +12,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.client.connection import Connection
 from critests.model.event_rules import Due
-from critests.model.observations import Heard, Look
+from critests.model.observations import ObservedEvent, StateSnapshot
 
 STREAM_SECONDS: Final = 1800.0
 """Deadline of a stream, longer than any sequence."""
@@ -26,7 +26,7 @@ class Listening:
 
     def __init__(self, connection: Connection) -> None:
         self._scale = connection.deadlines.scale
-        self._heard: defaultdict[str, list[Heard]] = defaultdict(list)
+        self._heard: defaultdict[str, list[ObservedEvent]] = defaultdict(list)
         self._changed = threading.Condition()
         self._over = False
         self._messages = connection.runtime.GetContainerEvents(
@@ -46,7 +46,9 @@ class Listening:
             self._over = True
             self._changed.notify()
 
-    def heard(self, look: Look, wanted: Sequence[Due]) -> dict[str, tuple[Heard, ...]] | None:
+    def heard(
+        self, look: StateSnapshot, wanted: Sequence[Due]
+    ) -> dict[str, tuple[ObservedEvent, ...]] | None:
         """Return what has come by id, of what is seen and of what is wanted; what is wanted is waited for.
         None where the stream has ended.
         """
@@ -71,10 +73,10 @@ class Listening:
         self._reader.join(END_SECONDS)
 
 
-def _plain(event: cri.ContainerEventResponse) -> Heard:
+def _plain(event: cri.ContainerEventResponse) -> ObservedEvent:
     name = cri.ContainerEventType.Name(event.container_event_type)
     own = [status.state for status in event.containers_statuses if status.id == event.container_id]
-    return Heard(
+    return ObservedEvent(
         name.removeprefix("CONTAINER_").removesuffix("_EVENT"),
         event.created_at,
         cri.ContainerState.Name(own[0]) if own else "",

@@ -11,7 +11,7 @@ from typing import Any
 
 from critests.catalogue import aspect
 from critests.explore.crictl import script
-from critests.explore.sequence_runner import Evidence
+from critests.explore.sequence_runner import SequenceEvidence
 from critests.model import Beat, Breach, Step
 from critests.model.steps import to_plain
 
@@ -58,7 +58,7 @@ LISTED_FOR = dt.timedelta(days=180)
 
 
 @dataclass(frozen=True)
-class Finding:
+class ExplorationFinding:
     """One promise that a sequence breaks.
 
     Attributes:
@@ -73,7 +73,7 @@ class Finding:
     beats: tuple[Beat, ...]
     tries: int
     again: int
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: SequenceEvidence = field(default_factory=SequenceEvidence)
 
     def __str__(self) -> str:
         lines = [" | ".join(map(str, beat)) for beat in self.beats]
@@ -101,7 +101,7 @@ class Finding:
         }
 
 
-def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
+def write(finding: ExplorationFinding, folder: Path, *, seed: int, runtime: str) -> Path:
     """Write a finding into a folder of its own: a test, a script, its calls and the runtime's log,
     and what makes it known.
     """
@@ -140,7 +140,7 @@ def write(finding: Finding, folder: Path, *, seed: int, runtime: str) -> Path:
     return place
 
 
-def _expectation(finding: Finding, runtime: str) -> str:
+def _expectation(finding: ExplorationFinding, runtime: str) -> str:
     breach = finding.breach
     name, _, version = runtime.partition(" ")
     requirement, part = aspect(breach.aspect)

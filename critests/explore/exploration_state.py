@@ -14,7 +14,7 @@ NAME = "explore.json"
 
 
 @dataclass(frozen=True)
-class Earlier:
+class StoppedExploration:
     """What an exploration was ended with.
 
     Attributes:
@@ -39,7 +39,7 @@ class Earlier:
         }
 
 
-def read(folder: Path) -> Earlier:
+def read(folder: Path) -> StoppedExploration:
     """Read what an exploration was ended with, from the folder of its run.
 
     Raises:
@@ -48,7 +48,7 @@ def read(folder: Path) -> Earlier:
     path = folder / NAME
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))["resume"]
-        return Earlier(
+        return StoppedExploration(
             int(plain["seed"]),
             int(plain["rounds"]),
             Counter({(rpc, situation): count for rpc, situation, count in plain["places"]}),

@@ -11,10 +11,10 @@ import grpc
 
 from critests.client.failures import code_of
 from critests.explore import side_by_side, step_machine
-from critests.explore.exploration_findings import Finding
-from critests.explore.exploration_state import Earlier
-from critests.explore.sequence_counts import Found, Over, Watch
-from critests.explore.sequence_runner import DAEMON_ENDED, Evidence, Player
+from critests.explore.exploration_findings import ExplorationFinding
+from critests.explore.exploration_state import StoppedExploration
+from critests.explore.sequence_counts import FailingSequence, Over, SequenceCounts
+from critests.explore.sequence_runner import DAEMON_ENDED, Player, SequenceEvidence
 from critests.explore.shortening import shortest
 from critests.model import Beat, Breach
 
@@ -51,8 +51,8 @@ class Explored:
         interrupted: whether the user ended it.
     """
 
-    earlier: Earlier
-    findings: list[Finding] = field(default_factory=list)
+    earlier: StoppedExploration
+    findings: list[ExplorationFinding] = field(default_factory=list)
     known: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     sequences: int = 0
@@ -78,7 +78,7 @@ class Exploration:
     """
 
     player: Player
-    earlier: Earlier
+    earlier: StoppedExploration
     seconds: float
     most_steps: int
     known: Callable[[Breach], bool] = lambda _: False
@@ -86,7 +86,7 @@ class Exploration:
     most_findings: int = 0
     clients: int = 1
     _stopped: bool = field(default=False, init=False)
-    _came_upon: Finding | None = field(default=None, init=False)
+    _came_upon: ExplorationFinding | None = field(default=None, init=False)
     """The end of the daemon, where something else was shortened or between sequences."""
     _tell_again: float = field(default=math.inf, init=False)
     _kinds: set[tuple[str, str, str]] = field(init=False)
@@ -104,7 +104,7 @@ class Exploration:
         begun = time.monotonic()
         over = begun + self.seconds
         self._tell_again = begun + PROGRESS_SECONDS
-        watch = Watch(self._muted, lambda: self._is_over(over))
+        watch = SequenceCounts(self._muted, lambda: self._is_over(over))
         watch.covered.update(self.earlier.covered)
         explored = Explored(self.earlier, known=watch.muted_seen, outcomes=watch.outcomes)
         chance = random.Random(self.earlier.seed)  # noqa: S311 - chance, no secret
@@ -130,7 +130,9 @@ class Exploration:
             explored.findings.append(self._came_upon)
         explored.sequences, explored.steps = self.player.played, self.player.steps
         explored.seconds = time.monotonic() - begun
-        explored.earlier = Earlier(self.earlier.seed, rounds, watch.covered, frozenset(self._kinds))
+        explored.earlier = StoppedExploration(
+            self.earlier.seed, rounds, watch.covered, frozenset(self._kinds)
+        )
         explored.interrupted = self._stopped
         return explored
 
@@ -142,7 +144,7 @@ class Exploration:
             self.say(f"{self.player.steps} steps in {self.player.played} sequences; {left:.0f} s left")
         return self._stopped or now > over
 
-    def _play_round(self, watch: Watch, number: int) -> None:
+    def _play_round(self, watch: SequenceCounts, number: int) -> None:
         if self.clients > 1:
             side_by_side.play_round(self.player, watch, number, self.most_steps, self.clients)
         else:
@@ -151,7 +153,7 @@ class Exploration:
     def _muted(self, breach: Breach) -> bool:
         return breach.kind in self._kinds or self.known(breach)
 
-    def _take(self, found: Found, explored: Explored) -> bool:
+    def _take(self, found: FailingSequence, explored: Explored) -> bool:
         """Shorten and try again what was found; return whether nothing more can be found."""
         breach, beats = found.breach, found.beats
         self.say(f"{breach}\n  after {len(beats)} steps; shortening")
@@ -176,7 +178,7 @@ class Exploration:
         if came:
             finding = self._tried(breach, shortest(beats, breaks), found.evidence)
         else:
-            finding = Finding(breach, tuple(beats), looked, 0, found.evidence)
+            finding = ExplorationFinding(breach, tuple(beats), looked, 0, found.evidence)
         self._kinds.add(breach.kind)
         explored.findings.append(finding)
         self.say(f"{finding}\n  came again in {finding.again} of {finding.tries} tries")
@@ -185,7 +187,7 @@ class Exploration:
     def _in(self, seconds: float) -> float:
         return time.monotonic() + seconds * self.player.connection.deadlines.scale
 
-    def _tried(self, breach: Breach, beats: Sequence[Beat], evidence: Evidence) -> Finding:
+    def _tried(self, breach: Breach, beats: Sequence[Beat], evidence: SequenceEvidence) -> ExplorationFinding:
         """Play a sequence again and again; what never comes again keeps the evidence of when it came."""
         tries = again = 0
         enough = self._in(TRY_SECONDS)
@@ -194,7 +196,7 @@ class Exploration:
             if self._breaks(breach, beats):
                 again += 1
                 evidence = self.player.evidence()
-        return Finding(breach, tuple(beats), tries, again, evidence)
+        return ExplorationFinding(breach, tuple(beats), tries, again, evidence)
 
     def _note_the_end(self, error: grpc.RpcError, beats: Sequence[Beat]) -> None:
         """Note that the daemon has ended, with the sequence that was to be played next, and bring it back.
@@ -205,7 +207,9 @@ class Exploration:
         if self.player.daemon_lives():
             raise error
         breach = Breach("GEN-17", DAEMON_ENDED, "between sequences", "a daemon that lives", code_of(error)[0])
-        self._came_upon = self._came_upon or Finding(breach, tuple(beats), 0, 0, self.player.evidence())
+        self._came_upon = self._came_upon or ExplorationFinding(
+            breach, tuple(beats), 0, 0, self.player.evidence()
+        )
         self.player.bring_back()
 
     @property
@@ -222,5 +226,5 @@ class Exploration:
             return False
         for each in found:
             if each.what == DAEMON_ENDED and each.kind != breach.kind:
-                self._came_upon = Finding(each, tuple(beats), 0, 0, self.player.evidence())
+                self._came_upon = ExplorationFinding(each, tuple(beats), 0, 0, self.player.evidence())
         return any(each.kind == breach.kind for each in found)

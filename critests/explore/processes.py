@@ -13,7 +13,7 @@ from critests.model.steps import (
     TERMINAL,
     TERMINATED,
     TOLD,
-    Process,
+    ContainerProcess,
 )
 
 READY_LINE: Final = "ready"
@@ -29,10 +29,10 @@ def shell(script: str) -> list[str]:
 
 def script_of(step: Step, mark: str, world: World) -> str:
     """Return what a new container runs, with a mark in its command line by which it is found."""
-    if Process(step.process).brief:
-        return _ending(0 if step.process == Process.SUCCEEDS else FAILED)
+    if ContainerProcess(step.process).brief:
+        return _ending(0 if step.process == ContainerProcess.SUCCEEDS else FAILED)
     # the last words at once, so that all of the rest of the time is what it lingers for
-    before = f"sleep {LINGER_SECONDS}; " if step.process == Process.LINGERS else ""
+    before = f"sleep {LINGER_SECONDS}; " if step.process == ContainerProcess.LINGERS else ""
     handlers = (
         f"trap '{before}{_ending(TERMINATED)}' TERM; trap '{_ending(TOLD)}' {ENDS};"
         f" trap 'echo {said_by(world, step.makes)}' {SPEAKS}"
@@ -43,7 +43,7 @@ def script_of(step: Step, mark: str, world: World) -> str:
     # what runs in the background has no input but what is handed to it under another number
     repeats = f"trap '' TERM {ENDS} {SPEAKS}; while read -r said; do echo \"$said\"; done"
     hears = f"exec 3<&0; ({repeats}) <&3 & "
-    listens = hears if step.process == Process.LISTENS else ""
+    listens = hears if step.process == ContainerProcess.LISTENS else ""
     return f"{handlers}; echo {READY_LINE}; : {mark}; {listens}{waits}"
 
 

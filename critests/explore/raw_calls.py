@@ -22,8 +22,8 @@ from critests.model import Step, World
 from critests.model.image_rules import reference
 from critests.model.invariants import ANNOTATION, COLOUR
 from critests.model.linearization import ENDING
-from critests.model.observations import NOT_TOLD, Answer, ContainerSeen, Look
-from critests.model.steps import LAST_WORDS, NO_EVENTS, Process, colour_of
+from critests.model.observations import NOT_TOLD, CallResult, ContainerSeen, StateSnapshot
+from critests.model.steps import LAST_WORDS, NO_EVENTS, ContainerProcess, colour_of
 from critests.model.world import EXITED
 from critests.node.observing.capabilities import NO_SUCH_ID
 
@@ -87,7 +87,7 @@ class Calls:
         log = self._logs.get(step.on)
         return 0 if log is None else _said(log).count(words)
 
-    def pipes_of(self, look: Look) -> dict[str, int]:
+    def pipes_of(self, look: StateSnapshot) -> dict[str, int]:
         """Return how many pipes what serves each sandbox has open; what closes them may take a moment."""
         assert self.daemon is not None, "without one nothing below is looked at"
         ids = [each.id for each in look.sandboxes]
@@ -153,7 +153,7 @@ class Calls:
     def _labels(self, key: str) -> dict[str, str]:
         return {SEQUENCE_LABEL: self.world.prefix, COLOUR: colour_of(key)}
 
-    def run_sandbox(self, step: Step) -> Answer:
+    def run_sandbox(self, step: Step) -> CallResult:
         """RunPodSandbox: the same name is the same pod, with its uid."""
         name = f"{self.world.prefix}{step.name}"
         config = self.requests.sandbox(
@@ -165,9 +165,9 @@ class Calls:
         )
         answer = self.call(step, cri.RunPodSandboxRequest(config=config, runtime_handler=self.handler))
         self._configs[answer.pod_sandbox_id] = config
-        return Answer(id=answer.pod_sandbox_id)
+        return CallResult(id=answer.pod_sandbox_id)
 
-    def create_container(self, step: Step) -> Answer:
+    def create_container(self, step: Step) -> CallResult:
         """CreateContainer, of the base image or of one that steps pull and remove."""
         sandbox_id = self.id_of(step.inside)
         pod = self._configs.get(sandbox_id) or self.requests.sandbox(f"{self.world.prefix}no-pod")
@@ -180,31 +180,31 @@ class Calls:
             labels=self._labels(step.makes),
             annotations={ANNOTATION: step.makes},
             mounts=[MOUNT],
-            stdin=step.process == Process.LISTENS,
+            stdin=step.process == ContainerProcess.LISTENS,
         )
         request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=pod)
         answer = self.call(step, request)
         # before it can end
         self._logs[step.makes] = Path(pod.log_directory) / config.log_path
-        return Answer(id=answer.container_id)
+        return CallResult(id=answer.container_id)
 
     def mark_of(self, key: str) -> str:
         """Return what stands in the command line of a container's process and of no other."""
         return f"{self.requests.run.id}-{self.world.prefix}{key}"
 
-    def start_container(self, step: Step) -> Answer:
+    def start_container(self, step: Step) -> CallResult:
         """StartContainer, and wait until its process is as far as later steps expect."""
         self.call(step, cri.StartContainerRequest(container_id=self.id_of(step.on)))
         container = self.world.containers.get(step.on)
         if container is None or container.gone:
-            return Answer()
-        if not Process(container.process).brief:
+            return CallResult()
+        if not ContainerProcess(container.process).brief:
             # until its handlers stand, a signal means something else
             self.until(READY_SECONDS, lambda: self._has_said(self._logs[step.on]))
         else:
             # what overtakes the end of a process comes out otherwise each time
             self.until(READY_SECONDS, lambda: self._has_ended(container.id))
-        return Answer()
+        return CallResult()
 
     def _has_ended(self, container_id: str) -> bool:
         request = cri.ContainerStatusRequest(container_id=container_id)
@@ -218,27 +218,27 @@ class Calls:
     def _has_said(log: Path) -> bool:
         return READY_LINE in _text(log)
 
-    def stop_container(self, step: Step) -> Answer:
+    def stop_container(self, step: Step) -> CallResult:
         """StopContainer, with its grace period."""
         self.call(step, cri.StopContainerRequest(container_id=self.id_of(step.on), timeout=step.timeout))
-        return Answer()
+        return CallResult()
 
-    def list_sandboxes(self, step: Step) -> Answer:
+    def list_sandboxes(self, step: Step) -> CallResult:
         """ListPodSandbox with a filter."""
         wanted = cri.PodSandboxFilter(id=self.id_of(step.on))
         answer = self.call(step, cri.ListPodSandboxRequest(filter=_chosen(step, wanted)))
-        return Answer(ids=tuple(item.id for item in answer.items))
+        return CallResult(ids=tuple(item.id for item in answer.items))
 
-    def list_containers(self, step: Step) -> Answer:
+    def list_containers(self, step: Step) -> CallResult:
         """ListContainers with a filter."""
         wanted = cri.ContainerFilter(id=self.id_of(step.on), pod_sandbox_id=self.id_of(step.inside))
         answer = self.call(step, cri.ListContainersRequest(filter=_chosen(step, wanted)))
-        return Answer(ids=tuple(item.id for item in answer.containers))
+        return CallResult(ids=tuple(item.id for item in answer.containers))
 
-    def exec_sync(self, step: Step) -> Answer:
+    def exec_sync(self, step: Step) -> CallResult:
         """ExecSync of a command whose output and exit code are the container's own."""
         answer = self.call(step, self._exec_request(step, command_of(step, self.world)))
-        return Answer(exit_code=answer.exit_code, output=answer.stdout.decode(errors="backslashreplace"))
+        return CallResult(exit_code=answer.exit_code, output=answer.stdout.decode(errors="backslashreplace"))
 
     def _exec_request(self, step: Step, script: str) -> cri.ExecSyncRequest:
         return cri.ExecSyncRequest(
@@ -250,42 +250,42 @@ class Calls:
         script = signalling(self.mark_of(step.on), name)
         return self._quietly(self.connection.runtime.ExecSync, self._exec_request(step, script))
 
-    def end_process(self, step: Step) -> Answer:
+    def end_process(self, step: Step) -> CallResult:
         """Let the process of a container end by itself, and wait until the runtime says so."""
         container = self.world.containers.get(step.on)
         if container is None:
-            return Answer("NOT_MADE")  # by a step that was to make it, and failed this time
-        ends = Process(container.process).brief or self.signal(step, ENDS)
+            return CallResult("NOT_MADE")  # by a step that was to make it, and failed this time
+        ends = ContainerProcess(container.process).brief or self.signal(step, ENDS)
         # what ends a container ends its commands too, so that this one may fail
         if not ends and not self.until(READY_SECONDS, lambda: self._has_ended(container.id)):
-            return Answer(NOT_TOLD)
+            return CallResult(NOT_TOLD)
         if self.until(END_SECONDS, lambda: self._has_ended(container.id)):
-            return Answer()
-        return Answer("NOT_ENDED", details=f"not EXITED within {END_SECONDS:g} s")
+            return CallResult()
+        return CallResult("NOT_ENDED", details=f"not EXITED within {END_SECONDS:g} s")
 
-    def listen(self, step: Step) -> Answer:
+    def listen(self, step: Step) -> CallResult:
         """GetContainerEvents, beside all steps that follow."""
         self.leave_events(step)
         self.listening = Listening(self.connection)
-        return Answer()
+        return CallResult()
 
-    def leave_events(self, step: Step) -> Answer:
+    def leave_events(self, step: Step) -> CallResult:
         """End the stream of events."""
         del step
         if self.listening is not None:
             self.listening.leave()
         self.listening = None
-        return Answer()
+        return CallResult()
 
-    def restart_daemon(self, step: Step) -> Answer:
+    def restart_daemon(self, step: Step) -> CallResult:
         """SIGKILL the daemon and start it again, which ends a stream of events."""
         self.leave_events(step)
         try:
             if self.daemon is not None:
                 self.daemon.restart()
         except CannotTest as error:
-            return Answer("NOT_BACK", details=str(error))
-        return Answer()
+            return CallResult("NOT_BACK", details=str(error))
+        return CallResult()
 
     def until(self, seconds: float, holds: Callable[[], bool]) -> bool:
         """Wait until something holds, and return whether it does."""
@@ -296,23 +296,23 @@ class Calls:
             time.sleep(POLL_SECONDS)
         return True
 
-    def pull_image(self, step: Step) -> Answer:
+    def pull_image(self, step: Step) -> CallResult:
         """PullImage, by one of its tags."""
         name = reference(self.world.images[step.on], step.by)
-        return Answer(id=self.call(step, pulling(name)).image_ref)
+        return CallResult(id=self.call(step, pulling(name)).image_ref)
 
     def _spec(self, step: Step) -> cri.ImageSpec:
         return cri.ImageSpec(image=reference(self.world.images[step.on], step.by))
 
-    def remove_image(self, step: Step) -> Answer:
+    def remove_image(self, step: Step) -> CallResult:
         """RemoveImage, by a tag or by its id."""
         self.call(step, cri.RemoveImageRequest(image=self._spec(step)))
-        return Answer()
+        return CallResult()
 
-    def image_status(self, step: Step) -> Answer:
+    def image_status(self, step: Step) -> CallResult:
         """ImageStatus, by a tag or by its id."""
         answer = self.call(step, cri.ImageStatusRequest(image=self._spec(step)))
-        return Answer(id=answer.image.id, found=answer.HasField("image"))
+        return CallResult(id=answer.image.id, found=answer.HasField("image"))
 
 
 def _text(log: Path) -> str:

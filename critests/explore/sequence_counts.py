@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from critests.explore.sequence_runner import Evidence, Played
+from critests.explore.sequence_runner import Played, SequenceEvidence
 from critests.explore.step_generator import Place
 from critests.model import Beat, Breach
 
@@ -23,7 +23,7 @@ class ShortEnough(BaseException):
 
 
 @dataclass(frozen=True)
-class Found:
+class FailingSequence:
     """A sequence that broke a promise.
 
     Attributes:
@@ -34,10 +34,10 @@ class Found:
 
     breach: Breach
     beats: list[Beat]
-    evidence: Evidence
+    evidence: SequenceEvidence
 
 
-class Watch:
+class SequenceCounts:
     """Keeps count of the sequences of an exploration.
 
     Args:
@@ -50,7 +50,7 @@ class Watch:
         self.over = over
         self.covered: Counter[Place] = Counter()
         self.outcomes: Counter[tuple[str, str, str]] = Counter()
-        self.found: dict[tuple[str, str, str], Found] = {}
+        self.found: dict[tuple[str, str, str], FailingSequence] = {}
         """The shortest sequence of each kind of breach."""
         self.muted_seen: Counter[str] = Counter()
         self._shorten_until = math.inf
@@ -98,4 +98,4 @@ class Watch:
         self._shorten_until = min(self._shorten_until, time.monotonic() + SHORTEN_SECONDS)
         known = self.found.get(breach.kind)
         if known is None or len(played.beats) < len(known.beats):
-            self.found[breach.kind] = Found(breach, list(played.beats), played.player.evidence())
+            self.found[breach.kind] = FailingSequence(breach, list(played.beats), played.player.evidence())

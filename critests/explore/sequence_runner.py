@@ -22,7 +22,7 @@ from critests.explore.step_execution import answer_to
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.model import Beat, Breach, Step, World, event_rules, judge
 from critests.model.linearization import Done, judge_together
-from critests.model.observations import Look
+from critests.model.observations import StateSnapshot
 from critests.model.steps import playable
 from critests.run.failure_evidence import RuntimeLog
 
@@ -31,7 +31,7 @@ UNAVAILABLE = "UNAVAILABLE"
 
 
 @dataclass(frozen=True)
-class Evidence:
+class SequenceEvidence:
     """What was asked and answered in the time of a sequence, and what the runtime wrote meanwhile."""
 
     calls: tuple[Call, ...] = ()
@@ -88,10 +88,10 @@ class Player:
             self.bring_back()
             calls.clear()
 
-    def evidence(self) -> Evidence:
+    def evidence(self) -> SequenceEvidence:
         """Return what the last sequence left behind so far."""
         calls, log = self._begun
-        return Evidence(tuple(self.connection.recorder.since(calls)), self.log.since(log))
+        return SequenceEvidence(tuple(self.connection.recorder.since(calls)), self.log.since(log))
 
     def bring_back(self) -> None:
         """Start the daemon again where it has ended, so that the next sequence finds one."""
@@ -179,7 +179,7 @@ class Played:
         rpc = beat[0].rpc if len(beat) == 1 else "calls at once"
         return Breach("GEN-17", DAEMON_ENDED, rpc, "a daemon that lives", seen)
 
-    def _look(self) -> Look:
+    def _look(self) -> StateSnapshot:
         look = look_of(self.player.connection, self.world)
         logs = self.calls.logs_of(look.container_statuses)
         if self.calls.listening is not None:

@@ -12,7 +12,7 @@ from critests.explore.processes import SPEAKS, command_of, shell
 from critests.explore.raw_calls import Calls
 from critests.model import Step
 from critests.model.container_rules import printed_by, said_by
-from critests.model.observations import NOT_TOLD, Answer
+from critests.model.observations import NOT_TOLD, CallResult
 from critests.model.steps import INPUT, TERMINAL
 
 SESSION_SECONDS: Final = 5.0
@@ -21,7 +21,7 @@ FAILED = "SESSION_FAILED"
 """No code of gRPC: the call gave a URL, and the session failed."""
 
 
-def exec_session(calls: Calls, step: Step) -> Answer:
+def exec_session(calls: Calls, step: Step) -> CallResult:
     """Exec of a command whose output and exit code are the container's own: with input, where it is told what
     to print, or with a terminal, on which it has printed before it ends.
     """
@@ -42,16 +42,16 @@ def exec_session(calls: Calls, step: Step) -> Answer:
                 session.write(printed.encode())
             finished = session.finish()
     except StreamError as error:
-        return Answer(FAILED, details=str(error))
+        return CallResult(FAILED, details=str(error))
     status = finished.status
     if status is None or status.exit_code is None:
-        return Answer(FAILED, details=finished.failure)
+        return CallResult(FAILED, details=finished.failure)
     # what came on a terminal was waited for; how its lines end, and what it echoes, is no matter of states
     shown = printed if step.by == TERMINAL else finished.stdout.decode(errors="backslashreplace")
-    return Answer(exit_code=status.exit_code, output=shown)
+    return CallResult(exit_code=status.exit_code, output=shown)
 
 
-def attach_session(calls: Calls, step: Step) -> Answer:
+def attach_session(calls: Calls, step: Step) -> CallResult:
     """Attach, tell the process to write a line, wait until that comes, and leave. What it is told by input is
     looked for in its log: it may write before the output of the session is connected.
     """
@@ -64,13 +64,13 @@ def attach_session(calls: Calls, step: Step) -> Answer:
                 before = calls.lines_in_log(step, wanted)
                 session.write(f"{wanted}\n".encode())
                 came = calls.until(SESSION_SECONDS, lambda: calls.lines_in_log(step, wanted) > before)
-                return Answer(output=wanted) if came else Answer(FAILED, details="not in the log")
+                return CallResult(output=wanted) if came else CallResult(FAILED, details="not in the log")
             if not calls.signal(step, SPEAKS):
-                return Answer(NOT_TOLD)
+                return CallResult(NOT_TOLD)
             session.stdout_until(wanted.encode())
     except StreamError as error:
-        return Answer(FAILED, details=str(error))
-    return Answer(output=wanted)
+        return CallResult(FAILED, details=str(error))
+    return CallResult(output=wanted)
 
 
 @contextlib.contextmanager

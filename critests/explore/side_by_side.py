@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from critests.explore.sequence_counts import Watch
+from critests.explore.sequence_counts import SequenceCounts
 from critests.explore.sequence_runner import Player
 from critests.explore.step_generator import Place, likely, steps_by_place
 from critests.model import Beat, Step, World
@@ -35,7 +35,7 @@ until its client gives up, which takes the time of twenty other steps.
 """
 
 
-def play_round(player: Player, watch: Watch, number: int, most_steps: int, clients: int) -> None:
+def play_round(player: Player, watch: SequenceCounts, number: int, most_steps: int, clients: int) -> None:
     """Play sequences until one breaks a promise.
 
     Args:

@@ -10,7 +10,7 @@ from critests.api import api_pb2 as cri
 from critests.client.connection import Connection
 from critests.client.failures import code_of
 from critests.model import World
-from critests.model.observations import ContainerSeen, ImageSeen, Look, SandboxSeen
+from critests.model.observations import ContainerSeen, ImageSeen, SandboxSeen, StateSnapshot
 from critests.model.world import Image
 
 SEQUENCE_LABEL = "critests.sequence"
@@ -26,7 +26,7 @@ def world_before(connection: Connection, images: Mapping[str, tuple[str, ...]], 
     return world
 
 
-def look_of(connection: Connection, world: World) -> Look:
+def look_of(connection: Connection, world: World) -> StateSnapshot:
     """Look at everything that is a sequence's own.
 
     Raises:
@@ -41,7 +41,7 @@ def look_of(connection: Connection, world: World) -> Look:
         if entry.labels.get(SEQUENCE_LABEL) == world.prefix
     )
     names = [name for image in world.images.values() for name in image.names]
-    return Look(
+    return StateSnapshot(
         sandboxes,
         containers,
         tuple(_images(connection, names)) if names else (),

@@ -11,7 +11,7 @@ from critests.client.failures import code_of
 from critests.explore.raw_calls import Calls
 from critests.explore.session_steps import attach_session, exec_session
 from critests.model import Step
-from critests.model.observations import Answer
+from critests.model.observations import CallResult
 from critests.model.steps import DAEMON_RESTARTS, EVENTS, NO_EVENTS, PROCESS_ENDS
 
 ABOUT_ONE: Final[dict[str, tuple[Callable[..., Any], str]]] = {
@@ -25,7 +25,7 @@ ABOUT_ONE: Final[dict[str, tuple[Callable[..., Any], str]]] = {
 """RPCs whose request is the id of a sandbox or of a container, and nothing else."""
 
 
-def answer_to(calls: Calls, step: Step) -> Answer:
+def answer_to(calls: Calls, step: Step) -> CallResult:
     """Do a step, and return what came back; with what it wants to fail failing meanwhile."""
     disturbed: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
     if calls.daemon and step.failing:
@@ -37,26 +37,26 @@ def answer_to(calls: Calls, step: Step) -> Answer:
             return _about_one(calls, step) if step.rpc in ABOUT_ONE else HOW[step.rpc](calls, step)
         except grpc.RpcError as error:
             code, details = code_of(error)
-            return Answer(code, details=details)
+            return CallResult(code, details=details)
 
 
-def _about_one(calls: Calls, step: Step) -> Answer:
+def _about_one(calls: Calls, step: Step) -> CallResult:
     message, name = ABOUT_ONE[step.rpc]
     answer = calls.call(step, message(**{name: calls.id_of(step.on)}))
-    return Answer(id=answer.status.id) if step.rpc.endswith("Status") else Answer()
+    return CallResult(id=answer.status.id) if step.rpc.endswith("Status") else CallResult()
 
 
-def _asked(message: Callable[[], Any]) -> Callable[[Calls, Step], Answer]:
+def _asked(message: Callable[[], Any]) -> Callable[[Calls, Step], CallResult]:
     """Return how an RPC is called whose request and answer say nothing here."""
 
-    def call(calls: Calls, step: Step) -> Answer:
+    def call(calls: Calls, step: Step) -> CallResult:
         calls.call(step, message())
-        return Answer()
+        return CallResult()
 
     return call
 
 
-HOW: Final[dict[str, Callable[[Calls, Step], Answer]]] = {
+HOW: Final[dict[str, Callable[[Calls, Step], CallResult]]] = {
     "RunPodSandbox": Calls.run_sandbox,
     "ListPodSandbox": Calls.list_sandboxes,
     "CreateContainer": Calls.create_container,

@@ -16,7 +16,7 @@ from critests.model.steps import (
     REGISTRY,
     STATISTICS,
     TERMINAL,
-    Process,
+    ContainerProcess,
     Step,
 )
 from critests.model.world import (
@@ -26,8 +26,8 @@ from critests.model.world import (
     NOTREADY,
     READY,
     RUNNING,
-    Container,
-    Sandbox,
+    ContainerState,
+    SandboxState,
     World,
 )
 
@@ -202,7 +202,7 @@ def _container_steps(world: World) -> Iterator[Step]:
             yield Step(rpc, on=each.key)
         yield Step("StopContainer", on=each.key, timeout=2)
         yield from (Step("Exec", on=each.key, by=by) for by in (INPUT, TERMINAL))
-        if each.process == Process.LISTENS:
+        if each.process == ContainerProcess.LISTENS:
             yield Step("Attach", on=each.key, by=INPUT)
         if each.may_be <= {RUNNING, EXITED} and RUNNING in each.may_be:
             yield Step(PROCESS_ENDS, on=each.key)
@@ -211,7 +211,7 @@ def _container_steps(world: World) -> Iterator[Step]:
     yield from _container_lists(world, named)
 
 
-def _container_lists(world: World, named: list[Container]) -> Iterator[Step]:
+def _container_lists(world: World, named: list[ContainerState]) -> Iterator[Step]:
     for on in (*(each.key for each in named), NOTHING):
         yield Step("ListContainers", on=on)
         yield Step("ListContainers", on=on, state=RUNNING)
@@ -225,7 +225,7 @@ def _container_lists(world: World, named: list[Container]) -> Iterator[Step]:
         yield Step("ListContainers", inside=inside, state=RUNNING)
 
 
-def _creations(world: World, named: list[Container]) -> Iterator[Step]:
+def _creations(world: World, named: list[ContainerState]) -> Iterator[Step]:
     key = f"container-{world.makings + 1}"
     gone = [each for each in world.sandboxes.values() if each.gone][-1:]
     for inside in (*(each.key for each in (*world.living_sandboxes(), *gone)), NOTHING):
@@ -237,7 +237,7 @@ def _creations(world: World, named: list[Container]) -> Iterator[Step]:
             *((each.name, _next_attempt(each, beside)) for each in beside),
         ]
         for image in ("", *world.images):
-            for process in (Process.WAITS, *Process):
+            for process in (ContainerProcess.WAITS, *ContainerProcess):
                 yield Step(
                     "CreateContainer",
                     makes=key,
@@ -253,7 +253,7 @@ def _creations(world: World, named: list[Container]) -> Iterator[Step]:
                 inside=inside,
                 name=name,
                 attempt=attempt,
-                process=Process.WAITS,
+                process=ContainerProcess.WAITS,
             )
 
 
@@ -268,5 +268,5 @@ def _image_steps(world: World) -> Iterator[Step]:
                     yield Step("RemoveImage", on=image.key, by=by)
 
 
-def _next_attempt(one: Sandbox | Container, others: Sequence[Sandbox | Container]) -> int:
+def _next_attempt(one: SandboxState | ContainerState, others: Sequence[SandboxState | ContainerState]) -> int:
     return max(each.attempt for each in others if each.name == one.name) + 1

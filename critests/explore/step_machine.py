@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import Flaky, FlakyStrategyDefinition
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from critests.explore.sequence_counts import ShortEnough, Watch
+from critests.explore.sequence_counts import SequenceCounts, ShortEnough
 from critests.explore.sequence_runner import Played, Player
 from critests.explore.step_generator import likely, steps_by_place
 
@@ -21,7 +21,7 @@ class Broken(Exception):
     """A sequence broke a promise: what Hypothesis shortens."""
 
 
-def play_round(player: Player, watch: Watch, number: int, most_steps: int) -> None:
+def play_round(player: Player, watch: SequenceCounts, number: int, most_steps: int) -> None:
     """Play sequences until one breaks a promise, and let Hypothesis shorten it.
 
     Args:

@@ -17,7 +17,7 @@ from http import HTTPStatus
 from critests.exit_codes import CannotTest
 from critests.images.build import Builder
 from critests.images.catalogue import Changes, image_spec
-from critests.images.registry_faults import Access, Fault
+from critests.images.registry_faults import Access, RegistryFault
 from critests.images.repositories import MintedImage, Repositories
 from critests.record.codec import from_plain, to_plain
 
@@ -78,7 +78,7 @@ def _operations(contents: RegistryContents) -> dict[str, Callable[..., object]]:
         "mint": partial(_mint, contents),
         "copy": held.copy,
         "remove": held.remove,
-        "fault": lambda repository, fault: held.add_fault(repository, from_plain(Fault, fault)),
+        "fault": lambda repository, fault: held.add_fault(repository, from_plain(RegistryFault, fault)),
         "clear-faults": held.clear_faults,
         "access": lambda repository, access: held.set_access(
             repository, from_plain(Access, access) if access else None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from critests.images import oci_image
 from critests.images.catalogue import Base, Content, ImageSpec
-from critests.images.oci_image import Blob, Compression, Dialect, Entry, Layer
+from critests.images.oci_image import Blob, Compression, Dialect, Layer, LayerEntry
 from critests.images.platforms import NATIVE_VARIANT, Architecture, Platform, machine_architecture
 from critests.images.programs import program
 from critests.images.rootfs import find_busybox, root_entries
@@ -44,7 +44,7 @@ class BuiltImage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _BuiltManifest:
     """One manifest with what it needs."""
 
     manifest: Blob
@@ -86,7 +86,9 @@ class Builder:
         if spec.content is Content.IMAGE:
             return self._whole(native)
         own = Platform(self.architecture, NATIVE_VARIANT[self.architecture])
-        parts: list[tuple[_Part, Platform]] = [] if spec.content is Content.FOREIGN_INDEX else [(native, own)]
+        parts: list[tuple[_BuiltManifest, Platform]] = (
+            [] if spec.content is Content.FOREIGN_INDEX else [(native, own)]
+        )
         parts += [
             (self._image(spec, other, [self._marker(other)], salt, labels or {}), other)
             for other in _FOREIGN
@@ -98,7 +100,9 @@ class Builder:
         )
 
     @staticmethod
-    def _whole(native: _Part | None, parts: list[_Part] | None = None, top: Blob | None = None) -> BuiltImage:
+    def _whole(
+        native: _BuiltManifest | None, parts: list[_BuiltManifest] | None = None, top: Blob | None = None
+    ) -> BuiltImage:
         every = parts if parts is not None else [native] if native else []
         blobs = {
             blob.digest: blob
@@ -126,16 +130,17 @@ class Builder:
             made.append(oci_image.in_dialect(base, spec.dialect))
         if spec.programs:
             entries = [
-                Entry(f"bin/{name}", program(name, self.architecture), mode=0o755) for name in spec.programs
+                LayerEntry(f"bin/{name}", program(name, self.architecture), mode=0o755)
+                for name in spec.programs
             ] + [
-                Entry(f"bin/setuid-{name}", program(name, self.architecture), mode=0o4755)
+                LayerEntry(f"bin/setuid-{name}", program(name, self.architecture), mode=0o4755)
                 for name in spec.setuid_programs
             ]
             made.append(self._packed(entries, spec.compression, spec.dialect))
         made += [self._packed(list(entries), spec.compression, spec.dialect) for entries in spec.layers]
         made += [self._filler(spec, number, salt) for number in range(1, spec.filler_layers + 1)]
         if spec.hollow_bytes:
-            hollow = [Entry("layers/hollow", bytes(spec.hollow_bytes))]
+            hollow = [LayerEntry("layers/hollow", bytes(spec.hollow_bytes))]
             made.append(oci_image.pack_layer(hollow, spec.compression, spec.dialect))
         if spec.sparse_map_bytes:
             mapped = [oci_image.sparse("layers/sparse", spec.sparse_map_bytes)]
@@ -143,12 +148,12 @@ class Builder:
         if salt:
             made.append(
                 oci_image.pack_layer(
-                    [Entry("etc/critests-salt", f"{salt}\n".encode())], spec.compression, spec.dialect
+                    [LayerEntry("etc/critests-salt", f"{salt}\n".encode())], spec.compression, spec.dialect
                 )
             )
         return made
 
-    def _packed(self, entries: list[Entry], compression: Compression, dialect: Dialect) -> Layer:
+    def _packed(self, entries: list[LayerEntry], compression: Compression, dialect: Dialect) -> Layer:
         return self._remembered(
             (tuple(entries), compression, dialect),
             lambda: oci_image.pack_layer(entries, compression, dialect),
@@ -158,14 +163,14 @@ class Builder:
         """One of the layers that are there for their number or their size."""
         size = spec.filler_bytes // spec.filler_layers
         entries = [
-            Entry(f"layers/{number}", f"{number}\n".encode()),
-            Entry("layers/last", f"{number} {salt}".strip().encode() + b"\n"),
+            LayerEntry(f"layers/{number}", f"{number}\n".encode()),
+            LayerEntry("layers/last", f"{number} {salt}".strip().encode() + b"\n"),
         ]
         if not size:
             return self._packed(entries, spec.compression, spec.dialect)
 
         def make() -> Layer:
-            filler = Entry(f"layers/filler-{number}", _noise(f"{number} {salt}", size))
+            filler = LayerEntry(f"layers/filler-{number}", _noise(f"{number} {salt}", size))
             return oci_image.pack_layer([*entries, filler], Compression.STORED, spec.dialect)
 
         return make() if salt else self._remembered((number, size, spec.dialect), make)
@@ -173,7 +178,7 @@ class Builder:
     def _marker(self, platform: Platform) -> Layer:
         """The only layer of an image for an architecture that nothing here runs."""
         return self._packed(
-            [Entry("architecture", f"{platform.architecture}{platform.variant}\n".encode())],
+            [LayerEntry("architecture", f"{platform.architecture}{platform.variant}\n".encode())],
             Compression.GZIP,
             Dialect.OCI,
         )
@@ -187,7 +192,7 @@ class Builder:
     @staticmethod
     def _image(
         spec: ImageSpec, platform: Platform, layers: list[Layer], salt: str, labels: Mapping[str, str]
-    ) -> _Part:
+    ) -> _BuiltManifest:
         diff_ids = [layer.diff_id for layer in layers]
         if spec.wrong_diff_id:
             diff_ids[-1] = oci_image.digest(b"not what the layer holds")
@@ -212,10 +217,10 @@ class Builder:
         }
         config = Blob(oci_image.CONFIG[spec.dialect], oci_image.canonical_json(document))
         blobs = [layer.blob for layer in layers]
-        return _Part(oci_image.manifest(config, blobs, spec.dialect), config, tuple(layers))
+        return _BuiltManifest(oci_image.manifest(config, blobs, spec.dialect), config, tuple(layers))
 
     @staticmethod
-    def _artifact(spec: ImageSpec, salt: str) -> _Part:
+    def _artifact(spec: ImageSpec, salt: str) -> _BuiltManifest:
         """A manifest as the specification's guidance for artifacts has it: the empty configuration, and
         layers that are no archives; or a configuration of the artifact's own type, which has the salt, and
         layers as they are.
@@ -226,9 +231,9 @@ class Builder:
         blobs = [layer.blob for layer in layers]
         if spec.config_type:
             config = Blob(spec.config_type, oci_image.canonical_json({"salt": salt}))
-            return _Part(oci_image.manifest(config, blobs), config, tuple(layers))
+            return _BuiltManifest(oci_image.manifest(config, blobs), config, tuple(layers))
         config = Blob(oci_image.EMPTY_CONFIG, b"{}")
-        return _Part(
+        return _BuiltManifest(
             oci_image.manifest(config, blobs, artifact_type="application/vnd.critests.note"),
             config,
             tuple(layers),

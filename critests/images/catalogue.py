@@ -6,7 +6,16 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum, unique
 from typing import Any, TypedDict, cast
 
-from critests.images.oci_image import Compression, Dialect, Entry, Kind, directory, opaque, symlink, whiteout
+from critests.images.oci_image import (
+    Compression,
+    Dialect,
+    EntryType,
+    LayerEntry,
+    directory,
+    opaque,
+    symlink,
+    whiteout,
+)
 from critests.images.programs import PROGRAM_NAMES
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -75,7 +84,7 @@ class ImageSpec:
     tags: tuple[str, ...] = ("1",)
     content: Content = Content.IMAGE
     base: Base = Base.BUSYBOX
-    layers: tuple[tuple[Entry, ...], ...] = ()
+    layers: tuple[tuple[LayerEntry, ...], ...] = ()
     """On top of the base."""
     programs: tuple[str, ...] = ()
     """Of `programs.program`, in /bin, in a layer of their own."""
@@ -143,11 +152,11 @@ def _value(name: str, old: object, new: object) -> object:
     raise ValueError(f"{new!r} is no {name} for an image")
 
 
-def _entry(change: FileChange) -> Entry:
+def _entry(change: FileChange) -> LayerEntry:
     """Return the member of a layer that a change describes."""
-    kind = Kind(change.get("kind", Kind.FILE))
-    default_mode = {Kind.FILE: 0o644, Kind.SYMLINK: 0o777}.get(kind, 0o755)
-    return Entry(
+    kind = EntryType(change.get("kind", EntryType.FILE))
+    default_mode = {EntryType.FILE: 0o644, EntryType.SYMLINK: 0o777}.get(kind, 0o755)
+    return LayerEntry(
         change["path"].strip("/"),
         change.get("content", "").encode(),
         kind,
@@ -162,32 +171,34 @@ _LONG_NAME = "long/" + "/".join(["directory-with-a-name-of-forty-characters"] * 
 
 _WHITEOUT_LAYERS = (
     (
-        Entry("data/kept", b"kept\n"),
-        Entry("data/removed", b"removed\n"),
-        Entry("data/replaced", b"old\n"),
-        Entry("removed-directory/inside", b"removed\n"),
-        Entry("opaque/old", b"hidden\n"),
+        LayerEntry("data/kept", b"kept\n"),
+        LayerEntry("data/removed", b"removed\n"),
+        LayerEntry("data/replaced", b"old\n"),
+        LayerEntry("removed-directory/inside", b"removed\n"),
+        LayerEntry("opaque/old", b"hidden\n"),
     ),
     (
         whiteout("data/removed"),
-        Entry("data/replaced", b"new\n"),
+        LayerEntry("data/replaced", b"new\n"),
         whiteout("removed-directory"),
         opaque("opaque"),
-        Entry("opaque/new", b"new\n"),
+        LayerEntry("opaque/new", b"new\n"),
     ),
 )
 _ARCHIVE_LAYERS = (
     (
-        Entry("archive/first", b"linked\n", mode=0o640, uid=1000, gid=2000),
-        Entry("archive/second", kind=Kind.HARDLINK, target="archive/first", mode=0o640, uid=1000, gid=2000),
+        LayerEntry("archive/first", b"linked\n", mode=0o640, uid=1000, gid=2000),
+        LayerEntry(
+            "archive/second", kind=EntryType.HARDLINK, target="archive/first", mode=0o640, uid=1000, gid=2000
+        ),
         symlink("archive/absolute", "/archive/first"),
         symlink("archive/dangling", "nowhere"),
-        Entry("archive/setuid", b"#!/bin/sh\n", mode=0o4755),
-        Entry("archive/setgid", b"#!/bin/sh\n", mode=0o2755, gid=2000),
+        LayerEntry("archive/setuid", b"#!/bin/sh\n", mode=0o4755),
+        LayerEntry("archive/setgid", b"#!/bin/sh\n", mode=0o2755, gid=2000),
         directory("archive/sticky", 0o1777),
-        Entry("archive/fifo", kind=Kind.FIFO, mode=0o600),
-        Entry("archive/unicode-ä-文", b"unicode\n"),
-        Entry(f"archive/{_LONG_NAME}", b"long\n"),
+        LayerEntry("archive/fifo", kind=EntryType.FIFO, mode=0o600),
+        LayerEntry("archive/unicode-ä-文", b"unicode\n"),
+        LayerEntry(f"archive/{_LONG_NAME}", b"long\n"),
     ),
     (),
 )
@@ -235,9 +246,9 @@ CATALOGUE: tuple[ImageSpec, ...] = (
         " signal, volumes, port, labels",
         layers=(
             (
-                Entry("work/here", b"here\n"),
+                LayerEntry("work/here", b"here\n"),
                 directory("data", 0o770, uid=1000, gid=2000),
-                Entry("data/from-image", b"from the image\n", uid=1000, gid=2000),
+                LayerEntry("data/from-image", b"from the image\n", uid=1000, gid=2000),
             ),
         ),
         env=(f"PATH={PATH}", "FROM_IMAGE=image value", "EMPTY=", "WITH_EQUALS=a=b"),
@@ -311,8 +322,8 @@ CATALOGUE: tuple[ImageSpec, ...] = (
         "a device node and an extended attribute",
         layers=(
             (
-                Entry("null", kind=Kind.CHARACTER_DEVICE, mode=0o666, device=(1, 3)),
-                Entry("noted", b"noted\n", xattrs=(("user.critests", "kept"),)),
+                LayerEntry("null", kind=EntryType.CHARACTER_DEVICE, mode=0o666, device=(1, 3)),
+                LayerEntry("noted", b"noted\n", xattrs=(("user.critests", "kept"),)),
             ),
         ),
     ),
@@ -320,19 +331,19 @@ CATALOGUE: tuple[ImageSpec, ...] = (
         "docker",
         "the media types of Docker's manifest, version 2 schema 2",
         dialect=Dialect.DOCKER,
-        layers=((Entry("docker", b"docker\n"),),),
+        layers=((LayerEntry("docker", b"docker\n"),),),
     ),
     ImageSpec(
         "uncompressed",
         "a layer that is not compressed",
         compression=Compression.NONE,
-        layers=((Entry("layer", b"tar\n"),),),
+        layers=((LayerEntry("layer", b"tar\n"),),),
     ),
     ImageSpec(
         "zstd",
         "a layer packed with zstd",
         compression=Compression.ZSTD,
-        layers=((Entry("layer", b"zstd\n"),),),
+        layers=((LayerEntry("layer", b"zstd\n"),),),
     ),
     ImageSpec("no-layers", "no layers at all", base=Base.NOTHING, env=(), command=("/nothing",)),
     ImageSpec(
@@ -343,8 +354,8 @@ CATALOGUE: tuple[ImageSpec, ...] = (
         command=(),
         layers=(
             (
-                Entry("hello", b"hello from the image\n"),
-                Entry("sub/inside", b"inside\n"),
+                LayerEntry("hello", b"hello from the image\n"),
+                LayerEntry("sub/inside", b"inside\n"),
                 directory("sub/deep"),
                 symlink("escape", "../../../../etc"),
                 symlink("absolute-escape", "/etc"),
@@ -356,7 +367,7 @@ CATALOGUE: tuple[ImageSpec, ...] = (
         "a manifest whose configuration is not that of an image",
         base=Base.NOTHING,
         content=Content.ARTIFACT,
-        layers=((Entry("note", b"x\n"),),),
+        layers=((LayerEntry("note", b"x\n"),),),
     ),
     ImageSpec(
         "seccomp-profile",
@@ -366,7 +377,7 @@ CATALOGUE: tuple[ImageSpec, ...] = (
         config_type="application/vnd.cncf.seccomp-profile.config.v1+json",
         layers=(
             (
-                Entry(
+                LayerEntry(
                     "profile.json",
                     b'{"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["personality"],'
                     b' "action": "SCMP_ACT_ERRNO", "errnoRet": 71}]}',
@@ -377,7 +388,7 @@ CATALOGUE: tuple[ImageSpec, ...] = (
     ImageSpec(
         "wrong-diff-id",
         "a layer whose content is not what the configuration says: must not be unpacked",
-        layers=((Entry("lie", b"lie\n"),),),
+        layers=((LayerEntry("lie", b"lie\n"),),),
         wrong_diff_id=True,
     ),
 )

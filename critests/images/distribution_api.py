@@ -18,9 +18,9 @@ from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 from critests.images.admin import RegistryContents, administer
-from critests.images.http_response import Answer
+from critests.images.http_response import ResponseWriter
 from critests.images.registry_client import ADMIN_PREFIX
-from critests.images.registry_faults import Access, Fault, FaultKind, Request, Scheme
+from critests.images.registry_faults import Access, FaultKind, RegistryFault, Request, Scheme
 from critests.images.repositories import REPOSITORY_NAME, TAG, UnknownRepositoryError
 
 _ROUTE = re.compile(r"/v2/(?P<name>.+)/(?P<kind>manifests|blobs|tags)/(?P<reference>[^/]+)")
@@ -202,14 +202,14 @@ class DistributionHandler(BaseHTTPRequestHandler):
             def goes_on() -> bool:
                 return self.contents.serving and (fault is None or repositories.has_fault(name, fault))
 
-            Answer(self, blob, kind, fault, goes_on).send(self.headers.get("Range", ""))
+            ResponseWriter(self, blob, kind, fault, goes_on).send(self.headers.get("Range", ""))
         else:
             self._error(
                 HTTPStatus.NOT_FOUND, _UNKNOWN[kind], f"the repository {name} has no {kind} {reference}"
             )
 
     def _refusal(
-        self, name: str, kind: str, reference: str, credentials: _Credentials, fault: Fault | None
+        self, name: str, kind: str, reference: str, credentials: _Credentials, fault: RegistryFault | None
     ) -> _Refusal | None:
         """Return what is answered in place of any content, or None where the content may be looked for."""
         repositories = self.contents.repositories

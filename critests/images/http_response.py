@@ -12,7 +12,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 
 from critests.images.oci_image import Blob
-from critests.images.registry_faults import Fault, FaultKind
+from critests.images.registry_faults import FaultKind, RegistryFault
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 _STALL_LOOK_SECONDS = 0.1
@@ -33,7 +33,7 @@ _OTHER_MEDIA_TYPES: dict[FaultKind | None, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ByteRange:
     """The stretch of the content that was asked for."""
 
     status: HTTPStatus
@@ -42,12 +42,12 @@ class _Part:
     """The first byte that is not in it."""
 
 
-def parse_range(header: str, size: int) -> _Part:
+def parse_range(header: str, size: int) -> _ByteRange:
     """Return what a Range header asks of a content; other forms than one range of bytes are ignored, as RFC
     9110 allows.
     """
     match = _RANGE.fullmatch(header.strip())
-    whole = _Part(HTTPStatus.OK, 0, size)
+    whole = _ByteRange(HTTPStatus.OK, 0, size)
     if not match or not any(match.groups()):
         return whole
     first, last = match.groups()
@@ -60,21 +60,21 @@ def parse_range(header: str, size: int) -> _Part:
             return whole
         satisfiable = start < size
     return (
-        _Part(HTTPStatus.PARTIAL_CONTENT, start, end)
+        _ByteRange(HTTPStatus.PARTIAL_CONTENT, start, end)
         if satisfiable
-        else _Part(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, 0, 0)
+        else _ByteRange(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, 0, 0)
     )
 
 
 @dataclass(slots=True)
-class Answer:
+class ResponseWriter:
     """One content on its way to one client."""
 
     handler: BaseHTTPRequestHandler
     blob: Blob
     kind: str
     """`manifest` or `blob`."""
-    fault: Fault | None = None
+    fault: RegistryFault | None = None
     goes_on: Callable[[], bool] = lambda: True
     """False once the registry stops or the fault is cleared."""
 
@@ -82,7 +82,7 @@ class Answer:
         """Send the content, as the fault has it."""
         fault = self.fault.kind if self.fault else None
         content = self._content(fault)
-        part = _Part(HTTPStatus.OK, 0, len(content))
+        part = _ByteRange(HTTPStatus.OK, 0, len(content))
         if range_header and self.kind == "blob":
             part = parse_range(range_header, len(content))
         if fault is FaultKind.DELAY and self.fault:
@@ -112,7 +112,7 @@ class Answer:
             return _OLD_MANIFEST
         return content
 
-    def _headers(self, part: _Part, total: int, fault: FaultKind | None) -> None:
+    def _headers(self, part: _ByteRange, total: int, fault: FaultKind | None) -> None:
         handler = self.handler
         handler.send_response(part.status)
         media_type = self.blob.media_type if self.kind == "manifest" else "application/octet-stream"

@@ -117,7 +117,7 @@ class Blob:
 
 
 @unique
-class Kind(StrEnum):
+class EntryType(StrEnum):
     """What a member of a layer is."""
 
     FILE = "file"
@@ -129,23 +129,23 @@ class Kind(StrEnum):
 
 
 _TAR_TYPE = {
-    Kind.FILE: tarfile.REGTYPE,
-    Kind.DIRECTORY: tarfile.DIRTYPE,
-    Kind.SYMLINK: tarfile.SYMTYPE,
-    Kind.HARDLINK: tarfile.LNKTYPE,
-    Kind.CHARACTER_DEVICE: tarfile.CHRTYPE,
-    Kind.FIFO: tarfile.FIFOTYPE,
+    EntryType.FILE: tarfile.REGTYPE,
+    EntryType.DIRECTORY: tarfile.DIRTYPE,
+    EntryType.SYMLINK: tarfile.SYMTYPE,
+    EntryType.HARDLINK: tarfile.LNKTYPE,
+    EntryType.CHARACTER_DEVICE: tarfile.CHRTYPE,
+    EntryType.FIFO: tarfile.FIFOTYPE,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LayerEntry:
     """A member of a layer. Parents need no entry of their own where root and mode 0755 will do."""
 
     path: str
     """Relative to the root, without a leading slash."""
     content: bytes = field(default=b"", repr=False)
-    kind: Kind = Kind.FILE
+    kind: EntryType = EntryType.FILE
     mode: int = 0o644
     uid: int = 0
     gid: int = 0
@@ -159,35 +159,35 @@ class Entry:
     """Further PAX records of its header."""
 
 
-def directory(path: str, mode: int = 0o755, *, uid: int = 0, gid: int = 0) -> Entry:
+def directory(path: str, mode: int = 0o755, *, uid: int = 0, gid: int = 0) -> LayerEntry:
     """Return a directory."""
-    return Entry(path, kind=Kind.DIRECTORY, mode=mode, uid=uid, gid=gid)
+    return LayerEntry(path, kind=EntryType.DIRECTORY, mode=mode, uid=uid, gid=gid)
 
 
-def symlink(path: str, target: str) -> Entry:
+def symlink(path: str, target: str) -> LayerEntry:
     """Return a symbolic link."""
-    return Entry(path, kind=Kind.SYMLINK, mode=0o777, target=target)
+    return LayerEntry(path, kind=EntryType.SYMLINK, mode=0o777, target=target)
 
 
-def whiteout(path: str) -> Entry:
+def whiteout(path: str) -> LayerEntry:
     """Return the mark that removes a path of the layers below."""
     parent, _, name = path.rpartition("/")
-    return Entry(f"{parent}/.wh.{name}" if parent else f".wh.{name}")
+    return LayerEntry(f"{parent}/.wh.{name}" if parent else f".wh.{name}")
 
 
-def opaque(path: str) -> Entry:
+def opaque(path: str) -> LayerEntry:
     """Return the mark that hides what the layers below have in a directory."""
-    return Entry(f"{path}/.wh..wh..opq")
+    return LayerEntry(f"{path}/.wh..wh..opq")
 
 
-def sparse(path: str, map_bytes: int) -> Entry:
+def sparse(path: str, map_bytes: int) -> LayerEntry:
     """Return an empty file whose map of what is no hole, in the PAX form 1.0 of GNU tar, is so long: each of
     its entries says that nothing is at the beginning.
     """
     entries = map_bytes // len(b"0\n0\n")
     written = f"{entries}\n".encode() + entries * b"0\n0\n"
     records = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": path}
-    return Entry(
+    return LayerEntry(
         path,
         # the map ends with its block
         written + bytes(-len(written) % tarfile.BLOCKSIZE),
@@ -203,14 +203,14 @@ class Layer:
     diff_id: str
 
 
-def archive(entries: Iterable[Entry]) -> bytes:
+def archive(entries: Iterable[LayerEntry]) -> bytes:
     """Return a tar archive of the entries, with the directories above them, sorted by path (hard links last),
     at time zero.
 
     Raises:
         ValueError: Two entries have one path.
     """
-    wanted: dict[str, Entry] = {}
+    wanted: dict[str, LayerEntry] = {}
     for entry in entries:
         if entry.path in wanted:
             raise ValueError(f"the path {entry.path} is in the layer twice")
@@ -222,13 +222,15 @@ def archive(entries: Iterable[Entry]) -> bytes:
             parent = parent.rpartition("/")[0]
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        for entry in sorted(wanted.values(), key=lambda entry: (entry.kind is Kind.HARDLINK, entry.path)):
+        for entry in sorted(
+            wanted.values(), key=lambda entry: (entry.kind is EntryType.HARDLINK, entry.path)
+        ):
             tar.addfile(_member(entry), io.BytesIO(entry.content))
     return stream.getvalue()
 
 
 def pack_layer(
-    entries: Iterable[Entry], compression: Compression = Compression.GZIP, dialect: Dialect = Dialect.OCI
+    entries: Iterable[LayerEntry], compression: Compression = Compression.GZIP, dialect: Dialect = Dialect.OCI
 ) -> Layer:
     """Return a layer.
 
@@ -274,7 +276,7 @@ def index(manifests: Iterable[tuple[Blob, Platform]], dialect: Dialect = Dialect
     return Blob(INDEX[dialect], canonical_json(document))
 
 
-def _member(entry: Entry) -> tarfile.TarInfo:
+def _member(entry: LayerEntry) -> tarfile.TarInfo:
     member = tarfile.TarInfo(entry.path)
     member.type = _TAR_TYPE[entry.kind]
     member.size = len(entry.content)

@@ -10,7 +10,7 @@ from typing import Any
 
 from critests.exit_codes import CannotTest
 from critests.images.catalogue import Changes
-from critests.images.registry_faults import Access, Fault, Request
+from critests.images.registry_faults import Access, RegistryFault, Request
 from critests.images.repositories import MintedImage
 from critests.record.codec import from_plain, to_plain
 
@@ -76,7 +76,7 @@ class RegistryClient:
         """Forget a repository (with `*` at the end: all that begin so) and return whether there was one."""
         return bool(self._ask("remove", repository))
 
-    def fault(self, repository: str, fault: Fault) -> None:
+    def fault(self, repository: str, fault: RegistryFault) -> None:
         """Let a repository misbehave. Of several faults a request meets the first that is for it."""
         self._ask("fault", repository, fault)
 

@@ -70,7 +70,7 @@ class Scope(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class RegistryFault:
     """One way in which a repository misbehaves."""
 
     kind: FaultKind

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from critests.images.build import BuiltImage
 from critests.images.oci_image import CONFIG, EMPTY_CONFIG, Blob
-from critests.images.registry_faults import MANIFESTS_ALONE, Access, Fault, Request, Scope
+from critests.images.registry_faults import MANIFESTS_ALONE, Access, RegistryFault, Request, Scope
 
 REPOSITORY_NAME = re.compile(
     r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"
@@ -74,13 +74,13 @@ class Repository:
     blobs: dict[str, Blob] = field(default_factory=dict)
     configs: set[str] = field(default_factory=set)
     tags: dict[str, str] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[RegistryFault] = field(default_factory=list)
     access: Access | None = None
     requests: deque[Request] = field(default_factory=lambda: deque(maxlen=_REQUESTS_KEPT))
     tokens: dict[str, float] = field(default_factory=dict)
     """Until when each is good, on the monotonic clock."""
 
-    def is_for(self, fault: Fault, kind: str, reference: str) -> bool:
+    def is_for(self, fault: RegistryFault, kind: str, reference: str) -> bool:
         """Whether a request is in the scope of a fault."""
         scope = Scope.MANIFEST if fault.kind in MANIFESTS_ALONE else fault.scope
         if scope is Scope.CONFIG:
@@ -166,7 +166,7 @@ class Repositories:
                 return repository.blobs.get(reference)
             return repository.manifests.get(repository.tags.get(reference, reference))
 
-    def add_fault(self, name: str, fault: Fault) -> None:
+    def add_fault(self, name: str, fault: RegistryFault) -> None:
         """Let a repository misbehave. Several faults: the first that a request meets is applied, in the order
         they were added.
         """
@@ -179,7 +179,7 @@ class Repositories:
             if name in self._by_name:
                 self._by_name[name].faults.clear()
 
-    def meet_fault(self, name: str, method: str, kind: str, reference: str) -> Fault | None:
+    def meet_fault(self, name: str, method: str, kind: str, reference: str) -> RegistryFault | None:
         """Return the fault that a request meets."""
         with self._lock:
             repository = self._by_name.get(name)
@@ -192,7 +192,7 @@ class Repositories:
                     return fault
             return None
 
-    def has_fault(self, name: str, fault: Fault) -> bool:
+    def has_fault(self, name: str, fault: RegistryFault) -> bool:
         """Whether a fault is still set."""
         with self._lock:
             return name in self._by_name and any(each is fault for each in self._by_name[name].faults)

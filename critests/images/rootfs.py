@@ -6,7 +6,7 @@ from pathlib import Path
 
 from critests.exit_codes import CannotTest
 from critests.images.elf import read_elf
-from critests.images.oci_image import Entry, directory, symlink
+from critests.images.oci_image import LayerEntry, directory, symlink
 from critests.images.platforms import Architecture
 
 _DEFAULT_BUSYBOX = Path("/bin/busybox")
@@ -105,16 +105,16 @@ def find_busybox(architecture: Architecture, path: Path | None = None) -> Busybo
     return Busybox(place, content, applets)
 
 
-def root_entries(busybox: Busybox) -> list[Entry]:
+def root_entries(busybox: Busybox) -> list[LayerEntry]:
     """Return the members of the layer that the images with a shell begin with."""
     passwd = "".join(f"{name}:x:{uid}:{gid}:{name}:{home}:{shell}\n" for name, uid, gid, home, shell in USERS)
     groups = "".join(f"{name}:x:{gid}:{','.join(members)}\n" for name, gid, members in GROUPS)
     return [
-        Entry("bin/busybox", busybox.content, mode=0o755),
+        LayerEntry("bin/busybox", busybox.content, mode=0o755),
         *(symlink(f"bin/{name}", "busybox") for name in busybox.applets),
         directory("dev"),
-        Entry("etc/group", groups.encode()),
-        Entry("etc/passwd", passwd.encode()),
+        LayerEntry("etc/group", groups.encode()),
+        LayerEntry("etc/passwd", passwd.encode()),
         directory("home/second", 0o750, uid=1001, gid=1001),
         directory("home/tester", 0o750, uid=1000, gid=1000),
         directory("proc", 0o555),

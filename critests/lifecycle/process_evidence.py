@@ -43,7 +43,7 @@ def script(questions: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CommandOutput:
     """What a command printed, errors included, and its exit code."""
 
     text: str
@@ -56,7 +56,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ProcessEvidence:
     """What a process showed of itself.
 
     Every property raises `NotShown` where the process did not show that part.
@@ -65,12 +65,12 @@ class Evidence:
         answers: by the names of `FILES`, `NAMESPACES` and the test's own questions.
     """
 
-    answers: dict[str, Answer]
+    answers: dict[str, CommandOutput]
 
     @classmethod
-    def parse(cls, lines: Iterable[str]) -> "Evidence":
+    def parse(cls, lines: Iterable[str]) -> "ProcessEvidence":
         """Read what the script of `script` printed."""
-        answers: dict[str, Answer] = {}
+        answers: dict[str, CommandOutput] = {}
         name, part = "", list[str]()
         for raw in lines:
             line = raw.removesuffix("\r")
@@ -79,7 +79,7 @@ class Evidence:
             elif line.startswith(_END) and name:
                 # the line before is empty, or the newline that the answer lacked
                 text = "\n".join(part[:-1] if part and not part[-1] else part)
-                answers[name], name = Answer(text, int(line.removeprefix(_END))), ""
+                answers[name], name = CommandOutput(text, int(line.removeprefix(_END))), ""
             else:
                 part.append(line)
         return cls(answers)
@@ -167,17 +167,17 @@ class Evidence:
         return {kind: identity for kind, _, identity in pairs}
 
 
-def of_process(pid: int) -> Evidence:
+def of_process(pid: int) -> ProcessEvidence:
     """Return what this machine sees of a process; what cannot be read is an answer with an exit code."""
     folder = Path(f"/proc/{pid}")
     answers = {name: _file(folder / name) for name in FILES}
     try:
         links = {link.name: str(link.readlink()) for link in sorted((folder / "ns").iterdir())}
     except OSError as error:
-        answers[NAMESPACES] = Answer(str(error), 1)
+        answers[NAMESPACES] = CommandOutput(str(error), 1)
     else:
-        answers[NAMESPACES] = Answer("\n".join(f"{name} {link}" for name, link in links.items()), 0)
-    return Evidence(answers)
+        answers[NAMESPACES] = CommandOutput("\n".join(f"{name} {link}" for name, link in links.items()), 0)
+    return ProcessEvidence(answers)
 
 
 def first_process(mark: str) -> int:
@@ -194,11 +194,11 @@ def first_process(mark: str) -> int:
     return roots[0]
 
 
-def _file(path: Path) -> Answer:
+def _file(path: Path) -> CommandOutput:
     try:
-        return Answer(path.read_text(encoding="utf-8", errors="backslashreplace").rstrip("\n"), 0)
+        return CommandOutput(path.read_text(encoding="utf-8", errors="backslashreplace").rstrip("\n"), 0)
     except OSError as error:
-        return Answer(f"{path}: {error.strerror}", 1)
+        return CommandOutput(f"{path}: {error.strerror}", 1)
 
 
 def _id_map(text: str) -> list[tuple[int, int, int]]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from critests.model.observations import DEADLINE_EXCEEDED, NOT_TOLD, Answer
-from critests.model.steps import EXEC_CODE, INPUT, NOTHING, TERMINAL, Process, Step, colour_of
+from critests.model.observations import DEADLINE_EXCEEDED, NOT_TOLD, CallResult
+from critests.model.steps import EXEC_CODE, INPUT, NOTHING, TERMINAL, ContainerProcess, Step, colour_of
 from critests.model.success_rules import absent, exactly, fails, succeeds
 from critests.model.world import (
     CREATED,
@@ -13,14 +13,14 @@ from critests.model.world import (
     READY,
     RUNNING,
     Breach,
-    Container,
-    Sandbox,
+    ContainerState,
+    SandboxState,
     World,
     twins,
 )
 
 
-def create(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def create(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """CreateContainer: name and attempt are unique within the sandbox, which must be READY; the image must be
     there.
     """
@@ -72,7 +72,9 @@ def create(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     _add(world, step, answer)
 
 
-def _must_be_made(world: World, step: Step, answer: Answer, beside: list[Container]) -> Iterator[Breach]:
+def _must_be_made(
+    world: World, step: Step, answer: CallResult, beside: list[ContainerState]
+) -> Iterator[Breach]:
     same_name = [each for each in beside if each.name == step.name]
     if any(each.attempt == step.attempt for each in same_name):
         return  # whether the name of a removed container can be used again, the API does not say
@@ -94,9 +96,9 @@ def _must_be_made(world: World, step: Step, answer: Answer, beside: list[Contain
     yield from succeeds(aspect, "making a container", step, answer)
 
 
-def _add(world: World, step: Step, answer: Answer, *, again: bool = False) -> None:
+def _add(world: World, step: Step, answer: CallResult, *, again: bool = False) -> None:
     if answer.ok and answer.id:
-        world.containers[step.makes] = Container(
+        world.containers[step.makes] = ContainerState(
             *(step.makes, answer.id, step.inside, step.name, step.attempt, step.image, step.process),
             again=again,
         )
@@ -104,7 +106,7 @@ def _add(world: World, step: Step, answer: Answer, *, again: bool = False) -> No
             world.disturbed.add(answer.id)
 
 
-def start(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def start(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """StartContainer: once, and only in a sandbox that is READY."""
     container = world.containers.get(step.on)
     if container is None or container.gone:
@@ -127,7 +129,7 @@ def start(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         _has_been_started(container, sandbox, answer)
 
 
-def _has_been_started(container: Container, sandbox: Sandbox | None, answer: Answer) -> None:
+def _has_been_started(container: ContainerState, sandbox: SandboxState | None, answer: CallResult) -> None:
     if answer.ok:
         container.begins()
         return
@@ -138,11 +140,11 @@ def _has_been_started(container: Container, sandbox: Sandbox | None, answer: Ans
     container.may_be |= {RUNNING, EXITED, GONE}
 
 
-def _is(sandbox: Sandbox | None, state: str) -> bool:
+def _is(sandbox: SandboxState | None, state: str) -> bool:
     return sandbox is not None and state in sandbox.may_be
 
 
-def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def stop(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """StopContainer: may be repeated, changes nothing of what has ended, is no error for what is gone."""
     container = world.containers.get(step.on)
     if container is None or container.gone:
@@ -161,7 +163,7 @@ def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         container.may_be_ended()
 
 
-def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def remove(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """RemoveContainer: in whatever state; may be repeated."""
     container = world.containers.get(step.on)
     if container is None or container.gone:
@@ -180,7 +182,7 @@ def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         container.may_be_ended(or_gone=True)
 
 
-def status(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def status(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """ContainerStatus: an error, NotFound, for what is not there."""
     container = world.containers.get(step.on)
     if container is None:
@@ -197,7 +199,7 @@ def status(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
             yield Breach("CTA-01", "the id in a status", step.rpc, container.id, answer.id)
 
 
-def listed(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def listed(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """ListContainers with a filter: exactly what is in that state and sandbox, has that id and that label."""
     chosen = {name for name in ("on", "inside", "state", "colour") if getattr(step, name)}
     if len(chosen) > 1:
@@ -218,7 +220,7 @@ def listed(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     )
 
 
-def _others(step: Step, container: Container) -> bool:
+def _others(step: Step, container: ContainerState) -> bool:
     """Whether a filter by id, sandbox or label wants others."""
     colour = colour_of(container.carries or container.key)
     return bool(
@@ -229,7 +231,7 @@ def _others(step: Step, container: Container) -> bool:
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandRules:
     """Who judges a command that is run in a container, by the way in which it is run.
 
     Attributes:
@@ -251,10 +253,10 @@ class Command:
     output: str
 
 
-EXEC_SYNC = Command(
+EXEC_SYNC = CommandRules(
     "a command", "EXS-16/error", "EXS-16/code", "EXS-15/exited", "EXS-02", "EXS-02", "EXS-01/small"
 )
-EXEC = Command("a session", "STR-06/error", "", "EXE-15/exited", "EXE-14", "EXE-04", "EXE-01")
+EXEC = CommandRules("a session", "STR-06/error", "", "EXE-15/exited", "EXE-14", "EXE-04", "EXE-01")
 SESSIONS = {
     "": EXEC,
     INPUT: replace(EXEC, what="a session with input", answered="EXE-03", output="EXE-03"),
@@ -263,17 +265,17 @@ SESSIONS = {
 """By what the session has."""
 
 
-def exec_sync(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def exec_sync(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """ExecSync: in a container that runs, and nowhere else."""
     return _command(world, step, answer, EXEC_SYNC)
 
 
-def exec_session(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def exec_session(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """Exec, and the session at its URL: in a container that runs, and nowhere else."""
     return _command(world, step, answer, SESSIONS[step.by])
 
 
-def _command(world: World, step: Step, answer: Answer, by: Command) -> Iterator[Breach]:
+def _command(world: World, step: Step, answer: CallResult, by: CommandRules) -> Iterator[Breach]:
     container = world.containers.get(step.on)
     if container is None or container.gone:
         where = f"{by.what} in {absent(container)} container"
@@ -295,7 +297,7 @@ def _command(world: World, step: Step, answer: Answer, by: Command) -> Iterator[
             yield Breach(by.output, f"the output of {by.what}", step.rpc, wanted, answer.output)
 
 
-def attach(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def attach(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """Attach, and what the process is told to write then, by the input of the session or from outside: of
     what runs; of what has ended, either way will do.
     """
@@ -306,7 +308,7 @@ def attach(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         aspect, what = "ATT-01", "what a process writes while a client is attached"
         if step.by == INPUT:
             aspect, what = "ATT-02", f"{what} and tells it what"
-        elif container.process == Process.LISTENS:
+        elif container.process == ContainerProcess.LISTENS:
             what += " that has no input for it"
         yield from succeeds(aspect, what, step, answer)
 
@@ -316,7 +318,7 @@ def said_by(world: World, key: str) -> str:
     return f"says {world.prefix}{key}"
 
 
-def reopen_log(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def reopen_log(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """ReopenContainerLog: of what runs; of what does not, either way will do."""
     container = world.containers.get(step.on)
     if container is None or container.gone:
@@ -332,7 +334,7 @@ def printed_by(world: World, step: Step) -> str:
     return f"in {world.prefix}{step.on}\n"
 
 
-def process_ends(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def process_ends(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """A process ends by itself: its container becomes EXITED, whether its sandbox lives or not."""
     container = world.containers.get(step.on)
     if container is None or not container.may_be <= {RUNNING, EXITED}:

@@ -6,9 +6,9 @@ first event, or the first time that one was waited for in vain, is where the pro
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from critests.model.observations import Answer, ContainerSeen, Heard, Look, SandboxSeen
+from critests.model.observations import CallResult, ContainerSeen, ObservedEvent, SandboxSeen, StateSnapshot
 from critests.model.steps import Step
-from critests.model.world import CREATED, EXITED, NOTREADY, ORDER, READY, RUNNING, Breach, Stream, World
+from critests.model.world import CREATED, EXITED, NOTREADY, ORDER, READY, RUNNING, Breach, EventStream, World
 
 MADE, STARTED, STOPPED, DELETED = LIFE = ("CREATED", "STARTED", "STOPPED", "DELETED")
 """What a container goes through, in that order."""
@@ -20,14 +20,14 @@ Due = tuple[str, str]
 """The id of an object, and what must have been told of it."""
 
 
-def listens(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def listens(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """GetContainerEvents: where it is offered, which only what comes can tell."""
     del step
-    world.stream = Stream() if answer.ok else None
+    world.stream = EventStream() if answer.ok else None
     yield from ()
 
 
-def leaves(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def leaves(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """The client ends the stream."""
     del step, answer
     world.stream = None
@@ -43,7 +43,7 @@ def disturb(world: World, step: Step) -> None:
     world.disturbed.update(each.id for each in met if each is not None)
 
 
-def due(world: World, look: Look, steps: Sequence[Step]) -> list[Due]:
+def due(world: World, look: StateSnapshot, steps: Sequence[Step]) -> list[Due]:
     """Return what must have been told of what changed since the last look: plain enough to be asked before
     the steps are judged, by who waits for it.
     """
@@ -99,7 +99,7 @@ def _of_a_container(
         yield STOPPED
 
 
-def states(look: Look) -> dict[str, str]:
+def states(look: StateSnapshot) -> dict[str, str]:
     """Return the state of everything that is listed, by id, as the statuses tell it: they come later."""
     statuses: Mapping[str, SandboxSeen | ContainerSeen | str] = {
         **look.sandbox_statuses,
@@ -115,7 +115,7 @@ def states(look: Look) -> dict[str, str]:
     }
 
 
-def heard(world: World, step: Step, look: Look) -> Iterator[Breach]:
+def heard(world: World, step: Step, look: StateSnapshot) -> Iterator[Breach]:
     """What happened was told, each once, in its order, at a time, and not before it was so."""
     stream = world.stream
     if stream is None:
@@ -158,7 +158,7 @@ def _missing(world: World, step: Step, identity: str, kind: str, kinds: Sequence
     )
 
 
-def _told(step: Step, events: Sequence[Heard], judged: int, look: Look) -> Iterator[Breach]:
+def _told(step: Step, events: Sequence[ObservedEvent], judged: int, look: StateSnapshot) -> Iterator[Breach]:
     for index in range(judged, len(events)):
         event, before = events[index], events[:index]
         if not event.created_at or (look.at and abs(look.at - event.created_at) > DAY_NS):
@@ -180,7 +180,7 @@ def _told(step: Step, events: Sequence[Heard], judged: int, look: Look) -> Itera
                 yield Breach("EVT-05", f"the state in the event {event.kind}", step.rpc, least, event.state)
 
 
-def _in_a_life(step: Step, event: Heard, before: Collection[str]) -> Iterator[Breach]:
+def _in_a_life(step: Step, event: ObservedEvent, before: Collection[str]) -> Iterator[Breach]:
     if event.kind in before:
         yield Breach("EVT-02/once", f"the event {event.kind} of a container", step.rpc, "one", "another one")
     elif any(LIFE.index(each) > LIFE.index(event.kind) for each in before):

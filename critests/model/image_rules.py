@@ -6,7 +6,7 @@ open: its removal may be refused, or take the names away, or the image.
 
 from collections.abc import Iterator
 
-from critests.model.observations import Answer
+from critests.model.observations import CallResult
 from critests.model.steps import Step
 from critests.model.success_rules import succeeds
 from critests.model.world import Breach, Image, World
@@ -27,7 +27,7 @@ def leads_there(image: Image, by: str) -> frozenset[bool]:
     return frozenset({name in image.tags, name in image.tags | image.coming})
 
 
-def pull(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def pull(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """PullImage: the same image has the same reference whenever it is pulled, whatever became of a pull
     before.
     """
@@ -50,7 +50,7 @@ def pull(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
     image.id = image.pulled_as = answer.id or image.id
 
 
-def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def remove(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """RemoveImage: by whatever name, with all names; may be repeated."""
     image = world.images[step.on]
     there = leads_there(image, step.by)
@@ -73,7 +73,7 @@ def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         image.tags = frozenset()
 
 
-def status(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def status(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """ImageStatus: what is not there is no error, and no image either."""
     image = world.images[step.on]
     there = leads_there(image, step.by)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from critests.model.image_rules import reference
-from critests.model.observations import NOT_FOUND, ContainerSeen, ImageSeen, Look, SandboxSeen
+from critests.model.observations import NOT_FOUND, ContainerSeen, ImageSeen, SandboxSeen, StateSnapshot
 from critests.model.restart_rules import aspect_of
 from critests.model.steps import DAEMON_RESTARTS, LAST_WORDS, Step, colour_of
 from critests.model.world import (
@@ -19,9 +19,9 @@ from critests.model.world import (
     READY,
     RUNNING,
     Breach,
-    Container,
+    ContainerState,
     Image,
-    Sandbox,
+    SandboxState,
     World,
     still_possible,
 )
@@ -35,7 +35,7 @@ away.
 """
 
 
-def sandboxes(world: World, step: Step, look: Look) -> Iterator[Breach]:
+def sandboxes(world: World, step: Step, look: StateSnapshot) -> Iterator[Breach]:
     """Each is listed once as what it is, its status agrees, and what was removed is gone."""
     times = Counter(seen.id for seen in look.sandboxes)
     listed = {seen.id: seen for seen in look.sandboxes}
@@ -69,7 +69,7 @@ def sandboxes(world: World, step: Step, look: Look) -> Iterator[Breach]:
     yield from _pipes(world, step, look)
 
 
-def _pipes(world: World, step: Step, look: Look) -> Iterator[Breach]:
+def _pipes(world: World, step: Step, look: StateSnapshot) -> Iterator[Breach]:
     """What serves a sandbox has no more pipes open than at first, as soon as no container is in it."""
     inhabited = {each.sandbox_id for each in look.containers}
     for sandbox in world.sandboxes.values():
@@ -107,7 +107,7 @@ def _leases(world: World, step: Step, leases: frozenset[str]) -> Iterator[Breach
 
 
 def _sandbox(
-    world: World, step: Step, sandbox: Sandbox, seen: SandboxSeen | None, look: Look
+    world: World, step: Step, sandbox: SandboxState, seen: SandboxSeen | None, look: StateSnapshot
 ) -> Iterator[Breach]:
     state = seen.state if seen else GONE
     if state not in sandbox.may_be:
@@ -135,10 +135,12 @@ def _sandbox(
             yield from _addresses(step, sandbox, status)
 
 
-def _in_another_state(world: World, step: Step, one: Sandbox | Container, state: str, aspect: str) -> Breach:
+def _in_another_state(
+    world: World, step: Step, one: SandboxState | ContainerState, state: str, aspect: str
+) -> Breach:
     """Return the breach of a state that cannot be; of what is in it, nothing more can be said."""
     world.lost.add(one.id)
-    kind = "sandbox" if isinstance(one, Sandbox) else "container"
+    kind = "sandbox" if isinstance(one, SandboxState) else "container"
     return Breach(
         aspect_of(one) if step.rpc == DAEMON_RESTARTS else aspect,
         f"a {kind} is {_short(state)}",
@@ -148,7 +150,7 @@ def _in_another_state(world: World, step: Step, one: Sandbox | Container, state:
     )
 
 
-def _addresses(step: Step, sandbox: Sandbox, status: SandboxSeen) -> Iterator[Breach]:
+def _addresses(step: Step, sandbox: SandboxState, status: SandboxSeen) -> Iterator[Breach]:
     """Over a restart they stay what they were, unless a stop has come half way; what is told of them at other
     times is not looked at.
     """
@@ -164,7 +166,7 @@ def _addresses(step: Step, sandbox: Sandbox, status: SandboxSeen) -> Iterator[Br
     sandbox.addresses = status.addresses or (sandbox.addresses if sandbox.stop_failed else ())
 
 
-def _aspect_of_sandbox_state(sandbox: Sandbox, state: str) -> str:
+def _aspect_of_sandbox_state(sandbox: SandboxState, state: str) -> str:
     if sandbox.may_be == {GONE}:
         return "SBX-26/error"
     if state == GONE:
@@ -172,7 +174,7 @@ def _aspect_of_sandbox_state(sandbox: Sandbox, state: str) -> str:
     return "SBX-12" if sandbox.may_be == {NOTREADY} else "SBX-01"
 
 
-def containers(world: World, step: Step, look: Look) -> Iterator[Breach]:
+def containers(world: World, step: Step, look: StateSnapshot) -> Iterator[Breach]:
     """Each is listed once as what it is, its status agrees, states never go back, and an end stays as
     it was.
     """
@@ -207,7 +209,7 @@ def _was_given_up(world: World, seen: ContainerSeen) -> bool:
 
 
 def _container(
-    world: World, step: Step, container: Container, seen: ContainerSeen | None, look: Look
+    world: World, step: Step, container: ContainerState, seen: ContainerSeen | None, look: StateSnapshot
 ) -> Iterator[Breach]:
     state = seen.state if seen else GONE
     if state not in container.may_be:
@@ -243,7 +245,7 @@ def _container(
             yield from _log(step, container, status, look.logs[container.id])
 
 
-def _goes_on(one: Sandbox | Container, told: str) -> bool:
+def _goes_on(one: SandboxState | ContainerState, told: str) -> bool:
     """Whether something went on between the list and its status, as what ends by itself may, and what a call
     that failed may still be at work on; note it then.
     """
@@ -254,7 +256,9 @@ def _goes_on(one: Sandbox | Container, told: str) -> bool:
     return one.may_be != before
 
 
-def _log(step: Step, container: Container, status: ContainerSeen, lines: Sequence[str]) -> Iterator[Breach]:
+def _log(
+    step: Step, container: ContainerState, status: ContainerSeen, lines: Sequence[str]
+) -> Iterator[Breach]:
     """What a process wrote last, before it ended as it does, is in the log."""
     container.log_read = True
     if status.exit_code in LAST_WORDS and LAST_WORDS[status.exit_code] not in lines:
@@ -262,7 +266,7 @@ def _log(step: Step, container: Container, status: ContainerSeen, lines: Sequenc
         yield Breach("LOG-15", "the end of a log", step.rpc, LAST_WORDS[status.exit_code], seen)
 
 
-def _kept(step: Step, container: Container, status: ContainerSeen) -> Iterator[Breach]:
+def _kept(step: Step, container: ContainerState, status: ContainerSeen) -> Iterator[Breach]:
     """A restart changes nothing of what is told, unless the container is not in the state any more in which
     it was (RST-04).
     """
@@ -281,7 +285,7 @@ def _kept(step: Step, container: Container, status: ContainerSeen) -> Iterator[B
     container.last = status
 
 
-def _aspect_of_container_state(world: World, step: Step, container: Container, state: str) -> str:
+def _aspect_of_container_state(world: World, step: Step, container: ContainerState, state: str) -> str:
     if container.may_be == {GONE}:
         inside = world.sandboxes.get(container.sandbox)
         return "SBX-21" if inside is not None and inside.gone else "CTR-31/error"
@@ -298,7 +302,7 @@ def _aspect_of_container_state(world: World, step: Step, container: Container, s
     return "CTR-19/unchanged" if step.rpc == "StartContainer" else "CTA-27"
 
 
-def _times(step: Step, container: Container, status: ContainerSeen) -> Iterator[Breach]:
+def _times(step: Step, container: ContainerState, status: ContainerSeen) -> Iterator[Breach]:
     said = f"started {status.started_at}, finished {status.finished_at}, exit code {status.exit_code}"
     if status.state == CREATED and (status.started_at, status.finished_at, status.exit_code) != (0, 0, 0):
         yield Breach("CTR-01", "times and exit code before the start", step.rpc, "0, 0 and 0", said)
@@ -312,7 +316,7 @@ def _times(step: Step, container: Container, status: ContainerSeen) -> Iterator[
         yield from _end(step, container, status, said)
 
 
-def _end(step: Step, container: Container, status: ContainerSeen, said: str) -> Iterator[Breach]:
+def _end(step: Step, container: ContainerState, status: ContainerSeen, said: str) -> Iterator[Breach]:
     if not status.finished_at or status.finished_at < status.started_at:
         yield Breach("CTR-21", "when it ended", step.rpc, "a time after its start", said)
     if container.started_at and status.started_at != container.started_at:
@@ -338,7 +342,7 @@ def _end(step: Step, container: Container, status: ContainerSeen, said: str) -> 
         )
 
 
-def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
+def images(world: World, step: Step, look: StateSnapshot) -> Iterator[Breach]:
     """Each is listed once with the names that it was pulled by; what was removed is gone."""
     for image in world.images.values():
         entries = [
@@ -374,7 +378,7 @@ def images(world: World, step: Step, look: Look) -> Iterator[Breach]:
         image.seen = entries[0] if entries else None
 
 
-def handlers(world: World, _: Step, look: Look) -> Iterator[Breach]:
+def handlers(world: World, _: Step, look: StateSnapshot) -> Iterator[Breach]:
     """They come in one order, as long as they are the same, whatever the step was that Status came after."""
     if sorted(look.handlers) == sorted(world.handlers) and look.handlers != world.handlers:
         yield Breach(
@@ -399,9 +403,9 @@ def _made(
     aspect: str,
     what: str,
     step: Step,
-    one: Sandbox | Container,
+    one: SandboxState | ContainerState,
     seen: SandboxSeen | ContainerSeen,
-    look: Look,
+    look: StateSnapshot,
 ) -> Iterator[Breach]:
     """When something was made is told once and for all, and is in the time of the sequence."""
     if not one.created_at:
@@ -413,7 +417,9 @@ def _made(
     one.created_at = seen.created_at
 
 
-def _in_time(aspect: str, step: Step, seen: SandboxSeen | ContainerSeen, look: Look) -> Iterator[Breach]:
+def _in_time(
+    aspect: str, step: Step, seen: SandboxSeen | ContainerSeen, look: StateSnapshot
+) -> Iterator[Breach]:
     """What is seen first was made in the time of the sequence."""
     if look.at and abs(look.at - seen.created_at) > DAY_NS:
         yield Breach(
@@ -425,7 +431,7 @@ def _carried(
     labels: str,
     annotations: str,
     step: Step,
-    one: Sandbox | Container,
+    one: SandboxState | ContainerState,
     seen: SandboxSeen | ContainerSeen,
 ) -> Iterator[Breach]:
     if one.again:

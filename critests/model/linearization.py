@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from critests.model.observations import NOT_FOUND, Answer, Look
+from critests.model.observations import NOT_FOUND, CallResult, StateSnapshot
 from critests.model.step_check import judge_answer, judge_look
 from critests.model.steps import EXEC_CODE, LINGER_SECONDS, NOTHING, PROCESS_ENDS, Step
 from critests.model.success_rules import SUCCESS
@@ -43,7 +43,7 @@ class Done:
     """
 
     step: Step
-    answer: Answer
+    answer: CallResult
     begun: float
     ended: float
 
@@ -53,7 +53,7 @@ class Done:
 
 
 def judge_together(
-    world: World, done: Sequence[Done], look: Look, muted: Callable[[Breach], bool] = lambda _: False
+    world: World, done: Sequence[Done], look: StateSnapshot, muted: Callable[[Breach], bool] = lambda _: False
 ) -> list[Breach]:
     """Say which promises steps broke that were done at once, and bring the world up to date.
 

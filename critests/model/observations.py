@@ -13,7 +13,7 @@ NOT_TOLD = "NOT_TOLD"
 
 
 @dataclass(frozen=True)
-class Answer:
+class CallResult:
     """What came back.
 
     Attributes:
@@ -87,7 +87,7 @@ class ImageSeen:
 
 
 @dataclass(frozen=True)
-class Heard:
+class ObservedEvent:
     """An event of a sandbox or of a container.
 
     Attributes:
@@ -102,7 +102,7 @@ class Heard:
 
 
 @dataclass(frozen=True)
-class Look:
+class StateSnapshot:
     """What lists without a filter and statuses say, after a step; of the run's own objects only.
 
     Attributes:
@@ -128,5 +128,5 @@ class Look:
     pipes: Mapping[str, int] = field(default_factory=dict)
     leases: frozenset[str] | None = None
     handlers: tuple[str, ...] = ()
-    events: Mapping[str, tuple[Heard, ...]] | None = None
+    events: Mapping[str, tuple[ObservedEvent, ...]] | None = None
     at: int = 0

@@ -4,7 +4,7 @@ have ended, or not to be known (RST-04); it can be removed then.
 
 from collections.abc import Iterator
 
-from critests.model.observations import Answer
+from critests.model.observations import CallResult
 from critests.model.steps import Step
 from critests.model.world import (
     CREATED,
@@ -14,13 +14,13 @@ from critests.model.world import (
     RUNNING,
     UNKNOWN,
     Breach,
-    Container,
-    Sandbox,
+    ContainerState,
+    SandboxState,
     World,
 )
 
 
-def restarted(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def restarted(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """The daemon got SIGKILL and was started again."""
     if not answer.ok:
         yield Breach(
@@ -39,9 +39,9 @@ def restarted(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
             container.exit_codes = frozenset()
 
 
-def aspect_of(one: Sandbox | Container) -> str:
+def aspect_of(one: SandboxState | ContainerState) -> str:
     """Return what is broken where something is not as it was."""
-    if isinstance(one, Sandbox):
+    if isinstance(one, SandboxState):
         return "RST-03" if NOTREADY in one.may_be else "RST-02"
     if CREATED in one.may_be:
         return "RST-04/removable"

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from critests.model.observations import Answer
+from critests.model.observations import CallResult
 from critests.model.steps import NOTHING, Step, colour_of
 from critests.model.success_rules import absent, exactly, fails, succeeds
-from critests.model.world import GONE, NOTREADY, READY, Breach, Sandbox, World, twins
+from critests.model.world import GONE, NOTREADY, READY, Breach, SandboxState, World, twins
 
 
-def run(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def run(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """RunPodSandbox: metadata is unique among sandboxes that exist; the answer comes when it is READY."""
     taken = list(twins(step, world.sandboxes.values()))
     if taken:
@@ -53,13 +53,13 @@ def run(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
         _add(world, step, answer)
 
 
-def _add(world: World, step: Step, answer: Answer, *, again: bool = False) -> None:
-    world.sandboxes[step.makes] = Sandbox(step.makes, answer.id, step.name, step.attempt, again=again)
+def _add(world: World, step: Step, answer: CallResult, *, again: bool = False) -> None:
+    world.sandboxes[step.makes] = SandboxState(step.makes, answer.id, step.name, step.attempt, again=again)
     if again:
         world.disturbed.add(answer.id)
 
 
-def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def stop(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """StopPodSandbox: may be repeated, ends all of the sandbox's containers, is no error for what is gone."""
     sandbox = world.sandboxes.get(step.on)
     if sandbox is None or sandbox.gone:
@@ -83,7 +83,7 @@ def stop(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
             container.may_be_ended()
 
 
-def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def remove(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """RemovePodSandbox: in whatever state, with everything in it; may be repeated."""
     sandbox = world.sandboxes.get(step.on)
     if sandbox is None:
@@ -111,7 +111,7 @@ def remove(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
             container.may_be_ended(or_gone=True)
 
 
-def status(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def status(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """PodSandboxStatus: an error, NotFound, for what is not there."""
     sandbox = world.sandboxes.get(step.on)
     if sandbox is None:
@@ -133,7 +133,7 @@ FILTERS = {
 }
 
 
-def listed(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def listed(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """ListPodSandbox with a filter: exactly what is in that state, has that id and that label."""
     chosen = frozenset(name for name in ("on", "state", "colour") if getattr(step, name))
     target = world.sandboxes.get(step.on)

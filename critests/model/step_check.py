@@ -4,22 +4,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from critests.model import container_rules, event_rules, image_rules, invariants, restart_rules, sandbox_rules
-from critests.model.observations import Answer, Look
+from critests.model.observations import CallResult, StateSnapshot
 from critests.model.steps import DAEMON_RESTARTS, EVENTS, NO_EVENTS, PROCESS_ENDS, Step
 from critests.model.success_rules import SUCCESS, succeeds
 from critests.model.world import Breach, World, twins
 
-Rule = Callable[[World, Step, Answer], Iterator[Breach]]
+Rule = Callable[[World, Step, CallResult], Iterator[Breach]]
 
 
-def _list_images(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def _list_images(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """ListImages: the look after every step asks the same."""
     del world
     if not answer.ok:
         yield Breach("IMS-11/no-filter", "a list of images", step.rpc, "success", answer.code)
 
 
-def _list_stats(world: World, step: Step, answer: Answer) -> Iterator[Breach]:
+def _list_stats(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
     """ListContainerStats and ListPodSandboxStats, which is optional: no state of anything makes them fail."""
     del world
     if answer.ok or (step.rpc == "ListPodSandboxStats" and answer.code == "UNIMPLEMENTED"):
@@ -58,7 +58,7 @@ RULES: dict[str, Rule] = {
 """What judges each step. An RPC that is not here is none that the model knows."""
 
 
-def judge(world: World, step: Step, answer: Answer, look: Look) -> list[Breach]:
+def judge(world: World, step: Step, answer: CallResult, look: StateSnapshot) -> list[Breach]:
     """Say which promises a step broke, and bring the world up to date.
 
     Args:
@@ -70,7 +70,7 @@ def judge(world: World, step: Step, answer: Answer, look: Look) -> list[Breach]:
     return [*judge_answer(world, step, answer), *judge_look(world, step, look)]
 
 
-def judge_answer(world: World, step: Step, answer: Answer) -> list[Breach]:
+def judge_answer(world: World, step: Step, answer: CallResult) -> list[Breach]:
     """The first half of `judge`: what came back."""
     world.makings += bool(step.makes)
     lost = _is_about_what_is_lost(world, step)
@@ -99,7 +99,7 @@ def _is_about_what_is_lost(world: World, step: Step) -> bool:
     return any(one is not None and one.id in world.lost for one in about)
 
 
-def judge_look(world: World, step: Step, look: Look) -> list[Breach]:
+def judge_look(world: World, step: Step, look: StateSnapshot) -> list[Breach]:
     """The second half of `judge`: what lists and statuses say."""
     return [
         breach

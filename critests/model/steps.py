@@ -13,7 +13,7 @@ from typing import Any
 NOTHING = "nothing"
 
 
-class Process(StrEnum):
+class ContainerProcess(StrEnum):
     """What a container runs."""
 
     WAITS = "waits"
@@ -30,7 +30,7 @@ class Process(StrEnum):
     @property
     def brief(self) -> bool:
         """Whether it ends at once."""
-        return self in {Process.SUCCEEDS, Process.FAILS}
+        return self in {ContainerProcess.SUCCEEDS, ContainerProcess.FAILS}
 
 
 TERMINATED, TOLD, FAILED = 5, 7, 3

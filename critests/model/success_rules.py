@@ -2,21 +2,21 @@
 
 from collections.abc import Iterable, Iterator
 
-from critests.model.observations import NOT_FOUND, Answer
+from critests.model.observations import NOT_FOUND, CallResult
 from critests.model.steps import Step
-from critests.model.world import GONE, Breach, Container, Sandbox
+from critests.model.world import GONE, Breach, ContainerState, SandboxState
 
 SUCCESS = "success"
 """What is expected of a call that must not fail."""
 
 
-def succeeds(aspect: str, what: str, step: Step, answer: Answer) -> Iterator[Breach]:
+def succeeds(aspect: str, what: str, step: Step, answer: CallResult) -> Iterator[Breach]:
     """The call must succeed."""
     if not answer.ok:
         yield Breach(aspect, what, step.rpc, SUCCESS, _words(answer))
 
 
-def fails(aspect: str, what: str, step: Step, answer: Answer, *, code: str = "") -> Iterator[Breach]:
+def fails(aspect: str, what: str, step: Step, answer: CallResult, *, code: str = "") -> Iterator[Breach]:
     """The call must fail.
 
     Args:
@@ -33,7 +33,11 @@ def fails(aspect: str, what: str, step: Step, answer: Answer, *, code: str = "")
 
 
 def exactly(
-    aspect: str, step: Step, answer: Answer, kind: str, candidates: Iterable[tuple[Sandbox | Container, bool]]
+    aspect: str,
+    step: Step,
+    answer: CallResult,
+    kind: str,
+    candidates: Iterable[tuple[SandboxState | ContainerState, bool]],
 ) -> Iterator[Breach]:
     """A list with a filter holds what the filter lets through, and nothing else.
 
@@ -61,5 +65,5 @@ def absent(found: object | None) -> str:
     return "an unknown" if found is None else "a removed"
 
 
-def _words(answer: Answer) -> str:
+def _words(answer: CallResult) -> str:
     return f"{answer.code}: {answer.details[:300]}" if answer.details else answer.code

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from critests import catalogue
 from critests.model.observations import ContainerSeen, ImageSeen
-from critests.model.steps import FAILED, NOTHING, TERMINATED, TOLD, Process, Step
+from critests.model.steps import FAILED, NOTHING, TERMINATED, TOLD, ContainerProcess, Step
 
 READY, NOTREADY = "SANDBOX_READY", "SANDBOX_NOTREADY"
 CREATED, RUNNING, EXITED = "CONTAINER_CREATED", "CONTAINER_RUNNING", "CONTAINER_EXITED"
@@ -63,7 +63,7 @@ class Breach:
 
 
 @dataclass
-class Sandbox:
+class SandboxState:
     """A sandbox.
 
     Attributes:
@@ -106,7 +106,7 @@ class Sandbox:
 
 
 @dataclass
-class Container:
+class ContainerState:
     """A container.
 
     Attributes:
@@ -154,11 +154,11 @@ class Container:
 
     def begins(self) -> None:
         """Its process was started."""
-        brief = Process(self.process).brief
+        brief = ContainerProcess(self.process).brief
         self.may_be = frozenset({RUNNING, EXITED}) if brief else frozenset({RUNNING})
         self.has_run = True
         if brief:
-            self.exit_codes = frozenset({0 if self.process == Process.SUCCEEDS else FAILED})
+            self.exit_codes = frozenset({0 if self.process == ContainerProcess.SUCCEEDS else FAILED})
 
     def is_ended(self) -> None:
         """Its process was ended from outside, if it ran; what may be gone already may be that still."""
@@ -184,7 +184,7 @@ class Container:
         """Its process ended because it wanted to."""
         if self.may_be == {RUNNING}:
             self.exit_codes = frozenset({TOLD})
-        elif RUNNING in self.may_be and self.exit_codes and not Process(self.process).brief:
+        elif RUNNING in self.may_be and self.exit_codes and not ContainerProcess(self.process).brief:
             # a stop that failed may have left it running
             self.exit_codes |= {TOLD}
         if self.may_be <= {RUNNING, EXITED}:
@@ -222,7 +222,7 @@ class Image:
 
 
 @dataclass
-class Stream:
+class EventStream:
     """What a client that listens for events knows.
 
     Attributes:
@@ -261,19 +261,19 @@ class World:
     failed: list[Step] = field(default_factory=list)
     given_up: set[tuple[str, str, int]] = field(default_factory=set)
     left: set[tuple[str, int]] = field(default_factory=set)
-    sandboxes: dict[str, Sandbox] = field(default_factory=dict)
-    containers: dict[str, Container] = field(default_factory=dict)
+    sandboxes: dict[str, SandboxState] = field(default_factory=dict)
+    containers: dict[str, ContainerState] = field(default_factory=dict)
     images: dict[str, Image] = field(default_factory=dict)
     handlers: tuple[str, ...] = ()
     lost: set[str] = field(default_factory=set)
-    stream: Stream | None = None
+    stream: EventStream | None = None
     disturbed: set[str] = field(default_factory=set)
 
-    def living_sandboxes(self) -> list[Sandbox]:
+    def living_sandboxes(self) -> list[SandboxState]:
         """Return those that were not removed."""
         return [each for each in self.sandboxes.values() if not each.gone]
 
-    def living_containers(self, sandbox: str = "") -> list[Container]:
+    def living_containers(self, sandbox: str = "") -> list[ContainerState]:
         """Return those that were not removed, of one sandbox or of all."""
         return [
             each
@@ -281,7 +281,7 @@ class World:
             if not each.gone and (not sandbox or each.sandbox == sandbox)
         ]
 
-    def users_of(self, image: str) -> list[Container]:
+    def users_of(self, image: str) -> list[ContainerState]:
         """Return the containers that are made of an image."""
         return [each for each in self.living_containers() if each.image == image]
 
@@ -312,7 +312,9 @@ class World:
     def _lingers(self, key: str) -> bool:
         container = self.containers.get(key)
         return (
-            container is not None and container.may_be == {RUNNING} and container.process == Process.LINGERS
+            container is not None
+            and container.may_be == {RUNNING}
+            and container.process == ContainerProcess.LINGERS
         )
 
     def _creation(self, step: Step) -> str:
@@ -334,7 +336,7 @@ class World:
         return "unknown" if key == NOTHING else "-"
 
 
-def still_possible(one: Sandbox | Container, seen: str, *, ending: bool) -> frozenset[str]:
+def still_possible(one: SandboxState | ContainerState, seen: str, *, ending: bool) -> frozenset[str]:
     """Return the states that something can be in from now on, after it was seen in one of them.
 
     Args:
@@ -352,7 +354,7 @@ def _word(states: Iterable[str]) -> str:
     return "|".join(sorted(state.rpartition("_")[2].lower() for state in states))
 
 
-def _name_of(step: Step, others: Iterable[Sandbox | Container]) -> str:
+def _name_of(step: Step, others: Iterable[SandboxState | ContainerState]) -> str:
     same = [each for each in others if each.name == step.name]
     if any(each.attempt == step.attempt and not each.gone for each in same):
         return "taken"
@@ -361,7 +363,9 @@ def _name_of(step: Step, others: Iterable[Sandbox | Container]) -> str:
     return "next attempt of" if same else "fresh"
 
 
-def twins(step: Step, others: Iterable[Sandbox | Container]) -> Iterator[Sandbox | Container]:
+def twins(
+    step: Step, others: Iterable[SandboxState | ContainerState]
+) -> Iterator[SandboxState | ContainerState]:
     """Give what lives under the metadata that a step asks for."""
     for each in others:
         if not each.gone and (each.name, each.attempt) == (step.name, step.attempt):

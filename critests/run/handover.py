@@ -28,7 +28,7 @@ from critests.run.known_tests import KnownTest
 
 
 @dataclass(kw_only=True)
-class HandedToWorker:
+class WorkerStart:
     """What every process of a run knows of it.
 
     Attributes:
@@ -73,8 +73,8 @@ class HandedToWorker:
         """Return it as plain data, also of a class with more. It holds the registry's secret: not for files
         that stay.
         """
-        mine = {item.name: getattr(self, item.name) for item in dataclasses.fields(HandedToWorker)}
-        return to_plain(HandedToWorker(**mine))
+        mine = {item.name: getattr(self, item.name) for item in dataclasses.fields(WorkerStart)}
+        return to_plain(WorkerStart(**mine))
 
 
 class HandoverFile:
@@ -87,14 +87,14 @@ class HandoverFile:
         """Make a directory that only this user can read: the run holds the registry's secret."""
         self.path = Path(tempfile.mkdtemp(prefix="critests-")) / "run.json"
 
-    def write(self, run: HandedToWorker) -> None:
+    def write(self, run: WorkerStart) -> None:
         """Hand the run over."""
         self.path.write_text(json.dumps(run.to_worker()), encoding="utf-8")
 
     @staticmethod
-    def read(path: str) -> HandedToWorker:
+    def read(path: str) -> WorkerStart:
         """Take the run over, in a worker."""
-        return from_plain(HandedToWorker, json.loads(Path(path).read_text(encoding="utf-8")))
+        return from_plain(WorkerStart, json.loads(Path(path).read_text(encoding="utf-8")))
 
     @staticmethod
     def answer(path: str, sharing: Iterable[KnownTest]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # has no types
 
 
-class Dealing(LoadScopeScheduling):  # type: ignore[misc]  # see above
+class ModuleScheduler(LoadScopeScheduling):  # type: ignore[misc]  # see above
     """Deals out modules that make something, and single tests; the largest modules first, which xdist does.
 
     Args:

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from critests.disk_cache import Kept, kept
+from critests.disk_cache import CachedJson, kept
 from critests.exit_codes import UsageError
 from critests.run.known_tests import PACKAGE, SUITE, KnownTest
 from critests.run.run_settings import Settings
@@ -93,7 +93,7 @@ class Collection:
         return self.tests
 
 
-def _kept() -> Kept:
+def _kept() -> CachedJson:
     collector = importlib.util.find_spec("pytest")
     place = Path(collector.origin) if collector and collector.origin else PACKAGE
     machine = os.uname()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from critests.runtimes.runtime_settings import Told
+from critests.runtimes.runtime_settings import RuntimeSetting
 
 NRI_SOCKET = "nri.sock"
 """The name of the socket for plugins, in `Traces.nri`."""
@@ -36,5 +36,5 @@ class DaemonSettings:
     """Whether images may be stored as overlays: one cannot lie on another, as in a container."""
     helpers: Mapping[str, Path] = field(default_factory=dict)
     """Other programs that the configuration names (CRI-O: conmon, pinns)."""
-    told: Sequence[Told] = ()
+    told: Sequence[RuntimeSetting] = ()
     """What is unusual about it."""

@@ -16,7 +16,7 @@ class Monitor:
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeKind:
-    """One kind of runtime. What the suite does to start one is no part of this: see `critests.node.kinds`."""
+    """One kind of runtime. What the suite does to start one is no part of this: see ``private_kind``."""
 
     name: str
     """As the user writes it: `--node crio`."""

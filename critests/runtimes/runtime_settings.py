@@ -1,6 +1,6 @@
-"""What a private runtime can be told beyond what all of them are: a class for each thing, off unless named.
+"""Settings of a private runtime: a class each, off unless requested.
 
-A kind knows how each is written in its configuration; for one that it cannot be told it raises `NotToBeTold`.
+A kind knows how to write each in its configuration; it raises `SettingNotSupported` for one that it lacks.
 """
 
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ IMAGE_FOLDER = "images"
 """The name of the directory of images below the runtime's, where one is told."""
 
 
-class NotToBeTold(CannotTest):
+class SettingNotSupported(CannotTest):
     """This kind of runtime, or this version, has no configuration for something."""
 
-    def __init__(self, told: "Told", why: str = "") -> None:
+    def __init__(self, told: "RuntimeSetting", why: str = "") -> None:
         super().__init__(why or f"its configuration has no way to say: {told.meaning}")
 
 
@@ -102,7 +102,7 @@ class CniTemplate:
 
 
 @dataclass(frozen=True)
-class Plugins:
+class NriPlugins:
     """Plugins of the Node Resource Interface may be connected."""
 
     meaning = "plugins of the Node Resource Interface may be connected"
@@ -174,7 +174,7 @@ class DefaultSysctl:
     meaning = "pods get sysctls that they do not ask for"
 
 
-Told: TypeAlias = (
+RuntimeSetting: TypeAlias = (
     DeviceOwnership
     | NoHostDevices
     | NoEvents
@@ -183,7 +183,7 @@ Told: TypeAlias = (
     | Mirror
     | StreamingTls
     | CniTemplate
-    | Plugins
+    | NriPlugins
     | Credentials
     | ProfilesFromRegistries
     | SplitStorage

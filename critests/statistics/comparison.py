@@ -61,7 +61,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class SampleEvidence:
     """What the samples of one operation say, before it is known how many operations are asked about."""
 
     ratio: float | None
@@ -87,11 +87,11 @@ class Comparison:
 
     verdict: Verdict
     reason: str
-    evidence: Evidence
+    evidence: SampleEvidence
     corrected_p: float
 
 
-def compare_blocks(blocks: Sequence[Block], criteria: Criteria = DEFAULT) -> Evidence:
+def compare_blocks(blocks: Sequence[Block], criteria: Criteria = DEFAULT) -> SampleEvidence:
     """Weigh the evidence of one operation measured in blocks whose order of sides was random.
 
     Blocks in which a side has no samples (all its calls failed) are left out.
@@ -127,7 +127,7 @@ def compare_blocks(blocks: Sequence[Block], criteria: Criteria = DEFAULT) -> Evi
     return _evidence(shift, method, counts, len(usable))
 
 
-def compare_runs(a: Sequence[float], b: Sequence[float], criteria: Criteria = DEFAULT) -> Evidence:
+def compare_runs(a: Sequence[float], b: Sequence[float], criteria: Criteria = DEFAULT) -> SampleEvidence:
     """Weigh the evidence of one operation measured in two separate runs; the samples in the order in which
     they were taken.
 
@@ -154,7 +154,7 @@ def compare_runs(a: Sequence[float], b: Sequence[float], criteria: Criteria = DE
     return _evidence(shift, "Mann-Whitney test of the log quantile per batch", counts, min(map(len, sides)))
 
 
-def verdicts(evidence: Mapping[K, Evidence], criteria: Criteria = DEFAULT) -> dict[K, Comparison]:
+def verdicts(evidence: Mapping[K, SampleEvidence], criteria: Criteria = DEFAULT) -> dict[K, Comparison]:
     """Judge all operations of one comparison together, corrected for their number; one operation alone is a
     mapping of one.
     """
@@ -168,7 +168,9 @@ def verdicts(evidence: Mapping[K, Evidence], criteria: Criteria = DEFAULT) -> di
     return judged
 
 
-def _verdict(evidence: Evidence, corrected_p: float, asked: int, criteria: Criteria) -> tuple[Verdict, str]:
+def _verdict(
+    evidence: SampleEvidence, corrected_p: float, asked: int, criteria: Criteria
+) -> tuple[Verdict, str]:
     if evidence.obstacle or evidence.ratio is None:
         return Verdict.TOO_NOISY, evidence.obstacle
     floor = max(criteria.smallest_effect, evidence.floor)
@@ -185,7 +187,7 @@ def _verdict(evidence: Evidence, corrected_p: float, asked: int, criteria: Crite
     return Verdict.NO_EVIDENCE, f"p = {corrected_p:.2g} after correction for {asked} operations"
 
 
-def _blindness(evidence: Evidence, asked: int, criteria: Criteria) -> str:
+def _blindness(evidence: SampleEvidence, asked: int, criteria: Criteria) -> str:
     """Why a difference that matters could have stayed unseen; empty where it could not."""
     if evidence.smallest_p * asked > criteria.significance:
         return f"{evidence.units} blocks or batches cannot prove a difference among {asked} operations"
@@ -196,17 +198,17 @@ def _blindness(evidence: Evidence, asked: int, criteria: Criteria) -> str:
     return f"a difference of {unseen:.0%} could stay unseen" if reach > 1 + unseen else ""
 
 
-def _evidence(shift: Shift, method: str, counts: tuple[int, int], units: int) -> Evidence:
+def _evidence(shift: Shift, method: str, counts: tuple[int, int], units: int) -> SampleEvidence:
     bounds = shift.interval
     interval = Interval(math.exp(bounds.low), math.exp(bounds.high), bounds.confidence) if bounds else None
-    return Evidence(
+    return SampleEvidence(
         math.exp(shift.estimate), interval, shift.p_value, shift.smallest_p, method, counts, units
     )
 
 
-def _untested(a: Sequence[float], b: Sequence[float], at: float, obstacle: str) -> Evidence:
+def _untested(a: Sequence[float], b: Sequence[float], at: float, obstacle: str) -> SampleEvidence:
     ratio = quantile(b, at) / quantile(a, at) if a and b else None
-    return Evidence(ratio, None, 1.0, 1.0, "none", (len(a), len(b)), 0, obstacle)
+    return SampleEvidence(ratio, None, 1.0, 1.0, "none", (len(a), len(b)), 0, obstacle)
 
 
 def _too_few(counts: tuple[int, int], at: float) -> str:

@@ -22,7 +22,7 @@ class Stop(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PrecisionPlan:
     """How sharp an answer is wanted, and what it may cost."""
 
     seconds: float
@@ -40,7 +40,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StopDecision:
     """What the samples so far allow."""
 
     stop: Stop
@@ -50,7 +50,7 @@ class Decision:
     """
 
 
-def decide(samples: Sequence[float], elapsed: float, plan: Plan) -> Decision:
+def decide(samples: Sequence[float], elapsed: float, plan: PrecisionPlan) -> StopDecision:
     """Decide whether to go on sampling.
 
     The interval allows for neighbouring samples that depend on each other. It is asked for at growing numbers
@@ -65,10 +65,10 @@ def decide(samples: Sequence[float], elapsed: float, plan: Plan) -> Decision:
     count = len(samples)
     needed = samples_needed(plan.quantile, confidence=plan.confidence)
     width = _width(samples, plan) if count >= needed else math.inf
-    return Decision(_stop(count, elapsed, width, plan), _next_check(count, needed, width, plan))
+    return StopDecision(_stop(count, elapsed, width, plan), _next_check(count, needed, width, plan))
 
 
-def _width(samples: Sequence[float], plan: Plan) -> float:
+def _width(samples: Sequence[float], plan: PrecisionPlan) -> float:
     """Half of the interval's width as a share of the quantile; infinite where the samples are worth too few
     independent ones.
     """
@@ -82,7 +82,7 @@ def _width(samples: Sequence[float], plan: Plan) -> float:
     return width / abs(middle) if middle else math.inf
 
 
-def _stop(count: int, elapsed: float, width: float, plan: Plan) -> Stop:
+def _stop(count: int, elapsed: float, width: float, plan: PrecisionPlan) -> Stop:
     if width <= plan.relative_half_width:
         return Stop.SHARP
     if elapsed >= plan.seconds:
@@ -92,7 +92,7 @@ def _stop(count: int, elapsed: float, width: float, plan: Plan) -> Stop:
     return Stop.NOT_YET
 
 
-def _next_check(count: int, needed: int, width: float, plan: Plan) -> int:
+def _next_check(count: int, needed: int, width: float, plan: PrecisionPlan) -> int:
     """Between a tenth more and twice as many samples, depending on how far the width is from the target;
     never past the budget.
     """

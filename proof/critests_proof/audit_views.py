@@ -27,7 +27,7 @@ class ScoreRow:
 
 
 @dataclass(frozen=True)
-class Look:
+class SurvivorView:
     """What a test did under a fault that survived, and how many more tests get there."""
 
     tests: list[tuple[str, str]]
@@ -82,9 +82,9 @@ def score_rows(results: Iterable[FaultResult], by: str) -> list[ScoreRow]:
     ]
 
 
-def look_of(result: FaultResult) -> Look:
+def look_of(result: FaultResult) -> SurvivorView:
     """Return what the tests did under a fault: those during which it changed something."""
-    return Look(
+    return SurvivorView(
         [(one.test, one.outcome) for one in result.tried if one.hits],
         result.untried,
     )

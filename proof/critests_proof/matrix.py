@@ -36,7 +36,7 @@ _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True)
-class Entry:
+class MatrixEntry:
     """One fault of the matrix.
 
     Attributes:
@@ -79,9 +79,9 @@ class Entry:
 class Matrix:
     """All faults, in the order of their files."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MatrixEntry, ...]
 
-    def for_test(self, test: str, aspect: str = "") -> list[Entry]:
+    def for_test(self, test: str, aspect: str = "") -> list[MatrixEntry]:
         """Return the faults that a test, named with its parameters, must notice, and those that break the
         aspect it judges.
         """
@@ -93,11 +93,11 @@ class Matrix:
         return sorted({base_name(test) for test in tests} - covered)
 
     @property
-    def broad(self) -> dict[str, Entry]:
+    def broad(self) -> dict[str, MatrixEntry]:
         """The faults that any test may notice which judges what they break, by their ids."""
         return {entry.id: entry for entry in self.entries if entry.breaks}
 
-    def unknown(self, tests: Collection[str]) -> list[tuple[Entry, str]]:
+    def unknown(self, tests: Collection[str]) -> list[tuple[MatrixEntry, str]]:
         """Return the names in `turns_red` that are no test's; of a name with parameters only the function is
         looked at.
         """
@@ -127,7 +127,7 @@ def check_names(matrix: Matrix, *places: Path) -> None:
     Raises:
         TomlMalformed: a name is no test's; with file and line.
     """
-    by_file: dict[Path, list[Entry]] = {}
+    by_file: dict[Path, list[MatrixEntry]] = {}
     for entry in matrix.entries:
         by_file.setdefault(Path(entry.where.rpartition(":")[0]), []).append(entry)
     for file, entries in by_file.items():
@@ -161,7 +161,7 @@ def load(*places: Path) -> Matrix:
     Raises:
         TomlMalformed: something in it is wrong; with file and line.
     """
-    entries: list[Entry] = []
+    entries: list[MatrixEntry] = []
     taken: dict[str, str] = {}
     for file in dict.fromkeys(file.resolve() for place in places or (SUITE,) for file in _files(place)):
         for entry in _read(file):
@@ -177,7 +177,7 @@ def _files(place: Path) -> list[Path]:
     return sorted(place.rglob(f"*{SUFFIX}")) if place.is_dir() else [place]
 
 
-def _read(file: Path) -> Iterator[Entry]:
+def _read(file: Path) -> Iterator[MatrixEntry]:
     document = toml_file.read(file)
     document.expect(entries=["fault"])
     for table in document.entries("fault"):
@@ -187,7 +187,7 @@ def _read(file: Path) -> Iterator[Entry]:
         if bool(turns_red) == bool(breaks):
             msg = "either the tests that it turns red, or what it breaks"
             raise table.wrong("id", msg)
-        yield Entry(
+        yield MatrixEntry(
             id=table.need("id", _id),
             faults=tuple(_fault(table, text) for text in table.need("break", _texts)),
             promise=table.need("promise", toml_file.text),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from critests_proof.derived import DerivedFault, Reach, derived_faults
 from critests_proof.language.faults import BelowFault, NetworkFault, OciFault, is_of_the_network
-from critests_proof.matrix import Entry, load
+from critests_proof.matrix import MatrixEntry, load
 
 OCI_FAULTS = Path(__file__).with_name("oci.faults.toml")
 """Derived from the specification of OCI runtimes, field by field."""
@@ -45,7 +45,7 @@ def all_faults() -> tuple[DerivedFault, ...]:
     return (*derived_faults(), *faults_below())
 
 
-def _derived(entry: Entry) -> DerivedFault:
+def _derived(entry: MatrixEntry) -> DerivedFault:
     faults = [fault for fault in entry.faults if isinstance(fault, BelowFault)]
     return DerivedFault(
         entry.id,

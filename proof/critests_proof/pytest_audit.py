@@ -30,12 +30,12 @@ from critests.run.suite_session import PROGRESS, SESSION
 from critests.toml_file import TomlMalformed
 from critests_proof.cases import MARK, case_of
 from critests_proof.language.faults import BelowFault, FaultError, is_of_the_network, parse_fault
-from critests_proof.matrix import SUFFIX, Entry, Matrix, beside, check_names, load
+from critests_proof.matrix import SUFFIX, Matrix, MatrixEntry, beside, check_names, load
 from critests_proof.oci_faults import OCI_FAULTS
 from critests_proof.proxy_plugin import Between, can_wrap, take_down_what_is_shared
-from critests_proof.verdicts import Audit, Verdict, verdict_of
+from critests_proof.verdicts import Audit, FaultVerdict, verdict_of
 
-ENTRY = pytest.StashKey[Entry]()
+ENTRY = pytest.StashKey[MatrixEntry]()
 _REPORTED = "cri_audit"
 
 
@@ -94,10 +94,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Auditor(config, matrix, tried, between), "critests-auditor")
 
 
-def _tried(config: pytest.Config) -> Entry | None:
+def _tried(config: pytest.Config) -> MatrixEntry | None:
     """Return the faults that are tried on everything, as an entry of their own."""
     texts = config.getoption("cri_audit_try")
-    return Entry("try", tuple(map(parse_fault, texts)), "whatever the fault breaks", ()) if texts else None
+    return (
+        MatrixEntry("try", tuple(map(parse_fault, texts)), "whatever the fault breaks", ()) if texts else None
+    )
 
 
 def _matrix(config: pytest.Config) -> Matrix | None:
@@ -123,7 +125,7 @@ def _matrix(config: pytest.Config) -> Matrix | None:
     return Matrix(tuple(entry for entry in matrix.entries if not wanted or entry.id in wanted))
 
 
-def _is_below_the_runtime(entry: Entry) -> bool:
+def _is_below_the_runtime(entry: MatrixEntry) -> bool:
     return any(isinstance(fault, BelowFault) for fault in entry.faults)
 
 
@@ -151,7 +153,7 @@ class Auditor:
     """Sets each fault for its case, and keeps the verdicts."""
 
     def __init__(
-        self, config: pytest.Config, matrix: Matrix | None, tried: Entry | None, between: Between
+        self, config: pytest.Config, matrix: Matrix | None, tried: MatrixEntry | None, between: Between
     ) -> None:
         self.config = config
         self.matrix = matrix
@@ -181,7 +183,7 @@ class Auditor:
             suite.settings, oci_wrapper=False in self.wraps, cni_wrapper=True in self.wraps
         )
 
-    def _entries(self, item: pytest.Item) -> Iterator[Entry]:
+    def _entries(self, item: pytest.Item) -> Iterator[MatrixEntry]:
         entries = [self.tried] if self.tried is not None else []
         if self.matrix is not None:
             entries = self.matrix.for_test(item.name, judged_by(item).name)
@@ -192,7 +194,7 @@ class Auditor:
                 self.wraps |= {is_of_the_network(one) for one in entry.faults if isinstance(one, BelowFault)}
                 yield entry
 
-    def _left_out(self) -> list[Entry]:
+    def _left_out(self) -> list[MatrixEntry]:
         """Return the faults of the tests that ran which could not be set here; with -n only the workers
         collect.
         """
@@ -268,7 +270,9 @@ class Auditor:
         report.__dict__.pop("wasxfail", None)
         return report
 
-    def _speak(self, report: pytest.TestReport, item: pytest.Item, entry: Entry, verdict: Verdict) -> None:
+    def _speak(
+        self, report: pytest.TestReport, item: pytest.Item, entry: MatrixEntry, verdict: FaultVerdict
+    ) -> None:
         """Give the report of a case the outcome of the audit."""
         if verdict.noticed or self.tried is not None:
             report.outcome, report.longrepr = "passed", None
@@ -288,7 +292,7 @@ class Auditor:
         """Gather the verdicts on the cases, from whatever process ran them."""
         reported = getattr(report, _REPORTED, None)
         if reported is not None:
-            self.audit.verdicts.append(Verdict.from_json(reported))
+            self.audit.verdicts.append(FaultVerdict.from_json(reported))
             self.audit.tests.add(reported["test"])
         elif MARK not in report.nodeid:
             result = getattr(
@@ -348,7 +352,7 @@ def _name(nodeid: str) -> str:
     return (function.rpartition("::")[2] or path) + bracket + parameters
 
 
-def _case(item: pytest.Function, entry: Entry) -> pytest.Function:
+def _case(item: pytest.Function, entry: MatrixEntry) -> pytest.Function:
     """Return a test once more, under a fault."""
     case = case_of(item, entry.id)
     case.stash[ENTRY] = entry

@@ -39,7 +39,7 @@ from critests_proof.language.descriptors import FaultError
 from critests_proof.matrix import load
 from critests_proof.oci_faults import all_faults
 from critests_proof.proxy_plugin import Between, can_wrap, take_down_what_is_shared
-from critests_proof.record import AuditRecord, Coverage, FaultOutcome, FaultResult, Tried
+from critests_proof.record import AuditCoverage, AuditRecord, FaultOutcome, FaultResult, TriedFault
 from critests_proof.sweep.baseline_recording import RECORD_ONLY, Recording, left, runtime_of
 from critests_proof.sweep.candidates import Candidates
 from critests_proof.sweep.equivalents import equivalents
@@ -237,7 +237,7 @@ class Sweep:
         most = self._config.getoption("cri_sweep_tries")
         left = candidates.likely(fault, most)
         begun = time.monotonic()
-        tried: list[Tried] = []
+        tried: list[TriedFault] = []
         asked: set[str] = set()
         noticed = ""
         while left and not noticed and not (most and len(tried) >= most):
@@ -245,7 +245,7 @@ class Sweep:
             item = self._items[test.test]
             ended = self._trials.run(item, fault.faults, context)
             red = ended.red and ended.hits > 0
-            tried.append(Tried(test.test, ended.outcome, ended.hits, ended.reason[:300]))
+            tried.append(TriedFault(test.test, ended.outcome, ended.hits, ended.reason[:300]))
             if red and (candidates.foreseen(test, fault) or self._is_by(fault, item, context)):
                 noticed = test.test
             elif ended.hits and ended.blocked_by and ended.blocked_by not in asked:
@@ -336,7 +336,7 @@ class Sweep:
             seed=self._config.getoption("cri_sweep_seed") if sampled else None,
             tries=self._config.getoption("cri_sweep_tries"),
             coverage={
-                side: Coverage(fields=len(one.fields), seen=len(one.seen), missing=list(one.missing))
+                side: AuditCoverage(fields=len(one.fields), seen=len(one.seen), missing=list(one.missing))
                 for side, one in sides.items()
             },
             faults=self._in_order(),

@@ -31,7 +31,7 @@ class FaultOutcome(enum.StrEnum):
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedFault:
     """What one test made of a fault.
 
     Attributes:
@@ -74,7 +74,7 @@ class FaultResult:
     rpc: str = ""
     breaks: list[str] = field(default_factory=list)
     by: str = ""
-    tried: list[Tried] = field(default_factory=list)
+    tried: list[TriedFault] = field(default_factory=list)
     candidates: int = 0
     seconds: float = 0.0
     evidence: str = ""
@@ -137,7 +137,7 @@ def scores(results: Iterable[FaultResult], by: str) -> dict[str, Score]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Coverage:
+class AuditCoverage:
     """How much of one side of the API the tests exercise.
 
     Attributes:
@@ -181,7 +181,7 @@ class AuditRecord:
     faults_total: int = 0
     seed: int | None = None
     tries: int = 0
-    coverage: dict[str, Coverage] = field(default_factory=dict)
+    coverage: dict[str, AuditCoverage] = field(default_factory=dict)
     faults: list[FaultResult] = field(default_factory=list)
     passed: list[str] = field(default_factory=list)
 

@@ -6,11 +6,11 @@ from typing import Any, Self
 from critests.catalogue.words import Outcome
 from critests.report.wording.reason_sentences import said
 from critests.run.classification import RawOutcome
-from critests_proof.matrix import Entry, Matrix, base_name
+from critests_proof.matrix import Matrix, MatrixEntry, base_name
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FaultVerdict:
     """What one test made of one fault.
 
     Attributes:
@@ -61,7 +61,7 @@ class Verdict:
         return cls(**data)
 
 
-def verdict_of(entry: Entry, test: str, raw: RawOutcome | None, hits: int) -> Verdict:
+def verdict_of(entry: MatrixEntry, test: str, raw: RawOutcome | None, hits: int) -> FaultVerdict:
     """Judge whether a test noticed a fault.
 
     Args:
@@ -73,7 +73,7 @@ def verdict_of(entry: Entry, test: str, raw: RawOutcome | None, hits: int) -> Ve
     outcome = raw.outcome if raw is not None else Outcome.PASSED
     noticed = outcome is Outcome.FAILED and hits > 0
     reason = said(raw.why) if raw is not None else ""
-    return Verdict(
+    return FaultVerdict(
         entry.id, test, noticed, outcome.value, hits, reason, "; ".join(fault.text for fault in entry.faults)
     )
 
@@ -88,11 +88,11 @@ class Audit:
         tests: every test that was selected, with its parameters.
     """
 
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[FaultVerdict] = field(default_factory=list)
     honest: dict[str, str] = field(default_factory=dict)
     tests: set[str] = field(default_factory=set)
 
-    def unnoticed(self, matrix: Matrix | None = None) -> list[Verdict]:
+    def unnoticed(self, matrix: Matrix | None = None) -> list[FaultVerdict]:
         """Return what should have been noticed and was not.
 
         A test that is named without its parameters need notice in one of its cases only, and of the tests
@@ -131,7 +131,7 @@ class Audit:
         """Return the tests under faults that did not pass without one, so that their verdict says little."""
         return sorted({verdict.test for verdict in self.verdicts if not self._passed(verdict.test)})
 
-    def _put_to_the_test(self, verdict: Verdict) -> bool:
+    def _put_to_the_test(self, verdict: FaultVerdict) -> bool:
         """Say whether a fault was tried, and a test that is unsupported or blocked under it is not so without
         it as well: by then the fault may have changed something that has no part in that. Nor is a test that
         fails without the fault put to one that changed nothing, as the runtime does by itself what it would.
@@ -169,7 +169,7 @@ class Audit:
         )
         return lines
 
-    def _broad_lines(self, entries: dict[str, Entry]) -> list[str]:
+    def _broad_lines(self, entries: dict[str, MatrixEntry]) -> list[str]:
         """Return the survivors first, then what no test reached, then the count."""
         noticed = {verdict.fault for verdict in self.verdicts if verdict.noticed}
         reached = {verdict.fault for verdict in self.verdicts if verdict.hits}
@@ -209,5 +209,5 @@ class Audit:
         }
 
 
-def _described(entry: Entry) -> str:
+def _described(entry: MatrixEntry) -> str:
     return f"{entry.id} ({'; '.join(fault.text for fault in entry.faults)})"

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from critests_proof.record import AuditRecord, Coverage, FaultOutcome, FaultResult, Tried
+from critests_proof.record import AuditCoverage, AuditRecord, FaultOutcome, FaultResult, TriedFault
 
 NOTICED = FaultResult(
     fault="StopContainer:hangs",
@@ -13,7 +13,7 @@ NOTICED = FaultResult(
     rpc="StopContainer",
     breaks=["STP-01"],
     by="test_a",
-    tried=[Tried("test_a", "failed", 1, "it did not answer")],
+    tried=[TriedFault("test_a", "failed", 1, "it did not answer")],
     candidates=4,
     seconds=3.0,
 )
@@ -24,7 +24,7 @@ SURVIVED = FaultResult(
     says="reports another version",
     outcome=FaultOutcome.SURVIVED,
     rpc="Version",
-    tried=[Tried("test_b[<script>]", "passed", 2), Tried("test_c", "blocked", 0)],
+    tried=[TriedFault("test_b[<script>]", "passed", 2), TriedFault("test_c", "blocked", 0)],
     candidates=5,
     seconds=1.0,
 )
@@ -56,8 +56,8 @@ AUDIT = AuditRecord(
     seed=7,
     tries=12,
     coverage={
-        "request": Coverage(fields=787, seen=297, missing=["Version.request.version"]),
-        "response": Coverage(fields=1451, seen=348),
+        "request": AuditCoverage(fields=787, seen=297, missing=["Version.request.version"]),
+        "response": AuditCoverage(fields=1451, seen=348),
     },
     faults=[NOTICED, SURVIVED, LOST, FILLED, ABSENT, SAME],
     passed=["test_a", "test_b[<script>]", "test_c", "test_d"],

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from critests_proof.derived import DerivedFault, Reach, derived_faults
 from critests_proof.language.faults import parse_fault
-from critests_proof.matrix import Entry, Matrix
+from critests_proof.matrix import Matrix, MatrixEntry
 from critests_proof.oci_faults import faults_below
 from critests_proof.proxy.fault_proxy import FaultProxy
 from critests_proof.sweep.candidates import Candidates, first
@@ -105,9 +105,9 @@ def test_of_a_call_as_a_whole_it_matters_what_is_done_to_it() -> None:
     )
     matrix = Matrix(
         (
-            Entry("a", (parse_fault("StopContainer: swallow"),), "", ("swallowed",)),
-            Entry("b", (parse_fault("StopContainer: delay-answer 9s"),), "", ("exactly",)),
-            Entry("c", (parse_fault("ExecSync: delay-answer 9s"),), "", ("other",)),
+            MatrixEntry("a", (parse_fault("StopContainer: swallow"),), "", ("swallowed",)),
+            MatrixEntry("b", (parse_fault("StopContainer: delay-answer 9s"),), "", ("exactly",)),
+            MatrixEntry("c", (parse_fault("ExecSync: delay-answer 9s"),), "", ("other",)),
         )
     )
     assert names(Candidates(made, matrix), fault) == ["exactly", "judges", "swallowed", "other"]
@@ -127,9 +127,9 @@ def test_the_likeliest_tests_come_first_then_the_quickest() -> None:
     )
     matrix = Matrix(
         (
-            Entry("a", (parse_fault("StopContainer: swallow"),), "", ("same_rpc",)),
-            Entry("b", (parse_fault("StopContainer.request.timeout: set 0"),), "", ("exactly",)),
-            Entry("c", (parse_fault("ExecSync.request.timeout: clear"),), "", ("same_name",)),
+            MatrixEntry("a", (parse_fault("StopContainer: swallow"),), "", ("same_rpc",)),
+            MatrixEntry("b", (parse_fault("StopContainer.request.timeout: set 0"),), "", ("exactly",)),
+            MatrixEntry("c", (parse_fault("ExecSync.request.timeout: clear"),), "", ("same_name",)),
         )
     )
     candidates = Candidates(made, matrix)
@@ -144,7 +144,7 @@ def test_a_test_that_notices_a_field_is_likely_to_notice_what_the_field_holds() 
     fault = FAULTS["ContainerStatus.response.status.image.image:missing"]
     place = str(fault.reach)
     made = exercise(made_test("other", place), made_test("near", place, seconds=2))
-    near = Entry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", ("near",))
+    near = MatrixEntry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", ("near",))
     assert names(Candidates(made, Matrix((near,))), fault) == ["near", "other"]
 
 
@@ -156,7 +156,9 @@ def test_who_looks_at_one_part_of_a_message_looks_at_the_part_beside_it() -> Non
         "beside": "ContainerStatus.response.status.metadata.attempt: add 1",
     }
     made = exercise(*(made_test(name, str(fault.reach)) for name in texts))
-    matrix = Matrix(tuple(Entry(name, (parse_fault(text),), "", (name,)) for name, text in texts.items()))
+    matrix = Matrix(
+        tuple(MatrixEntry(name, (parse_fault(text),), "", (name,)) for name, text in texts.items())
+    )
     assert names(Candidates(made, matrix), fault) == ["beside", "same_name", "same_rpc"]
 
 
@@ -164,7 +166,7 @@ def test_the_case_of_a_field_comes_before_the_others() -> None:
     fault = FAULTS["ListImages.response.images[].uid:missing"]
     place = str(fault.reach)
     made = exercise(made_test("agree[size]", place), made_test("agree[uid]", place, seconds=2))
-    size = Entry("a", (parse_fault("ListImages.response.images[].size: add 1"),), "", ("agree",))
+    size = MatrixEntry("a", (parse_fault("ListImages.response.images[].size: add 1"),), "", ("agree",))
     assert names(Candidates(made, Matrix((size,))), fault) == ["agree[uid]", "agree[size]"]
 
 
@@ -184,7 +186,7 @@ def test_the_case_that_is_named_as_what_a_fault_changes_comes_before_the_others(
     fault = FAULTS[fault_id]
     other, named = (f"of[{case}]" for case in cases)
     made = exercise(made_test(other, str(fault.reach)), made_test(named, str(fault.reach), seconds=2))
-    known = Entry("a", fault.faults, "", (other, named))
+    known = MatrixEntry("a", fault.faults, "", (other, named))
     assert names(Candidates(made, Matrix((known,))), fault) == [named, other]
 
 
@@ -196,7 +198,7 @@ def test_another_case_of_a_test_that_looks_there_comes_before_tests_that_only_ge
         made_test("near[1]", place, seconds=2),
         made_test("near[2]", place, seconds=3),
     )
-    near = Entry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", ("near",))
+    near = MatrixEntry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", ("near",))
     candidates = Candidates(made, Matrix((near,)))
     assert [one.test for one in candidates.likely(fault, 0)] == ["near[1]", "near[2]", "other"]
     assert [one.test for one in candidates.likely(fault, 2)] == ["near[1]", "other"]
@@ -211,8 +213,8 @@ def test_the_case_that_is_said_to_notice_comes_first_and_others_of_it_before_who
     field = "CreateContainer.request.config.linux.security_context"
     matrix = Matrix(
         (
-            Entry("a", (parse_fault(f"{field}.masked_paths: clear"),), "", ("exactly[file]",)),
-            Entry("b", (parse_fault(f"{field}: clear"),), "", ("near",)),
+            MatrixEntry("a", (parse_fault(f"{field}.masked_paths: clear"),), "", ("exactly[file]",)),
+            MatrixEntry("b", (parse_fault(f"{field}: clear"),), "", ("near",)),
         )
     )
     candidates = Candidates(made, matrix)
@@ -232,8 +234,8 @@ def test_a_long_test_waits_until_the_quick_ones_have_looked_that_are_likely_to_n
     field = "ContainerStatus.response.status.image"
     matrix = Matrix(
         (
-            Entry("a", (parse_fault(f"{field}.image: clear"),), "", ("exactly",)),
-            Entry("b", (parse_fault(f"{field}: clear"),), "", ("near",)),
+            MatrixEntry("a", (parse_fault(f"{field}.image: clear"),), "", ("exactly",)),
+            MatrixEntry("b", (parse_fault(f"{field}: clear"),), "", ("near",)),
         )
     )
     assert [one.test for one in Candidates(made, matrix).likely(fault, 0)] == ["near", "exactly", "far"]
@@ -244,7 +246,7 @@ def test_tests_that_only_get_there_leave_no_place_empty() -> None:
     place = str(fault.reach)
     names_near = ("near1", "near2", "near3")
     made = exercise(*(made_test(name, place) for name in (*names_near, "other")))
-    near = Entry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", names_near)
+    near = MatrixEntry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", names_near)
     candidates = Candidates(made, Matrix((near,)))
     assert [one.test for one in candidates.likely(fault, 3)] == ["near1", "near2", "other"]
     assert [one.test for one in candidates.likely(fault, 4)] == [*names_near, "other"]
@@ -265,9 +267,11 @@ def test_what_only_unsupported_tests_look_at_is_not_offered(
 ) -> None:
     fault = FAULTS["ContainerStatus.response.status.image.image:missing"]
     made = exercise(made_test("close", outcome=outcome), made_test("passes", str(fault.reach)))
-    entries = [Entry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", ("close",))]
+    entries = [
+        MatrixEntry("a", (parse_fault("ContainerStatus.response.status.image: clear"),), "", ("close",))
+    ]
     if also:
-        entries.append(Entry("b", (parse_fault(also),), "", ("passes",)))
+        entries.append(MatrixEntry("b", (parse_fault(also),), "", ("passes",)))
     assert Candidates(made, Matrix(tuple(entries))).not_offered(fault) == found
 
 
@@ -277,9 +281,9 @@ def test_who_notices_a_fault_alone_is_closer_than_who_notices_several_at_once() 
         f"CreateContainer.request.config.mounts[].{field}: clear" for field in ("uidMappings", "gidMappings")
     ]
     made = exercise(made_test("of_groups", outcome="unsupported"), made_test("of_both", str(fault.reach)))
-    entries = [Entry("a", tuple(map(parse_fault, lost)), "", ("of_both",))]
+    entries = [MatrixEntry("a", tuple(map(parse_fault, lost)), "", ("of_both",))]
     assert Candidates(made, Matrix(tuple(entries))).not_offered(fault) == []
-    entries.append(Entry("b", (parse_fault(lost[1]),), "", ("of_groups",)))
+    entries.append(MatrixEntry("b", (parse_fault(lost[1]),), "", ("of_groups",)))
     assert Candidates(made, Matrix(tuple(entries))).not_offered(fault) == ["of_groups"]
 
 
@@ -338,7 +342,7 @@ def test_of_a_test_with_a_case_for_each_field_that_of_the_field_comes_first() ->
     place = str(fault.reach)
     made = exercise(made_test("agree[repo_tags]", place), made_test("agree[repo_digests]", place, seconds=2))
     lost = parse_fault("ImageStatus.response.image.repo_digests: drop-all")
-    near = Entry("a", (lost,), "", ("agree[repo_digests]",))
+    near = MatrixEntry("a", (lost,), "", ("agree[repo_digests]",))
     assert names(Candidates(made, Matrix((near,))), fault) == ["agree[repo_digests]", "agree[repo_tags]"]
 
 
@@ -346,7 +350,9 @@ def test_who_asks_whether_a_field_is_set_is_tried_though_unsupported_without_it(
     fault = FAULTS["Status.response.features.mount_options:wrong"]
     asks = made_test("asks", str(fault.reach), outcome="unsupported")
     made = exercise(asks, made_test("other", str(fault.reach), outcome="unsupported"))
-    entry = Entry("a", (parse_fault("Status.response.features.mount_options: set true"),), "", ("asks",))
+    entry = MatrixEntry(
+        "a", (parse_fault("Status.response.features.mount_options: set true"),), "", ("asks",)
+    )
     assert names(Candidates(made, Matrix((entry,))), fault) == ["asks"]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from critests_proof.language.log_changes import LOG_CHANGES, Line, LogState
+from critests_proof.language.log_changes import LOG_CHANGES, LogLine, LogState
 from critests_proof.proxy.fault_proxy import FaultProxy
 
 from critests.api import api_pb2 as cri
@@ -35,7 +35,7 @@ def broken(name: str, *lines: tuple[bytes, bytes, bytes], argument: float | None
     written = b""
     for stream, tag, payload in lines:
         state.lines += 1
-        line = Line(TIME, stream, tag, payload)
+        line = LogLine(TIME, stream, tag, payload)
         written += b"".join(
             map(bytes, change.change(line, change.default if argument is None else argument, state))
         )
@@ -76,9 +76,9 @@ def test_changes_of_payloads_and_times() -> None:
     assert broken("strip-cr", (OUT, b"F", b"a\r")) == [b"stdout F a"]
     assert broken("drop-empty", (OUT, b"F", b""), (OUT, b"F", b"a")) == [b"stdout F a"]
     change = LOG_CHANGES["shift-time"].change
-    (shifted,) = change(Line(TIME, OUT, b"F", b""), -3600, LogState())
+    (shifted,) = change(LogLine(TIME, OUT, b"F", b""), -3600, LogState())
     assert bytes(shifted).startswith(b"2026-11-20T09:00:00.123456789Z ")
-    (whole,) = LOG_CHANGES["whole-seconds"].change(Line(TIME, OUT, b"F", b""), 0, LogState())
+    (whole,) = LOG_CHANGES["whole-seconds"].change(LogLine(TIME, OUT, b"F", b""), 0, LogState())
     assert bytes(whole).startswith(b"2026-11-20T10:00:00Z ")
 
 

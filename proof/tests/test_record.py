@@ -2,7 +2,7 @@
 
 import json
 
-from critests_proof.record import AuditRecord, Coverage, FaultOutcome, FaultResult, Score, scores
+from critests_proof.record import AuditCoverage, AuditRecord, FaultOutcome, FaultResult, Score, scores
 from sample_audit import ABSENT, FILLED, LOST, NOTICED, SAME, SURVIVED
 
 from critests.record.codec import from_plain, to_plain
@@ -12,7 +12,7 @@ def test_a_record_is_read_as_it_was_written() -> None:
     record = AuditRecord(
         runtime="containerd 2.1.9",
         seed=7,
-        coverage={"request": Coverage(fields=3, seen=2, missing=["Version.request.version"])},
+        coverage={"request": AuditCoverage(fields=3, seen=2, missing=["Version.request.version"])},
         faults=[NOTICED, SURVIVED],
     )
     assert from_plain(AuditRecord, json.loads(json.dumps(to_plain(record)))) == record

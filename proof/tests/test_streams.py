@@ -12,8 +12,8 @@ import pytest
 import websocket
 from critests_proof.language.faults import StreamFault, parse_fault
 from critests_proof.proxy.fault_proxy import FaultProxy
-from critests_proof.proxy.frames import BINARY, Frame, FrameReader
-from critests_proof.proxy.relayed_session import Reset, Session
+from critests_proof.proxy.frames import BINARY, RelayedFrame, RelayedFrames
+from critests_proof.proxy.relayed_session import RelayedSession, Reset
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,9 +30,9 @@ UPGRADE = (
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.binary(max_size=200), st.booleans())), st.integers(1, 50))
 def test_frames_survive_the_wire_in_whatever_pieces(messages: list[tuple[bytes, bool]], size: int) -> None:
-    frames = [Frame(BINARY, payload, masked=masked) for payload, masked in messages]
+    frames = [RelayedFrame(BINARY, payload, masked=masked) for payload, masked in messages]
     wire = b"".join(map(bytes, frames))
-    reader = FrameReader()
+    reader = RelayedFrames()
     assert [
         frame for at in range(0, len(wire), size) for frame in reader.feed(wire[at : at + size])
     ] == frames
@@ -41,8 +41,8 @@ def test_frames_survive_the_wire_in_whatever_pieces(messages: list[tuple[bytes, 
 @pytest.mark.parametrize("length", [125, 126, 65535, 65536])
 def test_frames_of_every_length(length: int) -> None:
     for masked in (False, True):
-        frame = Frame(BINARY, b"x" * length, masked=masked)
-        assert list(FrameReader().feed(bytes(frame))) == [frame]
+        frame = RelayedFrame(BINARY, b"x" * length, masked=masked)
+        assert list(RelayedFrames().feed(bytes(frame))) == [frame]
 
 
 def through(fault: str, rpc: str, *frames: bytes) -> tuple[list[bytes], int]:
@@ -50,10 +50,10 @@ def through(fault: str, rpc: str, *frames: bytes) -> tuple[list[bytes], int]:
     read = parse_fault(fault)
     assert isinstance(read, StreamFault)
     hits: list[None] = []
-    session = Session(read, rpc, lambda: hits.append(None))
+    session = RelayedSession(read, rpc, lambda: hits.append(None))
     session.handshake(UPGRADE)
-    wire = b"".join(bytes(Frame(BINARY, frame)) for frame in frames)
-    return [frame.payload for frame in FrameReader().feed(b"".join(session.down(wire)))], len(hits)
+    wire = b"".join(bytes(RelayedFrame(BINARY, frame)) for frame in frames)
+    return [frame.payload for frame in RelayedFrames().feed(b"".join(session.down(wire)))], len(hits)
 
 
 STATUS = b'\x03{"status":"Failure"}'
@@ -101,7 +101,7 @@ def test_changes_of_port_forward() -> None:
 def test_what_is_no_websocket_passes() -> None:
     read = parse_fault("stream: upper")
     assert isinstance(read, StreamFault)
-    session = Session(read, "Exec", lambda: None)
+    session = RelayedSession(read, "Exec", lambda: None)
     session.handshake(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\n\r\n")
     assert list(session.down(b"abc")) == list(session.up(b"abc")) == [b"abc"]
 

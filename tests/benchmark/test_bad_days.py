@@ -333,14 +333,14 @@ def test_nothing_is_left_on_the_runtime(tmp_path: Path) -> None:
 
 
 STOPPED_AT_ITS_BEGINNING = """
-from critests.benchmark.measuring import bench
+from critests.benchmark.measuring import bench_fixture
 
 
 def stopped(**_):
     raise KeyboardInterrupt
 
 
-bench.Bench = stopped
+bench_fixture.Bench = stopped
 """
 
 

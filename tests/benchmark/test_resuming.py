@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.benchmark.benchmark_resuming import Earlier
+from critests.benchmark.benchmark_resuming import StoppedBenchmark
 from critests.catalogue.words import Outcome
 from critests.exit_codes import CannotTest, UsageError
 from critests.node.observing.machine_facts import fingerprint
@@ -47,17 +47,17 @@ def stored(record: RunRecord, tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def going_on(run: Path, **given: object) -> Earlier:
+def going_on(run: Path, **given: object) -> StoppedBenchmark:
     settings = Settings.read(
         {"cri_resume": str(run), **{f"cri_{name}": each for name, each in given.items()}}.get
     )
-    found = Earlier.of(settings, "smoke")
+    found = StoppedBenchmark.of(settings, "smoke")
     assert found is not None
     return found
 
 
 def test_without_the_option_nothing_is_gone_on_with() -> None:
-    assert Earlier.of(Settings(), "smoke") is None
+    assert StoppedBenchmark.of(Settings(), "smoke") is None
 
 
 @pytest.mark.parametrize("named", ["run", "run/run.json"])

@@ -10,7 +10,7 @@ from critests.cli.command import COMMANDS, Lazy
 from critests.cli.compare import compare
 from critests.cli.gate import gate
 from critests.cli.report import report
-from critests.cli.stored_runs import StoredRun
+from critests.cli.stored_runs import StoredRunPath
 from critests.exit_codes import UsageError
 from critests.node.starting.targets import RunSubject, parse_subject
 from critests.record.files import write
@@ -79,4 +79,6 @@ def test_every_command_reads_the_name_of_a_run_there() -> None:
 
     assert len(named) >= 4
     settings = {"cri_rerun", "cri_baseline", "cri_resume"}  # Settings reads these, below --results
-    assert all(isinstance(parameter.type, StoredRun) for parameter in named if parameter.name not in settings)
+    assert all(
+        isinstance(parameter.type, StoredRunPath) for parameter in named if parameter.name not in settings
+    )

@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from critests.client.streaming.spdy_frames import (
     ControlFrame,
-    FrameReader,
+    ControlFrameType,
     HeaderReader,
     HeaderWriter,
-    Kind,
+    SpdyFrameReader,
     control_frame,
     data_frame,
 )
@@ -28,7 +28,7 @@ class PortForwards:
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send = send
-        self._frames = FrameReader()
+        self._frames = SpdyFrameReader()
         self._their_headers = HeaderReader()
         self._our_headers = HeaderWriter()
         self._errors: dict[str, int] = {}
@@ -38,7 +38,7 @@ class PortForwards:
         """Act on bytes of the client."""
         for frame in self._frames.feed(data):
             if isinstance(frame, ControlFrame):
-                if frame.kind == Kind.SYN_STREAM:
+                if frame.kind == ControlFrameType.SYN_STREAM:
                     self._open(frame.number(), self._their_headers.headers(frame.body[10:]))
                 continue
             connection = self._connections.get(frame.stream)
@@ -54,7 +54,9 @@ class PortForwards:
             connection.close()
 
     def _open(self, stream: int, headers: dict[str, str]) -> None:
-        self._send(control_frame(Kind.SYN_REPLY, struct.pack("!I", stream) + self._our_headers.block({})))
+        self._send(
+            control_frame(ControlFrameType.SYN_REPLY, struct.pack("!I", stream) + self._our_headers.block({}))
+        )
         if headers["streamtype"] == "error":
             self._errors[headers["requestid"]] = stream
             return

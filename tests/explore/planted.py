@@ -15,7 +15,7 @@ from pathlib import Path
 from critests.client.connection import connect
 from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint
-from critests.explore.exploration_state import Earlier
+from critests.explore.exploration_state import StoppedExploration
 from critests.explore.exploring import Exploration, Explored
 from critests.explore.sequence_runner import Player
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
@@ -87,7 +87,9 @@ def explored(logs: Path, wrong: str, seed: int = 1, seconds: float = SECONDS, cl
     """Explore our own server with a planted bug, or with none and so many clients."""
     with player_on(our_own_server(*([wrong] if wrong else [])), logs) as player:
         clients = BUGS[wrong].clients if wrong else clients
-        return Exploration(player, Earlier(seed), seconds, MOST_STEPS, most_findings=1, clients=clients).run()
+        return Exploration(
+            player, StoppedExploration(seed), seconds, MOST_STEPS, most_findings=1, clients=clients
+        ).run()
 
 
 def found_as(wrong: str, found: Explored) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from critests.explore import exploration_findings
-from critests.explore.exploration_findings import Finding
+from critests.explore.exploration_findings import ExplorationFinding
 from critests.explore.known_findings import explored_before
 from critests.model import Breach, Step
 from critests.record.expectations import load
@@ -46,7 +46,7 @@ def test_an_entry_is_known_within_its_versions_and_days(tmp_path: Path, limit: d
 
 @pytest.mark.parametrize("again", [3, 10])
 def test_what_was_found_comes_with_an_entry_that_makes_it_known(tmp_path: Path, again: int) -> None:
-    finding = Finding(REWRITTEN, ((Step("StopContainer", on="container-1"),),), 10, again)
+    finding = ExplorationFinding(REWRITTEN, ((Step("StopContainer", on="container-1"),),), 10, again)
     place = exploration_findings.write(finding, tmp_path, seed=1, runtime="a-runtime v1.36.3")
 
     (entry,) = load(place / "expectation.toml").known

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from critests.exit_codes import CannotTest
-from critests.explore.exploration_state import Earlier
+from critests.explore.exploration_state import StoppedExploration
 from critests.explore.exploring import Exploration
 from critests.lifecycle.waiting import eventually
 from tests.explore.planted import BUGS, explored, found_as, our_own_server, player_on
@@ -69,7 +69,7 @@ def test_where_nothing_is_wrong_nothing_is_told_of_calls_at_once(tmp_path: Path)
 @pytest.mark.parametrize("clients", [1, 2])
 def test_a_daemon_that_ends_is_told_and_ends_the_exploration(tmp_path: Path, clients: int) -> None:
     with player_on(our_own_server("dies-after=300"), tmp_path) as player:
-        found = Exploration(player, Earlier(1), 60.0, 30, clients=clients).run()
+        found = Exploration(player, StoppedExploration(1), 60.0, 30, clients=clients).run()
 
     assert [each.breach.aspect for each in found.findings] == ["GEN-17"]
 
@@ -83,7 +83,7 @@ def test_what_was_found_is_kept_where_the_daemon_ends_while_it_is_shortened(tmp_
             server.die()
 
     with player_on(server, tmp_path) as player:
-        found = Exploration(player, Earlier(1), SECONDS, 30, say=end_it).run()
+        found = Exploration(player, StoppedExploration(1), SECONDS, 30, say=end_it).run()
 
     assert [each.breach.aspect for each in found.findings] == ["CTA-27", "GEN-17"]
 
@@ -101,7 +101,7 @@ def test_a_daemon_that_can_be_started_again_is_and_the_exploration_goes_on(
             eventually("the server that was started again", player.daemon_lives, 10)
 
         player.start_again = again
-        found = Exploration(player, Earlier(1), 60.0, 30, most_findings=1, clients=clients).run()
+        found = Exploration(player, StoppedExploration(1), 60.0, 30, most_findings=1, clients=clients).run()
 
     (finding,) = found.findings
     assert finding.breach.aspect == "GEN-17"
@@ -117,7 +117,7 @@ def test_a_daemon_that_does_not_come_back_ends_the_exploration(tmp_path: Path) -
 
     with player_on(our_own_server("dies-after=300"), tmp_path) as player:
         player.start_again = in_vain
-        found = Exploration(player, Earlier(1), 60.0, 30).run()
+        found = Exploration(player, StoppedExploration(1), 60.0, 30).run()
 
     assert [each.breach.aspect for each in found.findings] == ["GEN-17"]
     assert player.gone

@@ -7,16 +7,16 @@ import pytest
 
 from critests.exit_codes import UsageError
 from critests.explore import exploration_output
-from critests.explore.exploration_state import Earlier, read
+from critests.explore.exploration_state import StoppedExploration, read
 from critests.explore.exploring import Exploration, Explored
 from tests.explore.planted import MOST_STEPS, our_own_server, player_on
 
-EARLIER = Earlier(
+EARLIER = StoppedExploration(
     7, 3, Counter({("StopPodSandbox", "ready"): 2}), frozenset({("SBX-12", "a sandbox is READY", "X")})
 )
 
 
-def explored(logs: Path, earlier: Earlier, *wrong: str, seconds: float) -> Explored:
+def explored(logs: Path, earlier: StoppedExploration, *wrong: str, seconds: float) -> Explored:
     with player_on(our_own_server(*wrong), logs) as player:
         return Exploration(player, earlier, seconds, MOST_STEPS, most_findings=1).run()
 
@@ -37,7 +37,7 @@ def test_what_is_none_is_refused(tmp_path: Path, content: str | None) -> None:
 
 
 def test_what_was_told_is_not_told_again_and_rounds_go_on(tmp_path: Path) -> None:
-    first = explored(tmp_path, Earlier(1), "lost=StopPodSandbox", seconds=60.0)
+    first = explored(tmp_path, StoppedExploration(1), "lost=StopPodSandbox", seconds=60.0)
     (finding,) = first.findings
 
     again = explored(tmp_path, first.earlier, "lost=StopPodSandbox", seconds=3.0)

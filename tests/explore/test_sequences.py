@@ -11,17 +11,23 @@ from pathlib import Path
 import pytest
 
 from critests.explore import crictl, exploration_findings, shortening, step_machine
-from critests.explore.exploration_findings import Finding
-from critests.explore.sequence_counts import Over, Watch
+from critests.explore.exploration_findings import ExplorationFinding
+from critests.explore.sequence_counts import Over, SequenceCounts
 from critests.explore.sequence_runner import Played
 from critests.explore.step_generator import IN_A_ROW, likely, steps_by_place
 from critests.model import Beat, Breach, Step, World
-from critests.model.steps import DAEMON_RESTARTS, Process, one_by_one
+from critests.model.steps import DAEMON_RESTARTS, ContainerProcess, one_by_one
 from tests.explore.planted import our_own_server, player_on
 
 LIFE = [
     Step("RunPodSandbox", makes="sandbox-1", name="pod-1"),
-    Step("CreateContainer", makes="container-2", inside="sandbox-1", name="app-2", process=Process.FAILS),
+    Step(
+        "CreateContainer",
+        makes="container-2",
+        inside="sandbox-1",
+        name="app-2",
+        process=ContainerProcess.FAILS,
+    ),
     Step("StartContainer", on="container-2"),
     Step("ExecSync", on="container-2"),
     Step("StopPodSandbox", on="sandbox-1"),
@@ -32,7 +38,7 @@ def sequences(logs: Path, number: int) -> list[list[Beat]]:
     """The first sequences of a round."""
     played: list[list[Beat]] = []
     with player_on(our_own_server(), logs) as player:
-        watch = Watch(lambda _: False, lambda: len(played) > 6)
+        watch = SequenceCounts(lambda _: False, lambda: len(played) > 6)
         play = Played.play
 
         def keeping(sequence: Played, beat: Beat, muted: Callable[[Breach], bool]) -> list[Breach]:
@@ -87,7 +93,7 @@ def test_what_was_never_covered_is_more_likely() -> None:
 
 
 def test_how_long_something_is_shortened_does_not_decide_what_comes_next(tmp_path: Path) -> None:
-    watch = Watch(lambda _: False, lambda: False)
+    watch = SequenceCounts(lambda _: False, lambda: False)
     watch.round_begins()
     with player_on(our_own_server("lost=StopPodSandbox"), tmp_path) as player, player.sequence() as played:
         for step in (LIFE[0], LIFE[4], LIFE[4], LIFE[4]):
@@ -116,7 +122,7 @@ def test_the_daemon_is_disturbed_only_where_it_may_be() -> None:
 
 def test_a_finding_is_written_as_a_test_and_a_script_and_is_plain_data(tmp_path: Path) -> None:
     breach = Breach("SBX-12", "a sandbox is READY", "StopPodSandbox", "NOTREADY", 'hostile """ \\ text')
-    finding = Finding(breach, (*one_by_one(LIFE[:3]), tuple(LIFE[3:])), 10, 10)
+    finding = ExplorationFinding(breach, (*one_by_one(LIFE[:3]), tuple(LIFE[3:])), 10, 10)
 
     place = exploration_findings.write(finding, tmp_path, seed=1, runtime="a runtime")
 

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from critests.model import Step
-from critests.model.steps import EVENTS, INPUT, NO_EVENTS, PROCESS_ENDS, TERMINAL, Process, one_by_one
+from critests.model.steps import (
+    EVENTS,
+    INPUT,
+    NO_EVENTS,
+    PROCESS_ENDS,
+    TERMINAL,
+    ContainerProcess,
+    one_by_one,
+)
 from tests.explore.planted import our_own_server, player_on
 
 MADE = [
@@ -14,8 +22,8 @@ MADE = [
     *(
         Step("CreateContainer", makes=key, inside="sandbox-1", name=name, process=process)
         for key, name, process in (
-            ("container-2", "one", Process.WAITS),
-            ("container-3", "two", Process.LISTENS),
+            ("container-2", "one", ContainerProcess.WAITS),
+            ("container-3", "two", ContainerProcess.LISTENS),
         )
     ),
     Step("StartContainer", on="container-2"),

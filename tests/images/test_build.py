@@ -12,7 +12,7 @@ import pytest
 from critests.images import oci_image
 from critests.images.build import Builder, BuiltImage
 from critests.images.catalogue import CATALOGUE, IMAGES, Changes, Content, ImageSpec, image_spec
-from critests.images.oci_image import Blob, Compression, Dialect, Entry, Kind
+from critests.images.oci_image import Blob, Compression, Dialect, EntryType, LayerEntry
 from critests.images.oci_layout import write_archive, write_layout
 from critests.images.platforms import Architecture, machine_architecture
 from critests.images.programs import program
@@ -202,7 +202,7 @@ def test_a_change_that_makes_no_sense_is_refused(changes: Changes, sentence: str
 @pytest.mark.parametrize("compression", Compression)
 def test_layers_are_packed_as_they_say(tmp_path: Path, compression: Compression) -> None:
     content = bytes(range(256)) * 1200
-    packed = oci_image.pack_layer([Entry("file", content)], compression).blob.content
+    packed = oci_image.pack_layer([LayerEntry("file", content)], compression).blob.content
     tools = {Compression.GZIP: "gzip", Compression.STORED: "gzip", Compression.ZSTD: "zstd"}
 
     if compression in tools:
@@ -224,9 +224,9 @@ def test_members_keep_kind_device_and_attributes() -> None:
     made = members(
         oci_image.pack_layer(
             [
-                Entry("null", kind=Kind.CHARACTER_DEVICE, device=(1, 3)),
-                Entry("z", b"z", xattrs=(("user.note", "kept"),)),
-                Entry("a", kind=Kind.HARDLINK, target="z"),
+                LayerEntry("null", kind=EntryType.CHARACTER_DEVICE, device=(1, 3)),
+                LayerEntry("z", b"z", xattrs=(("user.note", "kept"),)),
+                LayerEntry("a", kind=EntryType.HARDLINK, target="z"),
                 oci_image.whiteout("gone"),
                 oci_image.whiteout("deep/gone"),
                 oci_image.opaque("hidden"),
@@ -330,7 +330,7 @@ def test_an_archive_holds_one_image_under_its_whole_name(tmp_path: Path) -> None
 
 def test_a_layer_that_may_not_be_handed_on_is_called_so() -> None:
     plain, foreign = (
-        oci_image.pack_layer([Entry("file")], dialect=each) for each in (Dialect.OCI, Dialect.FOREIGN)
+        oci_image.pack_layer([LayerEntry("file")], dialect=each) for each in (Dialect.OCI, Dialect.FOREIGN)
     )
 
     assert foreign.blob.media_type == "application/vnd.oci.image.layer.nondistributable.v1.tar+gzip"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from critests.images import oci_image
-from critests.images.http_response import Answer
+from critests.images.http_response import ResponseWriter
 from critests.images.registry_client import RegistryClient
-from critests.images.registry_faults import Fault, FaultKind, Scope
+from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.images.repositories import MintedImage
 
 
@@ -52,7 +52,7 @@ def get(
 def test_an_error_in_place_of_the_content(
     client: RegistryClient, image: MintedImage, kind: FaultKind, code: str
 ) -> None:
-    client.fault(image.repository, Fault(kind=kind, seconds=7))
+    client.fault(image.repository, RegistryFault(kind=kind, seconds=7))
 
     status, headers, content = get(image)
 
@@ -67,7 +67,7 @@ def test_wrong_digest_changes_one_byte_and_not_the_size(
     client: RegistryClient, image: MintedImage, what: str
 ) -> None:
     _, honest, right = get(image, what)
-    client.fault(image.repository, Fault(kind=FaultKind.WRONG_DIGEST))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.WRONG_DIGEST))
 
     status, headers, content = get(image, what)
 
@@ -81,7 +81,7 @@ def test_wrong_digest_changes_one_byte_and_not_the_size(
 
 def test_short_is_a_whole_answer_with_half_the_content(client: RegistryClient, image: MintedImage) -> None:
     _, _, right = get(image, "layer")
-    client.fault(image.repository, Fault(kind=FaultKind.SHORT))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.SHORT))
 
     _, headers, content = get(image, "layer")
 
@@ -91,7 +91,7 @@ def test_short_is_a_whole_answer_with_half_the_content(client: RegistryClient, i
 
 def test_truncated_breaks_off_half_way(client: RegistryClient, image: MintedImage) -> None:
     _, _, right = get(image, "layer")
-    client.fault(image.repository, Fault(kind=FaultKind.TRUNCATED))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.TRUNCATED))
 
     with pytest.raises(http.client.IncompleteRead) as broken:
         get(image, "layer")
@@ -100,7 +100,7 @@ def test_truncated_breaks_off_half_way(client: RegistryClient, image: MintedImag
 
 
 def test_reset_is_a_reset(client: RegistryClient, image: MintedImage) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.RESET))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.RESET))
 
     with pytest.raises(ConnectionResetError):
         get(image, "layer")
@@ -112,7 +112,7 @@ def test_reset_is_a_reset(client: RegistryClient, image: MintedImage) -> None:
 def test_malformed_manifests_are_not_json_and_blobs_stay_right(
     client: RegistryClient, image: MintedImage
 ) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.MALFORMED_MANIFEST))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.MALFORMED_MANIFEST))
 
     with pytest.raises(json.JSONDecodeError):
         json.loads(get(image)[2])
@@ -120,7 +120,7 @@ def test_malformed_manifests_are_not_json_and_blobs_stay_right(
 
 
 def test_the_media_type_is_another(client: RegistryClient, image: MintedImage) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.WRONG_MEDIA_TYPE))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.WRONG_MEDIA_TYPE))
 
     _, headers, content = get(image)
 
@@ -137,7 +137,7 @@ def test_the_content_comes_right_by_an_unusual_way(
     client: RegistryClient, image: MintedImage, kind: FaultKind, what: str
 ) -> None:
     _, _, right = get(image, what)
-    client.fault(image.repository, Fault(kind=kind, seconds=0.2, bytes_per_second=4 * len(right)))
+    client.fault(image.repository, RegistryFault(kind=kind, seconds=0.2, bytes_per_second=4 * len(right)))
 
     began = time.monotonic()
     _, headers, content = get(image, what)
@@ -151,7 +151,7 @@ def test_the_content_comes_right_by_an_unusual_way(
 
 
 def test_little_content_can_take_long_too(client: RegistryClient, image: MintedImage) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.SLOW, scope=Scope.MANIFEST, seconds=1))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.SLOW, scope=Scope.MANIFEST, seconds=1))
 
     began = time.monotonic()
     get(image, "manifest")
@@ -160,7 +160,7 @@ def test_little_content_can_take_long_too(client: RegistryClient, image: MintedI
 
 
 def test_a_redirection_leads_to_the_content(client: RegistryClient, image: MintedImage) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.REDIRECT, scope=Scope.BLOB))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.REDIRECT, scope=Scope.BLOB))
 
     status, headers, _ = get(image, "layer")
 
@@ -176,16 +176,16 @@ def test_a_stall_ends_when_its_fault_is_cleared(
     image: MintedImage,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.STALL))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.STALL))
     timer = threading.Timer(0.3, client.clear_faults, [image.repository])
-    stall = Answer._stall
+    stall = ResponseWriter._stall
 
-    def stalling(answer: Answer) -> None:
+    def stalling(answer: ResponseWriter) -> None:
         timer.start()
         stall(answer)
 
     # cleared before it is met, it would be no fault at all
-    monkeypatch.setattr(Answer, "_stall", stalling)
+    monkeypatch.setattr(ResponseWriter, "_stall", stalling)
     began = time.monotonic()
     with pytest.raises(http.client.IncompleteRead):
         get(image, "layer")
@@ -207,14 +207,14 @@ def test_a_stall_ends_when_its_fault_is_cleared(
 def test_a_fault_is_for_its_scope(
     client: RegistryClient, image: MintedImage, scope: Scope, met: set[str]
 ) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.SERVER_ERROR, scope=scope))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.SERVER_ERROR, scope=scope))
 
     assert {what for what in ("manifest", "config", "layer") if get(image, what)[0] == 500} == met
 
 
 def test_a_fault_is_for_a_method_and_a_reference(client: RegistryClient, image: MintedImage) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.UNAVAILABLE, method="HEAD"))
-    client.fault(image.repository, Fault(kind=FaultKind.FORBIDDEN, reference=image.config_digest))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.UNAVAILABLE, method="HEAD"))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.FORBIDDEN, reference=image.config_digest))
 
     assert get(image, method="HEAD")[0] == 503
     assert get(image)[0] == 200
@@ -225,8 +225,8 @@ def test_a_fault_is_for_a_method_and_a_reference(client: RegistryClient, image: 
 def test_of_several_faults_the_first_is_met_until_they_are_cleared(
     client: RegistryClient, image: MintedImage
 ) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.UNAVAILABLE))
-    client.fault(image.repository, Fault(kind=FaultKind.TOO_MANY_REQUESTS))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.UNAVAILABLE))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.TOO_MANY_REQUESTS))
 
     assert get(image)[0] == 503
     client.clear_faults(image.repository)

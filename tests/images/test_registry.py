@@ -12,7 +12,7 @@ from critests.images import oci_image, ports
 from critests.images.ports import RegistryPortTaken
 from critests.images.registry import RegistryServer
 from critests.images.registry_client import RegistryClient, RegistryError, repository_of
-from critests.images.registry_faults import Access, Fault, FaultKind, Scheme
+from critests.images.registry_faults import Access, FaultKind, RegistryFault, Scheme
 from critests.images.repositories import MintedImage
 
 
@@ -262,8 +262,8 @@ def test_what_cannot_be_done_is_a_sentence(
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Fault(kind=FaultKind.SLOW), "needs bytes_per_second"),
-        (lambda: Fault(kind=FaultKind.DELAY), "a delay needs seconds"),
+        (lambda: RegistryFault(kind=FaultKind.SLOW), "needs bytes_per_second"),
+        (lambda: RegistryFault(kind=FaultKind.DELAY), "a delay needs seconds"),
         (Access, "basic access needs a username"),
     ],
 )
@@ -376,7 +376,7 @@ def test_a_client_that_begins_with_tls_is_told_that_there_is_none(
 def test_a_copy_of_a_repository_has_what_it_has_and_no_faults(
     client: RegistryClient, image: MintedImage
 ) -> None:
-    client.fault(image.repository, Fault(kind=FaultKind.UNAVAILABLE))
+    client.fault(image.repository, RegistryFault(kind=FaultKind.UNAVAILABLE))
     client.copy(image.repository, f"mirror/{image.repository}")
 
     assert client.requests(f"mirror/{image.repository}") == []

@@ -9,20 +9,20 @@ import pytest
 from critests.lifecycle import process_evidence as evidence_of_processes
 from critests.lifecycle.process_evidence import (
     COMPLETE,
-    Evidence,
     NotShown,
+    ProcessEvidence,
     first_process,
     of_process,
     script,
 )
 
 
-def shown(**questions: str) -> Evidence:
+def shown(**questions: str) -> ProcessEvidence:
     printed = subprocess.run(
         ["/bin/sh", "-c", script(questions)], capture_output=True, text=True, check=True
     ).stdout
     assert printed.endswith(f"{COMPLETE}\n")
-    return Evidence.parse(printed.splitlines())
+    return ProcessEvidence.parse(printed.splitlines())
 
 
 def test_a_shell_shows_what_the_kernel_says_of_it() -> None:
@@ -51,12 +51,13 @@ def test_answers_are_whole_and_keep_their_exit_codes() -> None:
 
 def test_what_was_not_shown_is_named() -> None:
     with pytest.raises(NotShown, match="did not show status; it showed nothing"):
-        _ = Evidence.parse(["cut off"]).status
+        _ = ProcessEvidence.parse(["cut off"]).status
 
 
 def test_lines_of_a_terminal_are_read_too() -> None:
     assert (
-        Evidence.parse(["@critests asks a\r", "text\r", "\r", "@critests answered 0\r"]).answer("a") == "text"
+        ProcessEvidence.parse(["@critests asks a\r", "text\r", "\r", "@critests answered 0\r"]).answer("a")
+        == "text"
     )
 
 

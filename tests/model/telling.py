@@ -4,13 +4,20 @@ from dataclasses import dataclass, field, replace
 
 from critests.model import Breach, Step, World, judge
 from critests.model.invariants import ANNOTATION, COLOUR
-from critests.model.observations import Answer, ContainerSeen, Heard, ImageSeen, Look, SandboxSeen
-from critests.model.steps import Process, colour_of
+from critests.model.observations import (
+    CallResult,
+    ContainerSeen,
+    ImageSeen,
+    ObservedEvent,
+    SandboxSeen,
+    StateSnapshot,
+)
+from critests.model.steps import ContainerProcess, colour_of
 from critests.model.world import CREATED, EXITED, NOTREADY, READY, RUNNING, Image
 
 TAGS = ("registry/two:first", "registry/two:second")
 IMAGE_ID = "sha256:1"
-ERROR = Answer("UNKNOWN")
+ERROR = CallResult("UNKNOWN")
 
 
 def a_world() -> World:
@@ -29,11 +36,11 @@ class Told:
     pipes: dict[str, int] = field(default_factory=dict)
     leases: frozenset[str] | None = None
     handlers: tuple[str, ...] = ()
-    events: dict[str, tuple[Heard, ...]] | None = None
+    events: dict[str, tuple[ObservedEvent, ...]] | None = None
     at: int = 0
 
-    def look(self) -> Look:
-        return Look(
+    def look(self) -> StateSnapshot:
+        return StateSnapshot(
             tuple(self.sandboxes.values()),
             tuple(
                 replace(each, started_at=0, finished_at=0, exit_code=0) for each in self.containers.values()
@@ -49,8 +56,8 @@ class Told:
             at=self.at,
         )
 
-    def play(self, step: Step, answer: Answer | None = None) -> list[Breach]:
-        return judge(self.world, step, answer or Answer(), self.look())
+    def play(self, step: Step, answer: CallResult | None = None) -> list[Breach]:
+        return judge(self.world, step, answer or CallResult(), self.look())
 
     def is_there(self, key: str, name: str) -> None:
         """Tell of a READY sandbox."""
@@ -60,16 +67,18 @@ class Told:
     def sandbox(self, key: str = "sandbox-1", name: str = "pod") -> None:
         """Have a READY sandbox."""
         self.is_there(key, name)
-        assert self.play(Step("RunPodSandbox", makes=key, name=name), Answer(id=f"id of {key}")) == []
+        assert self.play(Step("RunPodSandbox", makes=key, name=name), CallResult(id=f"id of {key}")) == []
 
-    def container(self, key: str = "container-1", name: str = "app", process: str = Process.WAITS) -> None:
+    def container(
+        self, key: str = "container-1", name: str = "app", process: str = ContainerProcess.WAITS
+    ) -> None:
         """Have a container in the first sandbox, which was never started."""
         labels, annotations = {COLOUR: colour_of(key)}, {ANNOTATION: key}
         self.containers[key] = ContainerSeen(
             f"id of {key}", CREATED, "id of sandbox-1", name, 0, 6, labels=labels, annotations=annotations
         )
         step = Step("CreateContainer", makes=key, inside="sandbox-1", name=name, process=process)
-        assert self.play(step, Answer(id=f"id of {key}")) == []
+        assert self.play(step, CallResult(id=f"id of {key}")) == []
 
     def running(self, key: str = "container-1", **made: str) -> None:
         """Have a container that runs."""

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from critests.model import Step
-from critests.model.observations import Answer
+from critests.model.observations import CallResult
 from critests.model.steps import (
     DAEMON_RESTARTS,
     EXEC_CODE,
@@ -12,7 +12,7 @@ from critests.model.steps import (
     PROCESS_ENDS,
     TERMINATED,
     TOLD,
-    Process,
+    ContainerProcess,
 )
 from tests.model.telling import CREATED, ERROR, EXITED, NOTREADY, RUNNING, Told, aspects
 
@@ -59,13 +59,13 @@ def test_an_end_stays_as_it_was(told: Told) -> None:
 
 
 def test_a_process_that_ends_by_itself_may_be_seen_running_a_moment_longer(told: Told) -> None:
-    told.container(process=Process.FAILS)
+    told.container(process=ContainerProcess.FAILS)
     told.becomes("container-1", RUNNING, started_at=7)
     assert told.play(Step("StartContainer", on="container-1")) == []
     told.becomes("container-1", EXITED, finished_at=8, exit_code=3)
 
     assert told.play(Step("ListImages")) == []
-    assert aspects(told.play(Step("ExecSync", on="container-1"), Answer(exit_code=EXEC_CODE))) == [
+    assert aspects(told.play(Step("ExecSync", on="container-1"), CallResult(exit_code=EXEC_CODE))) == [
         "EXS-15/exited"
     ]
 
@@ -81,7 +81,7 @@ def test_another_time_of_creation_is_seen_once(told: Told) -> None:
 def test_an_end_that_never_comes_is_seen(told: Told) -> None:
     told.running()
 
-    assert aspects(told.play(Step(PROCESS_ENDS, on="container-1"), Answer("NOT_ENDED"))) == ["CTR-21"]
+    assert aspects(told.play(Step(PROCESS_ENDS, on="container-1"), CallResult("NOT_ENDED"))) == ["CTR-21"]
 
 
 def test_a_process_that_was_told_to_end_has_its_own_code(told: Told) -> None:
@@ -122,8 +122,8 @@ def test_a_command_tells_its_own_code_and_output(told: Told) -> None:
     told.running()
     command = Step("ExecSync", on="container-1")
 
-    assert told.play(command, Answer(exit_code=EXEC_CODE, output="in container-1\n")) == []
-    assert aspects(told.play(command, Answer(exit_code=0, output="in container-2\n"))) == [
+    assert told.play(command, CallResult(exit_code=EXEC_CODE, output="in container-1\n")) == []
+    assert aspects(told.play(command, CallResult(exit_code=0, output="in container-2\n"))) == [
         "EXS-02",
         "EXS-01/small",
     ]
@@ -146,7 +146,7 @@ def test_a_container_of_another_sandbox_is_no_answer(told: Told) -> None:
     told.sandbox("sandbox-2", name="other pod")
     step = Step("CreateContainer", makes="container-3", inside="sandbox-2", name="app")
 
-    (breach,) = told.play(step, Answer(id="id of container-1"))
+    (breach,) = told.play(step, CallResult(id="id of container-1"))
 
     assert (breach.aspect, breach.seen) == ("CTR-09", "that of container-1 in sandbox-1")
 

@@ -4,7 +4,7 @@ import pytest
 
 from critests.model import Step
 from critests.model.event_rules import DELETED, MADE, STARTED, STOPPED
-from critests.model.observations import Answer, Heard
+from critests.model.observations import CallResult, ObservedEvent
 from critests.model.steps import EVENTS, NO_EVENTS, PROCESS_ENDS
 from tests.model.telling import EXITED, NOTREADY, RUNNING, Told, aspects
 
@@ -17,7 +17,7 @@ def hears(told: Told, *kinds: str, identity: str = NAME, **fields: str) -> None:
     earlier = told.events.get(identity, ())
     told.events[identity] = (
         *earlier,
-        *(Heard(kind, 10 + len(earlier) + index, **fields) for index, kind in enumerate(kinds)),
+        *(ObservedEvent(kind, 10 + len(earlier) + index, **fields) for index, kind in enumerate(kinds)),
     )
 
 
@@ -26,7 +26,7 @@ def listening(told: Told) -> Told:
     """A client that has heard of a container that runs."""
     told.events = {}
     assert told.play(Step(EVENTS)) == []
-    told.events = {NAME: (Heard(MADE, 8), Heard(STARTED, 9))}
+    told.events = {NAME: (ObservedEvent(MADE, 8), ObservedEvent(STARTED, 9))}
     told.running()
     return told
 
@@ -115,7 +115,7 @@ def test_whoever_has_left_hears_nothing(listening: Told) -> None:
     assert listening.play(Step(NO_EVENTS)) == []
     listening.containers.clear()
 
-    assert listening.play(Step("RemoveContainer", on="container-1"), Answer()) == []
+    assert listening.play(Step("RemoveContainer", on="container-1"), CallResult()) == []
 
 
 def test_what_failed_below_may_go_untold(listening: Told) -> None:
@@ -126,7 +126,7 @@ def test_what_failed_below_may_go_untold(listening: Told) -> None:
 
 def test_what_was_given_up_may_have_been_told_before(told: Told) -> None:
     hanging = Step("CreateContainer", makes="container-1", inside="sandbox-1", name="app", hanging="create")
-    assert told.play(hanging, Answer("DEADLINE_EXCEEDED")) == []
+    assert told.play(hanging, CallResult("DEADLINE_EXCEEDED")) == []
     told.events = {}
     assert told.play(Step(EVENTS)) == []
     hears(told, MADE, STARTED, identity="id of another")

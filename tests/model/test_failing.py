@@ -5,7 +5,7 @@ is not.
 from dataclasses import replace
 
 from critests.model import Step, judge
-from critests.model.observations import NOT_TOLD, Answer, SandboxSeen
+from critests.model.observations import NOT_TOLD, CallResult, SandboxSeen
 from critests.model.steps import PROCESS_ENDS, TOLD, colour_of
 from tests.model.telling import CREATED, ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
 
@@ -24,7 +24,7 @@ def test_a_start_that_fails_may_leave_nothing(told: Told) -> None:
 
     assert told.play(Step("StartContainer", on="container-1", failing="start"), ERROR) == []
     status = Step("ContainerStatus", on="container-1")
-    assert told.play(status, Answer("NOT_FOUND")) == []
+    assert told.play(status, CallResult("NOT_FOUND")) == []
 
 
 def test_a_start_that_fails_in_a_stopped_sandbox_may_leave_nothing(told: Told) -> None:
@@ -48,13 +48,13 @@ def test_a_start_that_fails_behind_a_stop_that_failed_may_leave_nothing(told: To
 
 def test_what_is_asked_for_again_may_be_what_was_given_up(told: Told) -> None:
     hanging = Step("RunPodSandbox", makes="sandbox-2", name="twin", hanging="ADD")
-    assert told.play(hanging, Answer("DEADLINE_EXCEEDED")) == []
+    assert told.play(hanging, CallResult("DEADLINE_EXCEEDED")) == []
     told.is_there("sandbox-2", "twin")
 
     again = Step("RunPodSandbox", makes="sandbox-3", name="twin")
-    assert told.play(again, Answer(id="id of sandbox-2")) == []
+    assert told.play(again, CallResult(id="id of sandbox-2")) == []
     listed = Step("ListPodSandbox", colour=colour_of("sandbox-2"))
-    assert told.play(listed, Answer(ids=("id of sandbox-2",))) == []
+    assert told.play(listed, CallResult(ids=("id of sandbox-2",))) == []
 
 
 def test_of_what_broke_a_promise_nothing_more_is_said(told: Told) -> None:
@@ -64,7 +64,7 @@ def test_of_what_broke_a_promise_nothing_more_is_said(told: Told) -> None:
 
     assert told.play(Step("ExecSync", on="container-1"), ERROR) == []
     made_anew = Step("CreateContainer", makes="container-2", inside="sandbox-1", name="app", process="waits")
-    assert told.play(made_anew, Answer(id="id of container-2")) == []
+    assert told.play(made_anew, CallResult(id="id of container-2")) == []
 
 
 def test_a_stop_that_succeeds_has_stopped_whatever_failed(told: Told) -> None:
@@ -145,20 +145,20 @@ def test_what_takes_no_commands_after_a_stop_that_failed_need_not_end(told: Told
     told.running()
     assert told.play(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
 
-    assert told.play(Step(PROCESS_ENDS, on="container-1"), Answer(NOT_TOLD)) == []
+    assert told.play(Step(PROCESS_ENDS, on="container-1"), CallResult(NOT_TOLD)) == []
     told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
     assert told.play(Step("StopContainer", on="container-1")) == []
 
 
 def test_what_a_client_has_given_up_may_come_about(told: Told) -> None:
     fails = Step("RunPodSandbox", makes="sandbox-2", name="other", hanging="ADD")
-    assert told.play(fails, Answer("DEADLINE_EXCEEDED")) == []
+    assert told.play(fails, CallResult("DEADLINE_EXCEEDED")) == []
     told.is_there("sandbox-2", "other")
     assert told.play(Step("ListContainerStats")) == []
 
     again = Step("RunPodSandbox", makes="sandbox-2", name="other")
     assert told.play(again, ERROR) == []
-    assert told.play(again, Answer(id="id of sandbox-2")) == []
+    assert told.play(again, CallResult(id="id of sandbox-2")) == []
     assert told.world.sandboxes["sandbox-2"].may_be == {READY}
 
 
@@ -167,7 +167,7 @@ def test_so_may_a_container(told: Told) -> None:
     told.container("container-2", name="app")
     del told.world.containers["container-2"]
 
-    assert told.play(step, Answer("DEADLINE_EXCEEDED")) == []
+    assert told.play(step, CallResult("DEADLINE_EXCEEDED")) == []
 
 
 def test_a_start_that_hangs_may_happen_later(told: Told) -> None:
@@ -185,6 +185,6 @@ def test_what_goes_on_between_the_list_and_the_status_does_so(told: Told) -> Non
     earlier = replace(look, containers=(replace(look.containers[0], state=CREATED),))
     start = Step("StartContainer", on="container-1", hanging="start")
 
-    assert judge(told.world, start, Answer("DEADLINE_EXCEEDED"), earlier) == []
-    status, answer = Step("ContainerStatus", on="container-1"), Answer(id="id of container-1")
+    assert judge(told.world, start, CallResult("DEADLINE_EXCEEDED"), earlier) == []
+    status, answer = Step("ContainerStatus", on="container-1"), CallResult(id="id of container-1")
     assert aspects(judge(told.world, status, answer, earlier)) == ["CTA-26"]

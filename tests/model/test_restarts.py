@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from critests.model import Step
-from critests.model.observations import Answer
+from critests.model.observations import CallResult
 from critests.model.steps import DAEMON_RESTARTS
 from critests.model.world import UNKNOWN
 from tests.model.telling import CREATED, EXITED, NOTREADY, Told, aspects
@@ -46,7 +46,7 @@ def test_a_sandbox_that_was_ready_is_ready(told: Told) -> None:
 def test_a_ready_sandbox_keeps_its_addresses(told: Told) -> None:
     ready = told.sandboxes["sandbox-1"]
     told.sandboxes["sandbox-1"] = replace(ready, addresses=("10.0.0.2",))
-    assert told.play(Step("PodSandboxStatus", on="sandbox-1"), Answer(id=ready.id)) == []
+    assert told.play(Step("PodSandboxStatus", on="sandbox-1"), CallResult(id=ready.id)) == []
     told.sandboxes["sandbox-1"] = ready
 
     assert aspects(told.play(RESTART)) == ["RST-02"]
@@ -57,7 +57,7 @@ def test_after_a_stop_that_came_half_way_its_addresses_may_be_gone(told: Told) -
     ready = told.sandboxes["sandbox-1"]
     told.sandboxes["sandbox-1"] = replace(ready, addresses=("10.0.0.2",))
     stop = Step("StopPodSandbox", on="sandbox-1", failing="kill")
-    assert told.play(stop, Answer("UNKNOWN")) == []
+    assert told.play(stop, CallResult("UNKNOWN")) == []
     told.sandboxes["sandbox-1"] = ready
 
     assert told.play(RESTART) == []
@@ -68,7 +68,7 @@ def test_a_container_keeps_what_its_status_tells(told: Told, name: str) -> None:
     told.running()
     running = told.containers["container-1"]
     told.containers["container-1"] = replace(running, kept={name: "value"})
-    assert told.play(Step("ContainerStatus", on="container-1"), Answer(id=running.id)) == []
+    assert told.play(Step("ContainerStatus", on="container-1"), CallResult(id=running.id)) == []
     told.containers["container-1"] = running
 
     assert aspects(told.play(RESTART)) == ["RST-22/containers"]
@@ -76,12 +76,12 @@ def test_a_container_keeps_what_its_status_tells(told: Told, name: str) -> None:
 
 
 def test_a_daemon_that_does_not_come_back_is_told(told: Told) -> None:
-    assert aspects(told.play(RESTART, Answer("NOT_BACK"))) == ["RST-02"]
+    assert aspects(told.play(RESTART, CallResult("NOT_BACK"))) == ["RST-02"]
 
 
 def test_a_restart_may_bring_to_its_end_what_a_removal_has_begun(told: Told) -> None:
     told.becomes("sandbox-1", NOTREADY)
-    assert told.play(Step("RemovePodSandbox", on="sandbox-1", failing="DEL"), Answer("UNKNOWN")) == []
+    assert told.play(Step("RemovePodSandbox", on="sandbox-1", failing="DEL"), CallResult("UNKNOWN")) == []
     told.sandboxes.clear()
 
     assert told.play(RESTART) == []

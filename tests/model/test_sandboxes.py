@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from critests.model import Step
-from critests.model.observations import Answer
+from critests.model.observations import CallResult
 from critests.model.steps import DAEMON_RESTARTS, NOTHING
 from tests.model.telling import ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
 
@@ -14,11 +14,11 @@ def test_metadata_that_is_taken_may_be_refused_or_lead_to_the_one_that_is_there(
     again = Step("RunPodSandbox", makes="sandbox-2", name="pod")
 
     assert told.play(again, ERROR) == []
-    assert told.play(again, Answer(id="id of sandbox-1")) == []
+    assert told.play(again, CallResult(id="id of sandbox-1")) == []
 
 
 def test_metadata_that_is_taken_never_makes_a_second_one(told: Told) -> None:
-    breaches = told.play(Step("RunPodSandbox", makes="sandbox-2", name="pod"), Answer(id="another"))
+    breaches = told.play(Step("RunPodSandbox", makes="sandbox-2", name="pod"), CallResult(id="another"))
 
     assert aspects(breaches)[0] == "SBX-05/never-two"
 
@@ -75,22 +75,22 @@ def test_what_was_removed_has_no_status(told: Told) -> None:
     told.play(Step("RemovePodSandbox", on="sandbox-1"))
     status = Step("PodSandboxStatus", on="sandbox-1")
 
-    assert told.play(status, Answer("NOT_FOUND")) == []
+    assert told.play(status, CallResult("NOT_FOUND")) == []
     assert aspects(told.play(status, ERROR)) == ["SBX-26/code"]
-    assert aspects(told.play(status, Answer(id="id of sandbox-1"))) == ["SBX-26/error"]
+    assert aspects(told.play(status, CallResult(id="id of sandbox-1"))) == ["SBX-26/error"]
 
 
 def test_a_filter_holds_exactly_what_matches(told: Told) -> None:
     ready = Step("ListPodSandbox", state=READY)
 
-    assert told.play(ready, Answer(ids=("id of sandbox-1", "a stranger's"))) == []
-    assert aspects(told.play(ready, Answer())) == ["SBA-17"]
-    assert aspects(told.play(Step("ListPodSandbox", state=NOTREADY), Answer(ids=("id of sandbox-1",)))) == [
-        "SBA-17"
-    ]
-    assert aspects(told.play(Step("ListPodSandbox", colour="blue"), Answer(ids=("id of sandbox-1",)))) == [
-        "SBA-19"
-    ]
+    assert told.play(ready, CallResult(ids=("id of sandbox-1", "a stranger's"))) == []
+    assert aspects(told.play(ready, CallResult())) == ["SBA-17"]
+    assert aspects(
+        told.play(Step("ListPodSandbox", state=NOTREADY), CallResult(ids=("id of sandbox-1",)))
+    ) == ["SBA-17"]
+    assert aspects(
+        told.play(Step("ListPodSandbox", colour="blue"), CallResult(ids=("id of sandbox-1",)))
+    ) == ["SBA-19"]
 
 
 def test_a_sandbox_that_vanishes_is_told_once(told: Told) -> None:
@@ -113,7 +113,7 @@ def test_nothing_is_expected_of_what_was_lost(told: Told) -> None:
     told.containers.clear()
     told.play(Step("ListImages"))
 
-    assert told.play(Step("ListContainers", state=RUNNING), Answer()) == []
+    assert told.play(Step("ListContainers", state=RUNNING), CallResult()) == []
 
 
 def test_what_is_new_was_made_now(told: Told) -> None:
@@ -123,10 +123,10 @@ def test_what_is_new_was_made_now(told: Told) -> None:
     made = told.sandboxes["sandbox-2"]
     told.sandboxes["sandbox-2"] = replace(made, created_at=now // 10**9)
 
-    breaches = told.play(Step("RunPodSandbox", makes="sandbox-2", name="other"), Answer(id=made.id))
+    breaches = told.play(Step("RunPodSandbox", makes="sandbox-2", name="other"), CallResult(id=made.id))
 
     assert aspects(breaches) == ["SBA-03"]
-    assert told.play(Step("RunPodSandbox", makes="sandbox-2", name="other"), Answer(id=made.id)) == []
+    assert told.play(Step("RunPodSandbox", makes="sandbox-2", name="other"), CallResult(id=made.id)) == []
 
 
 def test_what_a_failed_creation_leaves_was_made_now(told: Told) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from critests.model import Step
-from critests.model.observations import Answer
+from critests.model.observations import CallResult
 from tests.model.telling import Told, aspects
 
 
@@ -18,4 +18,4 @@ from tests.model.telling import Told, aspects
     ],
 )
 def test_a_list_of_statistics_does_not_fail(told: Told, rpc: str, code: str, broken: list[str]) -> None:
-    assert aspects(told.play(Step(rpc), Answer(code))) == broken
+    assert aspects(told.play(Step(rpc), CallResult(code))) == broken

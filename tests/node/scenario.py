@@ -28,7 +28,7 @@ from critests.images.registry import RegistryServer
 from critests.node.cleanup.leftovers import unmount_below
 from critests.node.cleanup.runtime_removal import reap_dead_runs
 from critests.node.host.binaries import find_program
-from critests.node.observing.snapshot import Change, MachineSnapshot, difference
+from critests.node.observing.snapshot import MachineChange, MachineSnapshot, difference
 from critests.node.starting.start_runtime import start_throwaway
 from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.node.wrappers.actions import Delay, Record
@@ -372,7 +372,7 @@ def hide(path: Path, *, keeping: set[Path]) -> None:
         aside.rmdir()
 
 
-def can_be_ours(change: Change) -> bool:
+def can_be_ours(change: MachineChange) -> bool:
     """Leave out what others on this machine do to its cgroups meanwhile, and what a case keeps for its own
     book-keeping.
     """

@@ -9,7 +9,7 @@ import pytest
 
 from critests.node.host import binaries
 from critests.node.host.binaries import MissingProgram, version_numbers, version_text
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting import daemon_choice
 from critests.node.starting.daemon_choice import find_daemon
@@ -22,10 +22,10 @@ from critests.runtimes.runtime_settings import (
     Credentials,
     LogCap,
     NoEvents,
-    NotToBeTold,
-    Plugins,
+    NriPlugins,
+    RuntimeSetting,
+    SettingNotSupported,
     SplitStorage,
-    Told,
 )
 
 PAUSE = "127.0.0.1:5010/critests/pause:1"
@@ -41,9 +41,9 @@ SETTINGS = DaemonSettings(
 
 
 @pytest.fixture
-def traces(tmp_path: Path) -> Traces:
+def traces(tmp_path: Path) -> Footprint:
     (tmp_path / "state").mkdir()
-    return Traces(
+    return Footprint(
         "containerd",
         "1-abc",
         "a1b2c3",
@@ -76,7 +76,7 @@ def test_versions_are_read_as_distributions_write_them(
     assert version_numbers(text) == numbers
 
 
-def test_containerd_1_is_configured_in_version_2_of_the_format(traces: Traces) -> None:
+def test_containerd_1_is_configured_in_version_2_of_the_format(traces: Footprint) -> None:
     data = tomllib.loads(containerd_configuration.configuration(traces, SETTINGS))
     cri = data["plugins"]["io.containerd.grpc.v1.cri"]
     assert data["version"] == 2
@@ -91,7 +91,7 @@ def test_containerd_1_is_configured_in_version_2_of_the_format(traces: Traces) -
     assert data["plugins"]["io.containerd.nri.v1.nri"]["disable"] is True
 
 
-def test_containerd_2_is_configured_in_version_3_of_the_format(traces: Traces) -> None:
+def test_containerd_2_is_configured_in_version_3_of_the_format(traces: Footprint) -> None:
     data = tomllib.loads(containerd_configuration.configuration(traces, replace(SETTINGS, version=(2, 1, 9))))
     plugins = data["plugins"]
     assert data["version"] == 3
@@ -103,7 +103,7 @@ def test_containerd_2_is_configured_in_version_3_of_the_format(traces: Traces) -
 
 @pytest.mark.parametrize("version", [(1, 6, 20), (1, 7, 24), (2, 0, 0), (2, 1, 9)])
 def test_no_path_of_the_configuration_is_shared_with_another_runtime(
-    traces: Traces, version: tuple[int, int, int]
+    traces: Footprint, version: tuple[int, int, int]
 ) -> None:
     allowed = ("/usr/", str(traces.state), str(traces.root))
     text = containerd_configuration.configuration(traces, replace(SETTINGS, version=version))
@@ -113,7 +113,7 @@ def test_no_path_of_the_configuration_is_shared_with_another_runtime(
 
 
 @pytest.mark.parametrize("selinux", [True, False])
-def test_selinux_is_used_where_the_kernel_has_it(traces: Traces, selinux: bool) -> None:
+def test_selinux_is_used_where_the_kernel_has_it(traces: Footprint, selinux: bool) -> None:
     plugins, older = (
         tomllib.loads(
             containerd_configuration.configuration(
@@ -133,13 +133,13 @@ def test_selinux_is_used_where_the_kernel_has_it(traces: Traces, selinux: bool) 
 
 @pytest.mark.parametrize("version", [(1, 7, 24), (2, 1, 9)])
 def test_plugins_of_a_containerd_have_a_socket_of_its_own(
-    traces: Traces, version: tuple[int, int, int]
+    traces: Footprint, version: tuple[int, int, int]
 ) -> None:
     nri, off = (
         tomllib.loads(
             containerd_configuration.configuration(traces, replace(SETTINGS, version=version, told=told))
         )["plugins"]["io.containerd.nri.v1.nri"]
-        for told in ((Plugins(),), ())
+        for told in ((NriPlugins(),), ())
     )
     assert (nri["disable"], off["disable"]) == (False, True)
     paths = [path for path in strings(nri) if path.startswith("/")]
@@ -147,9 +147,9 @@ def test_plugins_of_a_containerd_have_a_socket_of_its_own(
     assert all(path.startswith(str(traces.nri)) for path in paths)
 
 
-def test_plugins_of_a_crio_have_a_socket_of_its_own(traces: Traces) -> None:
+def test_plugins_of_a_crio_have_a_socket_of_its_own(traces: Footprint) -> None:
     nri = tomllib.loads(
-        crio_configuration.configuration(traces, replace(SETTINGS, version=(1, 36, 3), told=(Plugins(),)))
+        crio_configuration.configuration(traces, replace(SETTINGS, version=(1, 36, 3), told=(NriPlugins(),)))
     )["crio"]["nri"]
     off = tomllib.loads(crio_configuration.configuration(traces, SETTINGS))["crio"]["nri"]
     assert (nri["enable_nri"], off["enable_nri"]) == (True, False)
@@ -162,7 +162,7 @@ def test_plugins_of_a_crio_have_a_socket_of_its_own(traces: Traces) -> None:
     [((1, 7, 24), "io.containerd.grpc.v1.cri"), ((2, 1, 9), "io.containerd.cri.v1.runtime")],
 )
 def test_containerd_looks_for_cdi_specifications_in_a_directory_of_its_own(
-    traces: Traces, version: tuple[int, int, int], plugin: str
+    traces: Footprint, version: tuple[int, int, int], plugin: str
 ) -> None:
     text = containerd_configuration.configuration(traces, replace(SETTINGS, version=version))
     runtime = tomllib.loads(text)["plugins"][plugin]
@@ -170,14 +170,14 @@ def test_containerd_looks_for_cdi_specifications_in_a_directory_of_its_own(
     assert runtime["cdi_spec_dirs"] == [str(traces.cdi)]
 
 
-def test_registries_on_loopback_are_spoken_to_without_tls(traces: Traces) -> None:
+def test_registries_on_loopback_are_spoken_to_without_tls(traces: Footprint) -> None:
     arguments = containerd_configuration.write_configuration(traces, SETTINGS)
     hosts = tomllib.loads((traces.state / "certs.d/127.0.0.1:5010/hosts.toml").read_text())
     assert hosts["server"] == "http://127.0.0.1:5010"
     assert arguments == ["--config", str(traces.state / "containerd.toml")]
 
 
-def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
+def test_crio_keeps_everything_in_its_own_directories(traces: Footprint) -> None:
     arguments = crio_configuration.write_configuration(traces, SETTINGS)
     data = tomllib.loads((traces.state / "crio.conf").read_text())
     allowed = ("/usr/", str(traces.state), str(traces.root), str(traces.sockets))
@@ -204,7 +204,7 @@ def test_crio_keeps_everything_in_its_own_directories(traces: Traces) -> None:
     ("overlays", "drivers"), [(True, ("overlayfs", "overlay")), (False, ("native", "vfs"))]
 )
 def test_images_are_not_stored_as_overlays_on_an_overlay(
-    traces: Traces, overlays: bool, drivers: tuple[str, str]
+    traces: Footprint, overlays: bool, drivers: tuple[str, str]
 ) -> None:
     settings = replace(SETTINGS, overlays=overlays)
     cri = tomllib.loads(containerd_configuration.configuration(traces, settings))["plugins"][
@@ -218,7 +218,7 @@ def test_images_are_not_stored_as_overlays_on_an_overlay(
 
 @pytest.mark.parametrize(("version", "told"), [((1, 34, 11), False), ((1, 36, 2), False), ((1, 36, 3), True)])
 def test_crio_is_told_to_watch_the_network_where_it_can(
-    traces: Traces, version: tuple[int, int, int], told: bool
+    traces: Footprint, version: tuple[int, int, int], told: bool
 ) -> None:
     data = tomllib.loads(crio_configuration.configuration(traces, replace(SETTINGS, version=version)))
     assert ("cni_status_grace_period" in data["crio"]["network"]) is told
@@ -285,7 +285,7 @@ WITH_SHIM = replace(SETTINGS, handlers={"runc": Path("/usr/sbin/runc"), "gvisor"
     [((1, 7, 24), "io.containerd.grpc.v1.cri"), ((2, 1, 9), "io.containerd.cri.v1.runtime")],
 )
 def test_containerd_starts_a_shim_for_a_handler_that_has_one(
-    traces: Traces, version: tuple[int, int, int], plugin: str
+    traces: Footprint, version: tuple[int, int, int], plugin: str
 ) -> None:
     containerd_configuration.write_configuration(traces, replace(WITH_SHIM, version=version))
 
@@ -301,7 +301,7 @@ def test_containerd_starts_a_shim_for_a_handler_that_has_one(
     assert handlers["runc"]["runtime_type"] == "io.containerd.runc.v2"
 
 
-def test_crio_starts_a_shim_for_a_handler_that_has_one(traces: Traces) -> None:
+def test_crio_starts_a_shim_for_a_handler_that_has_one(traces: Footprint) -> None:
     data = tomllib.loads(crio_configuration.configuration(traces, replace(WITH_SHIM, version=(1, 36, 3))))
 
     handlers = data["crio"]["runtime"]["runtimes"]
@@ -310,7 +310,7 @@ def test_crio_starts_a_shim_for_a_handler_that_has_one(traces: Traces) -> None:
     assert handlers["runc"]["runtime_type"] == "oci"
 
 
-def test_a_shim_is_no_oci_runtime_and_finds_what_lies_beside_it(tmp_path: Path, traces: Traces) -> None:
+def test_a_shim_is_no_oci_runtime_and_finds_what_lies_beside_it(tmp_path: Path, traces: Footprint) -> None:
     for helper in ("runc", "containerd-shim-runc-v2"):
         program(tmp_path / helper, "exit 0")
     binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
@@ -325,7 +325,7 @@ def test_a_shim_is_no_oci_runtime_and_finds_what_lies_beside_it(tmp_path: Path, 
 
 
 def test_the_daemon_gets_no_variable_that_could_change_its_behaviour(
-    tmp_path: Path, traces: Traces, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, traces: Footprint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for helper in ("runc", "containerd-shim-runc-v2"):
         program(tmp_path / helper, "exit 0")
@@ -360,7 +360,7 @@ def strings(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Traces) -> None:
+def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Footprint) -> None:
     containerd_configuration.write_configuration(traces, replace(SETTINGS, told=(CniTemplate(),)))
     ipam = json.loads(
         (traces.state / "cni-template")
@@ -383,6 +383,8 @@ def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Traces) ->
         (crio_configuration, CniTemplate()),
     ],
 )
-def test_what_a_kind_cannot_be_told_is_a_sentence(traces: Traces, kind: ModuleType, told: Told) -> None:
-    with pytest.raises(NotToBeTold, match=told.meaning):
+def test_what_a_kind_cannot_be_told_is_a_sentence(
+    traces: Footprint, kind: ModuleType, told: RuntimeSetting
+) -> None:
+    with pytest.raises(SettingNotSupported, match=told.meaning):
         kind.configuration(traces, replace(SETTINGS, told=(told,)))

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting import image_import
 from critests.node.starting.image_import import NotImported, import_image
@@ -21,7 +21,7 @@ NAME = "critests.example/imported:1"
 @pytest.fixture
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ThrowawayRuntime:
     """What is asked of a CRI-O, with a directory of its own for programs."""
-    traces = Traces(
+    traces = Footprint(
         kind="crio",
         run_id="1000000000-abcdef",
         token="000000",
@@ -31,7 +31,7 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ThrowawayRuntime
         owner=ProcessIdentity(1, 1, ""),
         binaries=(),
     )
-    monkeypatch.setattr(Traces, "read", lambda _: traces)
+    monkeypatch.setattr(Footprint, "read", lambda _: traces)
     programs = tmp_path / "programs"
     programs.mkdir()
     monkeypatch.setattr(image_import, "search_path", str)

@@ -21,7 +21,7 @@ from critests.node.cleanup.watcher import wait_for_end
 from critests.node.host.binaries import MissingProgram, find_program
 from critests.node.host.listeners import pid_of_socket
 from critests.node.run_state import run_directories
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity, run_is_live, start_time
 from critests.node.starting.allocation import refuse_long_paths
 from critests.node.starting.start_runtime import start_throwaway
@@ -96,7 +96,7 @@ def test_it_is_found_and_named() -> None:
 
 @pytest.mark.usefixtures("third")
 def test_what_it_leaves_is_recognised(tmp_path: Path) -> None:
-    traces = Traces(
+    traces = Footprint(
         "third", "1-abc", "a1b2c3", tmp_path, tmp_path, ("10.192.0.0/20",), ProcessIdentity(1, 1, "b")
     )
     (tmp_path / "third" / ("ab" * 32)).mkdir(parents=True)
@@ -106,7 +106,7 @@ def test_what_it_leaves_is_recognised(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", ["state/runroot/overlay", "state/runroot/vfs", "root/root/vfs"])
 def test_containers_of_crio_are_known_however_it_stores_images(folder: str, tmp_path: Path) -> None:
-    traces = Traces(
+    traces = Footprint(
         "crio", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", (), ProcessIdentity(1, 1, "b")
     )
     (tmp_path / f"{folder}-containers" / ("cd" * 32)).mkdir(parents=True)
@@ -219,7 +219,7 @@ def test_every_socket_of_a_kind_can_be_connected_to(name: str) -> None:
     """The longest run id there is; the directories are those of every machine."""
     run_id = "9999999999-abcdef"
     state = run_directories.run_dir(run_id) / run_directories.NODE / f"{name}-abcdef"
-    traces = Traces(name, run_id, "abcdef", state, state, (), ProcessIdentity(1, 1, "b"))
+    traces = Footprint(name, run_id, "abcdef", state, state, (), ProcessIdentity(1, 1, "b"))
     refuse_long_paths(startable.KINDS[name].sockets(traces))
 
 

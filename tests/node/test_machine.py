@@ -16,7 +16,7 @@ from critests.node.host.privileges import process_capabilities
 from critests.node.observing import kubelet
 from critests.node.observing.kubelet import endpoint_of, live_kubelet
 from critests.node.observing.machine_facts import fingerprint
-from critests.node.observing.snapshot import Change, MachineSnapshot, difference, mentioning
+from critests.node.observing.snapshot import MachineChange, MachineSnapshot, difference, mentioning
 
 ENDPOINT = "unix:///run/containerd/containerd.sock"
 OURS = {"io.kubernetes.pod.uid": "1", "critests.run": "1-abc"}
@@ -121,7 +121,7 @@ def test_a_difference_says_what_appeared_and_what_went() -> None:
     after = MachineSnapshot({"mount": frozenset({"/a"}), "cgroup": frozenset({"/k8s.io"})})
     changes = difference(before, after)
     assert [str(change) for change in changes] == ["gone: mount /b", "left behind: cgroup /k8s.io"]
-    assert mentioning(changes, ["k8s"]) == [Change("cgroup", "/k8s.io", appeared=True)]
+    assert mentioning(changes, ["k8s"]) == [MachineChange("cgroup", "/k8s.io", appeared=True)]
 
 
 def test_a_path_lies_on_the_deepest_mount_above_it_and_on_the_last_of_those(tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import pytest
 
 from critests.node.network import cni, firewall
 from critests.node.network.cni import free_subnet, leases, plugin_directory
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from critests.runtimes.cni_conflist import conflist
 
-TRACES = Traces(
+TRACES = Footprint(
     "containerd",
     "1-abc",
     "a1b2c3",
@@ -196,7 +196,7 @@ def test_entry_chains_that_were_there_before_stay() -> None:
 
 
 def test_what_the_plugin_has_given_away_is_read_from_its_files(tmp_path: Path) -> None:
-    traces = Traces(
+    traces = Footprint(
         "containerd", "1-abc", "a1b2c3", tmp_path, tmp_path, ("10.9.0.0/20",), ProcessIdentity(1, 1, "b")
     )
     assert leases(traces) == set()

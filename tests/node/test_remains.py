@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from critests.node.cleanup import leftovers
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 
 NOBODY = range(2**30, 2**30 + 10)
@@ -21,14 +21,14 @@ def killed(monkeypatch: pytest.MonkeyPatch, *, dying: bool) -> list[str]:
     """Kill processes of which one dies in half the time that is given, or none ever."""
     living = set(NOBODY)
 
-    def our_processes(_traces: Traces) -> set[int]:
+    def our_processes(_traces: Footprint) -> set[int]:
         time.sleep(SECONDS / 2)
         if dying and living:
             living.pop()
         return set(living)
 
     monkeypatch.setattr(leftovers, "our_processes", our_processes)
-    return leftovers.kill_processes(cast("Traces", Path()), seconds=SECONDS)
+    return leftovers.kill_processes(cast("Footprint", Path()), seconds=SECONDS)
 
 
 def test_killed_processes_are_waited_for_as_long_as_they_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +50,7 @@ def test_processes_that_stay_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_a_shim_started_is_known_by_name_and_directory(
     tmp_path: Path, called: str, binaries: tuple[str, ...], ours: bool
 ) -> None:
-    traces = Traces(
+    traces = Footprint(
         *("containerd", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", ("10.0.0.0/20",)),
         ProcessIdentity.of(os.getpid()),
         binaries=binaries,

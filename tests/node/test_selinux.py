@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from critests.node.run_state import run_directories
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting import selinux
 from critests.node.starting.selinux import label_directories, label_like
@@ -62,7 +62,7 @@ def test_directories_of_a_runtime_are_labelled_where_selinux_is_on(
     monkeypatch.setattr(run_directories, "RUNS", runs)
     state, root = runs / "1-abc/node/containerd-a1b2c3", tmp_path / "root"
     owner = ProcessIdentity(1, 1, "b")
-    traces = Traces("containerd", "1-abc", "a1b2c3", state, root, ("10.192.0.0/20",), owner)
+    traces = Footprint("containerd", "1-abc", "a1b2c3", state, root, ("10.192.0.0/20",), owner)
 
     label_directories(traces, ("/run/runtime", "/run/runtime"))
 

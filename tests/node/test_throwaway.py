@@ -18,7 +18,7 @@ from critests.api import api_pb2_grpc as cri_grpc
 from critests.images.registry import RegistryServer
 from critests.node.cleanup import runtime_removal
 from critests.node.run_state import locks, run_directories
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting import readiness, throwaway
 from critests.node.starting.daemon_process import complaint_about
@@ -34,13 +34,13 @@ def directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def traces_in(directory: Path, *, name: str = "a1b2c3") -> Traces:
+def traces_in(directory: Path, *, name: str = "a1b2c3") -> Footprint:
     token, name = name, f"containerd-{name}"
     state = directory / "run/1-abc/node" / name
     state.mkdir(parents=True)
     root = directory / "lib/1-abc/node" / name
     root.mkdir(parents=True)
-    return Traces(
+    return Footprint(
         "containerd",
         "1-abc",
         token,
@@ -55,7 +55,7 @@ def traces_in(directory: Path, *, name: str = "a1b2c3") -> Traces:
 def test_traces_are_read_as_they_were_written(directories: Path) -> None:
     traces = traces_in(directories)
     traces.write()
-    assert Traces.read(traces.state) == traces
+    assert Footprint.read(traces.state) == traces
     assert len(traces.bridge) <= 15
 
 
@@ -63,7 +63,7 @@ def test_a_record_that_is_not_ours_is_refused(directories: Path) -> None:
     traces = traces_in(directories)
     (traces.state / run_directories.RECORD_FILE).write_text('{"state": "/etc"}')
     with pytest.raises(ValueError, match="not the record of a throwaway runtime"):
-        Traces.read(traces.state)
+        Footprint.read(traces.state)
 
 
 def test_a_dead_run_is_reaped_and_a_live_one_is_not(directories: Path) -> None:

@@ -16,13 +16,13 @@ from critests.node.wrappers import stand_in
 from critests.node.wrappers.actions import (
     ALL,
     Action,
-    Change,
+    ChangeInput,
+    ChangeResult,
     Delay,
     Edit,
     Fail,
     Instead,
     Record,
-    Rewrite,
     Swallow,
 )
 from critests.node.wrappers.stand_in import CniWrapper, Invocation, OciWrapper, timer_list_tells_the_time
@@ -320,14 +320,14 @@ def test_a_command_is_swallowed_or_sends_another_signal(
 def test_a_plugin_is_told_something_else_and_its_result_rewritten(cni: CniWrapper, tmp_path: Path) -> None:
     change = executable(tmp_path / "change", "#!/bin/sh\nsed -i s/one/two/ $1\n")
     rewrite = executable(tmp_path / "rewrite", "#!/bin/sh\nsed -i s/10.0.0.1/10.0.0.2/ $1\n")
-    cni.plan({"bridge/ADD": [Change(change), Rewrite(rewrite), Record()]})
+    cni.plan({"bridge/ADD": [ChangeInput(change), ChangeResult(rewrite), Record()]})
 
     told = json.loads(call(cni.plugins / "bridge", text='{"is": "one"}\n', CNI_COMMAND="ADD").stdout)
 
     assert (told["config"], told["ips"]) == ({"is": "two"}, ["10.0.0.2"])
     assert [one.edits for one in cni.take()] == [2]
     assert [file for file in (cni.directory / "edits").iterdir() if "put." in file.name] == []
-    cni.plan({ALL: [Rewrite(rewrite)]})
+    cni.plan({ALL: [ChangeResult(rewrite)]})
     assert call(cni.plugins / "bridge", text="{}\n", CNI_COMMAND="FAILS").returncode == 1
     cni.plan({"DEL": [Record(), Swallow()]})
     answer = call(cni.plugins / "portmap", text="{}\n", CNI_COMMAND="DEL")
@@ -383,7 +383,7 @@ def test_actions_that_cannot_be_done_are_refused() -> None:
     for seconds in (-1, 3601, float("nan")):
         with pytest.raises(ValueError, match="delay"):
             Delay(seconds)
-    for action in (Change, Rewrite):
+    for action in (ChangeInput, ChangeResult):
         with pytest.raises(ValueError, match="white space"):
             action(Path("/a b"))
     for old, new in (("", "x"), ("a\nb", "x"), ("a", "x\ny")):
@@ -397,6 +397,6 @@ def test_a_program_changes_what_is_handed_over(oci: OciWrapper, tmp_path: Path) 
     (bundle / "config.json").write_text("old")
     doubles = executable(tmp_path / "doubles", '#!/bin/sh\ntext=$(cat "$1")\necho "$text$text" >"$1"\n')
     fails = executable(tmp_path / "fails", "#!/bin/sh\nexit 1\n")
-    plan: dict[str, list[Action]] = {"create": [Record(), Change(doubles), Change(fails)]}
+    plan: dict[str, list[Action]] = {"create": [Record(), ChangeInput(doubles), ChangeInput(fails)]}
     invocation = invoked(oci, "create", "--bundle", str(bundle), "abc", plan=plan)
     assert ((bundle / "config.json").read_text(), invocation.edits) == ("oldold\n", 1)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting.daemon_choice import Daemon
 from critests.node.starting.wrapper_setup import NotToBeWrapped, attach
@@ -16,11 +16,11 @@ from critests.runtimes.private_kinds import KINDS
 
 
 @pytest.fixture
-def traces(tmp_path: Path) -> Traces:
+def traces(tmp_path: Path) -> Footprint:
     for name in ("state", "root", "plugins"):
         (tmp_path / name).mkdir()
     (tmp_path / "plugins/bridge").touch()
-    return Traces(
+    return Footprint(
         "crio",
         "1-abc",
         "a1b2c3",
@@ -39,7 +39,7 @@ def daemon_in(directory: Path, kind: str = "crio") -> Daemon:
     )
 
 
-def test_both_daemons_are_configured_with_what_stands_in(traces: Traces, tmp_path: Path) -> None:
+def test_both_daemons_are_configured_with_what_stands_in(traces: Footprint, tmp_path: Path) -> None:
     daemon, oci, cni = attach(daemon_in(tmp_path), traces, oci=True, cni=True)
     assert oci is not None
     assert cni is not None
@@ -58,7 +58,7 @@ def test_both_daemons_are_configured_with_what_stands_in(traces: Traces, tmp_pat
     assert f'bin_dirs = ["{cni.plugins}"]' in containerd_configuration.configuration(traces, settings)
 
 
-def test_one_of_them_leaves_the_other_as_it_is(traces: Traces, tmp_path: Path) -> None:
+def test_one_of_them_leaves_the_other_as_it_is(traces: Footprint, tmp_path: Path) -> None:
     plain = daemon_in(tmp_path)
     assert attach(plain, traces, oci=False, cni=False) == (plain, None, None)
     daemon, oci, cni = attach(plain, traces, oci=False, cni=True)
@@ -68,7 +68,7 @@ def test_one_of_them_leaves_the_other_as_it_is(traces: Traces, tmp_path: Path) -
 
 
 def test_scripts_lie_where_they_can_be_executed(
-    traces: Traces, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    traces: Footprint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = {traces.state}
     monkeypatch.setattr(
@@ -82,7 +82,7 @@ def test_scripts_lie_where_they_can_be_executed(
         attach(daemon_in(tmp_path), traces, oci=True, cni=False)
 
 
-def test_the_handler_under_test_is_the_one_that_is_wrapped(traces: Traces, tmp_path: Path) -> None:
+def test_the_handler_under_test_is_the_one_that_is_wrapped(traces: Footprint, tmp_path: Path) -> None:
     daemon, oci, _ = attach(daemon_in(tmp_path), traces, oci=True, cni=False, handler="crun")
     assert oci is not None
     assert daemon.handlers == {"runc": Path("/usr/bin/runc"), "crun": oci.path}
@@ -90,14 +90,14 @@ def test_the_handler_under_test_is_the_one_that_is_wrapped(traces: Traces, tmp_p
 
 
 def test_a_handler_that_a_daemon_has_by_itself_leaves_the_default_one_wrapped(
-    traces: Traces, tmp_path: Path
+    traces: Footprint, tmp_path: Path
 ) -> None:
     daemon, oci, _ = attach(daemon_in(tmp_path), traces, oci=True, cni=False, handler="kata")
     assert oci is not None
     assert daemon.handlers["runc"] == oci.path
 
 
-def test_nothing_can_stand_before_a_shim(traces: Traces, tmp_path: Path) -> None:
+def test_nothing_can_stand_before_a_shim(traces: Footprint, tmp_path: Path) -> None:
     daemon = daemon_in(tmp_path)
     shim = Path("/opt/gvisor/containerd-shim-runsc-v1")
     with_shim = replace(daemon, handlers={**daemon.handlers, "gvisor": shim})

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from critests_proof.language.descriptors import Rpc
+from critests_proof.language.descriptors import RpcDescriptor
 from critests_proof.proxy.fault_proxy import FaultProxy
 from critests_proof.proxy.watch import Watch
 
@@ -107,7 +107,7 @@ class EndsIt(Watch):
         super().__init__()
         self._ends = {rpc: daemon.kill}
 
-    def request(self, rpc: Rpc, raw: bytes) -> None:
+    def request(self, rpc: RpcDescriptor, raw: bytes) -> None:
         # once: it cannot be killed again
         kill = self._ends.pop(rpc.name, None)
         if kill is not None:

@@ -23,7 +23,7 @@ from critests.record.run_layout import RunFolder
 from critests.record.run_record import CapabilityFact
 from critests.run.conclusion import Gathered
 from critests.run.context import RunContext
-from critests.run.handover import HandedToWorker, HandoverFile, WorkerReport
+from critests.run.handover import HandoverFile, WorkerReport, WorkerStart
 from critests.run.run_settings import Settings
 
 VERSION = cri.VersionResponse(version="0.1.0", runtime_name="x", runtime_version="1.2")
@@ -56,11 +56,11 @@ DESELECTED = TestResult(id="a.py::test_a", name="test_a", outcome=Outcome.DISABL
 def test_a_worker_gets_the_run_as_the_leader_has_it(context: RunContext) -> None:
     plain = json.loads(json.dumps(context.to_worker()))
 
-    arrived = RunContext.of_worker(SETTINGS, from_plain(HandedToWorker, plain))
+    arrived = RunContext.of_worker(SETTINGS, from_plain(WorkerStart, plain))
 
     assert arrived == context
     assert arrived.version == VERSION
-    assert set(plain) == {item.name for item in fields(HandedToWorker)}, "what only the leader holds stays"
+    assert set(plain) == {item.name for item in fields(WorkerStart)}, "what only the leader holds stays"
 
 
 def test_the_leader_gets_the_report_as_the_worker_made_it() -> None:

@@ -9,11 +9,11 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 
-from critests.statistics.comparison import Evidence, compare_blocks, compare_runs, verdicts
+from critests.statistics.comparison import SampleEvidence, compare_blocks, compare_runs, verdicts
 from critests.statistics.verdict import Criteria, Verdict
 from tests.statistics.synthetic import blocks, latencies
 
-Experiment = Callable[[int], Evidence]
+Experiment = Callable[[int], SampleEvidence]
 
 
 def in_blocks(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from critests.statistics.comparison import (
     Block,
     Comparison,
-    Evidence,
+    SampleEvidence,
     compare_blocks,
     compare_runs,
     verdicts,
@@ -25,7 +25,7 @@ from tests.statistics.synthetic import blocks, latencies
 P99 = Criteria(quantile=0.99)
 
 
-def alone(evidence: Evidence, chosen: Criteria | None = None) -> Comparison:
+def alone(evidence: SampleEvidence, chosen: Criteria | None = None) -> Comparison:
     return verdicts({"operation": evidence}, chosen or Criteria())["operation"]
 
 
@@ -138,7 +138,7 @@ def test_a_certain_but_tiny_difference_is_below_the_noise_floor() -> None:
 
 
 def test_a_correction_can_take_a_verdict_back() -> None:
-    evidence = Evidence(1.1, Interval(1.01, 1.2, 0.995), 0.004, 1e-9, "made up", (50, 50), 50)
+    evidence = SampleEvidence(1.1, Interval(1.01, 1.2, 0.995), 0.004, 1e-9, "made up", (50, 50), 50)
     many = {
         str(number): evidence if number == 0 else replace(evidence, p_value=0.9, ratio=1.0)
         for number in range(10)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from critests.statistics.change_points import best_split, change_points
 from critests.statistics.stationarity import Steadiness, warm_up
-from critests.statistics.stopping import Plan, Stop, decide
+from critests.statistics.stopping import PrecisionPlan, Stop, decide
 from critests.statistics.trend import trend
 from tests.statistics.synthetic import latencies
 
@@ -67,7 +67,7 @@ def test_few_samples_tell_nothing_about_a_warm_up() -> None:
 
 
 def test_sampling_stops_once_the_median_is_sharp() -> None:
-    series, plan = latencies(3, 20_000, memory=0.3), Plan(seconds=60, relative_half_width=0.03)
+    series, plan = latencies(3, 20_000, memory=0.3), PrecisionPlan(seconds=60, relative_half_width=0.03)
 
     count = 1
     while (decision := decide(series[:count], 0.0, plan)).stop is Stop.NOT_YET:
@@ -81,20 +81,25 @@ def test_sampling_stops_once_the_median_is_sharp() -> None:
     ("elapsed", "most", "stop"), [(9, 100, Stop.OUT_OF_TIME), (1, 50, Stop.OUT_OF_SAMPLES)]
 )
 def test_a_budget_ends_sampling_and_is_named(elapsed: float, most: int, stop: Stop) -> None:
-    assert decide(latencies(1, 50, spread=1.0), elapsed, Plan(seconds=9, most_samples=most)).stop is stop
+    assert (
+        decide(latencies(1, 50, spread=1.0), elapsed, PrecisionPlan(seconds=9, most_samples=most)).stop
+        is stop
+    )
 
 
 def test_a_tail_is_not_called_sharp_before_it_is_supported() -> None:
-    decision = decide([1.0] * 999, 0.0, Plan(seconds=60, quantile=0.99))
+    decision = decide([1.0] * 999, 0.0, PrecisionPlan(seconds=60, quantile=0.99))
 
     assert (decision.stop, decision.check_again_at) == (Stop.NOT_YET, 1000)
-    assert decide([1.0] * 1000, 0.0, Plan(seconds=60, quantile=0.99)).stop is Stop.SHARP
+    assert decide([1.0] * 1000, 0.0, PrecisionPlan(seconds=60, quantile=0.99)).stop is Stop.SHARP
 
 
 @given(st.integers(0, 3000), st.sampled_from([0.5, 0.9, 0.99]))
 @settings(max_examples=20, deadline=None)
 def test_the_next_check_always_lies_ahead(count: int, at: float) -> None:
-    decision = decide(latencies(1, count), 0.0, Plan(seconds=60, quantile=at, relative_half_width=1e-6))
+    decision = decide(
+        latencies(1, count), 0.0, PrecisionPlan(seconds=60, quantile=at, relative_half_width=1e-6)
+    )
 
     assert count < decision.check_again_at <= max(2 * count, 1000)
 
@@ -102,7 +107,7 @@ def test_the_next_check_always_lies_ahead(count: int, at: float) -> None:
 @pytest.mark.parametrize(("seconds", "width"), [(-1.0, 0.1), (1.0, 0.0)])
 def test_a_plan_out_of_range_is_refused(seconds: float, width: float) -> None:
     with pytest.raises(ValueError, match="a plan has"):
-        Plan(seconds=seconds, relative_half_width=width)
+        PrecisionPlan(seconds=seconds, relative_half_width=width)
 
 
 # change points

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from critests.lifecycle.process import EXEC
-from critests.lifecycle.process_evidence import Answer, Evidence
+from critests.lifecycle.process_evidence import CommandOutput, ProcessEvidence
 from critests.validation.security import test_apparmor_profiles as apparmor
 from critests.validation.security import test_runtime_program as program
 from critests.validation.security import test_selinux as selinux
@@ -27,13 +27,15 @@ FILE_OF_POD, FILE_OF_ANOTHER = (
     f"system_u:object_r:container_file_t:s0:{level}" for level in ("c7,c9", "c8,c9")
 )
 
-EvidenceOf = Callable[[Mapping[str, Any]], Evidence]
+EvidenceOf = Callable[[Mapping[str, Any]], ProcessEvidence]
 
 
 def evidence(label: str, /, **answers: str) -> EvidenceOf:
     """Return the same evidence for every process: its profile or label, and the answers to its questions."""
-    answers_by_name = {name: Answer(text, 0) for name, text in answers.items()}
-    return lambda _: Evidence({"attr/current": Answer(label.removesuffix("\n"), 0), **answers_by_name})
+    answers_by_name = {name: CommandOutput(text, 0) for name, text in answers.items()}
+    return lambda _: ProcessEvidence(
+        {"attr/current": CommandOutput(label.removesuffix("\n"), 0), **answers_by_name}
+    )
 
 
 def evidence_by_options(label: str, others: str) -> EvidenceOf:
@@ -52,7 +54,7 @@ class RecordedContainers:
     def sandbox(self, **_: object) -> object:
         return "a sandbox"
 
-    def process(self, seen_from: str, questions: object = None, **options: Any) -> Evidence:  # noqa: ANN401, ARG002 - signature of SharedContainers
+    def process(self, seen_from: str, questions: object = None, **options: Any) -> ProcessEvidence:  # noqa: ANN401, ARG002 - signature of SharedContainers
         return self.evidence_of(options)
 
 

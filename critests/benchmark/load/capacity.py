@@ -16,7 +16,7 @@ MOST_STEPS = 16
 
 
 @unique
-class Decision(StrEnum):
+class StepResult(StrEnum):
     """What one step showed."""
 
     HELD = "held"
@@ -27,7 +27,7 @@ class Decision(StrEnum):
     """
 
 
-def decide(count: int, above: int) -> Decision:
+def decide(count: int, above: int) -> StepResult:
     """Judge whether p99 is under the bound, by an exact binomial test on the share above it.
 
     459 samples with none above the bound are enough to say that it held; 3 of the first 40 that it did not.
@@ -38,12 +38,12 @@ def decide(count: int, above: int) -> Decision:
         above: how many of them are above the bound, or failed.
     """
     if count and binom.cdf(above, count, TAIL) <= DOUBT:
-        return Decision.HELD
+        return StepResult.HELD
     if count and above and binom.sf(above - 1, count, TAIL) <= DOUBT:
-        return Decision.EXCEEDED
+        return StepResult.EXCEEDED
     if count * TAIL >= 10:
-        return Decision.HELD if above <= count * TAIL else Decision.EXCEEDED
-    return Decision.UNDECIDED
+        return StepResult.HELD if above <= count * TAIL else StepResult.EXCEEDED
+    return StepResult.UNDECIDED
 
 
 @dataclass
@@ -60,19 +60,19 @@ class Search:
     rate: float
     held: float = 0.0
     exceeded: float | None = None
-    steps: list[tuple[float, Decision]] = field(default_factory=list)
+    steps: list[tuple[float, StepResult]] = field(default_factory=list)
 
     @property
     def over(self) -> bool:
         """Whether there is nothing more to try."""
-        hopeless = bool(self.steps) and not self.held and self.steps[-1][1] is Decision.UNDECIDED
+        hopeless = bool(self.steps) and not self.held and self.steps[-1][1] is StepResult.UNDECIDED
         found = self.exceeded is not None and self.held > 0 and self.exceeded / self.held <= 1 + PRECISION
         return found or hopeless or len(self.steps) >= MOST_STEPS
 
-    def add(self, decision: Decision) -> None:
+    def add(self, decision: StepResult) -> None:
         """Take what the step at `rate` showed and choose the next rate."""
         self.steps.append((self.rate, decision))
-        if decision is Decision.HELD:
+        if decision is StepResult.HELD:
             self.held = max(self.held, self.rate)
         else:
             self.exceeded = min(self.exceeded or math.inf, self.rate)

@@ -57,7 +57,7 @@ class WrongAnswer(StepFailed):
 
 
 @dataclass
-class Site:
+class LoadTarget:
     """Where the load is put on.
 
     Attributes:
@@ -122,7 +122,7 @@ class Site:
 class Work(ABC, Generic[Prepared]):
     """One mix."""
 
-    def __init__(self, site: Site, pods: int) -> None:
+    def __init__(self, site: LoadTarget, pods: int) -> None:
         self.site = site
         self.pods = pods
 
@@ -142,7 +142,7 @@ class Work(ABC, Generic[Prepared]):
 
 
 @dataclass
-class Pod:
+class LoadPod:
     """The requests of a pod cycle, and what it made."""
 
     sandbox: cri.RunPodSandboxRequest
@@ -150,15 +150,15 @@ class Pod:
     left: str = ""
 
 
-class PodWork(Work[Pod]):
+class PodWork(Work[LoadPod]):
     """The life of a pod with one container, as the kubelet leads it."""
 
-    def prepare(self) -> Pod:
+    def prepare(self) -> LoadPod:
         """Build the requests."""
         sandbox = self.site.pod()
-        return Pod(sandbox, self.site.container("", sandbox))
+        return LoadPod(sandbox, self.site.container("", sandbox))
 
-    def run(self, prepared: Pod, timed: Timed) -> None:
+    def run(self, prepared: LoadPod, timed: Timed) -> None:
         """Lead the life of one pod."""
         runtime = self.site.plain.runtime
         made = timed(
@@ -182,14 +182,14 @@ class PodWork(Work[Pod]):
         )
         prepared.left = ""
 
-    def tidy(self, prepared: Pod) -> None:
+    def tidy(self, prepared: LoadPod) -> None:
         """Remove what a failed cycle left."""
         if prepared.left:
             self.site.discard(prepared.left)
 
 
 @dataclass
-class Standing:
+class IdlePod:
     """A pod that stands during the load, with one running container."""
 
     request: cri.RunPodSandboxRequest
@@ -202,16 +202,16 @@ class StandingWork(Work[Prepared]):
 
     with_container = True
 
-    def __init__(self, site: Site, pods: int) -> None:
+    def __init__(self, site: LoadTarget, pods: int) -> None:
         super().__init__(site, pods)
-        self.standing: list[Standing] = []
+        self.standing: list[IdlePod] = []
         self._next = cycle(self.standing)
 
     def stand(self) -> None:
         """Make the pods, each with a running container where the work needs one."""
         for _ in range(max(1, self.pods) - len(self.standing)):
             request = self.site.pod()
-            pod = Standing(request, self.site.call("RunPodSandbox", request).pod_sandbox_id)
+            pod = IdlePod(request, self.site.call("RunPodSandbox", request).pod_sandbox_id)
             if self.with_container:
                 pod.container = self.site.call(
                     "CreateContainer", self.site.container(pod.sandbox, request)
@@ -220,7 +220,7 @@ class StandingWork(Work[Prepared]):
             self.standing.append(pod)
         self._next = cycle(self.standing)
 
-    def pick(self) -> Standing:
+    def pick(self) -> IdlePod:
         """Return the standing pods in turn."""
         return next(self._next)
 
@@ -319,7 +319,7 @@ def lead_container(
         left.remove(made)
 
 
-def work_for(mix: Mix, site: Site, pods: int) -> Work[Any]:
+def work_for(mix: Mix, site: LoadTarget, pods: int) -> Work[Any]:
     """Return the work of a mix."""
     kinds: dict[Mix, type[Work[Any]]] = {
         Mix.POD: PodWork,

@@ -33,7 +33,7 @@ LATE_COMERS_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True)
-class Ended:
+class LoadResult:
     """How a run ended.
 
     Attributes:
@@ -114,7 +114,7 @@ class Front:
                 print(problem, file=sys.stderr)
         self._signals.close()
 
-    def run(self, extra: list[str] | None = None, name: str = "load") -> Ended:
+    def run(self, extra: list[str] | None = None, name: str = "load") -> LoadResult:
         """Have Locust put load on, and say how that ended.
 
         Args:
@@ -129,12 +129,14 @@ class Front:
         )
         code = self._locust.wait()
         if self._interrupted:
-            return Ended(ExitCode.INTERRUPTED, "interrupted")
+            return LoadResult(ExitCode.INTERRUPTED, "interrupted")
         if code:
             usage = code == 2 and not (self.folder / f"{name}_stats.csv").exists()  # argparse's
-            return Ended(ExitCode.USAGE if usage else ExitCode.HARNESS_ERROR, f"Locust ended with {code}")
+            return LoadResult(
+                ExitCode.USAGE if usage else ExitCode.HARNESS_ERROR, f"Locust ended with {code}"
+            )
         if self.worker:
-            return Ended(ExitCode.CONFORMS, "worked for the master; the results are there")
+            return LoadResult(ExitCode.CONFORMS, "worked for the master; the results are there")
         return self._read(self.folder / f"{name}_stats.csv")
 
     def _options(self, name: str) -> list[str]:
@@ -154,18 +156,20 @@ class Front:
             options += ["--users", "1"]
         return [*options, *self.options]
 
-    def _read(self, stats: Path) -> Ended:
+    def _read(self, stats: Path) -> LoadResult:
         """Judge by Locust's own file: errors of the runtime are data, a run without a success is none."""
         with stats.open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["Type"] == "cycle"]
         count = sum(int(row["Request Count"]) for row in rows)
         failed = sum(int(row["Failure Count"]) for row in rows)
         if self._gone():
-            return Ended(ExitCode.NOT_TESTED, "the runtime stopped answering", count, failed)
+            return LoadResult(ExitCode.NOT_TESTED, "the runtime stopped answering", count, failed)
         if count == failed:
-            return Ended(ExitCode.NOT_TESTED, "not one cycle succeeded in the measured time", count, failed)
+            return LoadResult(
+                ExitCode.NOT_TESTED, "not one cycle succeeded in the measured time", count, failed
+            )
         said = f"{count - failed} of {count} cycles succeeded in the measured time; results: {self.folder}"
-        return Ended(ExitCode.CONFORMS, said, count, failed)
+        return LoadResult(ExitCode.CONFORMS, said, count, failed)
 
     def _gone(self) -> bool:
         if self.context is None:
@@ -201,7 +205,7 @@ class Front:
             self._locust.send_signal(signal.SIGINT)
 
 
-def search_capacity(front: Front) -> Ended:
+def search_capacity(front: Front) -> LoadResult:
     """Search for the highest rate that keeps `--p99`, one run of Locust a step.
 
     Raises:
@@ -219,4 +223,4 @@ def search_capacity(front: Front) -> Ended:
         print(f"{search.rate:.3g} per second: {decision}, {ended.failed} of {ended.count} above", flush=True)
         search.add(decision)
     held = ExitCode.CONFORMS if search.held else ExitCode.NOT_TESTED
-    return Ended(held, f"{search.sentence(bound)}; results: {front.folder}")
+    return LoadResult(held, f"{search.sentence(bound)}; results: {front.folder}")

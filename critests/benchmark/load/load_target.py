@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Final
 
-from critests.benchmark.load.cycles import Site
+from critests.benchmark.load.cycles import LoadTarget
 from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint, TlsFiles
 from critests.client.plain_connection import plain_stubs
@@ -40,11 +40,11 @@ def write_target(context: RunContext, image: ImageName) -> Path:
     return path
 
 
-def site_of(path: Path) -> Site:
+def site_of(path: Path) -> LoadTarget:
     """Connect to the runtime that a file names; call it in the process that makes the calls."""
     target = json.loads(path.read_text(encoding="utf-8"))
     run = RunIdentity(target["run"])
-    return Site(
+    return LoadTarget(
         plain_stubs(
             Endpoint.parse(target["endpoint"]),
             Endpoint.parse(target["image_endpoint"]),

@@ -24,10 +24,10 @@ from grpc.experimental import gevent as grpc_gevent
 from locust.exception import StopUser
 from locust.runners import MasterRunner, WorkerRunner
 
-from critests.benchmark.load.capacity import Decision, decide
+from critests.benchmark.load.capacity import StepResult, decide
 from critests.benchmark.load.cycles import Mix, StepFailed, WrongAnswer, work_for
 from critests.benchmark.load.load_target import TARGET, site_of
-from critests.benchmark.load.schedule import Arrivals, intended_starts, share
+from critests.benchmark.load.schedule import ArrivalProcess, intended_starts, share
 
 LOGGER = logging.getLogger(__name__)
 DRAIN_SECONDS = 60.0
@@ -44,7 +44,7 @@ class AboveBound(Exception):
     """A cycle succeeded and took longer than `--p99`: it counts as failed."""
 
 
-class Process:
+class LoadProcess:
     """What this process puts on the runtime."""
 
     # Locust's environment, whose options are untyped
@@ -59,7 +59,7 @@ class Process:
         self.end = self.options.warm_up + (self.options.measured_seconds or math.inf)
         self._starts: Iterator[float] | None = None
         if self.options.rate:
-            arrivals = Arrivals(self.options.arrivals)
+            arrivals = ArrivalProcess(self.options.arrivals)
             starts = intended_starts(self.options.rate, arrivals, self.end, self.options.seed)
             self._starts = share(starts, part, parts)
         self._refused_since: float | None = None
@@ -154,7 +154,7 @@ class CriUser(locust.User):
     """Does one cycle after another: at once in a closed loop, at the next intended start in an open one."""
 
     wait_time = locust.constant(0)
-    process: Process | None = None
+    process: LoadProcess | None = None
 
     @locust.task
     def arrive(self) -> None:
@@ -181,7 +181,7 @@ class Rate(locust.LoadTestShape):
             return None
         if options.p99:
             found = self.runner.stats.get(Mix(options.mix).headline, CYCLE)
-            if decide(found.num_requests, found.num_failures) is not Decision.UNDECIDED:
+            if decide(found.num_requests, found.num_failures) is not StepResult.UNDECIDED:
                 return None
         users = options.num_users or 1
         if options.rate:
@@ -198,7 +198,10 @@ def add_options(parser: Any) -> None:  # noqa: ANN401 - Locust's own parser
         "--rate", type=float, default=0.0, help="open loop: cycles per second of all workers; 0: --users"
     )
     group.add_argument(
-        "--arrivals", choices=[str(kind) for kind in Arrivals], default="constant", help="how they are spread"
+        "--arrivals",
+        choices=[str(kind) for kind in ArrivalProcess],
+        default="constant",
+        help="how they are spread",
     )
     group.add_argument("--warm-up", type=float, default=5.0, help="seconds of load before the run time")
     group.add_argument("--seed", type=int, default=0, help="of random arrivals")
@@ -225,6 +228,6 @@ def prepare(environment: "locust.env.Environment", **_: object) -> None:
     """Make what stands during the load."""
     if not isinstance(environment.runner, MasterRunner):
         try:
-            CriUser.process = Process(environment)
+            CriUser.process = LoadProcess(environment)
         except grpc.RpcError as error:
             LOGGER.error("what should stand could not be made: %s: %s", error.code().name, error.details())  # noqa: TRY400 - a fact about the runtime, which needs no traceback

@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 
 
 @unique
-class Arrivals(StrEnum):
+class ArrivalProcess(StrEnum):
     """How the intended starts of an open loop are spread."""
 
     CONSTANT = "constant"
@@ -20,7 +20,7 @@ class Arrivals(StrEnum):
     """
 
 
-def intended_starts(rate: float, arrivals: Arrivals, seconds: float, seed: int) -> Iterator[float]:
+def intended_starts(rate: float, arrivals: ArrivalProcess, seconds: float, seed: int) -> Iterator[float]:
     """Yield the intended starts, in seconds from the beginning, ascending; the same arguments give the same
     starts.
 
@@ -38,7 +38,7 @@ def intended_starts(rate: float, arrivals: Arrivals, seconds: float, seed: int) 
         raise ValueError(msg)
     return takewhile(
         lambda start: start < seconds,
-        _constant(rate) if arrivals is Arrivals.CONSTANT else _poisson(rate, seed),
+        _constant(rate) if arrivals is ArrivalProcess.CONSTANT else _poisson(rate, seed),
     )
 
 

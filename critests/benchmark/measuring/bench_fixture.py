@@ -20,7 +20,7 @@ from critests.client.deadlines import Deadlines
 from critests.record.operations import OperationResult
 from critests.record.samples import Series
 from critests.run.marks import SCENARIO
-from critests.statistics.stopping import Plan
+from critests.statistics.stopping import PrecisionPlan
 
 THROUGHPUT_WINDOW_SECONDS = 2.0
 FEWEST_WINDOWS = {1: 1, 2: 5}
@@ -144,7 +144,9 @@ class Bench:
             reference: operation to the seconds that the bare OCI runtime needs for it.
             targets: other sides than the scenario's own.
         """
-        plan = Plan(self.seconds if seconds is None else seconds, quantile, half_width, most_samples=most)
+        plan = PrecisionPlan(
+            self.seconds if seconds is None else seconds, quantile, half_width, most_samples=most
+        )
         label = " ".join([headline, *(f"{name}={value}" for name, value in (dimensions or {}).items())])
         sides = self.targets if targets is None else targets
         with contextlib.ExitStack() as held:

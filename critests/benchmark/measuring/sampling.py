@@ -19,7 +19,7 @@ from critests.client.failures import failed_rpc
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.record.samples import Series
 from critests.statistics.stationarity import Steadiness, warm_up
-from critests.statistics.stopping import Plan, Stop, decide
+from critests.statistics.stopping import PrecisionPlan, Stop, decide
 
 Cycle: TypeAlias = Callable[[Meter], None]
 Workload: TypeAlias = "Callable[[Target], contextlib.AbstractContextManager[Cycle]]"
@@ -131,7 +131,7 @@ class Lane:
 def sample(
     lanes: Sequence[Lane],
     headline: str,
-    plan: Plan,
+    plan: PrecisionPlan,
     order: random.Random,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> str:
@@ -208,14 +208,14 @@ def mark_warm_up(series: Series) -> Steadiness:
     return found.steadiness
 
 
-def _ended_budget(elapsed: float, cycles: int, plan: Plan) -> str:
+def _ended_budget(elapsed: float, cycles: int, plan: PrecisionPlan) -> str:
     """Say which budget ended; empty where none did."""
     if elapsed >= plan.seconds:
         return Stop.OUT_OF_TIME.value
     return Stop.OUT_OF_SAMPLES.value if cycles >= plan.most_samples else ""
 
 
-def _look(series: Series | None, elapsed: float, plan: Plan, cycles: int) -> tuple[str, int]:
+def _look(series: Series | None, elapsed: float, plan: PrecisionPlan, cycles: int) -> tuple[str, int]:
     """Look whether the headline's samples without their warm-up suffice: why to stop, if so, and at which
     cycle to look again.
     """

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from critests.images.oci_image import Entry, archive
+from critests.images.oci_image import LayerEntry, archive
 from critests.images.platforms import machine_architecture
 from critests.images.programs import program
 from critests.images.rootfs import find_busybox, root_entries
@@ -89,7 +89,7 @@ def write_bundle(directory: Path, namespaces: Mapping[str, int], cgroup: str) ->
     architecture = machine_architecture()
     entries = [
         *root_entries(find_busybox(architecture)),
-        Entry(PROCESS[1:], program("pause", architecture), mode=0o755),
+        LayerEntry(PROCESS[1:], program("pause", architecture), mode=0o755),
     ]
     with tarfile.open(fileobj=io.BytesIO(archive(entries))) as layer:
         # the attribute and not the parameter, which Python has from 3.11.4: Debian 12 has 3.11.2

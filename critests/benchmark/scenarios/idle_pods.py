@@ -13,7 +13,7 @@ from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.list_calls import listing
 from critests.benchmark.scenarios.machine_limits import scarce
-from critests.benchmark.scenarios.one_pod import Pod
+from critests.benchmark.scenarios.one_pod import TimedPod
 from critests.benchmark.scenarios.population import Population
 from critests.record.samples import BYTES, COUNT, NEITHER, SECONDS
 
@@ -34,7 +34,7 @@ STARTED, ENDED = "start of one more pod", "end of one pod"
 IDLE_TIME, IDLE_WAKE_UPS, IDLE_WRITES = "idle time a minute", "idle wake-ups a minute", "idle writes a minute"
 
 
-class Standing:
+class IdlePods:
     """The pods of one side.
 
     Attributes:
@@ -85,7 +85,7 @@ class Standing:
                 )
 
 
-def rest(sides: Sequence[Standing], meters: Sequence[Meter], seconds: float) -> None:
+def rest(sides: Sequence[IdlePods], meters: Sequence[Meter], seconds: float) -> None:
     """Ask nothing of any side for a while, and keep what their runtimes used meanwhile, for a minute of it.
 
     The sides rest at the same time: neither does anything that could disturb the other.
@@ -104,7 +104,7 @@ def rest(sides: Sequence[Standing], meters: Sequence[Meter], seconds: float) -> 
             keep_idle(meter, now.since(earlier), time.perf_counter() - begin, begin)
 
 
-def _so_far(side: Standing) -> Usage | None:
+def _so_far(side: IdlePods) -> Usage | None:
     """Return what a side's runtime has used so far; None where that cannot be told."""
     daemon = side.target.context.daemon_pid
     if side.hidden or daemon is None:
@@ -150,7 +150,7 @@ def one_more(target: Target) -> Iterator[Cycle]:
     """Prepare nothing; each cycle starts one more pod, and stops and removes it."""
 
     def cycle(meter: Meter) -> None:
-        pod = Pod(target, start=STARTED, end=ENDED)
+        pod = TimedPod(target, start=STARTED, end=ENDED)
         try:
             pod.start(meter)
             pod.look()

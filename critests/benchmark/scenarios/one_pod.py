@@ -14,7 +14,7 @@ from critests.benchmark.scenarios.workloads import (
 START, END = "pod start", "pod end"
 
 
-class Pod:
+class TimedPod:
     """A pod that is started once and ended once.
 
     Attributes:

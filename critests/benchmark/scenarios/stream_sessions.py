@@ -18,7 +18,7 @@ from critests.benchmark.measuring.stopwatch import Stopwatch
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.workloads import HOST
 from critests.client.streaming.command_sessions import RemoteCommand, open_remote_command
-from critests.client.streaming.open_session import Session
+from critests.client.streaming.open_session import OpenSession
 from critests.client.streaming.port_forward import PortConnection, PortForward, open_port_forward
 from critests.client.streaming.streaming_errors import StreamError, UpgradeRefused
 from critests.client.streaming.streams import Protocol
@@ -116,7 +116,7 @@ def forward_session(target: Target, url: str, ports: Sequence[int], protocol: Pr
 
 
 @contextlib.contextmanager
-def held(session: Session) -> Iterator[None]:
+def held(session: OpenSession) -> Iterator[None]:
     """Drop a session at the end of a `with`: what its good-bye takes is nobody's time."""
     try:
         yield

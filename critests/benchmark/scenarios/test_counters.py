@@ -8,7 +8,7 @@ from critests.benchmark.measuring.counters import CannotCount, Counters
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.one_pod import Pod
+from critests.benchmark.scenarios.one_pod import TimedPod
 from critests.record.samples import COUNT
 from critests.run.outcomes import Unsupported
 
@@ -41,7 +41,7 @@ def counted(bench: Bench, target: Target) -> Iterator[Cycle]:
             bench.remark(f"{name} were not counted: {why}")
 
         def cycle(meter: Meter) -> None:
-            pod = Pod(target)
+            pod = TimedPod(target)
             before = counters.read()
             try:
                 with meter.sum(CYCLE):

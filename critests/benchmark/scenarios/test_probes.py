@@ -16,7 +16,7 @@ from critests.benchmark.scenarios.test_throughput import (
     FEWEST_ROUNDS,
     FROM_INTENDED,
     ROUND_SECONDS,
-    Arrivals,
+    DueCycles,
 )
 from critests.record.samples import NEITHER
 
@@ -39,7 +39,9 @@ def test_probes(bench: Bench) -> None:
     number, periods = PROBED[bench.profile], PERIODS[bench.profile]
     with contextlib.ExitStack() as held:
         sides = [
-            Arrivals(target, probing(target, held.enter_context(Population.of(target, number)).container_ids))
+            DueCycles(
+                target, probing(target, held.enter_context(Population.of(target, number)).container_ids)
+            )
             for target in bench.targets
         ]
         for side in sides:
@@ -109,7 +111,7 @@ def due(rate: float, seconds: float) -> list[float]:
     return [turn / rate for turn in range(max(FEWEST_ARRIVALS, int(rate * seconds)))]
 
 
-def _alone(bench: Bench, side: Arrivals, seconds: float) -> None:
+def _alone(bench: Bench, side: DueCycles, seconds: float) -> None:
     """Measure a probe with nothing beside it: what it takes longer among others is waiting."""
     own = bench.meter(side.target)
     side.alone(own, seconds)

@@ -14,7 +14,7 @@ from critests.benchmark.scenarios.idle_pods import (
     IDLE_TIME,
     MEMORY,
     STARTED,
-    Standing,
+    IdlePods,
     one_more,
     relisting,
     rest,
@@ -42,7 +42,7 @@ def test_growth_over_standing_pods(bench: Bench) -> None:
     reached: list[int] = []
     with contextlib.ExitStack() as held:
         sides = [
-            Standing(target, held.enter_context(Population.of_pods(target)), hidden)
+            IdlePods(target, held.enter_context(Population.of_pods(target)), hidden)
             for target, hidden in zip(bench.targets, _hidden(bench.targets), strict=True)
         ]
         for number in numbers:
@@ -59,7 +59,7 @@ def test_growth_over_standing_pods(bench: Bench) -> None:
             _kill(bench, sides, number, seconds * SHARES["restart"])
 
 
-def _measure(bench: Bench, sides: Sequence[Standing], number: int, seconds: float) -> None:
+def _measure(bench: Bench, sides: Sequence[IdlePods], number: int, seconds: float) -> None:
     """Measure everything beside a number of pods."""
     dimensions = {"pods": str(number)}
     meters = [bench.meter(side.target, dimensions) for side in sides]
@@ -100,7 +100,7 @@ def _measure(bench: Bench, sides: Sequence[Standing], number: int, seconds: floa
             bench.keep(resting, headline=IDLE_TIME, stopped="all windows done")
 
 
-def _kill(bench: Bench, sides: Sequence[Standing], number: int, seconds: float) -> None:
+def _kill(bench: Bench, sides: Sequence[IdlePods], number: int, seconds: float) -> None:
     """Measure how long the daemons need to be back after SIGKILL, where they are ours to kill."""
     owned = [side.target.context.owned for side in sides]
     if any(each is None or each.runtime is None for each in owned) or any(side.hidden for side in sides):
@@ -115,7 +115,7 @@ def _kill(bench: Bench, sides: Sequence[Standing], number: int, seconds: float) 
     )
 
 
-def _of(sides: Sequence[Standing], workload: Callable[[Population], Workload]) -> Workload:
+def _of(sides: Sequence[IdlePods], workload: Callable[[Population], Workload]) -> Workload:
     """Return a workload that is, on each side, that of its own pods."""
     populations = {id(side.target): side.population for side in sides}
 
@@ -138,7 +138,7 @@ def _hidden(targets: Sequence[Target]) -> list[str]:
     ]
 
 
-def _look(sides: Sequence[Standing], meters: Sequence[Meter], number: int) -> None:
+def _look(sides: Sequence[IdlePods], meters: Sequence[Meter], number: int) -> None:
     _begin_block(meters, number)
     for side, meter in zip(sides, meters, strict=True):
         side.look(meter)
@@ -149,7 +149,7 @@ def _begin_block(meters: Sequence[Meter], number: int) -> None:
         meter.block = number if len(meters) > 1 else -1
 
 
-def _grown(bench: Bench, sides: Sequence[Standing], number: int) -> bool:
+def _grown(bench: Bench, sides: Sequence[IdlePods], number: int) -> bool:
     """Let every side grow to a number of pods, in random order; return whether all bear them."""
     mixed = list(sides)
     bench.order.shuffle(mixed)

@@ -14,7 +14,7 @@ from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import PLAIN, Target
 from critests.benchmark.scenarios.daemon_restarts import found_again, own_runtime
 from critests.benchmark.scenarios.exit_barrier import TO_STATUS, Release, keep_ends, told
-from critests.benchmark.scenarios.one_pod import END, START, Pod
+from critests.benchmark.scenarios.one_pod import END, START, TimedPod
 from critests.benchmark.scenarios.storms import Storm, keep_alone, keep_storm, none_left, none_lost, strike
 from critests.benchmark.scenarios.workloads import HOST
 from critests.node.starting.throwaway import RuntimeStartFailed
@@ -79,7 +79,7 @@ def pods_at_once(number: int) -> Workload:
         target.image(PLAIN)
 
         def cycle(meter: Meter) -> None:
-            alone = Pod(target)
+            alone = TimedPod(target)
             try:
                 keep_alone(meter, START, alone.start)
                 alone.look()
@@ -97,7 +97,7 @@ def _storm_of_pods(target: Target, meter: Meter, number: int) -> Storm:
     """Start pods at the same instant and end them at another; see in between that every one runs and none is
     lost, and afterwards that nothing is left of any. Return the first half.
     """
-    pods = {f"pod {index}": Pod(target) for index in range(1, number + 1)}
+    pods = {f"pod {index}": TimedPod(target) for index in range(1, number + 1)}
     names, made = list(pods), list(pods.values())
     try:
         started = strike(names, lambda index, kept: made[index].start(kept), meter)

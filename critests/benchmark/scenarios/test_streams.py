@@ -29,7 +29,7 @@ from critests.benchmark.scenarios.stream_sessions import (
     written,
 )
 from critests.benchmark.scenarios.workloads import HOST, address_of
-from critests.client.streaming.streams import Protocol, Stream
+from critests.client.streaming.streams import Protocol, StreamChannel
 from critests.lifecycle.waiting import eventually
 
 MEGABYTE = 1_000_000
@@ -162,10 +162,10 @@ def printing(protocol: Protocol, size: int) -> Workload:
                     session = command_session(target, url, request, protocol, keep_bytes=1)
                     with held(session):
                         session.stdout_until(bool)
-                        before = session.received().totals[Stream.STDOUT]
+                        before = session.received().totals[StreamChannel.STDOUT]
                         with Stopwatch() as watch:
                             ended = session.finish()
-                came = ended.totals[Stream.STDOUT]
+                came = ended.totals[StreamChannel.STDOUT]
                 if came != size:
                     raise NotDone(f"{size} bytes were printed, and {came} came")
                 meter.keep_window(OUTPUT, watch, size=came - before)

@@ -62,7 +62,7 @@ def test_arrivals_at_a_fixed_rate(bench: Bench) -> None:
     """
     shares = LOADS[bench.profile]
     with contextlib.ExitStack() as held:
-        sides = [Arrivals(target, held.enter_context(pod_cycle()(target))) for target in bench.targets]
+        sides = [DueCycles(target, held.enter_context(pod_cycle()(target))) for target in bench.targets]
         alone = max(side.alone(bench.meter(side.target), bench.seconds / 5 / len(sides)) for side in sides)
         for share in shares:
             for side in sides:
@@ -87,7 +87,7 @@ def test_arrivals_at_a_fixed_rate(bench: Bench) -> None:
                 )
 
 
-class Arrivals:
+class DueCycles:
     """Cycles of one side that begin when they are due, whatever became of the earlier ones.
 
     Attributes:

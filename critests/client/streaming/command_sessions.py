@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
-from critests.client.streaming.open_session import CONTROL_SECONDS, V4, Session
+from critests.client.streaming.open_session import CONTROL_SECONDS, V4, OpenSession
 from critests.client.streaming.spdy_transport import open_spdy
 from critests.client.streaming.status import Status, parse_status
-from critests.client.streaming.streams import EndedBy, Frame, Protocol, Stream, channel_name
+from critests.client.streaming.streams import EndedBy, Protocol, StreamChannel, StreamData, channel_name
 from critests.client.streaming.transport import Transport
 from critests.client.streaming.websocket_transport import open_websocket
 from critests.client.streaming.wire import connect
@@ -32,7 +32,7 @@ class Finished:
     stderr: bytes
     status: Status | None
     """What the error stream said, or None if nothing."""
-    frames: tuple[Frame, ...]
+    frames: tuple[StreamData, ...]
     """In the order in which they were read, empty ones too."""
     totals: Mapping[int, int]
     """Bytes received per channel, also those that were not kept."""
@@ -54,7 +54,7 @@ class Finished:
         return "" if self.status.success else self.status.message or "a failure without a message"
 
 
-class RemoteCommand(Session):
+class RemoteCommand(OpenSession):
     """An open exec or attach session; see `open_remote_command`."""
 
     def write(self, data: bytes, deadline_seconds: float = 30.0) -> None:
@@ -64,7 +64,7 @@ class RemoteCommand(Session):
             StreamTimeout: the server did not take all of it in time.
             SessionEnded: the session ended first.
         """
-        self._transport.send(Stream.STDIN, data, deadline_seconds)
+        self._transport.send(StreamChannel.STDIN, data, deadline_seconds)
 
     def close_stdin(self) -> None:
         """Tell the server that no more input will come, and keep reading output.
@@ -72,16 +72,19 @@ class RemoteCommand(Session):
         Raises:
             HalfCloseUnsupported: over WebSocket before v5, which has no word for it.
         """
-        self._transport.half_close(Stream.STDIN, CONTROL_SECONDS)
+        self._transport.half_close(StreamChannel.STDIN, CONTROL_SECONDS)
 
     def resize(self, width: int, height: int) -> None:
         """Set the size of the command's terminal, in characters."""
         self._transport.send(
-            Stream.RESIZE, json.dumps({"Width": width, "Height": height}).encode(), CONTROL_SECONDS
+            StreamChannel.RESIZE, json.dumps({"Width": width, "Height": height}).encode(), CONTROL_SECONDS
         )
 
     def read_until(
-        self, stream: Stream, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float | None = None
+        self,
+        stream: StreamChannel,
+        wanted: bytes | Callable[[bytes], bool],
+        deadline_seconds: float | None = None,
     ) -> bytes:
         """Wait until something came on a stream.
 
@@ -103,7 +106,7 @@ class RemoteCommand(Session):
 
     def stdout_until(self, wanted: bytes | Callable[[bytes], bool]) -> bytes:
         """Wait until something came on standard output, or on a terminal; see `read_until`."""
-        return self.read_until(Stream.STDOUT, wanted)
+        return self.read_until(StreamChannel.STDOUT, wanted)
 
     def finish(self, deadline_seconds: float | None = None) -> Finished:
         """Read until the server ends the session.
@@ -120,10 +123,10 @@ class RemoteCommand(Session):
         """
         ledger = self._ledger
         return Finished(
-            stdout=ledger.received(Stream.STDOUT),
-            stderr=ledger.received(Stream.STDERR),
+            stdout=ledger.received(StreamChannel.STDOUT),
+            stderr=ledger.received(StreamChannel.STDERR),
             status=parse_status(
-                ledger.received(Stream.ERROR), structured=self.subprotocol.startswith(("v4.", "v5."))
+                ledger.received(StreamChannel.ERROR), structured=self.subprotocol.startswith(("v4.", "v5."))
             ),
             frames=tuple(ledger.frames),
             totals=dict(ledger.totals),
@@ -175,7 +178,7 @@ def open_remote_command(
         ProtocolViolation: the server broke the protocol's rules while opening.
     """
     until = time.monotonic() + deadline_seconds
-    ledger = Ledger(keep_bytes, lambda channel: channel == Stream.ERROR, sink)
+    ledger = Ledger(keep_bytes, lambda channel: channel == StreamChannel.ERROR, sink)
     wire = connect(url, until)
     try:
         if protocol is Protocol.WEBSOCKET:
@@ -187,16 +190,16 @@ def open_remote_command(
                 wire, url, subprotocols, ledger, method=method, seconds=deadline_seconds, until=until
             )
             wanted = {
-                Stream.ERROR: True,
-                Stream.STDIN: stdin,
-                Stream.STDOUT: stdout,
-                Stream.STDERR: stderr,
-                Stream.RESIZE: tty,
+                StreamChannel.ERROR: True,
+                StreamChannel.STDIN: stdin,
+                StreamChannel.STDOUT: stdout,
+                StreamChannel.STDERR: stderr,
+                StreamChannel.RESIZE: tty,
             }
             names = {int(stream): stream.name.lower() for stream, is_wanted in wanted.items() if is_wanted}
             for channel, name in names.items():
                 spdy.start_stream(channel, {"streamtype": name})
-            spdy.awaited = frozenset(names) - {Stream.STDIN, Stream.RESIZE}
+            spdy.awaited = frozenset(names) - {StreamChannel.STDIN, StreamChannel.RESIZE}
             spdy.await_streams(names, deadline_seconds, until)
     except BaseException:
         wire.close()

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from critests.client.streaming.streaming_errors import OutputTooLarge, shown
-from critests.client.streaming.streams import EndedBy, Frame, channel_name
+from critests.client.streaming.streams import EndedBy, StreamData, channel_name
 
 KEPT_BYTES = 16 * 1024 * 1024
 """How many bytes of output a session keeps unless told otherwise; what comes after is counted only."""
@@ -31,7 +31,7 @@ class Ledger:
 
     def __init__(self, keep_bytes: int, is_error: Callable[[int], bool], sink: Sink | None = None) -> None:
         self.opened = time.monotonic()
-        self.frames: list[Frame] = []
+        self.frames: list[StreamData] = []
         self.totals: dict[int, int] = {}
         self.finished: set[int] = set()
         self.resets: dict[int, int] = {}
@@ -58,7 +58,7 @@ class Ledger:
             self._left -= len(piece)
         kept += piece
         if len(self.frames) < KEPT_FRAMES:
-            self.frames.append(Frame(time.monotonic(), channel, piece))
+            self.frames.append(StreamData(time.monotonic(), channel, piece))
 
     def finish(self, channel: int) -> None:
         """Note that the server will write no more to a channel."""

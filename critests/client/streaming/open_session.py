@@ -17,7 +17,7 @@ CLOSE_SECONDS = 2.0
 """How long leaving a session waits for the server's good-bye."""
 
 
-class Session:
+class OpenSession:
     """An open session; leaving its `with` block closes it."""
 
     def __init__(self, transport: Transport) -> None:

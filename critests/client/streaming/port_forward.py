@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from critests.client.streaming.ledger import KEPT_BYTES, Ledger
-from critests.client.streaming.open_session import CONTROL_SECONDS, V4, Session
+from critests.client.streaming.open_session import CONTROL_SECONDS, V4, OpenSession
 from critests.client.streaming.spdy_transport import SpdyTransport, open_spdy
 from critests.client.streaming.streaming_errors import (
     HalfCloseUnsupported,
@@ -26,7 +26,7 @@ from critests.client.streaming.streaming_errors import (
     SessionEnded,
     StreamError,
 )
-from critests.client.streaming.streams import EndedBy, Frame, Protocol
+from critests.client.streaming.streams import EndedBy, Protocol, StreamData
 from critests.client.streaming.transport import Transport
 from critests.client.streaming.websocket_transport import WebSocketTransport, open_websocket
 from critests.client.streaming.wire import connect
@@ -45,7 +45,7 @@ class Forwarded:
     """What the server in the pod sent."""
     error: bytes
     """What the runtime says went wrong; empty if nothing."""
-    frames: tuple[Frame, ...]
+    frames: tuple[StreamData, ...]
     """As they were read; even channel numbers are data, odd ones errors."""
     total: int
     """Bytes of data received, also those that were not kept."""
@@ -147,7 +147,7 @@ class PortConnection:
         self._transport.reset_stream(self._error)
 
 
-class PortForward(Session):
+class PortForward(OpenSession):
     """An open port-forward session; see `open_port_forward`."""
 
     _transport: SpdyTransport | WebSocketTransport

@@ -28,7 +28,7 @@ DICTIONARY_SHA256 = "51d27341373f923f3cd88e1eb7162aeaa3723d7585ff2399201dc064984
 
 
 @unique
-class Kind(IntEnum):
+class ControlFrameType(IntEnum):
     """The types of control frames."""
 
     SYN_STREAM = 1
@@ -72,7 +72,7 @@ class ControlFrame(NamedTuple):
         return int.from_bytes(self.body[offset : offset + 4], "big") & 0x7FFFFFFF
 
 
-class FrameReader:
+class SpdyFrameReader:
     """Takes a server's bytes apart, however they were cut."""
 
     def __init__(self) -> None:
@@ -174,19 +174,21 @@ def syn_stream(stream: int, block: bytes, *, fin: bool = False) -> bytes:
     """Return the frame that opens a stream, of highest priority and with nothing to do with another
     stream.
     """
-    return control_frame(Kind.SYN_STREAM, struct.pack("!IIH", stream, 0, 0) + block, FLAG_FIN if fin else 0)
+    return control_frame(
+        ControlFrameType.SYN_STREAM, struct.pack("!IIH", stream, 0, 0) + block, FLAG_FIN if fin else 0
+    )
 
 
 def rst_stream(stream: int, status: int) -> bytes:
     """Return the frame that ends a stream in both directions."""
-    return control_frame(Kind.RST_STREAM, struct.pack("!II", stream, status))
+    return control_frame(ControlFrameType.RST_STREAM, struct.pack("!II", stream, status))
 
 
 def ping(number: int) -> bytes:
     """Return a ping, or the answer to one, which is the same frame."""
-    return control_frame(Kind.PING, struct.pack("!I", number))
+    return control_frame(ControlFrameType.PING, struct.pack("!I", number))
 
 
 def goaway(last_stream: int) -> bytes:
     """Return the frame that announces that no further stream will be taken."""
-    return control_frame(Kind.GOAWAY, struct.pack("!II", last_stream, 0))
+    return control_frame(ControlFrameType.GOAWAY, struct.pack("!II", last_stream, 0))

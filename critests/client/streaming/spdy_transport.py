@@ -12,11 +12,11 @@ from critests.client.streaming.spdy_frames import (
     FLAG_FIN,
     REFUSED_STREAM,
     ControlFrame,
+    ControlFrameType,
     DataFrame,
-    FrameReader,
     HeaderReader,
     HeaderWriter,
-    Kind,
+    SpdyFrameReader,
     data_frame,
     goaway,
     ping,
@@ -45,7 +45,7 @@ class SpdyTransport(Transport):
     def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
         super().__init__(wire, subprotocol, ledger)
         self.awaited: frozenset[int] = frozenset()
-        self._reader = FrameReader()
+        self._reader = SpdyFrameReader()
         self._their_headers = HeaderReader()
         self._our_headers = HeaderWriter()
         self._streams: dict[int, int] = {}
@@ -115,7 +115,7 @@ class SpdyTransport(Transport):
             self.ledger.finish(channel)
 
     def _take_control(self, frame: ControlFrame) -> None:
-        if frame.kind == Kind.SYN_REPLY:
+        if frame.kind == ControlFrameType.SYN_REPLY:
             channel = self._channels.get(frame.number())
             self._their_headers.headers(frame.body[4:])
             if channel is None:
@@ -123,16 +123,16 @@ class SpdyTransport(Transport):
             self._accepted.add(channel)
             if frame.flags & FLAG_FIN:
                 self.ledger.finish(channel)
-        elif frame.kind == Kind.RST_STREAM:
+        elif frame.kind == ControlFrameType.RST_STREAM:
             channel = self._channels.get(frame.number())
             if channel in self._streams:
                 self.ledger.reset(channel, frame.number(4))
-        elif frame.kind == Kind.PING:
+        elif frame.kind == ControlFrameType.PING:
             self._take_ping(frame.number())
-        elif frame.kind == Kind.SYN_STREAM:
+        elif frame.kind == ControlFrameType.SYN_STREAM:
             self._their_headers.headers(frame.body[10:])
             self._wire.queue += rst_stream(frame.number(), REFUSED_STREAM)
-        elif frame.kind == Kind.HEADERS:
+        elif frame.kind == ControlFrameType.HEADERS:
             self._their_headers.headers(frame.body[4:])
 
     def _take_ping(self, number: int) -> None:

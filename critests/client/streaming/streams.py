@@ -15,7 +15,7 @@ class Protocol(StrEnum):
 
 
 @unique
-class Stream(IntEnum):
+class StreamChannel(IntEnum):
     """The channels of exec and attach; the numbers are those of the WebSocket sub-protocols."""
 
     STDIN = 0
@@ -49,17 +49,17 @@ class EndedBy(StrEnum):
     """`close` or `abort` was called before the server ended the session."""
 
 
-class Frame(NamedTuple):
+class StreamData(NamedTuple):
     """One piece of data as it came from the server."""
 
     seconds: float
     """When it was read, on the monotonic clock (`time.monotonic`)."""
     channel: int
-    """The channel number; for exec and attach a `Stream`."""
+    """The channel number; for exec and attach a `StreamChannel`."""
     payload: bytes
     """The data without the channel byte; possibly empty."""
 
 
 def channel_name(channel: int) -> str:
     """Return a word for a channel of exec or attach: the stream's name, or its number where it has none."""
-    return next((stream.name.lower() for stream in Stream if stream == channel), f"channel {channel}")
+    return next((stream.name.lower() for stream in StreamChannel if stream == channel), f"channel {channel}")

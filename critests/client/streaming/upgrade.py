@@ -13,7 +13,7 @@ BODY_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True)
-class Answer:
+class UpgradeResponse:
     """The head of the server's answer."""
 
     status: int
@@ -24,7 +24,7 @@ class Answer:
 
 def upgrade(
     wire: Wire, url: str, *, method: str, headers: Sequence[tuple[str, str]], seconds: float, until: float
-) -> Answer:
+) -> UpgradeResponse:
     """Ask the server to switch protocols, and wait for its answer.
 
     Args:
@@ -82,7 +82,7 @@ def _read_head(wire: Wire, seconds: float, until: float) -> tuple[bytes, bytes]:
     return seen[:end], seen[end + 4 :]
 
 
-def _parse_head(head: bytes) -> Answer:
+def _parse_head(head: bytes) -> UpgradeResponse:
     first, *lines = head.decode("latin-1").split("\r\n")
     version, _, rest = first.partition(" ")
     code, _, reason = rest.partition(" ")
@@ -93,7 +93,7 @@ def _parse_head(head: bytes) -> Answer:
         name, _, value = line.partition(":")
         key = name.strip().lower()
         headers[key] = f"{headers[key]}, {value.strip()}" if key in headers else value.strip()
-    return Answer(int(code), reason, headers)
+    return UpgradeResponse(int(code), reason, headers)
 
 
 def _read_body(wire: Wire, body: bytes, headers: Mapping[str, str], until: float) -> bytes:

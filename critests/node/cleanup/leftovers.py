@@ -20,7 +20,7 @@ from pathlib import Path
 from critests.lifecycle.process_cgroups import memberships
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
 from critests.node.host.mount_table import mount_table, mounts_below
-from critests.node.run_state.footprint import MARK, Traces
+from critests.node.run_state.footprint import MARK, Footprint
 from critests.node.run_state.locks import POLL_SECONDS, start_time
 from critests.runtimes import shims
 from critests.runtimes.known_runtimes import monitors, programs
@@ -36,14 +36,14 @@ class LeftBehind(Exception):
     """Something of a throwaway runtime could not be removed; the text names each thing."""
 
 
-def our_processes(traces: Traces) -> set[int]:
+def our_processes(traces: Footprint) -> set[int]:
     """Return the numbers of the living processes of a throwaway runtime: daemon, shims, plugins, and those in
     its containers.
     """
     return {pid for pid in _pids() if _is_ours(pid, traces)}
 
 
-def kill_processes(traces: Traces, *, seconds: float = 10) -> list[str]:
+def kill_processes(traces: Footprint, *, seconds: float = 10) -> list[str]:
     """Kill every process of a throwaway runtime until none is left.
 
     Returns:
@@ -84,7 +84,7 @@ def detach_loops_below(directories: Iterable[Path]) -> None:
                     fcntl.ioctl(device, _LOOP_CLR_FD)
 
 
-def container_ids(traces: Traces) -> set[str]:
+def container_ids(traces: Footprint) -> set[str]:
     """Return the ids of the sandboxes and containers that the runtime's own files name."""
     return {
         entry.name
@@ -96,7 +96,7 @@ def container_ids(traces: Traces) -> set[str]:
     }
 
 
-def our_cgroups(traces: Traces, ids: Iterable[str]) -> list[Path]:
+def our_cgroups(traces: Footprint, ids: Iterable[str]) -> list[Path]:
     """Return the topmost cgroup directories, in every hierarchy, whose name holds a container id of ours or
     our cgroup's name.
     """
@@ -124,12 +124,12 @@ def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:
     return [f"cgroup {cgroup}" for cgroup in waiting]
 
 
-def files_elsewhere(traces: Traces) -> list[Path]:
+def files_elsewhere(traces: Footprint) -> list[Path]:
     """Return the runtime's files in directories that it shares with others, such as the sockets of shims."""
     return [path for kind in KINDS.values() for path in kind.files_elsewhere(traces)]
 
 
-def cni_results(traces: Traces, ids: Iterable[str]) -> list[Path]:
+def cni_results(traces: Footprint, ids: Iterable[str]) -> list[Path]:
     """Return the files in libcni's cache that belong to our network or to a sandbox of ours."""
     known = set(ids)
     found = Path("/var/lib/cni/results").glob("*")
@@ -174,7 +174,7 @@ def _pids() -> Iterator[int]:
             yield int(entry)
 
 
-def _is_ours(pid: int, traces: Traces) -> bool:
+def _is_ours(pid: int, traces: Footprint) -> bool:
     if start_time(pid) is None:
         return False
     state = str(traces.state)
@@ -194,7 +194,7 @@ def _is_ours(pid: int, traces: Traces) -> bool:
     return _lives_in(pid, traces)
 
 
-def _lives_in(pid: int, traces: Traces) -> bool:
+def _lives_in(pid: int, traces: Footprint) -> bool:
     """Tell whether a process is in a mount namespace of its own whose root directory is made of files of
     ours.
     """

@@ -19,7 +19,7 @@ from critests.node.cleanup.leftovers import LeftBehind
 from critests.node.host.binaries import search_path
 from critests.node.network import firewall
 from critests.node.run_state import run_directories
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import FileLock, machine_lock, run_is_live
 
 
@@ -33,7 +33,7 @@ class Reaped:
     """What stayed, and why; empty where everything is gone."""
 
 
-def remove(traces: Traces) -> None:
+def remove(traces: Footprint) -> None:
     """Remove everything that a throwaway runtime made. Its lock must be held by the caller.
 
     Raises:
@@ -61,7 +61,7 @@ def remove(traces: Traces) -> None:
         host_state.put_back()
 
 
-def switch_off(traces: Traces, keep: Collection[str]) -> None:
+def switch_off(traces: Footprint, keep: Collection[str]) -> None:
     """Leave of a throwaway runtime what the next boot of a machine would find: no process, no mount, no link,
     no cgroup, and of its directory in /run only what was written before its first start.
 
@@ -114,7 +114,7 @@ def reap(state: Path) -> Reaped | None:
         if not state.is_dir() or not lock.try_acquire():
             return None
     try:
-        traces = Traces.read(state)
+        traces = Footprint.read(state)
         if traces is None:
             with machine_lock():
                 _forget(state)

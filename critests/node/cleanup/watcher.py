@@ -14,7 +14,7 @@ from pathlib import Path
 
 import critests
 from critests.node.cleanup.runtime_removal import reap
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 
 _BOOTSTRAP = (
@@ -23,7 +23,7 @@ _BOOTSTRAP = (
 )
 
 
-def start_watcher(traces: Traces) -> subprocess.Popen[bytes]:
+def start_watcher(traces: Footprint) -> subprocess.Popen[bytes]:
     """Start the watcher of a throwaway runtime, in a session of its own so that Ctrl-C does not reach it."""
     package = Path(critests.__file__).resolve().parent.parent
     return subprocess.Popen(
@@ -40,7 +40,7 @@ def watch(state: str) -> None:
     """Wait until the owner of a throwaway runtime is dead, then remove what it left. Ends at once where it is
     gone by then.
     """
-    traces = Traces.read(Path(state))
+    traces = Footprint.read(Path(state))
     if traces is not None:
         wait_for_end(traces.owner)
         reap(traces.state)

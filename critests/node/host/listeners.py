@@ -16,7 +16,7 @@ _DELETED = " (deleted)"
 
 
 @dataclass(frozen=True)
-class Listener:
+class SocketOwner:
     """The process behind a socket, as far as it can be seen from here."""
 
     pid: int
@@ -48,18 +48,18 @@ def pid_of_socket(path: Path) -> int | None:
     return pid or None
 
 
-def binary_of_process(pid: int) -> Listener:
+def binary_of_process(pid: int) -> SocketOwner:
     """Return the binary of a process, with empty texts for what may not be seen."""
     try:
         name = os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115 - Path would resolve the " (deleted)" away
         with Path(f"/proc/{pid}/exe").open("rb") as executable:
             digest = hashlib.file_digest(executable, "sha256").hexdigest()
     except OSError:
-        return Listener(pid, "", "", "")
+        return SocketOwner(pid, "", "", "")
     if name.endswith(_DELETED):
-        return Listener(pid, name.removesuffix(_DELETED), digest, "")
+        return SocketOwner(pid, name.removesuffix(_DELETED), digest, "")
     try:
         version = version_text(Path(name))
     except MissingProgram:
         version = ""
-    return Listener(pid, name, digest, version)
+    return SocketOwner(pid, name, digest, version)

@@ -17,7 +17,7 @@ from typing import Any
 
 from critests.exit_codes import CannotTest
 from critests.node.host.binaries import search_path
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.runtimes.cni_conflist import lease_directory
 
 PLUGINS = ("bridge", "host-local", "loopback", "portmap")
@@ -115,7 +115,7 @@ def unique_local_subnet(token: str) -> ipaddress.IPv6Network:
     return ipaddress.IPv6Network(f"fdc7:{token[:2]}{token[2:4]}:{token[4:6]}00::/64")
 
 
-def leases(traces: Traces) -> set[str]:
+def leases(traces: Footprint) -> set[str]:
     """Return the addresses that the network's own IPAM plugin (host-local) has given away and not got back: a
     file each, called after the address.
     """

@@ -40,7 +40,7 @@ class NotConnected(AssertionError):
 
 
 @dataclass(frozen=True)
-class Heard:
+class PluginEvent:
     """A moment that the runtime has told the plugin of.
 
     Attributes:
@@ -72,7 +72,7 @@ answered, with nothing. Here faults are set.
 """
 
 
-Hook = Callable[[Heard], Message | None]
+Hook = Callable[[PluginEvent], Message | None]
 """Called at a moment: returns the answer, None for an empty one, or raises `Refused`."""
 
 
@@ -113,7 +113,7 @@ class Plugin:
         self._wanted = moments
         self.configuration: nri.ConfigureRequest | None = None
         self.snapshot: Snapshot | None = None
-        self.heard: list[Heard] = []
+        self.heard: list[PluginEvent] = []
         self.hooks: dict[str, Hook] = {}
         self._seconds = OWN_CALL_SECONDS * scale
         self._told = Snapshot()
@@ -153,7 +153,7 @@ class Plugin:
         plugin = cls(trunk, name, index, moments, scale)
         try:
             plugin.register()
-        except (ttrpc.CallFailed, NotConnected) as error:
+        except (ttrpc.TtrpcError, NotConnected) as error:
             plugin.close()
             raise NotConnected(f"the plugin could not register: {error}") from error
         if plugin.is_synchronized(seconds):
@@ -183,11 +183,11 @@ class Plugin:
         """The names of all moments that it has heard of so far."""
         return {each.moment for each in list(self.heard)}
 
-    def moments_of(self, object_id: str) -> list[Heard]:
+    def moments_of(self, object_id: str) -> list[PluginEvent]:
         """Return what it has heard of a container, or of a pod itself, in the order in which it came."""
         return [each for each in list(self.heard) if object_id == (each.container.id or each.pod.id)]
 
-    def first(self, moment: str, object_id: str) -> Heard | None:
+    def first(self, moment: str, object_id: str) -> PluginEvent | None:
         """Return the first that it has heard of a moment of a container or pod; None if there is none."""
         return next((each for each in self.moments_of(object_id) if each.moment == moment), None)
 
@@ -246,7 +246,7 @@ class Plugin:
         if response is None:
             raise NotConnected(f"{method} was not answered: the connection has ended")
         if response.status.code:
-            raise ttrpc.CallFailed(response.status)
+            raise ttrpc.TtrpcError(response.status)
         return response.payload
 
     def _read(self) -> None:
@@ -268,7 +268,7 @@ class Plugin:
         for answers in list(self._waiting.values()):
             answers.put(None)
 
-    def _take(self, frame: ttrpc.Frame) -> None:
+    def _take(self, frame: ttrpc.TtrpcFrame) -> None:
         call = ttrpc_pb2.Request.FromString(frame.payload)
         if call.method not in CALLED:
             self._send(ttrpc.refusal(frame.stream, ttrpc.UNIMPLEMENTED, f"no {call.method}"))
@@ -307,7 +307,7 @@ class Plugin:
         return answer
 
     def _moment(self, moment: str, request: Message) -> Callable[[], Message | None]:
-        heard = Heard(moment, request)
+        heard = PluginEvent(moment, request)
         self.heard.append(heard)
         hook = self.hooks.get(moment)
         return (lambda: hook(heard)) if hook else lambda: None
@@ -320,7 +320,7 @@ class Plugin:
             return
         self._send(ttrpc.answer(stream, message.SerializeToString()))
 
-    def _send(self, frame: ttrpc.Frame) -> None:
+    def _send(self, frame: ttrpc.TtrpcFrame) -> None:
         # the runtime may have given the plugin up meanwhile
         with contextlib.suppress(OSError):
             self._multiplexer.send(PLUGIN, frame.packed())

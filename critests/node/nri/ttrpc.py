@@ -14,7 +14,7 @@ UNKNOWN, UNIMPLEMENTED = 2, 12
 _HEAD = struct.Struct(">IIBB")
 
 
-class CallFailed(AssertionError):
+class TtrpcError(AssertionError):
     """The other side answered with an error. It is an assertion: what a plugin may call must succeed.
 
     Attributes:
@@ -27,7 +27,7 @@ class CallFailed(AssertionError):
 
 
 @dataclass(frozen=True)
-class Frame:
+class TtrpcFrame:
     """One message of a stream."""
 
     stream: int
@@ -45,7 +45,7 @@ class Frames:
     def __init__(self) -> None:
         self._pending = bytearray()
 
-    def feed(self, data: bytes) -> Iterator[Frame]:
+    def feed(self, data: bytes) -> Iterator[TtrpcFrame]:
         """Take some more bytes, and yield the frames that are whole now."""
         self._pending += data
         while len(self._pending) >= _HEAD.size:
@@ -55,22 +55,22 @@ class Frames:
                 return
             payload = bytes(self._pending[_HEAD.size : end])
             del self._pending[:end]
-            yield Frame(stream, kind, payload)
+            yield TtrpcFrame(stream, kind, payload)
 
 
-def request(stream: int, service: str, method: str, payload: bytes, seconds: float) -> Frame:
+def request(stream: int, service: str, method: str, payload: bytes, seconds: float) -> TtrpcFrame:
     """Return the frame of a call."""
     call = wire.Request(service=service, method=method, payload=payload, timeout_nano=int(seconds * 1e9))
-    return Frame(stream, REQUEST, call.SerializeToString())
+    return TtrpcFrame(stream, REQUEST, call.SerializeToString())
 
 
-def answer(stream: int, payload: bytes) -> Frame:
+def answer(stream: int, payload: bytes) -> TtrpcFrame:
     """Return the frame of an answer."""
     response = wire.Response(status=wire.Status(), payload=payload)
-    return Frame(stream, RESPONSE, response.SerializeToString())
+    return TtrpcFrame(stream, RESPONSE, response.SerializeToString())
 
 
-def refusal(stream: int, code: int, message: str) -> Frame:
+def refusal(stream: int, code: int, message: str) -> TtrpcFrame:
     """Return the frame of an answer that is an error."""
     response = wire.Response(status=wire.Status(code=code, message=message))
-    return Frame(stream, RESPONSE, response.SerializeToString())
+    return TtrpcFrame(stream, RESPONSE, response.SerializeToString())

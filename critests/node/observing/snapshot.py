@@ -70,7 +70,7 @@ class MachineSnapshot:
 
 
 @dataclass(frozen=True)
-class Change:
+class MachineChange:
     """One thing that is there in one snapshot and not in the other."""
 
     kind: str
@@ -82,20 +82,22 @@ class Change:
         return f"{'left behind' if self.appeared else 'gone'}: {self.kind} {self.thing}"
 
 
-def difference(before: MachineSnapshot, after: MachineSnapshot) -> list[Change]:
+def difference(before: MachineSnapshot, after: MachineSnapshot) -> list[MachineChange]:
     """Return what appeared and what went between two snapshots, sorted by kind and name."""
     changes = []
     for kind in before.things:
         changes += [
-            Change(kind, thing, appeared=True) for thing in sorted(after.things[kind] - before.things[kind])
+            MachineChange(kind, thing, appeared=True)
+            for thing in sorted(after.things[kind] - before.things[kind])
         ]
         changes += [
-            Change(kind, thing, appeared=False) for thing in sorted(before.things[kind] - after.things[kind])
+            MachineChange(kind, thing, appeared=False)
+            for thing in sorted(before.things[kind] - after.things[kind])
         ]
     return changes
 
 
-def mentioning(changes: Iterable[Change], words: Iterable[str]) -> list[Change]:
+def mentioning(changes: Iterable[MachineChange], words: Iterable[str]) -> list[MachineChange]:
     """Return the changes whose thing holds one of the words; for a machine on which others work at the same
     time.
     """

@@ -18,7 +18,7 @@ directory.
 
 
 @dataclass(frozen=True)
-class Traces(RuntimePaths):
+class Footprint(RuntimePaths):
     """Everything by which the things of one throwaway runtime are recognised."""
 
     owner: ProcessIdentity

@@ -12,7 +12,7 @@ from critests.exit_codes import CannotTest
 from critests.node.cleanup import host_state
 from critests.node.network import cni
 from critests.node.run_state import run_directories
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import FileLock, ProcessIdentity, machine_lock
 from critests.node.starting.daemon_choice import Daemon
 
@@ -36,7 +36,7 @@ def refuse_long_paths(sockets: Iterable[Path]) -> None:
             )
 
 
-def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -> tuple[Traces, FileLock]:
+def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -> tuple[Footprint, FileLock]:
     """Choose a token and a subnet, take the lock of the new runtime, and write down what it will make.
 
     Args:
@@ -59,7 +59,7 @@ def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -
             str(cni.free_subnet(taken)),
             *([str(cni.unique_local_subnet(token))] if dual_stack else []),
         ]
-        traces = Traces(
+        traces = Footprint(
             kind=daemon.kind.facts.name,
             run_id=run_id,
             token=token,
@@ -79,5 +79,5 @@ def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -
 
 
 def _subnets_of_others() -> list[ipaddress.IPv4Network]:
-    others = [Traces.read(state) for state in run_directories.throwaway_dirs()]
+    others = [Footprint.read(state) for state in run_directories.throwaway_dirs()]
     return [ipaddress.IPv4Network(other.subnets[0]) for other in others if other is not None]

@@ -19,19 +19,19 @@ from critests.node.host.privileges import children_may
 from critests.node.host.program_files import DAEMON
 from critests.node.network import cni
 from critests.node.observing.machine_facts import apparmor_enabled, selinux_mode
-from critests.node.run_state.footprint import MARK, Traces
+from critests.node.run_state.footprint import MARK, Footprint
 from critests.runtimes import oci_runtimes, shims
 from critests.runtimes.daemon_settings import DaemonSettings
 from critests.runtimes.known_runtimes import package_of
 from critests.runtimes.private_kind import ThrowawayKind
 from critests.runtimes.runtime_facts import RuntimeKind
-from critests.runtimes.runtime_settings import Told
+from critests.runtimes.runtime_settings import RuntimeSetting
 
 _KEPT = ("HOME", "LANG", "LC_ALL", "USER", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 @dataclass(frozen=True)
-class Command:
+class DaemonCommand:
     """How one process is started, and the socket that it will listen on."""
 
     program: Path
@@ -105,7 +105,7 @@ class Daemon:
         found = shutil.which(oci_runtimes.DEFAULT, path=search_path(self.binary.parent))
         return Path(found) if found else None
 
-    def environment(self, traces: Traces, extra: Mapping[str, str]) -> dict[str, str]:
+    def environment(self, traces: Footprint, extra: Mapping[str, str]) -> dict[str, str]:
         """Return the whole environment of the daemon and its companions: nothing of ours that could change
         their behaviour, and the mark to find them by.
         """
@@ -121,19 +121,19 @@ class Daemon:
             MARK: str(traces.state),
         }
 
-    def stores_overlays(self, traces: Traces) -> bool:
+    def stores_overlays(self, traces: Footprint) -> bool:
         """Tell whether images are stored as overlays."""
         return not _on_overlay(traces.root)
 
     def configure(
         self,
-        traces: Traces,
+        traces: Footprint,
         *,
         pause_image: str,
         registry_addresses: Sequence[str],
         systemd_cgroup: bool,
-        told: Sequence[Told],
-    ) -> list[Command]:
+        told: Sequence[RuntimeSetting],
+    ) -> list[DaemonCommand]:
         """Write the configuration of the daemon and its companions; return what to start, in this order: the
         daemon is the last.
 
@@ -156,14 +156,16 @@ class Daemon:
         )
         return [
             *(
-                Command(
+                DaemonCommand(
                     self.helpers[companion.program],
                     companion.write_configuration(traces, settings),
                     companion.socket(traces),
                 )
                 for companion in self.kind.companions
             ),
-            Command(self.binary, self.kind.write_configuration(traces, settings), self.kind.socket(traces)),
+            DaemonCommand(
+                self.binary, self.kind.write_configuration(traces, settings), self.kind.socket(traces)
+            ),
         ]
 
 

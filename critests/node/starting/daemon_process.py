@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from critests.node.starting.daemon_choice import Command
+from critests.node.starting.daemon_choice import DaemonCommand
 
 _STOP_SECONDS = 3.0
 _LOG_TAIL_LINES = 20
@@ -16,7 +16,7 @@ _LOG_TAIL_BYTES = 16384
 class DaemonProcess:
     """A daemon that is started, perhaps more than once, by the same command."""
 
-    def __init__(self, command: Command, environment: Mapping[str, str], log_file: Path) -> None:
+    def __init__(self, command: DaemonCommand, environment: Mapping[str, str], log_file: Path) -> None:
         """Note how it is started; its output is appended to the log."""
         self.command = command
         self._environment = dict(environment)

@@ -7,7 +7,7 @@ from typing import Final
 
 from critests.exit_codes import CannotTest
 from critests.node.host.binaries import find_program, search_path
-from critests.node.run_state.footprint import MARK, Traces
+from critests.node.run_state.footprint import MARK, Footprint
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.runtimes.private_kinds import KINDS
 
@@ -31,7 +31,7 @@ def import_image(runtime: ThrowawayRuntime, archive: Path, name: str) -> None:
         MissingProgram: the program that would do it is not on this machine.
         NotImported: there is none for this kind of runtime, or it failed.
     """
-    kind, traces = KINDS[runtime.kind], Traces.read(runtime.state)
+    kind, traces = KINDS[runtime.kind], Footprint.read(runtime.state)
     if kind.importing is None or traces is None:
         raise NotImported(f"no program is known that imports images into {kind.facts.title}")
     program, *arguments = kind.importing(traces, archive, name)

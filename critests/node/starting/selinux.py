@@ -11,12 +11,12 @@ from typing import Final
 from critests.node.host.binaries import search_path
 from critests.node.observing.machine_facts import selinux_mode
 from critests.node.run_state import run_directories
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 
 _ATTRIBUTE: Final = "security.selinux"
 
 
-def label_directories(traces: Traces, twins: tuple[str, str]) -> None:
+def label_directories(traces: Footprint, twins: tuple[str, str]) -> None:
     """Give the directories of a runtime the labels of those that a daemon of a package has, and those above
     them, as far as they are ours, the labels of /run and /var/lib. Does nothing where SELinux is off.
 

@@ -9,7 +9,7 @@ from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.cleanup import runtime_removal
 from critests.node.cleanup.leftovers import LeftBehind
 from critests.node.observing.machine_facts import booted_by_systemd
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import FileLock, LockHeld
 from critests.node.starting import readiness, selinux
 from critests.node.starting.allocation import claim
@@ -19,7 +19,7 @@ from critests.node.starting.throwaway import START_SECONDS, RuntimeStartFailed, 
 from critests.node.starting.wrapper_setup import attach
 from critests.runtimes.cni_conflist import CONFLIST_NAME, conflist
 from critests.runtimes.private_kinds import KINDS
-from critests.runtimes.runtime_settings import Told
+from critests.runtimes.runtime_settings import RuntimeSetting
 
 
 def start_throwaway(
@@ -40,7 +40,7 @@ def start_throwaway(
     oci_wrapper: bool = False,
     wrapped_handler: str = "",
     cni_wrapper: bool = False,
-    told: Sequence[Told] = (),
+    told: Sequence[RuntimeSetting] = (),
     seconds: float = START_SECONDS,
 ) -> ThrowawayRuntime:
     """Start a private runtime and wait until it is ready.
@@ -125,7 +125,7 @@ def systemd_makes_cgroups(asked: CgroupDriver) -> bool:
 
 
 def _prepare(
-    traces: Traces,
+    traces: Footprint,
     daemon: Daemon,
     lock: FileLock,
     *,
@@ -138,7 +138,7 @@ def _prepare(
     oci_wrapper: bool,
     wrapped_handler: str,
     cni_wrapper: bool,
-    told: Sequence[Told],
+    told: Sequence[RuntimeSetting],
 ) -> ThrowawayRuntime:
     """Write all files that the daemon needs."""
     traces.root.mkdir(parents=True)

@@ -1,8 +1,8 @@
 """Private runtimes: a daemon that shares nothing with another one on the machine and leaves nothing behind.
 
-Each has its own root, state, socket, streaming port, CNI network, bridge and subnet. What it will make is
-written down before it is made (`Traces`), its owner holds a lock as long as it lives, and a watcher removes
-everything if the owner dies first. See `removal` for the clean-up.
+Each has its own root, state, socket, streaming port, CNI network, bridge and subnet. What it creates is
+recorded first (`Footprint`). Its owner holds a lock while it lives; a watcher removes everything if the owner
+dies first. See `runtime_removal` for the clean-up.
 """
 
 import atexit
@@ -23,7 +23,7 @@ from critests.node.cleanup.leftovers import our_processes
 from critests.node.cleanup.watcher import start_watcher
 from critests.node.network import cni
 from critests.node.observing.oci_version import OciRuntimes
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import FileLock
 from critests.node.starting import readiness
 from critests.node.starting.daemon_choice import Daemon, find_daemon
@@ -54,7 +54,7 @@ class ThrowawayRuntime:
 
     def __init__(
         self,
-        traces: Traces,
+        traces: Footprint,
         daemon: Daemon,
         processes_of: Callable[[Daemon], list[DaemonProcess]],
         log_file: Path,

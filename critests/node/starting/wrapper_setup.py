@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from critests.exit_codes import CannotTest
-from critests.node.run_state.footprint import Traces
+from critests.node.run_state.footprint import Footprint
 from critests.node.starting.daemon_choice import Daemon
 from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
 
@@ -15,7 +15,7 @@ class NotToBeWrapped(CannotTest):
 
 
 def attach(
-    daemon: Daemon, traces: Traces, *, oci: bool, cni: bool, handler: str = ""
+    daemon: Daemon, traces: Footprint, *, oci: bool, cni: bool, handler: str = ""
 ) -> tuple[Daemon, OciWrapper | None, CniWrapper | None]:
     """Write the wrappers that are wanted into the runtime's own directories, with which they go.
 
@@ -54,7 +54,7 @@ def attach(
     return wrapped, runtime, plugins
 
 
-def _executable(traces: Traces) -> Path:
+def _executable(traces: Footprint) -> Path:
     """Return the state directory, or the root directory where /run is mounted noexec, as some distributions
     do.
     """

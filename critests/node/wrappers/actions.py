@@ -113,7 +113,7 @@ class _ByProgram:
 
 
 @dataclass(frozen=True)
-class Change(_ByProgram):
+class ChangeInput(_ByProgram):
     """Let a program change what is handed over: for what a replaced text cannot express.
 
     Of an OCI runtime that is where `Edit` says, of a CNI plugin its configuration; the program gets the
@@ -126,9 +126,8 @@ class Change(_ByProgram):
 
 
 @dataclass(frozen=True)
-class Rewrite(_ByProgram):
-    """Let a program change the result of a CNI plugin that has succeeded, as `Change` does what is handed
-    over.
+class ChangeResult(_ByProgram):
+    """Let a program change the result of a CNI plugin that has succeeded.
 
     Raises:
         ValueError: the program's path has white space in it.
@@ -155,7 +154,7 @@ class Instead:
     new: str
 
 
-Action = Record | Delay | Fail | Edit | Change | Rewrite | Swallow | Instead
+Action = Record | Delay | Fail | Edit | ChangeInput | ChangeResult | Swallow | Instead
 """Any of them."""
 
 ALL = "*"
@@ -187,9 +186,9 @@ def _words(action: Action) -> str:
             words = f"fail {every} {code} {message}"
         case Edit():
             words = f"edit {action.name}"
-        case Change(program):
+        case ChangeInput(program):
             words = f"change {program}"
-        case Rewrite(program):
+        case ChangeResult(program):
             words = f"rewrite {program}"
         case Swallow(signals):
             words = f"swallow {' '.join(signals)}".rstrip()

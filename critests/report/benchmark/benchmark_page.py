@@ -20,7 +20,7 @@ from critests.record.run_record import RunRecord
 from critests.record.samples import SECONDS, Series, read_samples
 from critests.report.benchmark.benchmark_views import (
     MEDIAN,
-    Row,
+    OperationRow,
     ScenarioView,
     cares,
     row,
@@ -30,18 +30,18 @@ from critests.report.benchmark.benchmark_views import (
     supported,
 )
 from critests.report.facts.display_order import columns
-from critests.report.facts.operation_growth import Difference, Grown, beside, growths
+from critests.report.facts.operation_growth import Grown, GrowthDifference, beside, growths
 from critests.report.facts.run_facts import flat
 from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.plots.drawing import STYLE
-from critests.report.plots.figures import Figure, figures
+from critests.report.plots.figures import RunPlot, figures
 from critests.report.plots.strip import strip
 from critests.report.wording.quantities import quantity, share
 from critests.report.wording.texts import plural
 
 PLOTS_BUDGET: Final = 3 * 1024 * 1024
 """Characters of plots in one page."""
-T = TypeVar("T", Grown, Difference)
+T = TypeVar("T", Grown, GrowthDifference)
 TILES: Final = 6
 PLOTS_OPEN: Final = 3
 """Scenarios up to which all rows and plots of each are open; above them a page would be all plots."""
@@ -161,7 +161,7 @@ def _tiles(record: RunRecord) -> list[Tile]:
     """The headline operations with a median, the sides of each together; one of each scenario before a second
     of any.
     """
-    grouped: dict[tuple[str, str], list[Row]] = {}
+    grouped: dict[tuple[str, str], list[OperationRow]] = {}
     names = side_names(record)
     for each in record.operations:
         if each.headline and each.unit == SECONDS:
@@ -173,7 +173,7 @@ def _tiles(record: RunRecord) -> list[Tile]:
     return [_tile(name, grouped[scenario, name]) for scenario, name in grouped if (scenario, name) in order]
 
 
-def _tile(name: str, rows: Sequence[Row]) -> Tile:
+def _tile(name: str, rows: Sequence[OperationRow]) -> Tile:
     failed = sum(sum(each.result.errors.values()) for each in rows)
     return Tile(
         name,
@@ -190,7 +190,7 @@ def _strips(shown: Sequence[ScenarioView]) -> dict[int, Markup]:
     """Return how the samples of each row lie, by the id of the row; rows of one operation on one axis."""
     found: dict[int, Markup] = {}
     for scenario in shown:
-        together: dict[tuple[str, str], list[Row]] = {}
+        together: dict[tuple[str, str], list[OperationRow]] = {}
         for each in scenario.rows:
             together.setdefault((each.result.operation, each.name), []).append(each)
         for rows in together.values():
@@ -214,7 +214,7 @@ def _by_scenario(found: Sequence[T]) -> dict[str, list[T]]:
     return grouped
 
 
-def _within(found: Sequence[Figure]) -> tuple[dict[str, list[tuple[Figure, Markup]]], int]:
+def _within(found: Sequence[RunPlot]) -> tuple[dict[str, list[tuple[RunPlot, Markup]]], int]:
     """Keep as many plots as the page may hold, and count the others."""
     budget = PLOTS_BUDGET
     kept: set[int] = set()
@@ -222,7 +222,7 @@ def _within(found: Sequence[Figure]) -> tuple[dict[str, list[tuple[Figure, Marku
         if budget >= len(found[index].svg):
             budget -= len(found[index].svg)
             kept.add(index)
-    plots: dict[str, list[tuple[Figure, Markup]]] = {}
+    plots: dict[str, list[tuple[RunPlot, Markup]]] = {}
     for index in sorted(kept):
         # plots escape their texts
         plots.setdefault(found[index].scenario, []).append((found[index], Markup(found[index].svg)))  # noqa: S704 - see above

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from critests.catalogue.words import Outcome
 from critests.record.run_record import RunRecord
-from critests.report.benchmark.benchmark_views import Row, ScenarioView, cares, scenarios, side_names
+from critests.report.benchmark.benchmark_views import OperationRow, ScenarioView, cares, scenarios, side_names
 from critests.report.facts.operation_growth import Grown, beside, growths
 from critests.report.terminal.console import STYLES, print_end, print_more
 from critests.report.wording.texts import duration, moment, one_line, plural
@@ -166,7 +166,7 @@ def cut_to(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def _foremost(rows: Sequence[Row]) -> Sequence[Row]:
+def _foremost(rows: Sequence[OperationRow]) -> Sequence[OperationRow]:
     """Return what a long table shows of a scenario: what it is about, and what failed; where it is about
     nothing, all of it.
     """
@@ -175,7 +175,7 @@ def _foremost(rows: Sequence[Row]) -> Sequence[Row]:
     return [each for each in rows if each.headline or each.failed]
 
 
-def _cells(each: Row, longest: int) -> tuple[Text, ...]:
+def _cells(each: OperationRow, longest: int) -> tuple[Text, ...]:
     """The cells of a row.
 
     Args:

@@ -38,7 +38,7 @@ VERDICTS: Final[Mapping[int, str]] = {
 
 
 @dataclass(frozen=True)
-class Row:
+class OperationRow:
     """One operation as tables show it; every field is text that is ready to be printed, and empty where there
     is nothing to say.
 
@@ -146,7 +146,7 @@ class ScenarioView:
     outcome: str
     reason: str
     repeat: str
-    rows: list[Row]
+    rows: list[OperationRow]
 
 
 def _client_share(part: float) -> str:
@@ -181,7 +181,7 @@ def _is_nothing(found: OperationResult) -> bool:
     return found.minimum == 0 and found.maximum == 0 and not found.errors
 
 
-def row(found: OperationResult, sides: dict[str, str]) -> Row:
+def row(found: OperationResult, sides: dict[str, str]) -> OperationRow:
     """Return what tables show of an operation.
 
     Args:
@@ -198,7 +198,7 @@ def row(found: OperationResult, sides: dict[str, str]) -> Row:
         half = max(estimate.high - estimate.value, estimate.value - estimate.low)
         spread = share(half / estimate.value) if estimate.value > 0 else ""
     failed = sum(found.errors.values())
-    return Row(
+    return OperationRow(
         scenario=found.scenario,
         name=label(found.operation, found.dimensions),
         side=sides.get(found.side, found.side.upper()),
@@ -222,7 +222,7 @@ def row(found: OperationResult, sides: dict[str, str]) -> Row:
     )
 
 
-def spread_of(each: Row) -> Spread | None:
+def spread_of(each: OperationRow) -> Spread | None:
     """Return where the samples of a row lie; None where there are none."""
     found = each.result
     if found.minimum is None or found.maximum is None:
@@ -303,7 +303,7 @@ def cares(record: RunRecord) -> list[str]:
     return found
 
 
-def _scenario(name: str, tests: Sequence[TestResult], rows: list[Row]) -> ScenarioView:
+def _scenario(name: str, tests: Sequence[TestResult], rows: list[OperationRow]) -> ScenarioView:
     if not tests:
         return ScenarioView(name, "", "untested", "", "", rows)
     verdict = worst([test.outcome for test in tests])
@@ -374,7 +374,7 @@ def _resource(name: str, amount: float) -> tuple[str, str]:
     return name.replace("_", " "), digits(amount)
 
 
-def _names(rows: Sequence[Row], *, codes: bool = False) -> str:
+def _names(rows: Sequence[OperationRow], *, codes: bool = False) -> str:
     names = [
         f"{each.scenario} {one_line(each.name, 60)}"
         + (f" on {each.side}" if each.side else "")

@@ -6,13 +6,13 @@ informs; what fails on it is decided by `critests.report.gates`.
 """
 
 from critests.report.comparison.comparison_json import comparison_to_json
-from critests.report.comparison.differences import Capability
+from critests.report.comparison.differences import CapabilityDifference
 from critests.report.comparison.model import CompareSettings, Operation, RunComparison, SideFacts
 from critests.report.comparison.run_comparison import NotComparable, compare_records, compare_sides
 from critests.report.comparison.stored import StoredRun, read_run
 
 __all__ = [
-    "Capability",
+    "CapabilityDifference",
     "CompareSettings",
     "NotComparable",
     "Operation",

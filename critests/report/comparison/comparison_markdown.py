@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from critests.report.comparison.model import RunComparison
-from critests.report.comparison.sections import Row, Section, sections, sentences
+from critests.report.comparison.sections import Section, SectionRow, sections, sentences
 from critests.report.wording.markdown import prose, table
 
 LISTED: Final = 40
@@ -41,5 +41,5 @@ def _body(section: Section) -> Iterator[str]:
         yield from ("", prose(section.outro, 600))
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: SectionRow) -> list[str]:
     return [f"**{text}**" if text in _PROVEN else prose(text) for text in row.cells]

@@ -1,6 +1,6 @@
 """The sentences that say what a comparison found beside its headline; every form of it has them."""
 
-from critests.report.comparison.differences import Group
+from critests.report.comparison.differences import VerdictChange
 from critests.report.comparison.model import Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.wording import amount, percent, quantile_name, verdict_word
@@ -15,7 +15,7 @@ def conformance_sentence(comparison: RunComparison) -> str:
         return ""
     names = names_of(comparison.a, comparison.b)
     numbers = {group: len(members) for group, members in conformance.grouped().items()}
-    only_a, only_b = numbers.get(Group.ONLY_A_KEEPS, 0), numbers.get(Group.ONLY_B_KEEPS, 0)
+    only_a, only_b = numbers.get(VerdictChange.ONLY_A_KEEPS, 0), numbers.get(VerdictChange.ONLY_B_KEEPS, 0)
     parts = [
         f"{names.a} keeps {plural(only_a, 'requirement')} that {names.b} breaks",
         f"{names.b} keeps {only_b} that {names.a} breaks",
@@ -81,7 +81,7 @@ def why(operation: Operation, names: Names) -> str:
 
 
 _REST = (
-    ("offered on one side only", (Group.ONLY_A_OFFERS, Group.ONLY_B_OFFERS)),
-    ("judged on one side only", (Group.NOT_ON_A, Group.NOT_ON_B)),
-    ("broken or not offered in different ways", (Group.OTHERWISE,)),
+    ("offered on one side only", (VerdictChange.ONLY_A_OFFERS, VerdictChange.ONLY_B_OFFERS)),
+    ("judged on one side only", (VerdictChange.NOT_ON_A, VerdictChange.NOT_ON_B)),
+    ("broken or not offered in different ways", (VerdictChange.OTHERWISE,)),
 )

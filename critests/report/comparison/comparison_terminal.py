@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from critests.report.comparison.model import RunComparison
-from critests.report.comparison.sections import Row, Section, sections, sentences
+from critests.report.comparison.sections import Section, SectionRow, sections, sentences
 from critests.report.terminal.console import (
     STYLES,
     new_console,
@@ -66,7 +66,7 @@ def _print_section(section: Section, out: Console) -> None:
         print_lines(out, [Text(one_line(section.outro, 400), "dim")])
 
 
-def _print_narrow(heads: Sequence[str], rows: Sequence[Row], out: Console) -> None:
+def _print_narrow(heads: Sequence[str], rows: Sequence[SectionRow], out: Console) -> None:
     """Print every operation with its verdict in a line of its own, and its numbers below it."""
     numbers = [cells[1:-1] for cells in (heads, *(row.cells for row in rows))]
     widths = [max(map(len, column)) for column in zip(*numbers, strict=True)]
@@ -77,7 +77,7 @@ def _print_narrow(heads: Sequence[str], rows: Sequence[Row], out: Console) -> No
         out.print(Text(line))
 
 
-def _label(row: Row) -> Text:
+def _label(row: SectionRow) -> Text:
     label = Text(one_line(row.cells[0], 200))
     for line in filter(None, row.below):
         label.append(f"\n  {one_line(line, 240)}", "dim")

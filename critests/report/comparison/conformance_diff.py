@@ -10,11 +10,11 @@ from critests.record.run_record import RunRecord
 from critests.report.comparison.differences import (
     UNTESTED,
     AspectDifference,
-    Capability,
+    CapabilityDifference,
     Conformance,
     FormPair,
-    Group,
     RequirementDifference,
+    VerdictChange,
 )
 from critests.report.facts.explanations import title_of
 from critests.report.wording.texts import one_line
@@ -44,7 +44,7 @@ def compare_conformance(a: RunRecord, b: RunRecord) -> Conformance:
                 requirement=identity, title=title_of(identity), group=group, a=left, b=right, aspects=aspects
             )
         )
-    order = list(Group)
+    order = list(VerdictChange)
     ids = {test.id for test in a.tests}, {test.id for test in b.tests}
     return Conformance(
         same=same,
@@ -98,15 +98,15 @@ def _aspects(
                 else "",
             )
         )
-    order = [group.value for group in Group]
+    order = [group.value for group in VerdictChange]
     return sorted(found, key=lambda aspect: order.index(group_of(aspect.a, aspect.b).value))
 
 
-def group_of(a: str, b: str) -> Group:
+def group_of(a: str, b: str) -> VerdictChange:
     """Say how two outcomes differ."""
     pairs = (
-        (KEPT, BROKEN, Group.ONLY_A_KEEPS, Group.ONLY_B_KEEPS),
-        (KEPT, ABSENT, Group.ONLY_A_OFFERS, Group.ONLY_B_OFFERS),
+        (KEPT, BROKEN, VerdictChange.ONLY_A_KEEPS, VerdictChange.ONLY_B_KEEPS),
+        (KEPT, ABSENT, VerdictChange.ONLY_A_OFFERS, VerdictChange.ONLY_B_OFFERS),
     )
     for one, other, forth, back in pairs:
         if a in one and b in other:
@@ -114,10 +114,10 @@ def group_of(a: str, b: str) -> Group:
         if b in one and a in other:
             return back
     if a in JUDGED and b not in JUDGED:
-        return Group.NOT_ON_B
+        return VerdictChange.NOT_ON_B
     if b in JUDGED and a not in JUDGED:
-        return Group.NOT_ON_A
-    return Group.OTHERWISE
+        return VerdictChange.NOT_ON_A
+    return VerdictChange.OTHERWISE
 
 
 def _forms(a: RunRecord, b: RunRecord) -> list[FormPair]:
@@ -137,11 +137,11 @@ def _forms(a: RunRecord, b: RunRecord) -> list[FormPair]:
     return sorted(pairs, key=lambda pair: (not pair.differ, not (pair.a and pair.b)))
 
 
-def _capabilities(a: RunRecord, b: RunRecord) -> list[Capability]:
+def _capabilities(a: RunRecord, b: RunRecord) -> list[CapabilityDifference]:
     """Return those that both looked for and did not find alike; a run looks only for what its tests need."""
     other = {fact.name: fact for fact in b.capabilities}
     return [
-        Capability(
+        CapabilityDifference(
             name=left.name,
             a=left.present,
             b=right.present,

@@ -14,7 +14,7 @@ _BREACHES: Final = frozenset({Outcome.FAILED.value, Outcome.WARNED.value})
 
 
 @unique
-class Group(StrEnum):
+class VerdictChange(StrEnum):
     """How two verdicts on one requirement differ."""
 
     ONLY_A_KEEPS = "A keeps, B breaks"
@@ -62,7 +62,7 @@ class RequirementDifference:
 
     requirement: str
     title: str
-    group: Group
+    group: VerdictChange
     a: str
     b: str
     aspects: list[AspectDifference] = field(default_factory=list)
@@ -96,7 +96,7 @@ class FormPair:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Capability:
+class CapabilityDifference:
     """A capability that is not found alike; None where it could not be found out."""
 
     name: str
@@ -124,15 +124,15 @@ class Conformance:
     same: int = 0
     differences: list[RequirementDifference] = field(default_factory=list)
     forms: list[FormPair] = field(default_factory=list)
-    capabilities: list[Capability] = field(default_factory=list)
+    capabilities: list[CapabilityDifference] = field(default_factory=list)
     tests_only_a: list[str] = field(default_factory=list)
     tests_only_b: list[str] = field(default_factory=list)
     counts_a: dict[str, int] = field(default_factory=dict)
     counts_b: dict[str, int] = field(default_factory=dict)
 
-    def grouped(self) -> dict[Group, list[RequirementDifference]]:
+    def grouped(self) -> dict[VerdictChange, list[RequirementDifference]]:
         """Return the differences by group, in the order of the groups; empty groups are left out."""
-        found: dict[Group, list[RequirementDifference]] = {group: [] for group in Group}
+        found: dict[VerdictChange, list[RequirementDifference]] = {group: [] for group in VerdictChange}
         for difference in self.differences:
             found[difference.group].append(difference)
         return {group: members for group, members in found.items() if members}
@@ -161,7 +161,7 @@ class TestDifference:
     requirement: str
     level: str
     judgement: bool
-    group: Group
+    group: VerdictChange
     a: str
     b: str
     why: str
@@ -184,4 +184,4 @@ class TestDifference:
     @property
     def fixed(self) -> bool:
         """It was broken on side A and passed on side B."""
-        return self.group is Group.ONLY_B_KEEPS
+        return self.group is VerdictChange.ONLY_B_KEEPS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from critests.record.machines import unlike
-from critests.report.comparison.model import Difference, Machines, RunComparison, SideFacts
+from critests.report.comparison.model import MachineDifference, Machines, RunComparison, SideFacts
 from critests.report.comparison.names import Names
 from critests.report.comparison.wording import amount
 
@@ -64,7 +64,7 @@ def _part(side: SideFacts, name: str) -> str:
 def compare_machines(a: Mapping[str, Any], b: Mapping[str, Any]) -> Machines:
     """Compare two fingerprints as `unlike` does."""
     differences = [
-        Difference(name=name, a=_shown(name, left), b=_shown(name, right))
+        MachineDifference(name=name, a=_shown(name, left), b=_shown(name, right))
         for name, left, right in unlike(a, b)
     ]
     return Machines(agree=not differences, differences=differences)

@@ -94,7 +94,7 @@ class SideFacts:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class MachineDifference:
     """A fact of the machine that is not the same, as people read it."""
 
     name: str
@@ -112,7 +112,7 @@ class Machines:
     """
 
     agree: bool = True
-    differences: list[Difference] = field(default_factory=list)
+    differences: list[MachineDifference] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from critests.report.comparison.differences import Group
+from critests.report.comparison.differences import VerdictChange
 from critests.report.comparison.model import SideFacts
 from critests.report.facts.side_names import Reported, told_apart
 
@@ -14,15 +14,15 @@ class Names:
     a: str
     b: str
 
-    def heading(self, group: Group) -> str:
+    def heading(self, group: VerdictChange) -> str:
         """Return how two verdicts differ, with the names, which stay as they are."""
         texts = {
-            Group.ONLY_A_KEEPS: f"{self.a} keeps, {self.b} breaks",
-            Group.ONLY_B_KEEPS: f"{self.b} keeps, {self.a} breaks",
-            Group.ONLY_A_OFFERS: f"{self.a} keeps, {self.b} does not offer it",
-            Group.ONLY_B_OFFERS: f"{self.b} keeps, {self.a} does not offer it",
-            Group.NOT_ON_A: f"Not judged on {self.a}",
-            Group.NOT_ON_B: f"Not judged on {self.b}",
+            VerdictChange.ONLY_A_KEEPS: f"{self.a} keeps, {self.b} breaks",
+            VerdictChange.ONLY_B_KEEPS: f"{self.b} keeps, {self.a} breaks",
+            VerdictChange.ONLY_A_OFFERS: f"{self.a} keeps, {self.b} does not offer it",
+            VerdictChange.ONLY_B_OFFERS: f"{self.b} keeps, {self.a} does not offer it",
+            VerdictChange.NOT_ON_A: f"Not judged on {self.a}",
+            VerdictChange.NOT_ON_B: f"Not judged on {self.b}",
         }
         return texts.get(group, group.value.capitalize())
 

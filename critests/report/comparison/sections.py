@@ -25,7 +25,7 @@ PRESENCE: Final = {True: "yes", False: "no", None: "not known"}
 
 
 @dataclass(frozen=True)
-class Row:
+class SectionRow:
     """One row.
 
     Attributes:
@@ -55,7 +55,7 @@ class Section:
     intro: str = ""
     heads: tuple[str, ...] = ()
     numbers: int = 0
-    rows: list[Row]
+    rows: list[SectionRow]
     whole: bool = False
     outro: str = ""
 
@@ -71,7 +71,8 @@ def sections(comparison: RunComparison) -> Iterator[Section]:
     """Return what the answer is made of; sections without rows are left out."""
     names = names_of(comparison.a, comparison.b)
     fair = [
-        Row((each.name, each.a or "not recorded", each.b or "not recorded")) for each in beside(comparison)
+        SectionRow((each.name, each.a or "not recorded", each.b or "not recorded"))
+        for each in beside(comparison)
     ]
     rows = [*sides(comparison), *fair]
     yield Section(title="Both sides", heads=("", names.a, names.b), rows=rows, whole=True)
@@ -83,7 +84,7 @@ def sections(comparison: RunComparison) -> Iterator[Section]:
     yield from (section for section in found if section.rows or section.outro)
 
 
-def sides(comparison: RunComparison) -> list[Row]:
+def sides(comparison: RunComparison) -> list[SectionRow]:
     """Return what each side is, and where the machines differ."""
     a, b = comparison.a, comparison.b
     rows = [
@@ -94,7 +95,7 @@ def sides(comparison: RunComparison) -> list[Row]:
     if a.partial or b.partial:
         rows.append(("scope", a.scope, b.scope))
     rows += [(each.name, each.a, each.b) for each in comparison.machines.differences]
-    return [Row(cells) for cells in rows]
+    return [SectionRow(cells) for cells in rows]
 
 
 def _speed(comparison: RunComparison, speed: Speed, names: Names) -> Iterator[Section]:
@@ -106,7 +107,7 @@ def _speed(comparison: RunComparison, speed: Speed, names: Names) -> Iterator[Se
         rows=[_operation(each, comparison, names) for each in speed.operations],
         whole=True,
     )
-    noisy = [Row((f"{', '.join(operations)}: {reason}",)) for reason, operations in too_noisy(speed)]
+    noisy = [SectionRow((f"{', '.join(operations)}: {reason}",)) for reason, operations in too_noisy(speed)]
     yield Section(title="Too noisy to tell", rows=noisy)
     for name, unpaired in ((names.a, speed.only_a), (names.b, speed.only_b)):
         yield _listed(f"Measured on {name} only", [each.label for each in unpaired])
@@ -115,7 +116,7 @@ def _speed(comparison: RunComparison, speed: Speed, names: Names) -> Iterator[Se
         title=f"Calls that failed ({plural(len(failing), 'operation')})",
         heads=("operation", names.a, names.b),
         rows=[
-            Row(
+            SectionRow(
                 (
                     each.label,
                     *(error_words(side.failed, side.calls, side.errors) for side in (each.a, each.b)),
@@ -126,7 +127,7 @@ def _speed(comparison: RunComparison, speed: Speed, names: Names) -> Iterator[Se
     )
 
 
-def _operation(each: Operation, comparison: RunComparison, names: Names) -> Row:
+def _operation(each: Operation, comparison: RunComparison, names: Names) -> SectionRow:
     reason = why(each, names)
     cells = (
         each.label,
@@ -136,7 +137,7 @@ def _operation(each: Operation, comparison: RunComparison, names: Names) -> Row:
         interval(each.low, each.high) or "·",
         verdict_text(each, comparison),
     )
-    return Row(cells, (reason,) if reason else ())
+    return SectionRow(cells, (reason,) if reason else ())
 
 
 def _conformance(conformance: Conformance, names: Names) -> Iterator[Section]:
@@ -152,13 +153,13 @@ def _conformance(conformance: Conformance, names: Names) -> Iterator[Section]:
     yield Section(
         title=f"Where the API is silent they differ ({len(differing)} of {len(conformance.forms)})",
         heads=("aspect", names.a, names.b),
-        rows=[Row((pair.aspect, pair.a, pair.b)) for pair in differing],
+        rows=[SectionRow((pair.aspect, pair.a, pair.b)) for pair in differing],
     )
     yield Section(
         title=f"Capabilities ({len(conformance.capabilities)})",
         heads=("capability", names.a, names.b),
         rows=[
-            Row(
+            SectionRow(
                 (each.name, PRESENCE[each.a], PRESENCE[each.b]),
                 (each.evidence_a if each.b else each.evidence_b,),
             )
@@ -169,15 +170,15 @@ def _conformance(conformance: Conformance, names: Names) -> Iterator[Section]:
         yield _listed(f"Tests that {name} alone has", tests)
 
 
-def _requirement(each: RequirementDifference) -> Row:
+def _requirement(each: RequirementDifference) -> SectionRow:
     below = tuple(
         f"{aspect.aspect} {aspect.level}{' †' if aspect.judgement else ''}: {aspect.a} / {aspect.b}"
         + (f"  {aspect.why}" if aspect.why else "")
         for aspect in each.aspects
         if aspect.aspect != each.requirement or aspect.why
     )
-    return Row((f"{each.requirement}  {each.title}", each.a, each.b), below)
+    return SectionRow((f"{each.requirement}  {each.title}", each.a, each.b), below)
 
 
 def _listed(title: str, texts: list[str]) -> Section:
-    return Section(title=f"{title} ({len(texts)})", rows=[Row((text,)) for text in texts])
+    return Section(title=f"{title} ({len(texts)})", rows=[SectionRow((text,)) for text in texts])

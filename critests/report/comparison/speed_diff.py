@@ -23,7 +23,7 @@ from critests.report.comparison.model import (
 from critests.statistics.verdict import Verdict
 
 if TYPE_CHECKING:
-    from critests.statistics.comparison import Comparison, Evidence
+    from critests.statistics.comparison import Comparison, SampleEvidence
 
 Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
 _ORDER: Final = {
@@ -124,7 +124,9 @@ def compare_speed(
     )
 
 
-def _evidence(a: Measured, b: Measured, settings: CompareSettings, at: float, *, live: bool) -> "Evidence":
+def _evidence(
+    a: Measured, b: Measured, settings: CompareSettings, at: float, *, live: bool
+) -> "SampleEvidence":
     left, right = a.steady(), b.steady()
     obstacle = ""
     if not left and not right and not a.series and not b.series:
@@ -141,7 +143,7 @@ def _evidence(a: Measured, b: Measured, settings: CompareSettings, at: float, *,
     if obstacle:
         values = side_of(a, at).value, side_of(b, at).value
         rough = values[1] / values[0] if values[0] and values[1] else None
-        return weighing.Evidence(rough, None, 1.0, 1.0, "none", (len(left), len(right)), 0, obstacle)
+        return weighing.SampleEvidence(rough, None, 1.0, 1.0, "none", (len(left), len(right)), 0, obstacle)
     criteria = settings.statistics(at, live=live)
     if not live:
         return weighing.compare_runs(left, right, criteria)
@@ -150,7 +152,9 @@ def _evidence(a: Measured, b: Measured, settings: CompareSettings, at: float, *,
     )
 
 
-def _with_floor(evidence: "Evidence", a: Measured, b: Measured, settings: CompareSettings) -> "Evidence":
+def _with_floor(
+    evidence: "SampleEvidence", a: Measured, b: Measured, settings: CompareSettings
+) -> "SampleEvidence":
     """Give durations a noise floor that is a time: a large share of a short call, and by so much two
     processes of one daemon differ.
     """
@@ -174,7 +178,7 @@ def _operation(
     a: Measured,
     b: Measured,
     sides: tuple[OperationSide, OperationSide],
-    evidence: "Evidence",
+    evidence: "SampleEvidence",
     judged: "Comparison | None",
 ) -> Operation:
     better = _better(a, b)

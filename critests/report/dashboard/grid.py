@@ -9,7 +9,7 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from critests.report.dashboard.lines import Line, Promise
+from critests.report.dashboard.lines import Promise, RuntimeLine
 from critests.report.page.templating import SYMBOLS
 from critests.report.store.history import BAND, RECENT, Column, bands
 from critests.report.store.letters import UNTESTED, WORDS
@@ -30,7 +30,7 @@ def safe(text: str, limit: int = 300) -> str:
     return str(escape(one_line(text, limit)))
 
 
-def fitting(line: Line) -> list[Column]:
+def fitting(line: RuntimeLine) -> list[Column]:
     """Return as many of a line's columns as a page can show."""
     wanted = line.columns
     while len(wanted) > FEWEST_COLUMNS and _bands(line, len(wanted)) > CELL_LIMIT:
@@ -38,7 +38,7 @@ def fitting(line: Line) -> list[Column]:
     return wanted
 
 
-def grid_body(line: Line, promises: Sequence[Promise], wanted: Sequence[Column]) -> Markup:
+def grid_body(line: RuntimeLine, promises: Sequence[Promise], wanted: Sequence[Column]) -> Markup:
     """Return the rows of a line's grid, a `tbody` for each group.
 
     Args:
@@ -85,7 +85,7 @@ def cells_of(letters: str, wanted: Sequence[Column], titled: int) -> tuple[str, 
     return "".join(cells), titled
 
 
-def row_cells(line: Line, place: int) -> Markup:
+def row_cells(line: RuntimeLine, place: int) -> Markup:
     """Return the cells of one requirement's row on its own page: the newest runs, then weeks from a fixed
     place on.
     """
@@ -99,6 +99,6 @@ def row_cells(line: Line, place: int) -> Markup:
     return Markup(cells + older)  # noqa: S704 - letters and times of ours
 
 
-def _bands(line: Line, width: int) -> int:
+def _bands(line: RuntimeLine, width: int) -> int:
     """Count the bands of a grid with so many columns."""
     return sum(len(BAND.findall(letters, 0, width)) for letters in line.shown)

@@ -53,7 +53,7 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Line:
+class RuntimeLine:
     """A runtime in one version, or in all of them, with its runs.
 
     Attributes:
@@ -167,7 +167,7 @@ def promises(names: Sequence[str]) -> list[Promise]:
     return found
 
 
-def all_versions(index: Index, known: Sequence[Line]) -> list[Line]:
+def all_versions(index: Index, known: Sequence[RuntimeLine]) -> list[RuntimeLine]:
     """Return a line of the newest validation runs, of whatever version, of each runtime that was tested in
     several, by name.
     """
@@ -177,11 +177,13 @@ def all_versions(index: Index, known: Sequence[Line]) -> list[Line]:
         runs = index.runs(runtime=runtime, kind="validation", limit=MIXED_RUNS)
         if len({entry.version for entry in runs}) > 1:
             slug = _unique(f"{safe_name(runtime)}-all-versions", used)
-            found.append(Line(runtime, ALL_VERSIONS, slug, runs, [], len(index.requirements()), mixed=True))
+            found.append(
+                RuntimeLine(runtime, ALL_VERSIONS, slug, runs, [], len(index.requirements()), mixed=True)
+            )
     return found
 
 
-def lines(index: Index) -> list[Line]:
+def lines(index: Index) -> list[RuntimeLine]:
     """Return every runtime and version, runtimes by name and of each the newest version first."""
     count = len(index.requirements())
     used: set[str] = set()
@@ -192,11 +194,11 @@ def lines(index: Index) -> list[Line]:
         benchmarks = [entry for entry in runs if entry.kind == "benchmark"]
         if validations or benchmarks:
             slug = _unique(f"{safe_name(runtime)}-{safe_name(version)}", used)
-            found.append(Line(runtime, version, slug, validations, benchmarks, count))
+            found.append(RuntimeLine(runtime, version, slug, validations, benchmarks, count))
     return sorted(sorted(found, key=_version_key, reverse=True), key=lambda line: line.runtime)
 
 
-def _version_key(line: Line) -> tuple[object, ...]:
+def _version_key(line: RuntimeLine) -> tuple[object, ...]:
     parsed = parse_version(line.version)
     return (parsed is not None, parsed.key() if parsed else ((), (0, 0)), line.version)
 

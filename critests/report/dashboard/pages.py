@@ -11,7 +11,7 @@ from jinja2 import Environment
 import critests
 from critests.exit_codes import ExitCode
 from critests.report.dashboard import grid, series
-from critests.report.dashboard.lines import AREAS, Line, Promise
+from critests.report.dashboard.lines import AREAS, Promise, RuntimeLine
 from critests.report.dashboard.site_comparisons import Pair
 from critests.report.facts.musts import ENDS, IN_PART
 from critests.report.page.templating import SYMBOLS, environment, source
@@ -34,7 +34,7 @@ END_WORDS: Final = {tone.value: word.lower() for word, tone in ENDS.values()} | 
 
 
 @dataclass(kw_only=True)
-class Site:
+class SitePages:
     """All pages.
 
     Attributes:
@@ -53,8 +53,8 @@ class Site:
     title: str
     now: float
     run_links: str
-    lines: Sequence[Line]
-    mixed: Sequence[Line]
+    lines: Sequence[RuntimeLine]
+    mixed: Sequence[RuntimeLine]
     older: int
     promises: Sequence[Promise]
     pairs: Sequence[Pair]
@@ -88,7 +88,7 @@ class Site:
             rows.append((promise, numbers, any(line.states[promise.place].flaky for line in self.lines)))
         return self._render("requirements.html.j2", rows=rows)
 
-    def grid(self, line: Line) -> str:
+    def grid(self, line: RuntimeLine) -> str:
         """Return the grid of one runtime and version, with how it stands above it: a run of a part of the
         suite does not speak for the runtime.
         """
@@ -120,7 +120,7 @@ class Site:
             changed=sum(state.changed for state in line.states),
         )
 
-    def benchmarks(self, line: Line) -> str:
+    def benchmarks(self, line: RuntimeLine) -> str:
         """Return the benchmark series of one runtime and version."""
         found = series.series_of(self.index, line)
         return self._render(
@@ -191,7 +191,7 @@ class Site:
         away = "" if "://" in self.run_links or self.run_links.startswith("/") else root
         return f"{away}{self.run_links}{quote(entry.path)}/report.html"
 
-    def _areas(self, line: Line) -> list[tuple[str, list[tuple[str, int]]]]:
+    def _areas(self, line: RuntimeLine) -> list[tuple[str, list[tuple[str, int]]]]:
         found = []
         for area in self.areas:
             numbers = line.numbers(promise for promise in self.promises if promise.area == area)
@@ -227,7 +227,7 @@ def script() -> str:
     return source(_templates(), "filter.js")
 
 
-def spell(line: Line, state: State) -> str:
+def spell(line: RuntimeLine, state: State) -> str:
     """Say since when a verdict holds: `failed since 2026-11-18 02:00 (3 runs)`."""
     if state.letter == UNTESTED:
         return "not tested"

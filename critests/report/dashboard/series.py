@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Final
 
 from critests import statistics
 from critests.report.comparison.wording import amount, held
-from critests.report.dashboard.lines import Line
-from critests.report.store import Index, Point, Series
+from critests.report.dashboard.lines import RuntimeLine
+from critests.report.store import Index, Point, SeriesSummary
 from critests.report.store.history import Column, columns, stamp
 
 if TYPE_CHECKING:
     from critests.statistics.change_points import ChangePoint
 
 SERIES_LIMIT: Final = 120
-"""Series on one page; those that a scenario is about come first."""
+"""SeriesSummary on one page; those that a scenario is about come first."""
 FEW: Final = 8
-"""Series whose pictures are open; of more, the scenarios open."""
+"""SeriesSummary whose pictures are open; of more, the scenarios open."""
 WIDTH, HEIGHT, TOP, BOTTOM = 640, 132, 10, 14
 JUDGED_RUNS: Final = 120
 """Newest runs in which changes of level are looked for run by run."""
@@ -28,7 +28,7 @@ SEED: Final = 20_261_120
 
 
 @dataclass(frozen=True)
-class Change:
+class LevelChange:
     """A change of level.
 
     Attributes:
@@ -104,12 +104,12 @@ class History:
     count: int
     runs: int
     when: str
-    changes: list[Change]
+    changes: list[LevelChange]
     picture: Picture
     table: list[tuple[str, str, str, str]]
 
 
-def series_of(index: Index, line: Line) -> list[History]:
+def series_of(index: Index, line: RuntimeLine) -> list[History]:
     """Return the series of a line by scenario, those that a scenario is about first; at most
     `SERIES_LIMIT`.
     """
@@ -123,7 +123,7 @@ def series_of(index: Index, line: Line) -> list[History]:
     return [_history(line, each, points[each.number]) for each in found]
 
 
-def newest_change(found: Sequence[History]) -> tuple[History, Change] | None:
+def newest_change(found: Sequence[History]) -> tuple[History, LevelChange] | None:
     """Return the newest change of level of all series, or None; of those of one night that of what a scenario
     is about.
     """
@@ -137,11 +137,11 @@ def levels(medians: Sequence[float]) -> "list[ChangePoint]":
     return statistics.change_points.change_points(medians, seed=SEED, shortest=SHORTEST)
 
 
-def _place(series: Series) -> tuple[str, str, list[tuple[str, str]]]:
+def _place(series: SeriesSummary) -> tuple[str, str, list[tuple[str, str]]]:
     return series.scenario, series.operation, sorted(series.dimensions.items())
 
 
-def _history(line: Line, series: Series, points: dict[int, Point]) -> History:
+def _history(line: RuntimeLine, series: SeriesSummary, points: dict[int, Point]) -> History:
     runs = [entry for entry in line.benchmarks if entry.number in points]
     values = [points[entry.number] for entry in runs]
     wanted = line.bench_columns if len(runs) == len(line.benchmarks) else columns(runs)
@@ -186,11 +186,13 @@ def _changes(values: Sequence[Point], wanted: Sequence[Column]) -> "dict[int, Ch
     return found | {place: each for place, each in older.items() if place >= JUDGED_RUNS}
 
 
-def _change(change: "ChangePoint", when: str, series: Series) -> Change:
+def _change(change: "ChangePoint", when: str, series: SeriesSummary) -> LevelChange:
     worse = (change.after > change.before) == (series.better == "lower")
     tone = "untested" if not series.better else "failed" if worse else "passed"
     ratio = f"{(change.ratio - 1) * 100:+.1f} %" if change.ratio else ""
-    return Change(when, amount(change.before, series.unit), amount(change.after, series.unit), ratio, tone)
+    return LevelChange(
+        when, amount(change.before, series.unit), amount(change.after, series.unit), ratio, tone
+    )
 
 
 def _of_column(column: Column, values: Sequence[Point]) -> tuple[float, float, float]:
@@ -203,7 +205,7 @@ def _of_column(column: Column, values: Sequence[Point]) -> tuple[float, float, f
 
 
 def picture(
-    series: Series,
+    series: SeriesSummary,
     newest_first: Sequence[tuple[float, float, float]],
     wanted: Sequence[Column],
     places: Sequence[int],

@@ -124,7 +124,7 @@ def _contents(index: Index, options: Options) -> Iterator[tuple[str, str]]:
         for pair in pairs(all_lines)
         if options.results is not None and (found := compared(options.results, pair)) is not None
     ]
-    site = pages.Site(
+    site = pages.SitePages(
         index=index,
         title=options.title,
         now=options.now,

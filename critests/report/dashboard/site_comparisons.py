@@ -9,7 +9,7 @@ from typing import Final
 
 from critests.record.record_errors import RecordUnreadable
 from critests.report.comparison import NotComparable, RunComparison, compare_records, read_run
-from critests.report.dashboard.lines import Line
+from critests.report.dashboard.lines import RuntimeLine
 from critests.report.store import RunEntry
 
 PAIRS_LIMIT: Final = 20
@@ -24,8 +24,8 @@ class Pair:
         right: The other.
     """
 
-    left: Line
-    right: Line
+    left: RuntimeLine
+    right: RuntimeLine
 
     @property
     def page(self) -> str:
@@ -33,9 +33,9 @@ class Pair:
         return f"{self.left.slug}--{self.right.slug}"[:200]
 
 
-def pairs(lines: Sequence[Line]) -> list[Pair]:
+def pairs(lines: Sequence[RuntimeLine]) -> list[Pair]:
     """Choose what is compared: the newest versions of any two runtimes, and neighbouring versions of each."""
-    newest: dict[str, Line] = {}
+    newest: dict[str, RuntimeLine] = {}
     for line in lines:
         newest.setdefault(line.runtime, line)
     chosen = [*itertools.combinations(newest.values(), 2)]

@@ -30,7 +30,7 @@ TOTAL: Final = "all"
 
 
 @dataclass(frozen=True)
-class Reason:
+class SharedReason:
     """Why several tests were not judged.
 
     Attributes:
@@ -85,7 +85,7 @@ def failures(record: RunRecord) -> list[TestResult]:
     return broken + with_outcome(record, Outcome.ERROR)
 
 
-def by_reason(tests: Sequence[TestResult]) -> list[Reason]:
+def by_reason(tests: Sequence[TestResult]) -> list[SharedReason]:
     """Group tests by the broken requirement or else by their reason, largest group first."""
     groups: dict[str, list[TestResult]] = {}
     for test in tests:
@@ -97,7 +97,8 @@ def by_reason(tests: Sequence[TestResult]) -> list[Reason]:
             text = unproven(test)
         groups.setdefault(text, []).append(test)
     return sorted(
-        (Reason(text, members) for text, members in groups.items()), key=lambda reason: -len(reason.tests)
+        (SharedReason(text, members) for text, members in groups.items()),
+        key=lambda reason: -len(reason.tests),
     )
 
 

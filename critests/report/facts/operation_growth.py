@@ -116,7 +116,7 @@ class Grown:
 
 
 @dataclass(frozen=True)
-class Difference:
+class GrowthDifference:
     """Where two sides grow differently.
 
     Attributes:
@@ -162,7 +162,7 @@ def growths(operations: Iterable[OperationResult]) -> list[Grown]:
     return sorted(fitted, key=lambda each: (order[each.scenario, each.name, each.of], each.side))
 
 
-def beside(found: Iterable[Grown], names: dict[str, str]) -> list[Difference]:
+def beside(found: Iterable[Grown], names: dict[str, str]) -> list[GrowthDifference]:
     """Return where the two sides of a live comparison grow differently: where what one more costs does not
     overlap in its intervals, or where only one of them grows worse than linearly.
 
@@ -179,7 +179,7 @@ def beside(found: Iterable[Grown], names: dict[str, str]) -> list[Difference]:
         if pair.keys() >= {"a", "b"}
     ]
     return [
-        Difference(less.scenario, _difference(less, more, names))
+        GrowthDifference(less.scenario, _difference(less, more, names))
         for less, more in compared
         if less.worse != more.worse
         or (less.growth.slope_interval.high < more.growth.slope_interval.low and more.grows)

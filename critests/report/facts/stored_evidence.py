@@ -66,7 +66,7 @@ class FileView:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class StoredEvidence:
     """What is known of one test beside its result.
 
     Attributes:
@@ -96,7 +96,7 @@ class Budget:
         return text
 
 
-def read_evidence(run_dir: Path, relative: str, budget: Budget) -> Evidence:
+def read_evidence(run_dir: Path, relative: str, budget: Budget) -> StoredEvidence:
     """Read the evidence of one test.
 
     Nothing outside the run's folder is read, links are not followed, and a file that cannot be read is named
@@ -109,17 +109,17 @@ def read_evidence(run_dir: Path, relative: str, budget: Budget) -> Evidence:
     """
     folder = (run_dir / relative).resolve()
     if not relative or not folder.is_relative_to(run_dir.resolve()) or not folder.is_dir():
-        return Evidence(note="nothing was kept" if not relative else f"{relative} is not there")
+        return StoredEvidence(note="nothing was kept" if not relative else f"{relative} is not there")
     if budget.left <= 0:
-        return Evidence(note=f"this page is full; the evidence is in {relative}")
+        return StoredEvidence(note=f"this page is full; the evidence is in {relative}")
     try:
         paths = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
         calls, left_out, note = _read_calls(folder, budget)
         listed = [path for path in paths if not path.name.startswith("calls.jsonl")]
         files = [_read_file(path, folder, budget) for path in listed[:FILES_LISTED]]
     except OSError as error:
-        return Evidence(note=f"{relative} cannot be read: {error.strerror or error}")
-    return Evidence(calls, left_out, sorted(files, key=lambda file: not file.text), note)
+        return StoredEvidence(note=f"{relative} cannot be read: {error.strerror or error}")
+    return StoredEvidence(calls, left_out, sorted(files, key=lambda file: not file.text), note)
 
 
 def _read_file(path: Path, folder: Path, budget: Budget) -> FileView:

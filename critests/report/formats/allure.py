@@ -34,7 +34,7 @@ from critests.record.result_records import TestResult as Result
 from critests.record.run_record import RunRecord
 from critests.report.facts.explanations import description, skip_message, statement_of
 from critests.report.facts.run_facts import run_facts
-from critests.report.facts.stored_evidence import Budget, CallView, Evidence, read_evidence
+from critests.report.facts.stored_evidence import Budget, CallView, StoredEvidence, read_evidence
 from critests.report.formats.source import Source
 from critests.report.wording.markdown import code, prose
 from critests.report.wording.texts import cut, one_line, visible
@@ -97,7 +97,7 @@ def write_tree(source: Source, root: Path) -> list[Path]:
             evidence = (
                 read_evidence(source.folder, test.evidence, budget)
                 if source.folder and test.evidence
-                else Evidence()
+                else StoredEvidence()
             )
             made = _plain(_result_of(source, test, evidence, files))
             for name, earlier in written.get(made["name"], []):
@@ -133,7 +133,7 @@ def _written_by_pytest(root: Path) -> dict[str, list[tuple[str, dict[str, Any]]]
     return found
 
 
-def _result_of(source: Source, test: Result, evidence: Evidence, files: Files) -> TestResult:
+def _result_of(source: Source, test: Result, evidence: StoredEvidence, files: Files) -> TestResult:
     """Return the result of one test.
 
     Args:

@@ -6,7 +6,7 @@ from typing import Final
 from critests.record.operations import OperationResult
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
-from critests.report.comparison import Capability, Operation
+from critests.report.comparison import CapabilityDifference, Operation
 from critests.report.comparison.differences import TestDifference
 from critests.report.comparison.wording import amount, interval, ratio, verdict_word
 from critests.report.facts.display_order import area_rows, columns
@@ -74,7 +74,7 @@ def test_changes(found: Sequence[TestDifference], limit: int) -> list[str]:
     return table(["requirement", "was → is", "test", "seen"], [*rows, *_more(found, limit, 4)])
 
 
-def capability_changes(found: Sequence[Capability]) -> list[str]:
+def capability_changes(found: Sequence[CapabilityDifference]) -> list[str]:
     """Return a row for each capability that came or went."""
     rows = [[prose(each.name, 80), WORDS[each.a], WORDS[each.b]] for each in found]
     return table(["capability", "was", "is"], rows)

@@ -10,7 +10,7 @@ from critests.catalogue.words import Level, Outcome
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
 from critests.report.comparison import RunComparison
-from critests.report.gates.gate_findings import Finding, Kind
+from critests.report.gates.gate_findings import GateFinding, GateFindingKind
 from critests.report.gates.policy import JUDGEMENT, MUST, SHOULD, Policy
 from critests.report.wording.texts import one_line, plural
 
@@ -19,7 +19,7 @@ _REASON: Final = 160
 
 def conformance_findings(
     record: RunRecord, policy: Policy, comparison: RunComparison | None
-) -> Iterable[Finding]:
+) -> Iterable[GateFinding]:
     """Return what is to be said about the promises of a run.
 
     Args:
@@ -41,16 +41,18 @@ def conformance_findings(
         blocked = behind.get(tests[0].requirement_id, 0)
         yield _breach(subject, tests, blocked, fails=blocks, new=comparison is not None)
     if old:
-        yield _counted(old, Kind.OLD, "broken in the baseline too")
+        yield _counted(old, GateFindingKind.OLD, "broken in the baseline too")
     known = [test for test in record.tests if test.outcome is Outcome.KNOWN]
     if known:
-        yield _counted(known, Kind.KNOWN, "known to fail")
+        yield _counted(known, GateFindingKind.KNOWN, "known to fail")
     yield from _too_much_blocked(record, policy)
     if comparison is not None:
         yield from _gone(comparison, policy)
 
 
-def _breach(subject: str, tests: Sequence[TestResult], blocked: int, *, fails: bool, new: bool) -> Finding:
+def _breach(
+    subject: str, tests: Sequence[TestResult], blocked: int, *, fails: bool, new: bool
+) -> GateFinding:
     first = tests[0]
     failed = first.outcome is Outcome.FAILED
     what = one_line(first.seen or first.reason or first.title, _REASON)
@@ -58,8 +60,12 @@ def _breach(subject: str, tests: Sequence[TestResult], blocked: int, *, fails: b
     stands = f"; it stands in the way of {plural(blocked, 'test')}" if blocked else ""
     level = "" if failed else f"{_binds_as(first.level, judgement=first.judgement)} "
     name = one_line(first.name, 120)
-    return Finding(
-        kind=Kind.INTERMITTENT if first.now_and_then else Kind.BREACH if failed else Kind.WARNING,
+    return GateFinding(
+        kind=GateFindingKind.INTERMITTENT
+        if first.now_and_then
+        else GateFindingKind.BREACH
+        if failed
+        else GateFindingKind.WARNING,
         fails=fails,
         subject=subject,
         sentence=f"{'new: ' if new else ''}{level}{subject} {name}{more}: {what}{stands}",
@@ -67,10 +73,10 @@ def _breach(subject: str, tests: Sequence[TestResult], blocked: int, *, fails: b
     )
 
 
-def _counted(tests: Sequence[TestResult], kind: Kind, words: str) -> Finding:
+def _counted(tests: Sequence[TestResult], kind: GateFindingKind, words: str) -> GateFinding:
     names = ", ".join(dict.fromkeys(test.requirement or test.name for test in tests))
     sentence = f"{plural(len(tests), 'test')} {words}: {one_line(names, _REASON)}"
-    return Finding(kind=kind, sentence=sentence, weight=len(tests))
+    return GateFinding(kind=kind, sentence=sentence, weight=len(tests))
 
 
 def _binds_as(level: str, *, judgement: bool) -> str:
@@ -87,7 +93,7 @@ def _blocks(test: TestResult, policy: Policy) -> bool:
     return test.outcome is Outcome.WARNED and binds in policy.levels
 
 
-def _too_much_blocked(record: RunRecord, policy: Policy) -> Iterable[Finding]:
+def _too_much_blocked(record: RunRecord, policy: Policy) -> Iterable[GateFinding]:
     blocked = [test for test in record.tests if test.outcome is Outcome.BLOCKED]
     if policy.max_blocked is not None and len(blocked) > policy.max_blocked:
         reason, number = Counter(test.blocked_by or test.reason for test in blocked).most_common(1)[0]
@@ -95,12 +101,16 @@ def _too_much_blocked(record: RunRecord, policy: Policy) -> Iterable[Finding]:
             f"{plural(len(blocked), 'test')} blocked, {policy.max_blocked} allowed; {number} of them:"
             f" {one_line(reason, _REASON)}"
         )
-        yield Finding(
-            kind=Kind.BLOCKED, fails=True, subject="blocked", sentence=sentence, weight=len(blocked)
+        yield GateFinding(
+            kind=GateFindingKind.BLOCKED,
+            fails=True,
+            subject="blocked",
+            sentence=sentence,
+            weight=len(blocked),
         )
 
 
-def _gone(comparison: RunComparison, policy: Policy) -> Iterable[Finding]:
+def _gone(comparison: RunComparison, policy: Policy) -> Iterable[GateFinding]:
     """What was there in the baseline and is not offered, or cannot be judged now, grouped by its cause."""
     groups: dict[tuple[str, str, str], list[str]] = {}
     for each in comparison.tests:
@@ -110,8 +120,8 @@ def _gone(comparison: RunComparison, policy: Policy) -> Iterable[Finding]:
     for (level, outcome, cause), names in groups.items():
         subjects = one_line(", ".join(dict.fromkeys(names)), 100)
         passed = f"{plural(len(names), 'test')} that passed {'is' if len(names) == 1 else 'are'}"
-        yield Finding(
-            kind=Kind.GONE,
+        yield GateFinding(
+            kind=GateFindingKind.GONE,
             fails=level in policy.levels,
             subject=names[0],
             sentence=f"{passed} {outcome} now ({subjects}): {one_line(cause, _REASON)}",
@@ -121,10 +131,12 @@ def _gone(comparison: RunComparison, policy: Policy) -> Iterable[Finding]:
     if not_run:
         them = "it" if not_run == 1 else "them"
         sentence = f"{plural(not_run, 'test')} of the baseline not run: nothing is said about {them}"
-        yield Finding(kind=Kind.SAID, sentence=sentence)
+        yield GateFinding(kind=GateFindingKind.SAID, sentence=sentence)
     for fact in comparison.conformance.capabilities if comparison.conformance else []:
         if fact.a is True:
             found = "is not there" if fact.b is False else "could not be found out"
             seen = f": {one_line(fact.evidence_b, _REASON)}" if fact.evidence_b else ""
             sentence = f"{fact.name} was there and {found} now{seen}"
-            yield Finding(kind=Kind.CAPABILITY, fails=True, subject=fact.name, sentence=sentence)
+            yield GateFinding(
+                kind=GateFindingKind.CAPABILITY, fails=True, subject=fact.name, sentence=sentence
+            )

@@ -26,7 +26,7 @@ from critests.report.comparison import (
 from critests.report.comparison.run_comparison import side_facts
 from critests.report.comparison.speed_diff import Key, Measured, measured
 from critests.report.gates.conformance_gate import conformance_findings
-from critests.report.gates.gate_findings import Finding, GateReport, Kind, counted
+from critests.report.gates.gate_findings import GateFinding, GateFindingKind, GateReport, counted
 from critests.report.gates.policy import Policy
 from critests.report.gates.speed_gate import bound_findings, regression_findings
 from critests.report.run_kinds import kind_of
@@ -70,18 +70,21 @@ def judge_run(
     comparison = _compared(dataclasses.replace(run, record=record), baseline, settings)
     findings = list(conformance_findings(record, policy, None if run.two_sided else comparison))
     findings += [
-        Finding(kind=Kind.SAID, sentence=note) for note in notes_of(applied, run.record.runtime.version)
+        GateFinding(kind=GateFindingKind.SAID, sentence=note)
+        for note in notes_of(applied, run.record.runtime.version)
     ]
     if comparison is not None and comparison.a.partial:
         sentence = f"the baseline is no run of the whole suite: {comparison.a.partial}"
-        findings.append(Finding(kind=Kind.SAID, subject="baseline", sentence=sentence))
+        findings.append(GateFinding(kind=GateFindingKind.SAID, subject="baseline", sentence=sentence))
     findings += bound_findings(operations, policy, settings.significance)
     if comparison is not None and comparison.speed is not None:
         if comparison.speed.refused:
             obstacles.append(f"speed is not compared with the baseline: {comparison.speed.refused}")
         findings += regression_findings(comparison.speed, policy)
-    reported = {finding.subject for finding in findings if finding.kind is Kind.ERRORS}
-    findings = [each for each in findings if each.kind is not Kind.SAID or each.subject not in reported]
+    reported = {finding.subject for finding in findings if finding.kind is GateFindingKind.ERRORS}
+    findings = [
+        each for each in findings if each.kind is not GateFindingKind.SAID or each.subject not in reported
+    ]
     findings.sort(key=lambda finding: finding.rank)
     failing = [finding for finding in findings if finding.fails]
     exit_code = ExitCode.BROKEN if failing else ExitCode.NOT_TESTED if obstacles else ExitCode.CONFORMS
@@ -126,7 +129,7 @@ def _obstacles(record: RunRecord, operations: dict[Key, Measured]) -> list[str]:
 
 def _sentence(
     code: ExitCode,
-    failing: Sequence[Finding],
+    failing: Sequence[GateFinding],
     obstacles: Sequence[str],
     record: RunRecord,
     operations: dict[Key, Measured],

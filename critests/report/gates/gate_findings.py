@@ -24,7 +24,7 @@ LINE_LIMIT: Final = 240
 
 
 @unique
-class Kind(StrEnum):
+class GateFindingKind(StrEnum):
     """What was found, the worst first."""
 
     BREACH = "breach"
@@ -51,15 +51,24 @@ class Kind(StrEnum):
 
 
 _PLURALS: Final = {
-    Kind.BREACH: "breaches",
-    Kind.CAPABILITY: "capabilities gone",
-    Kind.GONE: "verdicts gone",
-    Kind.BOUND: "bounds exceeded",
-} | {kind: kind.value for kind in (Kind.INTERMITTENT, Kind.BLOCKED, Kind.NOISY, Kind.UNMEASURED, Kind.OLD)}
+    GateFindingKind.BREACH: "breaches",
+    GateFindingKind.CAPABILITY: "capabilities gone",
+    GateFindingKind.GONE: "verdicts gone",
+    GateFindingKind.BOUND: "bounds exceeded",
+} | {
+    kind: kind.value
+    for kind in (
+        GateFindingKind.INTERMITTENT,
+        GateFindingKind.BLOCKED,
+        GateFindingKind.NOISY,
+        GateFindingKind.UNMEASURED,
+        GateFindingKind.OLD,
+    )
+}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class GateFinding:
     """One thing that the gate found.
 
     Attributes:
@@ -71,7 +80,7 @@ class Finding:
             is worse.
     """
 
-    kind: Kind
+    kind: GateFindingKind
     fails: bool = False
     subject: str = ""
     sentence: str
@@ -80,7 +89,7 @@ class Finding:
     @property
     def rank(self) -> tuple[int, float, str]:
         """Sorts the worst first."""
-        return list(Kind).index(self.kind), -self.weight, self.subject
+        return list(GateFindingKind).index(self.kind), -self.weight, self.subject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,20 +109,20 @@ class GateReport:
 
     exit_code: int
     sentence: str
-    failing: list[Finding] = field(default_factory=list)
+    failing: list[GateFinding] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
-    remarks: list[Finding] = field(default_factory=list)
+    remarks: list[GateFinding] = field(default_factory=list)
     run: SideFacts
     baseline: SideFacts | None = None
     policy: str = ""
 
 
-def counted(findings: Iterable[Finding]) -> str:
+def counted(findings: Iterable[GateFinding]) -> str:
     """Return `2 breaches, 1 slower operation`."""
     numbers = Counter(finding.kind for finding in findings)
     return ", ".join(
         f"{numbers[kind]} {kind.value if numbers[kind] == 1 else _PLURALS.get(kind, f'{kind.value}s')}"
-        for kind in Kind
+        for kind in GateFindingKind
         if kind in numbers
     )
 

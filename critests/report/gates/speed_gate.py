@@ -15,22 +15,22 @@ from critests.report.comparison.wording import (
     ratio,
     verdict_word,
 )
-from critests.report.gates.gate_findings import Finding, Kind
+from critests.report.gates.gate_findings import GateFinding, GateFindingKind
 from critests.report.gates.policy import Bound, Policy
 from critests.report.wording.texts import one_line, plural
 from critests.statistics.verdict import Verdict
 from critests.toml_file import TomlMalformed
 
 
-def regression_findings(speed: Speed, policy: Policy) -> Iterable[Finding]:
+def regression_findings(speed: Speed, policy: Policy) -> Iterable[GateFinding]:
     """Return what a comparison with the baseline says, which is side A of it."""
     noisy: dict[str, list[str]] = {}
     for operation in speed.operations:
         label = _label(operation.key)
         if operation.errors_verdict == "more":
             sentence = f"{label} fails more often: {_errors(operation.b)}, before {_errors(operation.a)}"
-            yield Finding(
-                kind=Kind.ERRORS,
+            yield GateFinding(
+                kind=GateFindingKind.ERRORS,
                 fails=True,
                 subject=label,
                 sentence=sentence,
@@ -45,8 +45,8 @@ def regression_findings(speed: Speed, policy: Policy) -> Iterable[Finding]:
         sentence = (
             f"too noisy to be compared: {one_line(', '.join(labels[:3]), 160)}{more}: {one_line(reason, 160)}"
         )
-        yield Finding(
-            kind=Kind.NOISY,
+        yield GateFinding(
+            kind=GateFindingKind.NOISY,
             fails=policy.noisy_fails,
             subject=labels[0],
             sentence=sentence,
@@ -57,7 +57,9 @@ def regression_findings(speed: Speed, policy: Policy) -> Iterable[Finding]:
         yield _unmeasured(label, f"{label} is in the baseline and was not measured", policy)
 
 
-def bound_findings(operations: dict[Key, Measured], policy: Policy, significance: float) -> Iterable[Finding]:
+def bound_findings(
+    operations: dict[Key, Measured], policy: Policy, significance: float
+) -> Iterable[GateFinding]:
     """Return what is to be said of the operations of a run by themselves.
 
     Args:
@@ -83,7 +85,7 @@ def bound_findings(operations: dict[Key, Measured], policy: Policy, significance
         )
 
 
-def _slower(operation: Operation, label: str, allowed: float) -> Finding:
+def _slower(operation: Operation, label: str, allowed: float) -> GateFinding:
     worse = operation.worse
     proven = worse is not None and worse[1] > 1 + allowed
     values = f"{amount(operation.a.value, operation.unit)} to {amount(operation.b.value, operation.unit)}"
@@ -93,8 +95,8 @@ def _slower(operation: Operation, label: str, allowed: float) -> Finding:
         f"{label} {verdict_word(operation.verdict, operation.unit)}: {quantile_name(operation.quantile)}"
         f" {values}, ratio {ratio(operation.ratio)} ({ends}), {beyond}"
     )
-    return Finding(
-        kind=Kind.SLOWER if proven else Kind.NOISY,
+    return GateFinding(
+        kind=GateFindingKind.SLOWER if proven else GateFindingKind.NOISY,
         fails=proven,
         subject=label,
         sentence=sentence,
@@ -102,27 +104,31 @@ def _slower(operation: Operation, label: str, allowed: float) -> Finding:
     )
 
 
-def _unmeasured(subject: str, sentence: str, policy: Policy) -> Finding:
-    return Finding(kind=Kind.UNMEASURED, fails=policy.unmeasured_fails, subject=subject, sentence=sentence)
+def _unmeasured(subject: str, sentence: str, policy: Policy) -> GateFinding:
+    return GateFinding(
+        kind=GateFindingKind.UNMEASURED, fails=policy.unmeasured_fails, subject=subject, sentence=sentence
+    )
 
 
-def _failed_calls(key: Key, side: OperationSide, policy: Policy, significance: float) -> Iterable[Finding]:
+def _failed_calls(
+    key: Key, side: OperationSide, policy: Policy, significance: float
+) -> Iterable[GateFinding]:
     allowed, label = policy.error_rate_of(key), _label(key)
-    kind, fails, sentence = Kind.SAID, False, f"{label} {_errors(side)}"
+    kind, fails, sentence = GateFindingKind.SAID, False, f"{label} {_errors(side)}"
     if not side.failed:
         return
     if side.failed == side.calls:
-        kind, fails, sentence = Kind.ERRORS, True, f"{label} never succeeded: {_errors(side)}"
+        kind, fails, sentence = GateFindingKind.ERRORS, True, f"{label} never succeeded: {_errors(side)}"
     elif allowed is not None and side.error_rate > allowed:
         fails = statistics.corrections.at_least(side.failed, side.calls, allowed) <= significance
-        kind = Kind.ERRORS if fails else Kind.NOISY
+        kind = GateFindingKind.ERRORS if fails else GateFindingKind.NOISY
         sentence += f"; {percent(allowed)} allowed{'' if fails else ', not proven to be more'}"
-    yield Finding(kind=kind, fails=fails, subject=label, sentence=sentence, weight=side.error_rate)
+    yield GateFinding(kind=kind, fails=fails, subject=label, sentence=sentence, weight=side.error_rate)
 
 
 def _bound(
     key: Key, measured: Measured, bound: Bound, policy: Policy, significance: float
-) -> Iterable[Finding]:
+) -> Iterable[GateFinding]:
     if bound.at_most is None and bound.at_least is None:
         return
     if measured.unit != bound.unit:
@@ -137,7 +143,9 @@ def _bound(
         needed = statistics.quantiles.samples_needed(at, confidence=1 - significance)
         few = f"{plural(side.count, 'sample')}, {needed} needed"
         sentence = f"{label} {quantile_name(at)} cannot be held against its bound: {few}"
-        yield Finding(kind=Kind.NOISY, fails=policy.noisy_fails, subject=label, sentence=sentence)
+        yield GateFinding(
+            kind=GateFindingKind.NOISY, fails=policy.noisy_fails, subject=label, sentence=sentence
+        )
         return
     ends = f"{amount(side.low, bound.unit)} to {amount(side.high, bound.unit)}"
     said = f"{label} {quantile_name(at)} {amount(side.value, bound.unit)} ({ends})"
@@ -149,8 +157,8 @@ def _bound(
         beyond.append(("at least", least, side.high < least))
     for words, limit, proven in beyond:
         not_proven = "" if proven else ", not proven to be beyond it"
-        yield Finding(
-            kind=Kind.BOUND if proven else Kind.NOISY,
+        yield GateFinding(
+            kind=GateFindingKind.BOUND if proven else GateFindingKind.NOISY,
             fails=proven or policy.noisy_fails,
             subject=label,
             sentence=f"{said}, {words} {amount(limit, bound.unit)} allowed{not_proven}",

@@ -12,7 +12,7 @@ from critests.report.facts.operation_names import label
 from critests.report.plots.drawing import COLOURS
 from critests.report.plots.ecdf_plot import Sample, distribution
 from critests.report.plots.phase_bars import phase_split
-from critests.report.plots.scaling_plot import Level, against_number
+from critests.report.plots.scaling_plot import ScalingPoint, against_number
 from critests.report.plots.throughput import throughput
 from critests.report.plots.timeline import timeline
 
@@ -25,14 +25,14 @@ UNLIKE: Final = 10.0
 on the axis.
 """
 T = TypeVar("T")
-Curve: TypeAlias = tuple[str, list[Level]]
+Curve: TypeAlias = tuple[str, list[ScalingPoint]]
 """A name, and the levels of what is called so."""
 ENOUGH: Final = 8
 """Samples from which on a distribution or a time series is worth a picture."""
 
 
 @dataclass(frozen=True)
-class Figure:
+class RunPlot:
     """A plot of a run.
 
     Attributes:
@@ -48,7 +48,7 @@ class Figure:
     svg: str
 
 
-def figures(series: Iterable[Series], sides: dict[str, str] | None = None) -> list[Figure]:
+def figures(series: Iterable[Series], sides: dict[str, str] | None = None) -> list[RunPlot]:
     """Return the plots of a run, by scenario: phases, curves against a number, throughput, distributions,
     time series.
 
@@ -61,7 +61,7 @@ def figures(series: Iterable[Series], sides: dict[str, str] | None = None) -> li
     for each in series:
         if each.value:
             scenarios.setdefault(each.scenario, []).append(each)
-    found: list[Figure] = []
+    found: list[RunPlot] = []
     for scenario in sorted(scenarios):
         members = scenarios[scenario]
         timed = [each for each in members if each.unit == SECONDS and PHASE not in each.dimensions]
@@ -80,7 +80,7 @@ def figures(series: Iterable[Series], sides: dict[str, str] | None = None) -> li
     return [figure for figure in found if figure.svg]
 
 
-def _phases(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[Figure]:
+def _phases(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[RunPlot]:
     bars: dict[str, dict[str, dict[str, float]]] = {}
     for each in members:
         steady = each.steady()
@@ -89,7 +89,7 @@ def _phases(scenario: str, members: Sequence[Series], names: dict[str, str]) -> 
             bar = _named(label(each.operation, rest), each.side, names)
             bars.setdefault(each.operation, {}).setdefault(bar, {})[each.dimensions[PHASE]] = median(steady)
     return [
-        Figure(scenario, "phases", title, phase_split(list(found.items()), title=f"{scenario}: {title}"))
+        RunPlot(scenario, "phases", title, phase_split(list(found.items()), title=f"{scenario}: {title}"))
         for operation, found in bars.items()
         for title in [f"Phases of {operation}"]
     ]
@@ -97,7 +97,7 @@ def _phases(scenario: str, members: Sequence[Series], names: dict[str, str]) -> 
 
 def _against(
     scenario: str, members: Sequence[Series], names: dict[str, str], what: str, unit: str
-) -> tuple[list[Figure], set[int]]:
+) -> tuple[list[RunPlot], set[int]]:
     """Draw series of one unit against the number of things that their dimensions hold.
 
     Args:
@@ -110,7 +110,7 @@ def _against(
     Returns:
         The plots, and which series they show.
     """
-    found: list[Figure] = []
+    found: list[RunPlot] = []
     covered: set[int] = set()
     for dimension in dict.fromkeys(name for each in members for name in each.dimensions):
         curves: dict[tuple[str, str], list[tuple[float, Series]]] = {}
@@ -131,7 +131,7 @@ def _against(
         title = f"{what} against the number of {dimension}"
         for some in _together(list(same.values())):
             svg = against_number(some, of=dimension, title=f"{scenario}: {title}", unit=unit)
-            found.append(Figure(scenario, "number", title, svg))
+            found.append(RunPlot(scenario, "number", title, svg))
     return found, covered
 
 
@@ -157,11 +157,11 @@ def _height(curves: Sequence[Curve]) -> float:
     return max(level.median for _, levels in curves for level in levels)
 
 
-def _level(number: float, series: Series) -> Level:
+def _level(number: float, series: Series) -> ScalingPoint:
     result = summarised(series)
     middle = result.quantiles.get("0.5")
     tail = result.quantiles.get("0.99")
-    return Level(
+    return ScalingPoint(
         number=number,
         median=middle.value if middle else median(series.steady()),
         low=middle.low if middle else None,
@@ -170,7 +170,7 @@ def _level(number: float, series: Series) -> Level:
     )
 
 
-def _throughput(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[Figure]:
+def _throughput(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[RunPlot]:
     curves: dict[tuple[str, str], dict[str, dict[float, list[float]]]] = {}
     for each in members:
         for dimension in CONCURRENCY & each.dimensions.keys():
@@ -182,7 +182,7 @@ def _throughput(scenario: str, members: Sequence[Series], names: dict[str, str])
                     number, []
                 ).extend(each.steady())
     return [
-        Figure(
+        RunPlot(
             scenario,
             "throughput",
             title,
@@ -193,7 +193,7 @@ def _throughput(scenario: str, members: Sequence[Series], names: dict[str, str])
     ]
 
 
-def _distributions(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[Figure]:
+def _distributions(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[RunPlot]:
     """A plot for all series of an operation, such as its handlers; or several, with the sides of the same
     dimensions on the same one.
     """
@@ -211,11 +211,11 @@ def _distributions(scenario: str, members: Sequence[Series], names: dict[str, st
             svg = distribution(
                 [sample for samples in some for sample in samples], title=f"{scenario}: {title}"
             )
-            found.append(Figure(scenario, "distribution", title, svg))
+            found.append(RunPlot(scenario, "distribution", title, svg))
     return found
 
 
-def _timelines(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[Figure]:
+def _timelines(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[RunPlot]:
     found = []
     for each in members:
         if len(each.value) >= ENOUGH:
@@ -229,7 +229,7 @@ def _timelines(scenario: str, members: Sequence[Series], names: dict[str, str]) 
                 warm_up=each.warm_up,
                 failed=failed,
             )
-            found.append(Figure(scenario, "timeline", title, svg))
+            found.append(RunPlot(scenario, "timeline", title, svg))
     return found
 
 

@@ -12,7 +12,7 @@ HEIGHT: Final = 200.0
 
 
 @dataclass(frozen=True)
-class Level:
+class ScalingPoint:
     """What was measured at one number.
 
     Attributes:
@@ -31,7 +31,7 @@ class Level:
 
 
 def against_number(
-    curves: Sequence[tuple[str, Sequence[Level]]], *, of: str, title: str, unit: str = "s"
+    curves: Sequence[tuple[str, Sequence[ScalingPoint]]], *, of: str, title: str, unit: str = "s"
 ) -> str:
     """Draw medians against a number of things, with the bands of their confidence intervals, and p99 as
     rings.

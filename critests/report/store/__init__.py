@@ -4,7 +4,7 @@ one run.
 The run records stay the only truth. The index is derived from them and may be deleted at any time.
 """
 
-from critests.report.store.entries import Point, RunEntry, Series
+from critests.report.store.entries import Point, RunEntry, SeriesSummary
 from critests.report.store.merging import merge_runs
 from critests.report.store.retention import remove, surplus
 from critests.report.store.run_index import Index, IndexUnusable
@@ -14,7 +14,7 @@ __all__ = [
     "IndexUnusable",
     "Point",
     "RunEntry",
-    "Series",
+    "SeriesSummary",
     "merge_runs",
     "remove",
     "surplus",

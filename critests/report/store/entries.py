@@ -64,7 +64,7 @@ RUN_COLUMNS: Final = tuple(each.name for each in dataclasses.fields(RunEntry))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Series:
+class SeriesSummary:
     """An operation under one set of dimensions.
 
     Attributes:
@@ -86,7 +86,7 @@ class Series:
     headline: bool
 
 
-SERIES_COLUMNS: Final = tuple(each.name for each in dataclasses.fields(Series))
+SERIES_COLUMNS: Final = tuple(each.name for each in dataclasses.fields(SeriesSummary))
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ def run_entry(row: tuple[Any, ...]) -> RunEntry:
     return RunEntry(**values | nested | flags)
 
 
-def series_of(row: tuple[Any, ...]) -> Series:
+def series_of(row: tuple[Any, ...]) -> SeriesSummary:
     """Build a series from its row."""
     values = dict(zip(SERIES_COLUMNS, row, strict=True))
     dimensions = json.loads(values["dimensions"])
-    return Series(**values | {"dimensions": dimensions, "headline": bool(values["headline"])})
+    return SeriesSummary(**values | {"dimensions": dimensions, "headline": bool(values["headline"])})
 
 
 def point_of(run: int, operation: OperationResult) -> Point | None:

@@ -18,7 +18,7 @@ TELLING: Final = frozenset({"failed", "warned", "known", "error", "blocked"})
 
 
 @dataclass(frozen=True)
-class Found:
+class RunFile:
     """A file that claims to be a run.
 
     Attributes:
@@ -32,7 +32,7 @@ class Found:
     changed: int
 
 
-def find_runs(results: Path) -> Iterator[Found]:
+def find_runs(results: Path) -> Iterator[RunFile]:
     """Find `<runtime>/<version>/<run>/run.json` (or `run.json.gz`) below the root of all results, in the
     order of their names.
     """
@@ -42,7 +42,7 @@ def find_runs(results: Path) -> Iterator[Found]:
             facts = record_file(folder).stat()
         except OSError:
             continue
-        yield Found(folder.relative_to(results).as_posix(), facts.st_size, facts.st_mtime_ns)
+        yield RunFile(folder.relative_to(results).as_posix(), facts.st_size, facts.st_mtime_ns)
 
 
 def read_lean(folder: Path) -> tuple[RunRecord, dict[str, str]]:

@@ -23,14 +23,14 @@ from critests.report.store.entries import (
     SERIES_COLUMNS,
     Point,
     RunEntry,
-    Series,
+    SeriesSummary,
     point_of,
     run_entry,
     series_of,
     stored,
 )
 from critests.report.store.letters import LETTERS, UNTESTED
-from critests.report.store.reading import Found, find_runs, read_lean
+from critests.report.store.reading import RunFile, find_runs, read_lean
 
 INDEX_FILE: Final = "index.sqlite"
 FORMAT_KEY: Final = "format"
@@ -129,7 +129,7 @@ class Index:
         rows = ((series, *astuple(each)) for series, each in points)
         self._database.executemany(f"INSERT OR REPLACE INTO points VALUES ({marks})", rows)  # noqa: S608 - marks
 
-    def add_series(self, series: Series) -> int:
+    def add_series(self, series: SeriesSummary) -> int:
         """Add a series, or find it; the number of the argument is ignored. Returns its key."""
         found = self._database.execute(
             "SELECT number FROM series WHERE scenario = ? AND operation = ? AND dimensions = ?",
@@ -168,7 +168,7 @@ class Index:
             self._database.execute("SELECT DISTINCT runtime, version FROM runs ORDER BY runtime, version")
         )
 
-    def series(self) -> dict[int, Series]:
+    def series(self) -> dict[int, SeriesSummary]:
         """Return all series by their key."""
         rows = self._database.execute("SELECT * FROM series ORDER BY number")
         return {each.number: each for each in map(series_of, rows)}
@@ -197,14 +197,14 @@ class Index:
         )
         return self._numbers
 
-    def _insert(self, table: str, columns: Sequence[str], what: RunEntry | Series) -> int:
+    def _insert(self, table: str, columns: Sequence[str], what: RunEntry | SeriesSummary) -> int:
         """Add a row and return its key, whatever number it has."""
         values = [None if name == "number" else stored(getattr(what, name)) for name in columns]
         marks = ", ".join("?" * len(columns))
         cursor = self._database.execute(f"INSERT INTO {table} VALUES ({marks})", values)  # noqa: S608 - names are ours
         return int(cursor.lastrowid or 0)
 
-    def _read(self, results: Path, found: Found) -> None:
+    def _read(self, results: Path, found: RunFile) -> None:
         folder, problem = results / found.path, ""
         try:
             record, reasons = read_lean(folder)
@@ -217,7 +217,7 @@ class Index:
             (found.path, found.size, found.changed, stored(problem)),
         )
 
-    def _add(self, record: RunRecord, found: Found, reasons: dict[str, str], *, report: bool) -> None:
+    def _add(self, record: RunRecord, found: RunFile, reasons: dict[str, str], *, report: bool) -> None:
         verdicts = record.requirements
         number = self.add_entry(
             RunEntry(
@@ -253,7 +253,7 @@ class Index:
 
     def _series(self, operation: OperationResult) -> int:
         return self.add_series(
-            Series(
+            SeriesSummary(
                 number=0, **{name: getattr(operation, name) for name in SERIES_COLUMNS if name != "number"}
             )
         )

@@ -16,7 +16,7 @@ from critests.catalogue.words import Outcome
 from critests.record.run_record import RunRecord
 from critests.report.facts.display_order import by_reason, with_outcome
 from critests.report.facts.run_facts import flat
-from critests.report.facts.stored_evidence import Budget, Evidence, read_evidence
+from critests.report.facts.stored_evidence import Budget, StoredEvidence, read_evidence
 from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.validation.validation_views import (
     areas_view,
@@ -45,7 +45,7 @@ def validation_to_html(record: RunRecord, run_dir: Path | None = None) -> str:
     templates = environment("critests.report.validation")
     script = source(templates, "filter.js")
     budget = Budget(EVIDENCE_BUDGET)
-    evidence: dict[str, Evidence] = {}
+    evidence: dict[str, StoredEvidence] = {}
     lists = (
         failures_view(record),
         others_view(record, Outcome.WARNED),

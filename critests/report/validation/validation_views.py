@@ -28,7 +28,7 @@ BAR: Final = (
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RunHeadline:
     """The headline.
 
     Attributes:
@@ -47,7 +47,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Finding:
+class RequirementView:
     """What the tests of one requirement found in common: one line, and a card below it.
 
     Attributes:
@@ -104,7 +104,7 @@ class GroupRows:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class CoverageView:
     """How much of the API was exercised.
 
     Attributes:
@@ -118,7 +118,7 @@ class Coverage:
     fields: list[tuple[str, list[tuple[str, int]]]]
 
 
-def verdict_view(record: RunRecord) -> Verdict:
+def verdict_view(record: RunRecord) -> RunHeadline:
     """Return the headline of a run."""
     part = partial(record)
     word, tone = ENDS.get(record.exit_code, (f"Exit code {record.exit_code}", Outcome.DISABLED))
@@ -126,27 +126,29 @@ def verdict_view(record: RunRecord) -> Verdict:
         word, tone = IN_PART, Outcome.UNSUPPORTED
     numbers = record.counts.outcomes
     tiles = [(outcome.value, numbers[outcome]) for outcome in BAR if numbers.get(outcome)]
-    return Verdict(word, tone.value, verdict_sentence(record), part, tiles)
+    return RunHeadline(word, tone.value, verdict_sentence(record), part, tiles)
 
 
-def failures_view(record: RunRecord) -> list[Finding]:
+def failures_view(record: RunRecord) -> list[RequirementView]:
     """Group failures by requirement, and under it those that are only another sight of it; those that blocked
     most tests come first, errors of the harness last.
     """
     return _findings(failures(record), {cause.requirement: cause for cause in record.root_causes}, "")
 
 
-def others_view(record: RunRecord, outcome: Outcome) -> list[Finding]:
+def others_view(record: RunRecord, outcome: Outcome) -> list[RequirementView]:
     """Group the tests with an outcome by requirement, as failures are."""
     return _findings(with_outcome(record, outcome), {}, f"{outcome.value}-")
 
 
-def _findings(tests: Sequence[TestResult], causes: Mapping[str, RootCause], mark: str) -> list[Finding]:
+def _findings(
+    tests: Sequence[TestResult], causes: Mapping[str, RootCause], mark: str
+) -> list[RequirementView]:
     groups: dict[tuple[str, bool], list[TestResult]] = {}
     for test in tests:
         groups.setdefault((test.cause or test.requirement_id, test.outcome is Outcome.ERROR), []).append(test)
     return [
-        Finding(
+        RequirementView(
             requirement,
             members[0].title or statement_of(requirement),
             f"{mark}{requirement or 'other'}{'-error' if error else ''}",
@@ -196,7 +198,7 @@ def groups_view(record: RunRecord) -> list[GroupRows]:
     return groups
 
 
-def coverage_view(record: RunRecord) -> Coverage:
+def coverage_view(record: RunRecord) -> CoverageView:
     """Return how much of the API was exercised."""
     coverage = record.coverage
     meters = [
@@ -211,7 +213,7 @@ def coverage_view(record: RunRecord) -> Coverage:
         ("Request fields", sorted(coverage.request_fields.items())),
         ("Response fields", sorted(coverage.response_fields.items())),
     ]
-    return Coverage(
+    return CoverageView(
         [(name, used, total, 100 * used / total if total else 0.0) for name, used, total in meters],
         rpcs,
         fields,

@@ -25,9 +25,9 @@ from critests.runtimes.runtime_settings import (
     ImageFolder,
     Mirror,
     NoHostDevices,
-    NotToBeTold,
-    Plugins,
+    NriPlugins,
     PullProgress,
+    SettingNotSupported,
     StreamingTls,
 )
 
@@ -130,12 +130,12 @@ def _tell(tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: D
                 }
             case CniTemplate():
                 tables[_plugin(runtime, "cni")]["conf_template"] = str(_template_file(paths))
-            case Plugins() if settings.version >= NRI_SINCE:
+            case NriPlugins() if settings.version >= NRI_SINCE:
                 tables[_plugin("io.containerd.nri.v1.nri")] = _nri(paths)
             case Mirror():
                 continue  # the file of its registry's hosts has it
             case _:
-                raise NotToBeTold(told)
+                raise SettingNotSupported(told)
 
 
 def importing(paths: RuntimePaths, archive: Path, _name: str) -> list[str]:

@@ -26,14 +26,14 @@ from critests.runtimes.runtime_settings import (
     Mirror,
     NoEvents,
     NoHostDevices,
-    NotToBeTold,
+    NriPlugins,
     PinnedImages,
-    Plugins,
     ProfilesFromRegistries,
     PullProgress,
+    RuntimeSetting,
+    SettingNotSupported,
     SplitStorage,
     StreamingTls,
-    Told,
 )
 
 _Value = bool | int | str | Sequence[str]
@@ -213,7 +213,7 @@ def _tell(tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: D
                 tables[table] |= values
                 break
         else:
-            raise NotToBeTold(told)
+            raise SettingNotSupported(told)
 
 
 _Said = tuple[str, dict[str, _Value]] | None
@@ -224,7 +224,7 @@ def _handler(name: str) -> str:
     return f"crio.runtime.runtimes.{json.dumps(name)}"
 
 
-def _of_handlers(told: Told, settings: DaemonSettings) -> dict[str, _Value] | None:
+def _of_handlers(told: RuntimeSetting, settings: DaemonSettings) -> dict[str, _Value] | None:
     """Return what each handler is told more, whichever is under test."""
     match told:
         case NoHostDevices():
@@ -234,7 +234,7 @@ def _of_handlers(told: Told, settings: DaemonSettings) -> dict[str, _Value] | No
     return None
 
 
-def _of_images(told: Told, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
+def _of_images(told: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
     match told:
         case SplitStorage() | ImageFolder() if settings.version >= SPLIT_STORAGE_SINCE:
             return "crio", {"imagestore": str(paths.root / IMAGE_FOLDER)}
@@ -249,7 +249,7 @@ def _of_images(told: Told, paths: RuntimePaths, settings: DaemonSettings) -> _Sa
     return None
 
 
-def _of_pods(told: Told, _: RuntimePaths, __: DaemonSettings) -> _Said:
+def _of_pods(told: RuntimeSetting, _: RuntimePaths, __: DaemonSettings) -> _Said:
     match told:
         case DefaultSysctl(name, value):
             return "crio.runtime", {"default_sysctls": [f"{name}={value}"]}
@@ -258,7 +258,7 @@ def _of_pods(told: Told, _: RuntimePaths, __: DaemonSettings) -> _Said:
     return None
 
 
-def _of_runtime(told: Told, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
+def _of_runtime(told: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
     match told:
         case DeviceOwnership():
             return "crio.runtime", {"device_ownership_from_security_context": True}
@@ -272,7 +272,7 @@ def _of_runtime(told: Told, paths: RuntimePaths, settings: DaemonSettings) -> _S
                 "stream_tls_cert": str(certificate),
                 "stream_tls_key": str(key),
             }
-        case Plugins() if settings.version >= NRI_SINCE:
+        case NriPlugins() if settings.version >= NRI_SINCE:
             return "crio.nri", _nri(paths)
     return None
 

@@ -14,7 +14,7 @@ RATE = "usage_nano_cores"
 """Field that is not compared: the runtime chooses the interval of the rate, and has no rate at first."""
 
 
-class Figure(int):
+class VaryingNumber(int):
     """A measured value, which may change between two reports."""
 
 
@@ -38,7 +38,7 @@ def values_by_path(message: Message, path: str = "") -> dict[str, Any]:
 
 def _values_of(value: Any, path: str) -> dict[str, Any]:  # noqa: ANN401 - whatever a field holds
     if isinstance(value, cri.UInt64Value):
-        return {path: Figure(value.value)}
+        return {path: VaryingNumber(value.value)}
     if isinstance(value, Message):
         return {path: "is set"} | values_by_path(value, path)
     return {path: value}
@@ -78,7 +78,7 @@ def _contradicts(path: str, before: Any, reported: Any, after: Any) -> bool:  # 
     if reported is None or before is None or after is None:
         # a value that appears or disappears between the two messages may be reported or not
         return (reported is None) != (before is None) and (reported is None) != (after is None)
-    if isinstance(reported, Figure):
+    if isinstance(reported, VaryingNumber):
         return not (min(before, after) <= reported * SIZE and reported <= max(before, after) * SIZE)
     if path.endswith("timestamp"):
         return not before <= reported <= after

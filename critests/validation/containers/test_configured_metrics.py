@@ -8,7 +8,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement, requires
 from critests.runtimes.runtime_settings import MetricsOfCpu
 
@@ -19,7 +19,7 @@ METRIC_SECONDS = 30.0
 @pytest.fixture
 def runtime_with_few_metrics(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that is configured to collect CPU metrics only."""
-    with shaped(request, runtime, Shape(told=(MetricsOfCpu(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(MetricsOfCpu(),))) as own:
         yield own
 
 

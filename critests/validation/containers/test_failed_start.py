@@ -19,7 +19,7 @@ from critests.run.marks import requirement
 
 
 @dataclass(frozen=True)
-class Tried:
+class AttemptedContainer:
     """The result of an attempt to create and start a container.
 
     Attributes:
@@ -31,26 +31,26 @@ class Tried:
     container: Container | None
 
 
-Attempt = Callable[[cri.ContainerConfig], Tried]
+Attempt = Callable[[cri.ContainerConfig], AttemptedContainer]
 
 
 @pytest.fixture
 def attempt(runtime: Runtime, containers: Containers) -> Attempt:
     """Creates and starts a container, and returns which of the two calls failed."""
 
-    def run(config: cri.ContainerConfig) -> Tried:
+    def run(config: cri.ContainerConfig) -> AttemptedContainer:
         try:
             container_id = runtime.stub.CreateContainer(containers.creation(config)).container_id
         except grpc.RpcError as error:
             refused_with(error)
-            return Tried("CreateContainer", None)
+            return AttemptedContainer("CreateContainer", None)
         container = containers.adopt(container_id, config)
         try:
             container.start()
         except grpc.RpcError as error:
             refused_with(error)
-            return Tried("StartContainer", container)
-        return Tried("", container)
+            return AttemptedContainer("StartContainer", container)
+        return AttemptedContainer("", container)
 
     return run
 

@@ -6,7 +6,7 @@ import pytest
 
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement
 from critests.runtimes.runtime_settings import LogCap
 
@@ -18,7 +18,7 @@ PRINTED = 2000
 @pytest.fixture
 def capping_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that is configured to truncate the log of a container at `CAP` bytes."""
-    with shaped(request, runtime, Shape(told=(LogCap(CAP),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(LogCap(CAP),))) as own:
         yield own
 
 

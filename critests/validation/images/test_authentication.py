@@ -8,7 +8,7 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
 from critests.fixtures.session_fixtures import Observe
-from critests.images.registry_faults import Access, Fault, FaultKind, Scheme, Scope
+from critests.images.registry_faults import Access, FaultKind, RegistryFault, Scheme, Scope
 from critests.run.marks import requirement, slow
 from critests.run.outcomes import unsupported
 
@@ -24,7 +24,7 @@ WRONG_CREDENTIALS = cri.AuthConfig(username=USERNAME, password=PASSWORD[::-1])
 IDENTITY = "critests-identity"
 REFRESHED = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD, identity_token=IDENTITY)
 SHORT_LIVED = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD, token_seconds=60)
-SLOW_MANIFEST = Fault(kind=FaultKind.SLOW, scope=Scope.MANIFEST, method="GET", seconds=63)
+SLOW_MANIFEST = RegistryFault(kind=FaultKind.SLOW, scope=Scope.MANIFEST, method="GET", seconds=63)
 """63 s: the token specification says that a token is valid for 60 s at least, so a faster manifest proves
 nothing; with a much slower one, clients may time out.
 """
@@ -39,9 +39,9 @@ ENCODED = {
 }
 
 
-def redirection(location: str) -> Fault:
+def redirection(location: str) -> RegistryFault:
     """Return the fault that redirects requests for the image's configuration blob to `location`."""
-    return Fault(kind=FaultKind.REDIRECT, scope=Scope.CONFIG, location=location)
+    return RegistryFault(kind=FaultKind.REDIRECT, scope=Scope.CONFIG, location=location)
 
 
 @requirement("AUT-01")

@@ -15,11 +15,11 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.images.registry_faults import Access, Fault, FaultKind, Scheme, Scope
+from critests.images.registry_faults import Access, FaultKind, RegistryFault, Scheme, Scope
 from critests.images.repositories import MintedImage
 from critests.lifecycle.requests import pulling
 from critests.node.host.addresses import node_address
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement, slow
 from critests.run.outcomes import blocked
 from critests.runtimes.runtime_settings import Credentials, Mirror, PullProgress
@@ -27,23 +27,23 @@ from critests.runtimes.runtime_settings import Credentials, Mirror, PullProgress
 MIRROR_PATH = "critests-mirror"
 PROGRESS_SECONDS = 2
 """The configured time-out: a pull fails if no bytes of a layer arrive for so long."""
-STALLING = Fault(kind=FaultKind.STALL, scope=Scope.LAYER, seconds=120)
+STALLING = RegistryFault(kind=FaultKind.STALL, scope=Scope.LAYER, seconds=120)
 """Longer than the deadline of the call, so that only the runtime's time-out can end the pull in time."""
-STEADY = Fault(kind=FaultKind.SLOW, scope=Scope.LAYER, bytes_per_second=16 << 10)
+STEADY = RegistryFault(kind=FaultKind.SLOW, scope=Scope.LAYER, bytes_per_second=16 << 10)
 STEADY_SECONDS = 4 * PROGRESS_SECONDS
 """How long a slow pull takes: several times the time-out, with bytes arriving all the time."""
 USERNAME, PASSWORD = "critests-node", "critests: of the node"
 PROTECTED = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
 PULLS = 40
 """The defect is a race, which some pulls lose: a time-out of 0 that fires before it is cancelled."""
-PAUSING = Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=15)
-EVERY_REQUEST = Fault(kind=FaultKind.UNAVAILABLE)
+PAUSING = RegistryFault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=15)
+EVERY_REQUEST = RegistryFault(kind=FaultKind.UNAVAILABLE)
 
 
 @pytest.fixture
 def mirroring_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime with a mirror for the suite's registry."""
-    with shaped(request, runtime, Shape(told=(Mirror(MIRROR_PATH),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(Mirror(MIRROR_PATH),))) as own:
         yield own
 
 
@@ -55,21 +55,21 @@ def runtime_with_credentials(
     file = host_folder / "credentials.json"
     secret = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
     file.write_text(json.dumps({"auths": {registry.client.address: {"auth": secret}}}), encoding="ascii")
-    with shaped(request, runtime, Shape(told=(Credentials(file),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(Credentials(file),))) as own:
         yield own
 
 
 @pytest.fixture
 def runtime_with_time_out(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that cancels a pull if no bytes arrive for `PROGRESS_SECONDS`."""
-    with shaped(request, runtime, Shape(told=(PullProgress(PROGRESS_SECONDS),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(PullProgress(PROGRESS_SECONDS),))) as own:
         yield own
 
 
 @pytest.fixture
 def runtime_without_time_out(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime whose time-out for the progress of pulls is 0: never."""
-    with shaped(request, runtime, Shape(told=(PullProgress(0),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(PullProgress(0),))) as own:
         yield own
 
 

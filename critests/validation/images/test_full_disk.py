@@ -13,7 +13,7 @@ from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.images.catalogue import Changes
 from critests.lifecycle.requests import pulling
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement, slow
 
 MEBIBYTE = 1 << 20
@@ -32,7 +32,7 @@ def small_disk_runtime(
 ) -> Iterator[OwnRuntime]:
     """A runtime of this test whose images and snapshots are on a disk of 48 MiB."""
     disk = host_mounts.tmpfs(host_folder / "disk", f"size={DISK_BYTES}")
-    with shaped(request, runtime, Shape(root=disk)) as own:
+    with shaped(request, runtime, RuntimeSetup(root=disk)) as own:
         yield own
 
 

@@ -10,7 +10,7 @@ from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.requests import pulling
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement
 from critests.runtimes.runtime_settings import PinnedImages
 
@@ -23,7 +23,7 @@ def pinning_runtime(
 ) -> Iterator[OwnRuntime]:
     """A runtime that is configured to pin the image in one of the test's repositories."""
     pinned = PinnedImages(f"{registry.client.address}/{registry.prefix}/{PINNED}")
-    with shaped(request, runtime, Shape(told=(pinned,))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(pinned,))) as own:
         yield own
 
 

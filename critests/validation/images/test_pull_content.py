@@ -8,7 +8,7 @@ from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
 from critests.fixtures.session_fixtures import Observe
-from critests.images.registry_faults import Fault, FaultKind, Scope
+from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement
 
@@ -44,16 +44,16 @@ FURTHER_CONTENTS = {
     # 1:3 is the null device
     "device node": ("archive-device", "[ -c /null ] && stat -c %t:%T /null", ["1:3"]),
 }
-NO_HEAD = Fault(kind=FaultKind.FORBIDDEN, scope=Scope.MANIFEST, method="HEAD")
+NO_HEAD = RegistryFault(kind=FaultKind.FORBIDDEN, scope=Scope.MANIFEST, method="HEAD")
 VARIANTS_OF_RESPONSES = {
-    "manifest behind a redirection": Fault(kind=FaultKind.REDIRECT, scope=Scope.MANIFEST),
-    "blobs behind a redirection": Fault(kind=FaultKind.REDIRECT, scope=Scope.BLOB),
-    "manifest in chunks": Fault(kind=FaultKind.CHUNKED, scope=Scope.MANIFEST),
-    "blobs in chunks": Fault(kind=FaultKind.CHUNKED, scope=Scope.BLOB),
-    "no digest in the headers": Fault(kind=FaultKind.NO_DIGEST_HEADER, scope=Scope.MANIFEST),
+    "manifest behind a redirection": RegistryFault(kind=FaultKind.REDIRECT, scope=Scope.MANIFEST),
+    "blobs behind a redirection": RegistryFault(kind=FaultKind.REDIRECT, scope=Scope.BLOB),
+    "manifest in chunks": RegistryFault(kind=FaultKind.CHUNKED, scope=Scope.MANIFEST),
+    "blobs in chunks": RegistryFault(kind=FaultKind.CHUNKED, scope=Scope.BLOB),
+    "no digest in the headers": RegistryFault(kind=FaultKind.NO_DIGEST_HEADER, scope=Scope.MANIFEST),
 }
 
-OLD_SCHEMA = Fault(kind=FaultKind.OLD_SCHEMA, scope=Scope.MANIFEST)
+OLD_SCHEMA = RegistryFault(kind=FaultKind.OLD_SCHEMA, scope=Scope.MANIFEST)
 
 Printed = Callable[[str, str], list[str]]
 
@@ -142,7 +142,7 @@ def test_form_of_a_pull_of_docker_s_first_schema(
 @requirement("IMG-32/handled")
 @pytest.mark.parametrize("fault", VARIANTS_OF_RESPONSES.values(), ids=VARIANTS_OF_RESPONSES)
 def test_pull_copes_with_manners_of_registries(
-    runtime: Runtime, registry: Registry, images: Images, fault: Fault
+    runtime: Runtime, registry: Registry, images: Images, fault: RegistryFault
 ) -> None:
     """PullImage MUST follow redirections, also with a relative Location, accept chunked bodies, and accept
     responses without a digest header.

@@ -5,14 +5,14 @@ import grpc
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, must_be_refused
 from critests.images.distribution_api import TOLD_TO
-from critests.images.registry_faults import Fault, FaultKind, Scope
+from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.run.marks import requirement
 
-FORBIDDEN = Fault(kind=FaultKind.FORBIDDEN, scope=Scope.MANIFEST)
+FORBIDDEN = RegistryFault(kind=FaultKind.FORBIDDEN, scope=Scope.MANIFEST)
 SECRET = "c2lnbmF0dXJl-critests"  # noqa: S105 - not a secret
 UNUSED_ADDRESS = "http://127.0.0.1:1"
 """Nothing listens here. Registries that store blobs elsewhere redirect clients to a signed URL."""
-ELSEWHERE = Fault(
+ELSEWHERE = RegistryFault(
     kind=FaultKind.REDIRECT, scope=Scope.LAYER, location=f"{UNUSED_ADDRESS}{{path}}?X-Amz-Signature={SECRET}"
 )
 

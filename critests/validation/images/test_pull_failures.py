@@ -9,7 +9,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.images.registry_faults import Fault, FaultKind, Scope
+from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.lifecycle.requests import pulling
 from critests.run.marks import requirement
 
@@ -24,33 +24,33 @@ ABSENT_REFERENCES = {
     "digest": "{name}@sha256:" + "0" * 64,
     "repository": "{name}-absent:1",
 }
-REFUSALS = {"401": Fault(kind=FaultKind.UNAUTHORIZED), "403": Fault(kind=FaultKind.FORBIDDEN)}
-TOO_MANY_REQUESTS = Fault(kind=FaultKind.TOO_MANY_REQUESTS, seconds=1)
-FAILING_LAYER = Fault(kind=FaultKind.SERVER_ERROR, scope=Scope.LAYER)
+REFUSALS = {"401": RegistryFault(kind=FaultKind.UNAUTHORIZED), "403": RegistryFault(kind=FaultKind.FORBIDDEN)}
+TOO_MANY_REQUESTS = RegistryFault(kind=FaultKind.TOO_MANY_REQUESTS, seconds=1)
+FAILING_LAYER = RegistryFault(kind=FaultKind.SERVER_ERROR, scope=Scope.LAYER)
 SERVER_ERRORS = {
-    "500 for the manifest": Fault(kind=FaultKind.SERVER_ERROR, scope=Scope.MANIFEST),
-    "503 for the manifest": Fault(kind=FaultKind.UNAVAILABLE, scope=Scope.MANIFEST),
+    "500 for the manifest": RegistryFault(kind=FaultKind.SERVER_ERROR, scope=Scope.MANIFEST),
+    "503 for the manifest": RegistryFault(kind=FaultKind.UNAVAILABLE, scope=Scope.MANIFEST),
     "500 for a layer": FAILING_LAYER,
-    "500 for the configuration": Fault(kind=FaultKind.SERVER_ERROR, scope=Scope.CONFIG),
+    "500 for the configuration": RegistryFault(kind=FaultKind.SERVER_ERROR, scope=Scope.CONFIG),
 }
-CORRUPT_LAYER = Fault(kind=FaultKind.WRONG_DIGEST, scope=Scope.LAYER)
+CORRUPT_LAYER = RegistryFault(kind=FaultKind.WRONG_DIGEST, scope=Scope.LAYER)
 CORRUPTIONS = {
     "layer": CORRUPT_LAYER,
-    "configuration": Fault(kind=FaultKind.WRONG_DIGEST, scope=Scope.CONFIG),
-    "layer that is too short": Fault(kind=FaultKind.SHORT, scope=Scope.LAYER),
+    "configuration": RegistryFault(kind=FaultKind.WRONG_DIGEST, scope=Scope.CONFIG),
+    "layer that is too short": RegistryFault(kind=FaultKind.SHORT, scope=Scope.LAYER),
 }
-ANOTHER_MANIFEST = Fault(kind=FaultKind.WRONG_DIGEST, scope=Scope.MANIFEST)
+ANOTHER_MANIFEST = RegistryFault(kind=FaultKind.WRONG_DIGEST, scope=Scope.MANIFEST)
 BAD_MANIFESTS = {
-    "not JSON": Fault(kind=FaultKind.MALFORMED_MANIFEST, scope=Scope.MANIFEST),
-    "media type of a web page": Fault(kind=FaultKind.WRONG_MEDIA_TYPE, scope=Scope.MANIFEST),
-    "half of it": Fault(kind=FaultKind.SHORT, scope=Scope.MANIFEST),
+    "not JSON": RegistryFault(kind=FaultKind.MALFORMED_MANIFEST, scope=Scope.MANIFEST),
+    "media type of a web page": RegistryFault(kind=FaultKind.WRONG_MEDIA_TYPE, scope=Scope.MANIFEST),
+    "half of it": RegistryFault(kind=FaultKind.SHORT, scope=Scope.MANIFEST),
 }
 INTERRUPTIONS = {
-    "connection closed half-way": Fault(kind=FaultKind.TRUNCATED, scope=Scope.LAYER),
-    "connection reset half-way": Fault(kind=FaultKind.RESET, scope=Scope.LAYER),
+    "connection closed half-way": RegistryFault(kind=FaultKind.TRUNCATED, scope=Scope.LAYER),
+    "connection reset half-way": RegistryFault(kind=FaultKind.RESET, scope=Scope.LAYER),
 }
-STALLING_LAYER = Fault(kind=FaultKind.STALL, scope=Scope.LAYER)
-LATE_LAYER = Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=0.5)
+STALLING_LAYER = RegistryFault(kind=FaultKind.STALL, scope=Scope.LAYER)
+LATE_LAYER = RegistryFault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=0.5)
 """Time for a second pull of the same image to begin."""
 
 
@@ -94,7 +94,7 @@ def expect_failed_pull(runtime: Runtime, reference: str, timeout: float | None =
     ],
 )
 def test_pull_fails_where_the_registry_gives_no_good_image(
-    runtime: Runtime, registry: Registry, images: Images, image: str, fault: Fault | None
+    runtime: Runtime, registry: Registry, images: Images, image: str, fault: RegistryFault | None
 ) -> None:
     """PullImage MUST fail and leave nothing listed if the registry responds with 401 or 403, an index has no
     variant for the node, a blob does not match its digest, a manifest is invalid, or a layer does not match
@@ -151,7 +151,7 @@ def test_pull_of_what_the_registry_does_not_have_fails(
 @requirement("IMG-19/code")
 @pytest.mark.parametrize("fault", REFUSALS.values(), ids=REFUSALS)
 def test_code_of_a_pull_that_the_registry_rejects(
-    runtime: Runtime, registry: Registry, images: Images, fault: Fault
+    runtime: Runtime, registry: Registry, images: Images, fault: RegistryFault
 ) -> None:
     """PullImage SHOULD fail with Unauthenticated or PermissionDenied if the registry returns 401 or 403.
 
@@ -185,7 +185,7 @@ def test_rate_limit_ends_in_an_error(runtime: Runtime, registry: Registry, image
 @requirement("IMG-21")
 @pytest.mark.parametrize("fault", SERVER_ERRORS.values(), ids=SERVER_ERRORS)
 def test_server_error_fails_the_pull(
-    runtime: Runtime, registry: Registry, images: Images, fault: Fault
+    runtime: Runtime, registry: Registry, images: Images, fault: RegistryFault
 ) -> None:
     """PullImage MUST fail if the registry always responds with a server error for the manifest or a blob.
 
@@ -254,7 +254,7 @@ def test_pull_works_once_the_corruption_is_over(runtime: Runtime, registry: Regi
 @requirement("IMG-25")
 @pytest.mark.parametrize("fault", INTERRUPTIONS.values(), ids=INTERRUPTIONS)
 def test_interrupted_download_leaves_no_image_behind(
-    runtime: Runtime, registry: Registry, images: Images, fault: Fault
+    runtime: Runtime, registry: Registry, images: Images, fault: RegistryFault
 ) -> None:
     """PullImage MUST fail, or resume the download, if every download breaks off half-way; an image MUST be
     visible only if it is complete.

@@ -9,11 +9,11 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import may_be_refused
-from critests.images.registry_faults import Fault, FaultKind
+from critests.images.registry_faults import FaultKind, RegistryFault
 from critests.run.marks import disruptive, requirement
 
 USERNAME = "critests"
-REFUSAL = Fault(kind=FaultKind.UNAUTHORIZED)
+REFUSAL = RegistryFault(kind=FaultKind.UNAUTHORIZED)
 
 
 def credentials(secret: str) -> list[cri.AuthConfig]:

@@ -12,7 +12,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.session_fixtures import Observe
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up
 from critests.runtimes.runtime_settings import IMAGE_FOLDER, ImageFolder, SplitStorage
@@ -32,7 +32,7 @@ FirstOf = Callable[[cri.ImageFsInfoResponse], Sequence[cri.FilesystemUsage]]
 
 
 @dataclass(frozen=True)
-class Growth:
+class UsageGrowth:
     """The growth of a file system's usage while a container writes."""
 
     bytes: int
@@ -42,18 +42,18 @@ class Growth:
 @pytest.fixture
 def split_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that is configured to store images apart from the writable layers of containers."""
-    with shaped(request, runtime, Shape(told=(SplitStorage(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(SplitStorage(),))) as own:
         yield own
 
 
 @pytest.fixture
 def image_folder_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that is configured to store images in a certain directory."""
-    with shaped(request, runtime, Shape(told=(ImageFolder(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(ImageFolder(),))) as own:
         yield own
 
 
-def growth(runtime: OwnRuntime, filesystems: FirstOf) -> Growth:
+def growth(runtime: OwnRuntime, filesystems: FirstOf) -> UsageGrowth:
     """Let a container write, and return the growth of the first of the file systems that are reported."""
 
     def look() -> cri.FilesystemUsage:
@@ -73,7 +73,7 @@ def growth(runtime: OwnRuntime, filesystems: FirstOf) -> Growth:
         written = runtime.stub.ExecSync(container.script_request(WRITE))
         assert written.exit_code == 0, written.stderr
     after = look_again()
-    return Growth(
+    return UsageGrowth(
         after.used_bytes.value - before.used_bytes.value, after.inodes_used.value - before.inodes_used.value
     )
 

@@ -67,11 +67,11 @@ def added_mounts(sandbox: Sandbox, name: str, attempt: int) -> list[cri.Mount]:
 
 
 class PodContainerOptions(SpecOptions, ProcessOptions, total=False):
-    """The arguments of `Containers.config` that `Pod.config` does not set."""
+    """The arguments of `Containers.config` that `KubeletPod.config` does not set."""
 
 
 @dataclass(frozen=True)
-class Pod:
+class KubeletPod:
     """A pod of the kubelet. Its methods make calls under test, so a rejected call fails the test.
 
     Attributes:

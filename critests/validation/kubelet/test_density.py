@@ -10,7 +10,7 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import blocked
-from critests.validation.kubelet.pods import Pod
+from critests.validation.kubelet.pods import KubeletPod
 
 PODS = 110
 """The kubelet's default for a node."""
@@ -19,19 +19,19 @@ BYTES_OF_A_POD = 32 << 20
 
 
 @pytest.fixture
-def pods_of_a_node(own_runtime: OwnRuntime) -> list[Pod]:
+def pods_of_a_node(own_runtime: OwnRuntime) -> list[KubeletPod]:
     """The pods of a full node, on the test's own runtime; none has been started."""
     needed, free = PODS * BYTES_OF_A_POD, psutil.virtual_memory().available
     if free < needed:
         blocked(f"{PODS} pods may need {needed >> 20} MiB, and {free >> 20} MiB are free")
     sandboxes, containers = own_runtime.sandboxes, own_runtime.containers
-    return [Pod(own_runtime, sandboxes, containers, name=f"dense-{number}") for number in range(PODS)]
+    return [KubeletPod(own_runtime, sandboxes, containers, name=f"dense-{number}") for number in range(PODS)]
 
 
 @requirement("K8S-12")
 @disruptive
 def test_a_node_holds_as_many_pods_as_the_kubelet_gives_it(
-    own_runtime: OwnRuntime, pods_of_a_node: list[Pod]
+    own_runtime: OwnRuntime, pods_of_a_node: list[KubeletPod]
 ) -> None:
     """A runtime SHOULD start the pods of a full node, 99 % of them within five seconds, and then list all of
     them within a second, the period of the kubelet's relist.
@@ -39,7 +39,7 @@ def test_a_node_holds_as_many_pods_as_the_kubelet_gives_it(
     Source: the kubelet's maxPods, and the service level objective of Kubernetes for the start of a pod.
     """
 
-    def start(pod: Pod) -> float:
+    def start(pod: KubeletPod) -> float:
         begun = time.perf_counter()
         pod.run(pod.start(), "app")
         return time.perf_counter() - begun

@@ -4,13 +4,15 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.streaming import Streams
 from critests.run.marks import requirement
-from critests.validation.kubelet.pods import Pod
+from critests.validation.kubelet.pods import KubeletPod
 
 MARK = "the-process-to-debug"
 
 
 @requirement("K8S-07")
-def test_an_ephemeral_container_joins_a_running_pod(runtime: Runtime, pod: Pod, streams: Streams) -> None:
+def test_an_ephemeral_container_joins_a_running_pod(
+    runtime: Runtime, pod: KubeletPod, streams: Streams
+) -> None:
     """A container with a terminal that joins the PID namespace of another one in a running pod MUST be usable
     through Attach, see the other's processes, and exit alone.
 

@@ -6,7 +6,7 @@ from critests.fixtures.runtime import Runtime
 from critests.images.repositories import MintedImage
 from critests.lifecycle.kubelet_keys import POD_UID
 from critests.run.marks import requirement
-from critests.validation.kubelet.pods import Pod
+from critests.validation.kubelet.pods import KubeletPod
 
 
 def image_of(container: cri.Container) -> str:
@@ -17,7 +17,7 @@ def image_of(container: cri.Container) -> str:
 
 
 @requirement("K8S-03")
-def test_dead_containers_are_collected_by_age(runtime: Runtime, pod: Pod) -> None:
+def test_dead_containers_are_collected_by_age(runtime: Runtime, pod: KubeletPod) -> None:
     """ListContainers MUST report when exited containers were created, and RemoveContainer MUST remove only
     the one it names: the newest exited one and the running one stay.
 
@@ -45,7 +45,7 @@ def test_dead_containers_are_collected_by_age(runtime: Runtime, pod: Pod) -> Non
 
 
 @requirement("K8S-03")
-def test_dead_sandboxes_without_containers_are_collected(runtime: Runtime, pod: Pod) -> None:
+def test_dead_sandboxes_without_containers_are_collected(runtime: Runtime, pod: KubeletPod) -> None:
     """RemovePodSandbox MUST remove a stopped sandbox without containers, and MUST NOT affect the next attempt
     of its pod.
 
@@ -75,7 +75,7 @@ def test_dead_sandboxes_without_containers_are_collected(runtime: Runtime, pod: 
 
 @requirement("K8S-04")
 def test_the_image_of_a_container_is_found_in_the_list_of_images(
-    runtime: Runtime, registry: Registry, pod: Pod
+    runtime: Runtime, registry: Registry, pod: KubeletPod
 ) -> None:
     """Container.image_id MUST be the id of exactly one image in ListImages: by it the kubelet knows which
     images are in use.
@@ -93,7 +93,7 @@ def test_the_image_of_a_container_is_found_in_the_list_of_images(
 
 @requirement("K8S-04")
 def test_unused_images_are_collected_and_used_ones_stay(
-    runtime: Runtime, registry: Registry, images: Images, pod: Pod
+    runtime: Runtime, registry: Registry, images: Images, pod: KubeletPod
 ) -> None:
     """RemoveImage by id MUST remove an image that no container uses according to the lists, and images in use
     MUST remain usable for the next attempt at their container.

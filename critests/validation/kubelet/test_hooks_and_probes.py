@@ -6,7 +6,7 @@ from statistics import median
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime
 from critests.run.marks import requirement, slow
-from critests.validation.kubelet.pods import Pod
+from critests.validation.kubelet.pods import KubeletPod
 
 PROBED = 8
 ROUNDS = 24
@@ -16,7 +16,7 @@ PROBE = "test -e /tmp/healthy"
 
 
 @requirement("K8S-17")
-def test_a_post_start_hook_runs_as_soon_as_the_start_returns(runtime: Runtime, pod: Pod) -> None:
+def test_a_post_start_hook_runs_as_soon_as_the_start_returns(runtime: Runtime, pod: KubeletPod) -> None:
     """ExecSync right after StartContainer MUST run in the container, together with its process.
 
     Source: StartContainer, ExecSync; how the kubelet runs lifecycle.postStart.
@@ -35,7 +35,7 @@ def test_a_post_start_hook_runs_as_soon_as_the_start_returns(runtime: Runtime, p
 
 
 @requirement("K8S-17")
-def test_a_container_whose_post_start_hook_failed_is_started_again(runtime: Runtime, pod: Pod) -> None:
+def test_a_container_whose_post_start_hook_failed_is_started_again(runtime: Runtime, pod: KubeletPod) -> None:
     """ExecSync MUST report the exit code of a failed hook, and the container that is stopped because of it
     MUST start again as the next attempt.
 
@@ -54,7 +54,7 @@ def test_a_container_whose_post_start_hook_failed_is_started_again(runtime: Runt
 
 
 @requirement("K8S-05")
-def test_a_container_whose_liveness_probe_fails_is_started_again(runtime: Runtime, pod: Pod) -> None:
+def test_a_container_whose_liveness_probe_fails_is_started_again(runtime: Runtime, pod: KubeletPod) -> None:
     """ExecSync SHOULD report the result of each probe at that moment, and the container that is stopped
     because of it SHOULD start again as the next attempt.
 
@@ -79,7 +79,7 @@ def test_a_container_whose_liveness_probe_fails_is_started_again(runtime: Runtim
 
 @requirement("K8S-05")
 @slow
-def test_probes_of_many_containers_stay_quick(runtime: Runtime, pod: Pod) -> None:
+def test_probes_of_many_containers_stay_quick(runtime: Runtime, pod: KubeletPod) -> None:
     """ExecSync SHOULD run probes of many containers within their time-out of a second, and SHOULD NOT become
     slower over many rounds.
 

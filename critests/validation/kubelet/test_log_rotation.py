@@ -9,13 +9,13 @@ from critests.fixtures.runtime import Runtime
 from critests.lifecycle.container import Container
 from critests.run.marks import requirement
 from critests.validation.kubelet.log_following import Follower, Rotation
-from critests.validation.kubelet.pods import Pod
+from critests.validation.kubelet.pods import KubeletPod
 
 COUNTING = "i=0; while :; do i=$((i + 1)); echo $i; usleep 5000; done"
 
 
 @pytest.fixture
-def counting(pod: Pod) -> Container:
+def counting(pod: KubeletPod) -> Container:
     """A container that prints the numbers from 1; its log has some of them already."""
     container = pod.run(pod.start(), "app", script=COUNTING)
     container.wait_for_log("5")

@@ -12,7 +12,7 @@ from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.lifecycle.assertions import the_one
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement, requires
-from critests.validation.kubelet.pods import Pod
+from critests.validation.kubelet.pods import KubeletPod
 
 VOLUME = "/volume"
 
@@ -25,7 +25,7 @@ def volume(host_folder: Path) -> list[cri.Mount]:
 
 @requirement("K8S-01")
 def test_a_pod_starts_as_the_kubelet_starts_one(
-    runtime: Runtime, registry: Registry, images: Images, pod: Pod
+    runtime: Runtime, registry: Registry, images: Images, pod: KubeletPod
 ) -> None:
     """The kubelet's calls to start a pod MUST succeed in its order, and leave the container running from the
     image that was pulled in between.
@@ -58,7 +58,7 @@ def test_a_pod_starts_as_the_kubelet_starts_one(
 
 
 @requirement("K8S-01")
-def test_the_lists_return_what_a_kubelet_wrote_before_its_restart(runtime: Runtime, pod: Pod) -> None:
+def test_the_lists_return_what_a_kubelet_wrote_before_its_restart(runtime: Runtime, pod: KubeletPod) -> None:
     """ListPodSandbox and ListContainers MUST return names, attempts, labels and annotations as they were set:
     a restarted kubelet knows its pods only from them.
 
@@ -82,7 +82,7 @@ def test_the_lists_return_what_a_kubelet_wrote_before_its_restart(runtime: Runti
 
 @requirement("K8S-15")
 @requires(Capability.SAME_HOST)
-def test_init_containers_run_one_after_the_other(pod: Pod, volume: list[cri.Mount]) -> None:
+def test_init_containers_run_one_after_the_other(pod: KubeletPod, volume: list[cri.Mount]) -> None:
     """Init containers MUST run one after the other until each exits, and the next one and the pod's container
     MUST see what they leave in a volume.
 
@@ -101,7 +101,7 @@ def test_init_containers_run_one_after_the_other(pod: Pod, volume: list[cri.Moun
 
 
 @requirement("K8S-15")
-def test_an_init_container_that_failed_is_tried_again(pod: Pod) -> None:
+def test_an_init_container_that_failed_is_tried_again(pod: KubeletPod) -> None:
     """ContainerStatus MUST report the exit code of a failed init container, and its next attempt MUST run
     while the failed one still exists.
 
@@ -119,7 +119,7 @@ def test_an_init_container_that_failed_is_tried_again(pod: Pod) -> None:
 
 
 @requirement("K8S-11")
-def test_a_sidecar_runs_while_later_containers_come_and_go(pod: Pod) -> None:
+def test_a_sidecar_runs_while_later_containers_come_and_go(pod: KubeletPod) -> None:
     """A sidecar that is started first MUST keep running while an init container runs and exits and the pod's
     container starts.
 
@@ -139,7 +139,7 @@ def test_a_sidecar_runs_while_later_containers_come_and_go(pod: Pod) -> None:
 
 
 @requirement("K8S-11")
-def test_a_sidecar_that_exited_is_restarted_while_the_others_run(pod: Pod) -> None:
+def test_a_sidecar_that_exited_is_restarted_while_the_others_run(pod: KubeletPod) -> None:
     """The next attempt at an exited sidecar MUST start, while the pod's container keeps running.
 
     Source: what the kubelet does for init containers with restartPolicy Always.

@@ -3,11 +3,11 @@
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime
 from critests.run.marks import requirement
-from critests.validation.kubelet.pods import Pod
+from critests.validation.kubelet.pods import KubeletPod
 
 
 @requirement("K8S-02")
-def test_a_relist_sees_every_step_of_a_pod(runtime: Runtime, pod: Pod) -> None:
+def test_a_relist_sees_every_step_of_a_pod(runtime: Runtime, pod: KubeletPod) -> None:
     """ListPodSandbox and ListContainers without a filter MUST list a pod in every state of its lifecycle,
     each sandbox and container once.
 
@@ -36,7 +36,7 @@ def test_a_relist_sees_every_step_of_a_pod(runtime: Runtime, pod: Pod) -> None:
 
 
 @requirement("K8S-02")
-def test_the_statuses_of_a_pod_are_what_its_relist_saw(runtime: Runtime, pod: Pod) -> None:
+def test_the_statuses_of_a_pod_are_what_its_relist_saw(runtime: Runtime, pod: KubeletPod) -> None:
     """PodSandboxStatus and ContainerStatus MUST report the same state, name and attempt as the lists.
 
     Source: PodSandboxStatus and ContainerStatus, as the kubelet's generic PLEG calls them after the lists.

@@ -5,12 +5,12 @@ from critests.catalogue.words import Capability
 from critests.fixtures.event_fixtures import DELETED, STARTED, STOPPED, Events
 from critests.fixtures.runtime import Runtime
 from critests.run.marks import requirement, requires
-from critests.validation.kubelet.pods import Pod, states_of
+from critests.validation.kubelet.pods import KubeletPod, states_of
 
 
 @requirement("K8S-02")
 @requires(Capability.EVENTS)
-def test_events_agree_with_a_relist(runtime: Runtime, pod: Pod, events: Events) -> None:
+def test_events_agree_with_a_relist(runtime: Runtime, pod: KubeletPod, events: Events) -> None:
     """ContainerEventResponse MUST have the statuses that a relist then finds, for the start and the stop of a
     container, and there MUST be an event for its removal.
 

@@ -18,7 +18,7 @@ from critests.node.cgroups.cgroup_mounts import cgroup_facts
 from critests.node.cgroups.container_cgroup import INSIDE, CgroupValues, folders_of_process
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
-from critests.validation.kubelet.pods import Pod
+from critests.validation.kubelet.pods import KubeletPod
 
 MIB = 1 << 20
 SMALL, LARGE, LIMIT_OF_THE_POD = 64 * MIB, 128 * MIB, 256 * MIB
@@ -46,7 +46,7 @@ class Sized:
 
 
 @pytest.fixture
-def sized(runtime: Runtime, pod: Pod) -> Sized:
+def sized(runtime: Runtime, pod: KubeletPod) -> Sized:
     """A pod with a container with the limit `SMALL`, and the file with the limit of the pod's cgroup."""
     facts = cgroup_facts()
     if "memory" not in facts.controllers:
@@ -74,7 +74,7 @@ def sized(runtime: Runtime, pod: Pod) -> Sized:
 
 @requirement("K8S-08")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_pod_is_resized_in_place(runtime: Runtime, pod: Pod, sized: Sized) -> None:
+def test_a_pod_is_resized_in_place(runtime: Runtime, pod: KubeletPod, sized: Sized) -> None:
     """UpdateContainerResources MUST raise a container's memory limit without a restart after the kubelet has
     raised that of the pod's cgroup, ContainerStatus MUST report it, and the pod's limit MUST NOT change.
 

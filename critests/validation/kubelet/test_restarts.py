@@ -14,11 +14,11 @@ from critests.lifecycle.container import Container
 from critests.lifecycle.kubelet_keys import GRACE_SECONDS, TERMINATION_LOG
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
-from critests.validation.kubelet.pods import Pod
+from critests.validation.kubelet.pods import KubeletPod
 
 
 @requirement("K8S-16")
-def test_a_crash_loop_gets_ever_higher_attempts(runtime: Runtime, pod: Pod) -> None:
+def test_a_crash_loop_gets_ever_higher_attempts(runtime: Runtime, pod: KubeletPod) -> None:
     """CreateContainer MUST create each next attempt at a container that crashes repeatedly, under the same
     name, while the kubelet removes all but the newest exited ones; each exit code MUST be reported.
 
@@ -42,7 +42,7 @@ def test_a_crash_loop_gets_ever_higher_attempts(runtime: Runtime, pod: Pod) -> N
 
 
 @requirement("K8S-16")
-def test_log_and_status_of_a_crash_survive_the_next_attempt(pod: Pod) -> None:
+def test_log_and_status_of_a_crash_survive_the_next_attempt(pod: KubeletPod) -> None:
     """Log and status of a crashed attempt MUST NOT change while the next one runs.
 
     Source: ContainerStatus, ContainerConfig.log_path; what `kubectl logs --previous` shows.
@@ -65,7 +65,7 @@ def test_log_and_status_of_a_crash_survive_the_next_attempt(pod: Pod) -> None:
 
 @requirement("K8S-16")
 @requires(Capability.SAME_HOST)
-def test_a_termination_message_reaches_the_kubelet(pod: Pod, host_folder: Path) -> None:
+def test_a_termination_message_reaches_the_kubelet(pod: KubeletPod, host_folder: Path) -> None:
     """A container's termination message MUST be in the file of the host that the kubelet mounts for it when
     the container has exited.
 
@@ -82,7 +82,7 @@ def test_a_termination_message_reaches_the_kubelet(pod: Pod, host_folder: Path) 
     assert message.read_text(encoding="utf-8") == "the message\n"
 
 
-def restart_pod(runtime: Runtime, pod: Pod, old: Sandbox, app: Container) -> tuple[Sandbox, Container]:
+def restart_pod(runtime: Runtime, pod: KubeletPod, old: Sandbox, app: Container) -> tuple[Sandbox, Container]:
     """Do what the kubelet does when a sandbox is not ready: stop the rest of the pod, and start it with the
     next attempts.
     """
@@ -93,7 +93,7 @@ def restart_pod(runtime: Runtime, pod: Pod, old: Sandbox, app: Container) -> tup
 
 
 @requirement("K8S-06")
-def test_a_pod_whose_sandbox_was_stopped_is_made_anew(runtime: Runtime, pod: Pod) -> None:
+def test_a_pod_whose_sandbox_was_stopped_is_made_anew(runtime: Runtime, pod: KubeletPod) -> None:
     """RunPodSandbox and CreateContainer MUST create the next attempts of a pod whose sandbox was stopped,
     under the same names, while the old ones still exist.
 
@@ -112,7 +112,7 @@ def test_a_pod_whose_sandbox_was_stopped_is_made_anew(runtime: Runtime, pod: Pod
 
 
 @pytest.fixture
-def killed_pod(pod: Pod) -> tuple[Sandbox, Container]:
+def killed_pod(pod: KubeletPod) -> tuple[Sandbox, Container]:
     """The sandbox of a pod, whose process was killed without the runtime, and the container in it."""
     old = pod.start()
     app = pod.run(old, "app")
@@ -123,7 +123,7 @@ def killed_pod(pod: Pod) -> tuple[Sandbox, Container]:
 @requirement("K8S-06")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_pod_whose_sandbox_died_is_made_anew(
-    runtime: Runtime, pod: Pod, killed_pod: tuple[Sandbox, Container]
+    runtime: Runtime, pod: KubeletPod, killed_pod: tuple[Sandbox, Container]
 ) -> None:
     """PodSandboxStatus MUST report a sandbox whose process has died as not ready, and the next attempts of
     the pod MUST start under the same names.

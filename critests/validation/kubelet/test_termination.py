@@ -6,11 +6,11 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.lifecycle.kubelet_keys import GRACE_SECONDS
 from critests.run.marks import requirement
-from critests.validation.kubelet.pods import Pod
+from critests.validation.kubelet.pods import KubeletPod
 
 
 @requirement("K8S-09")
-def test_a_pod_ends_gracefully(runtime: Runtime, pod: Pod) -> None:
+def test_a_pod_ends_gracefully(runtime: Runtime, pod: KubeletPod) -> None:
     """The kubelet's calls to end a pod MUST each have their effect: the pre-stop hook runs before the signal,
     the process exits by itself, its log stays readable, and then everything is removed.
 
@@ -38,7 +38,7 @@ def test_a_pod_ends_gracefully(runtime: Runtime, pod: Pod) -> None:
 
 
 @requirement("K8S-09")
-def test_a_pre_stop_hook_that_hangs_does_not_keep_a_pod(runtime: Runtime, pod: Pod) -> None:
+def test_a_pre_stop_hook_that_hangs_does_not_keep_a_pod(runtime: Runtime, pod: KubeletPod) -> None:
     """StopContainer MUST stop a container whose pre-stop hook timed out like any other, and end the hook.
 
     Source: ExecSyncRequest.timeout, StopContainer; what the kubelet does when the grace period ends in the
@@ -57,7 +57,7 @@ def test_a_pre_stop_hook_that_hangs_does_not_keep_a_pod(runtime: Runtime, pod: P
 
 
 @requirement("K8S-18")
-def test_an_evicted_pod_ends_at_once(runtime: Runtime, pod: Pod) -> None:
+def test_an_evicted_pod_ends_at_once(runtime: Runtime, pod: KubeletPod) -> None:
     """StopContainer, called at once for all containers of an evicted pod, MUST kill those that ignore SIGTERM
     at the same time, after the short grace period, and the pod MUST be removable.
 

@@ -11,7 +11,7 @@ from critests.fixtures.host_mounts import HostMounts
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.container import Container
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement
 
 PRIVATE, IN, BOTH = (
@@ -84,7 +84,7 @@ def parent(host_mounts: HostMounts) -> Path:
 def inner_runtime(request: pytest.FixtureRequest, runtime: Runtime, parent: Path) -> Iterator[OwnRuntime]:
     """A runtime whose images and containers lie below `parent`."""
     (parent / "root").mkdir()
-    with shaped(request, runtime, Shape(root=parent / "root")) as own:
+    with shaped(request, runtime, RuntimeSetup(root=parent / "root")) as own:
         yield own
 
 

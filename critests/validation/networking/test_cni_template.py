@@ -8,7 +8,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement
 from critests.runtimes.runtime_settings import CniTemplate
 
@@ -18,14 +18,14 @@ TEMPLATE = (CniTemplate(),)
 @pytest.fixture
 def template_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that has no network until it receives the pod CIDR."""
-    with shaped(request, runtime, Shape(told=TEMPLATE)) as own:
+    with shaped(request, runtime, RuntimeSetup(told=TEMPLATE)) as own:
         yield own
 
 
 @pytest.fixture
 def dual_stack_template_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """Such a runtime with IPv4 and IPv6."""
-    with shaped(request, runtime, Shape(told=TEMPLATE, dual_stack=True)) as own:
+    with shaped(request, runtime, RuntimeSetup(told=TEMPLATE, dual_stack=True)) as own:
         yield own
 
 

@@ -12,7 +12,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.container import Container
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement, requires
 from critests.runtimes.runtime_settings import DeviceOwnership, NoHostDevices
 from critests.validation.resources.devices import spare_device
@@ -28,14 +28,14 @@ PRIVILEGED = cri.LinuxContainerSecurityContext(privileged=True)
 @pytest.fixture
 def device_ownership_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that gives devices to the user of their container."""
-    with shaped(request, runtime, Shape(told=(DeviceOwnership(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(DeviceOwnership(),))) as own:
         yield own
 
 
 @pytest.fixture
 def no_host_devices_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that gives privileged containers no devices of the host."""
-    with shaped(request, runtime, Shape(told=(NoHostDevices(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(NoHostDevices(),))) as own:
         yield own
 
 

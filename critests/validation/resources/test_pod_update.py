@@ -2,7 +2,7 @@
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.nri import Plugins, refuse
+from critests.fixtures.nri import PluginFactory, refuse
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement, requires
@@ -53,7 +53,7 @@ def test_new_resources_of_a_pod_leave_its_containers(
 
 @requirement("UPD-20")
 @disruptive
-def test_a_refused_update_of_a_pod_changes_nothing(plugins: Plugins) -> None:
+def test_a_refused_update_of_a_pod_changes_nothing(plugins: PluginFactory) -> None:
     """UpdatePodSandboxResources that a plugin rejects SHOULD NOT change pod or container, and
     UpdateContainerResources SHOULD succeed afterwards.
 

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.nri import Plugins
-from critests.node.nri.nri_plugin import Heard
+from critests.fixtures.nri import PluginFactory
+from critests.node.nri.nri_plugin import PluginEvent
 from critests.run.outcomes import setting_up
 
 OF_PODS = ("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox")
@@ -27,7 +27,7 @@ class Lifecycle:
     pod_names: tuple[str, str, str]
     container_id: str
     container_name: str
-    events: list[Heard]
+    events: list[PluginEvent]
 
     def names(self, object_id: str, among: Collection[str]) -> list[str]:
         """Return the names of the events of the pod or the container that are in a given set, each once: an
@@ -37,7 +37,7 @@ class Lifecycle:
         return [name for name in dict.fromkeys(names) if name in among]
 
 
-def lifecycle_of_a_pod(plugins: Plugins) -> Lifecycle:
+def lifecycle_of_a_pod(plugins: PluginFactory) -> Lifecycle:
     """Create and remove a pod and a container while a plugin is connected."""
     plugin, runtime = plugins.connect(), plugins.runtime
     with setting_up():

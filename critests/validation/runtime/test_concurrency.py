@@ -6,13 +6,13 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime
 from critests.images.catalogue import Changes
-from critests.images.registry_faults import Fault, FaultKind, Scope
+from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.images.repositories import MintedImage
 from critests.run.marks import requirement
 from critests.validation.runtime.concurrent_calls import all_of
 
 AT_ONCE = 4
-SLOW_LAYER = Fault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=0.5)
+SLOW_LAYER = RegistryFault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=0.5)
 """Holds the first pull at its layer until the others have begun."""
 
 
@@ -100,7 +100,7 @@ def test_pull_succeeds_while_an_image_with_the_same_layers_is_removed(
     in_common: Changes = {"files": [{"path": "shared", "content": registry.prefix}]}
     removed, pulled = (registry.mint(repository=name, changes=in_common) for name in ("removed", "pulled"))
     registry.pull(removed)
-    registry.fault(pulled, Fault(kind=FaultKind.STALL, scope=Scope.LAYER))
+    registry.fault(pulled, RegistryFault(kind=FaultKind.STALL, scope=Scope.LAYER))
     pull = runtime.images.PullImage.future(images.pull_request(pulled.reference))
     runtime.eventually(
         "a stalled request for a layer", lambda: [each for each in registry.requests(pulled) if each.fault]

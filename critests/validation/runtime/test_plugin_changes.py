@@ -9,12 +9,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.api import nri_pb2 as nri
-from critests.fixtures.nri import Plugins, environment, limited
+from critests.fixtures.nri import PluginFactory, environment, limited
 from critests.fixtures.runtime import may_be_refused
 from critests.fixtures.session_fixtures import Observe
 from critests.lifecycle.container import Container
 from critests.node.cgroups.container_cgroup import INSIDE, CgroupValues
-from critests.node.nri.ttrpc import CallFailed
+from critests.node.nri.ttrpc import TtrpcError
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import blocked, unsupported
 
@@ -128,7 +128,7 @@ ADJUSTMENTS = {
 
 @requirement("NRI-03")
 @pytest.mark.parametrize("what", ADJUSTMENTS)
-def test_what_a_plugin_adds_is_in_the_container(plugins: Plugins, host_folder: Path, what: str) -> None:
+def test_what_a_plugin_adds_is_in_the_container(plugins: PluginFactory, host_folder: Path, what: str) -> None:
     """A plugin's adjustment of a new container MUST be in effect when the container runs.
 
     Source: the NRI's ContainerAdjustment.
@@ -147,7 +147,7 @@ def test_what_a_plugin_adds_is_in_the_container(plugins: Plugins, host_folder: P
 
 
 @requirement("NRI-03")
-def test_limits_that_a_plugin_sets_are_in_force(plugins: Plugins) -> None:
+def test_limits_that_a_plugin_sets_are_in_force(plugins: PluginFactory) -> None:
     """Limits that a plugin sets for a new container MUST be in force in place of the requested ones.
 
     Source: the NRI's LinuxContainerAdjustment.resources.
@@ -161,7 +161,7 @@ def test_limits_that_a_plugin_sets_are_in_force(plugins: Plugins) -> None:
 
 
 @requirement("NRI-03")
-def test_annotations_of_a_plugin_reach_the_oci_runtime(plugins: Plugins) -> None:
+def test_annotations_of_a_plugin_reach_the_oci_runtime(plugins: PluginFactory) -> None:
     """Annotations that a plugin adds to a new container MUST be passed to the OCI runtime.
 
     Source: the NRI's ContainerAdjustment.annotations.
@@ -181,7 +181,7 @@ def test_annotations_of_a_plugin_reach_the_oci_runtime(plugins: Plugins) -> None
 
 
 @requirement("NRI-03")
-def test_a_plugin_changes_the_command(plugins: Plugins) -> None:
+def test_a_plugin_changes_the_command(plugins: PluginFactory) -> None:
     """Arguments that a plugin sets for a new container MUST be those of its process.
 
     Source: the NRI's ContainerAdjustment.args.
@@ -202,7 +202,7 @@ def test_a_plugin_changes_the_command(plugins: Plugins) -> None:
 
 
 @requirement("NRI-04")
-def test_plugins_that_contradict_each_other_make_no_container(plugins: Plugins) -> None:
+def test_plugins_that_contradict_each_other_make_no_container(plugins: PluginFactory) -> None:
     """CreateContainer MUST fail if two plugins set the same environment variable, and MUST succeed if only
     one of them does.
 
@@ -221,7 +221,7 @@ def test_plugins_that_contradict_each_other_make_no_container(plugins: Plugins) 
 
 
 @requirement("NRI-06")
-def test_a_plugin_changes_a_running_container(plugins: Plugins) -> None:
+def test_a_plugin_changes_a_running_container(plugins: PluginFactory) -> None:
     """Limits that a plugin requests for a running container MUST be in force, and ContainerStatus MUST report
     them.
 
@@ -237,7 +237,7 @@ def test_a_plugin_changes_a_running_container(plugins: Plugins) -> None:
 
 
 @requirement("NRI-07")
-def test_an_update_passes_through_the_plugins(plugins: Plugins) -> None:
+def test_an_update_passes_through_the_plugins(plugins: PluginFactory) -> None:
     """A plugin MUST receive the resources of UpdateContainerResources; the resources that it returns MUST be
     in force, and ContainerStatus MUST report them.
 
@@ -262,7 +262,7 @@ def test_an_update_passes_through_the_plugins(plugins: Plugins) -> None:
 
 
 @requirement("NRI-14")
-def test_eviction_of_a_container_by_a_plugin(plugins: Plugins, observe: Observe) -> None:
+def test_eviction_of_a_container_by_a_plugin(plugins: PluginFactory, observe: Observe) -> None:
     """A container whose eviction a plugin requests MAY be stopped or keep running.
 
     Source: the NRI's UpdateContainersRequest.evict, which the NRI's own library does not implement so far.
@@ -273,7 +273,7 @@ def test_eviction_of_a_container_by_a_plugin(plugins: Plugins, observe: Observe)
 
     try:
         plugin.update(nri.UpdateContainersRequest(evict=[eviction]))
-    except CallFailed:
+    except TtrpcError:
         observe("is refused")
     else:
         observe("stops the container" if container.state() == cri.CONTAINER_EXITED else "does nothing")

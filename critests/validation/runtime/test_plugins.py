@@ -9,10 +9,10 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.api import nri_pb2 as nri
 from critests.catalogue.words import Capability
-from critests.fixtures.nri import Plugins, refuse
+from critests.fixtures.nri import PluginFactory, refuse
 from critests.fixtures.runtime import may_be_refused
 from critests.lifecycle.kubelet_keys import CONTAINER_NAME
-from critests.node.nri.nri_plugin import Heard
+from critests.node.nri.nri_plugin import PluginEvent
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import unsupported
 from critests.validation.runtime.plugin_lifecycle import OF_CONTAINERS, OF_PODS, Lifecycle, lifecycle_of_a_pod
@@ -25,7 +25,7 @@ EVENT_SECONDS = 5.0
 
 
 @requirement("NRI-01")
-def test_a_plugin_is_synchronized_with_existing_objects(plugins: Plugins) -> None:
+def test_a_plugin_is_synchronized_with_existing_objects(plugins: PluginFactory) -> None:
     """A plugin that registers MUST be configured with the runtime's name and version, and synchronized with
     every existing pod and container.
 
@@ -51,7 +51,7 @@ def test_a_plugin_is_synchronized_with_existing_objects(plugins: Plugins) -> Non
 
 
 @pytest.fixture
-def lifecycle(plugins: Plugins) -> Lifecycle:
+def lifecycle(plugins: PluginFactory) -> Lifecycle:
     """A pod and a container that were created and removed while a plugin was connected."""
     return lifecycle_of_a_pod(plugins)
 
@@ -92,7 +92,7 @@ def test_a_plugin_hears_whose_moment_it_is(lifecycle: Lifecycle) -> None:
 
 
 @requirement("NRI-02")
-def test_a_plugin_receives_the_name_in_a_containers_metadata(plugins: Plugins) -> None:
+def test_a_plugin_receives_the_name_in_a_containers_metadata(plugins: PluginFactory) -> None:
     """The NRI's Container.name MUST be the name in ContainerMetadata, whatever labels the container has.
 
     Source: the NRI's Container.name; ContainerMetadata.name. Labels belong to the client; the kubelet repeats
@@ -112,7 +112,7 @@ def test_a_plugin_receives_the_name_in_a_containers_metadata(plugins: Plugins) -
 
 
 @requirement("NRI-05")
-def test_plugins_are_called_in_the_order_of_their_indices(plugins: Plugins) -> None:
+def test_plugins_are_called_in_the_order_of_their_indices(plugins: PluginFactory) -> None:
     """Plugins MUST be called in ascending order of their indices, whatever the order of their connections.
 
     Source: the NRI's RegisterPluginRequest.plugin_idx.
@@ -129,7 +129,7 @@ def test_plugins_are_called_in_the_order_of_their_indices(plugins: Plugins) -> N
 
 
 @requirement("NRI-09")
-def test_a_pod_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None:
+def test_a_pod_that_a_plugin_refuses_is_not_made(plugins: PluginFactory) -> None:
     """RunPodSandbox MUST fail if a plugin returns an error, and leave at most a sandbox that is listed as
     NOTREADY and removable; RunPodSandbox of the same pod MUST then succeed.
 
@@ -151,7 +151,7 @@ def test_a_pod_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None:
 
 
 @requirement("NRI-09")
-def test_a_container_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None:
+def test_a_container_that_a_plugin_refuses_is_not_made(plugins: PluginFactory) -> None:
     """CreateContainer MUST fail if a plugin returns an error, MUST leave no container, and MUST succeed for
     the same container once the plugin accepts it.
 
@@ -169,7 +169,7 @@ def test_a_container_that_a_plugin_refuses_is_not_made(plugins: Plugins) -> None
 
 
 @requirement("NRI-10")
-def test_a_plugin_cannot_keep_a_container_from_being_stopped(plugins: Plugins) -> None:
+def test_a_plugin_cannot_keep_a_container_from_being_stopped(plugins: PluginFactory) -> None:
     """StopContainer MUST succeed if a plugin returns an error, and the container MUST be EXITED.
 
     Source: the NRI's Plugin service; StopContainer. Otherwise a pod could not be deleted.
@@ -188,7 +188,7 @@ def test_a_plugin_cannot_keep_a_container_from_being_stopped(plugins: Plugins) -
 
 
 @requirement("NRI-10")
-def test_a_plugin_cannot_keep_a_container_from_being_removed(plugins: Plugins) -> None:
+def test_a_plugin_cannot_keep_a_container_from_being_removed(plugins: PluginFactory) -> None:
     """RemoveContainer MUST succeed if a plugin returns an error, and the container MUST be gone.
 
     Source: the NRI's Plugin service; RemoveContainer. Otherwise a pod could not be deleted.
@@ -204,7 +204,7 @@ def test_a_plugin_cannot_keep_a_container_from_being_removed(plugins: Plugins) -
 
 @requirement("NRI-11")
 @slow
-def test_a_plugin_that_does_not_answer_is_given_up(plugins: Plugins) -> None:
+def test_a_plugin_that_does_not_answer_is_given_up(plugins: PluginFactory) -> None:
     """A plugin that does not respond in time MUST be disconnected; the call that waits for it ends, and the
     next one succeeds.
 
@@ -214,7 +214,7 @@ def test_a_plugin_that_does_not_answer_is_given_up(plugins: Plugins) -> None:
     plugin = plugins.connect()
     released = threading.Event()
 
-    def hang(_: Heard) -> None:
+    def hang(_: PluginEvent) -> None:
         released.wait()
 
     with plugin.hooked("CreateContainer", hang):
@@ -230,7 +230,7 @@ def test_a_plugin_that_does_not_answer_is_given_up(plugins: Plugins) -> None:
 
 @requirement("NRI-12")
 @pytest.mark.parametrize("moment", ["", "CreateContainer"], ids=["between calls", "in a call"])
-def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: Plugins, moment: str) -> None:
+def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: PluginFactory, moment: str) -> None:
     """The runtime MUST continue as without a plugin when the plugin's connection ends, between two calls or
     during one.
 
@@ -254,7 +254,7 @@ def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: Plugins, moment: str) 
 
 @requirement("NRI-15")
 @requires(Capability.POD_NETWORK)
-def test_a_plugin_receives_the_addresses_of_a_pod(plugins: Plugins) -> None:
+def test_a_plugin_receives_the_addresses_of_a_pod(plugins: PluginFactory) -> None:
     """PodSandbox.ips of the event RunPodSandbox MUST be the addresses of the pod, the primary one first.
 
     Source: the NRI's PodSandbox.ips.
@@ -272,7 +272,7 @@ def test_a_plugin_receives_the_addresses_of_a_pod(plugins: Plugins) -> None:
     assert list(event.pod.ips) == addresses
 
 
-def _synchronizes_addresses(plugins: Plugins, pod_id: str) -> bool:
+def _synchronizes_addresses(plugins: PluginFactory, pod_id: str) -> bool:
     snapshot = plugins.attempt("51").snapshot
     assert snapshot is not None
     return bool(snapshot.pods.get(pod_id, nri.PodSandbox()).ips)
@@ -284,7 +284,7 @@ OVERHEAD = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 
 
 @requirement("NRI-08/delivered")
 @requires(Capability.POD_RESOURCE_UPDATES)
-def test_a_plugin_hears_of_new_resources_of_a_pod(plugins: Plugins) -> None:
+def test_a_plugin_hears_of_new_resources_of_a_pod(plugins: PluginFactory) -> None:
     """A plugin MUST receive the new resources and overhead of a pod on UpdatePodSandboxResources.
 
     Source: the NRI's UpdatePodSandboxRequest.

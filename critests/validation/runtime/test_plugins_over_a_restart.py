@@ -2,7 +2,7 @@
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.nri import Plugins
+from critests.fixtures.nri import PluginFactory
 from critests.fixtures.session_fixtures import Observe
 from critests.run.marks import disruptive, requirement, requires
 
@@ -12,7 +12,7 @@ END_SECONDS = 10.0
 
 @requirement("NRI-13")
 @disruptive
-def test_a_plugin_finds_everything_again_after_a_restart(own_plugins: Plugins) -> None:
+def test_a_plugin_finds_everything_again_after_a_restart(own_plugins: PluginFactory) -> None:
     """A plugin's connection MUST end when the daemon is restarted, and a plugin that connects to the next
     daemon MUST be synchronized with the existing pods and containers.
 
@@ -37,7 +37,9 @@ def test_a_plugin_finds_everything_again_after_a_restart(own_plugins: Plugins) -
 @requirement("NRI-08/restart")
 @requires(Capability.POD_RESOURCE_UPDATES)
 @disruptive
-def test_resources_of_a_pod_that_plugins_see_after_a_restart(own_plugins: Plugins, observe: Observe) -> None:
+def test_resources_of_a_pod_that_plugins_see_after_a_restart(
+    own_plugins: PluginFactory, observe: Observe
+) -> None:
     """Synchronize MAY report the updated or the original resources of a pod after a restart of the daemon.
 
     Source: the NRI's LinuxPodSandbox.pod_resources; runtimes differ.

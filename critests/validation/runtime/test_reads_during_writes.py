@@ -7,7 +7,7 @@ from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
-from critests.images.registry_faults import Fault, FaultKind, Scope
+from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.lifecycle.container import Container
 from critests.node.wrappers.actions import Delay
 from critests.run.marks import disruptive, requirement, slow
@@ -139,7 +139,7 @@ def test_reads_of_images_return_while_one_is_pulled(
     Source: PullImage. Not stated by the CRI; the kubelet calls ImageStatus for each container that it starts.
     """
     minted = registry.mint()
-    registry.fault(minted, Fault(kind=FaultKind.STALL, scope=Scope.LAYER))
+    registry.fault(minted, RegistryFault(kind=FaultKind.STALL, scope=Scope.LAYER))
     pull = runtime.images.PullImage.future(images.pull_request(minted.reference))
     runtime.eventually(
         "a stalled request for a layer", lambda: [each for each in registry.requests(minted) if each.fault]

@@ -17,7 +17,7 @@ from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.streaming import Streams
-from critests.images.registry_faults import Fault, FaultKind, Scope
+from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.lifecycle.container import Container
 from critests.lifecycle.requests import ImageName, pulling
 from critests.run.marks import disruptive, requirement, requires, slow
@@ -126,7 +126,7 @@ def test_pull_that_a_restart_cut_off_can_be_repeated(
     Source: PullImage. Not stated by the CRI for a restart; the kubelet pulls again.
     """
     minted = registry.mint()
-    registry.fault(minted, Fault(kind=FaultKind.STALL, scope=Scope.LAYER))
+    registry.fault(minted, RegistryFault(kind=FaultKind.STALL, scope=Scope.LAYER))
     own_runtime.images.PullImage.future(pulling(minted.reference))
     own_runtime.eventually(
         "a layer that is waited for", lambda: [each for each in registry.requests(minted) if each.fault]

@@ -18,7 +18,7 @@ from critests.fixtures.sandbox_fixtures import Sandboxes
 from critests.fixtures.session_fixtures import Observe
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement, requires
 from critests.run.outcomes import unsupported
 from critests.runtimes.runtime_settings import NoEvents
@@ -297,7 +297,7 @@ def test_every_sandbox_and_container_has_an_id_of_its_own(
 @pytest.fixture
 def runtime_without_events(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime whose configuration disables container events."""
-    with shaped(request, runtime, Shape(told=(NoEvents(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(NoEvents(),))) as own:
         yield own
 
 

@@ -8,7 +8,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime, shaped_for_module
 from critests.fixtures.runtime import Runtime
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import Blocked, unsupported
 from critests.validation.runtime.survivors import (
@@ -30,7 +30,7 @@ def older_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[
     before = runtime.context.settings.upgrade_from
     if before is None:
         unsupported("an upgrade: --upgrade-from names no program of an earlier release")
-    with shaped_for_module(request, runtime, Shape(before=before)) as own:
+    with shaped_for_module(request, runtime, RuntimeSetup(before=before)) as own:
         yield own
 
 

@@ -20,7 +20,7 @@ ROLE, TIER, BARE = f"{DOMAIN}/role", f"{DOMAIN}/tier", f"{DOMAIN}/bare"
 
 
 @dataclass(frozen=True)
-class Population:
+class SandboxSet:
     """Sandboxes to filter; the tests of this module share them and change nothing.
 
     Attributes:
@@ -38,7 +38,7 @@ Selected = Callable[..., set[str]]
 
 
 @pytest.fixture(scope="module")
-def population(runtime: Runtime) -> Iterator[Population]:
+def population(runtime: Runtime) -> Iterator[SandboxSet]:
     """Three sandboxes with different labels and states."""
     may_change(runtime)
     made = MadeObjects()
@@ -51,7 +51,7 @@ def population(runtime: Runtime) -> Iterator[Population]:
 
     try:
         with setting_up():
-            all_three = Population(
+            all_three = SandboxSet(
                 make("web", "front", **{BARE: ""}), make("database", "back"), make("web", "back")
             )
             all_three.stopped.stop()
@@ -61,7 +61,7 @@ def population(runtime: Runtime) -> Iterator[Population]:
 
 
 @pytest.fixture
-def selected(runtime: Runtime, population: Population) -> Selected:
+def selected(runtime: Runtime, population: SandboxSet) -> Selected:
     """Call ListPodSandbox with a filter, and return which of the three sandboxes it lists; `others` stands
     for any other sandbox.
     """
@@ -81,7 +81,7 @@ def state_value(state: "cri.PodSandboxState") -> cri.PodSandboxStateValue:
 
 
 @requirement("SBA-15")
-def test_list_without_a_filter_shows_every_sandbox(runtime: Runtime, population: Population) -> None:
+def test_list_without_a_filter_shows_every_sandbox(runtime: Runtime, population: SandboxSet) -> None:
     """ListPodSandbox without a filter MUST return both ready and stopped sandboxes.
 
     Source: ListPodSandboxRequest.filter.
@@ -94,7 +94,7 @@ def test_list_without_a_filter_shows_every_sandbox(runtime: Runtime, population:
 
 
 @requirement("SBA-16")
-def test_list_filters_sandboxes_by_id(runtime: Runtime, population: Population) -> None:
+def test_list_filters_sandboxes_by_id(runtime: Runtime, population: SandboxSet) -> None:
     """ListPodSandbox with a full id in the filter MUST return that sandbox and no other.
 
     Source: PodSandboxFilter.id.
@@ -109,7 +109,7 @@ def test_list_filters_sandboxes_by_id(runtime: Runtime, population: Population) 
 @requirement("SBA-17")
 @pytest.mark.parametrize("state", [cri.SANDBOX_READY, cri.SANDBOX_NOTREADY], ids=["ready", "not ready"])
 def test_list_filters_sandboxes_by_state(
-    runtime: Runtime, population: Population, state: "cri.PodSandboxState"
+    runtime: Runtime, population: SandboxSet, state: "cri.PodSandboxState"
 ) -> None:
     """ListPodSandbox with a state in the filter MUST return the sandboxes in that state and no others.
 
@@ -182,7 +182,7 @@ def test_list_filters_sandboxes_by_labels(
     ids=["all hold", "the state does not", "the label does not"],
 )
 def test_conditions_of_a_sandbox_filter_combine(
-    population: Population,
+    population: SandboxSet,
     selected: Selected,
     name: str,
     state: "cri.PodSandboxState",
@@ -210,7 +210,7 @@ def test_filter_with_an_unknown_sandbox_id_finds_nothing(runtime: Runtime) -> No
 
 
 @requirement("SBA-24")
-def test_list_names_no_sandbox_twice(runtime: Runtime, population: Population) -> None:
+def test_list_names_no_sandbox_twice(runtime: Runtime, population: SandboxSet) -> None:
     """ListPodSandbox MUST return each sandbox once.
 
     Source: ListPodSandboxResponse.items.

@@ -9,7 +9,7 @@ import grpc
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import CAPABILITIES, FIRST_PROCESS
-from critests.lifecycle.process_evidence import Evidence
+from critests.lifecycle.process_evidence import ProcessEvidence
 from critests.node.host.privileges import process_capabilities
 from critests.run.outcomes import blocked
 from critests.validation.security.contexts import context, pod_context
@@ -43,7 +43,7 @@ def privileged_process(
     seen_from: str = FIRST_PROCESS,
     questions: Mapping[str, str] | None = None,
     **fields: Any,  # noqa: ANN401 - fields of the message
-) -> Evidence:
+) -> ProcessEvidence:
     """Return the evidence of a process of a privileged container in a privileged sandbox.
 
     Args:

@@ -9,7 +9,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.user_namespaces import with_user_namespace
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement, requires
 from critests.runtimes.runtime_settings import DefaultSysctl
 
@@ -19,7 +19,7 @@ PINGS_FOR_ALL_GROUPS = DefaultSysctl("net.ipv4.ping_group_range", "0 2147483647"
 @pytest.fixture
 def default_sysctl_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime whose configuration allows pings to all groups in every pod."""
-    with shaped(request, runtime, Shape(told=(PINGS_FOR_ALL_GROUPS,))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(PINGS_FOR_ALL_GROUPS,))) as own:
         yield own
 
 

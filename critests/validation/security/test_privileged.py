@@ -15,7 +15,7 @@ from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC
-from critests.lifecycle.process_evidence import Evidence
+from critests.lifecycle.process_evidence import ProcessEvidence
 from critests.lifecycle.requests import MASKED_PATHS, READONLY_PATHS
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
@@ -45,12 +45,12 @@ def privileged(
     shared: SharedContainers,
     seen_from: str,
     **fields: Any,  # noqa: ANN401 - fields of the message
-) -> Evidence:
+) -> ProcessEvidence:
     """Return the evidence of a process of a privileged container in a privileged sandbox."""
     return privileged_process(runtime, shared, seen_from, QUESTIONS, **fields)
 
 
-def protected_places(process: Evidence) -> list[str]:
+def protected_places(process: ProcessEvidence) -> list[str]:
     """Return the places below /proc and /sys that are mounted over or read-only."""
     return [
         mount.place
@@ -60,7 +60,7 @@ def protected_places(process: Evidence) -> list[str]:
     ]
 
 
-def cgroups_read_only(process: Evidence) -> set[bool]:
+def cgroups_read_only(process: ProcessEvidence) -> set[bool]:
     """Return whether the mounts of cgroup file systems are read-only."""
     return {mount.read_only for mount in process.mounts if mount.kind in {"cgroup", "cgroup2"}}
 

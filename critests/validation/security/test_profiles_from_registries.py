@@ -10,7 +10,7 @@ from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.images.repositories import MintedImage
 from critests.lifecycle.sandbox import Sandbox
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement, requires
 from critests.runtimes.runtime_settings import ProfilesFromRegistries
 from critests.validation.security.contexts import UNCONFINED, context, outcome, system_call
@@ -20,7 +20,7 @@ from critests.validation.security.seccomp_profiles import PROTOCOL_ERROR
 @pytest.fixture
 def registry_profiles_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that pulls seccomp profiles from a registry."""
-    with shaped(request, runtime, Shape(told=(ProfilesFromRegistries(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(ProfilesFromRegistries(),))) as own:
         yield own
 
 

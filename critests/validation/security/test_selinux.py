@@ -12,7 +12,7 @@ from critests.fixtures.runtime import Runtime
 from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
-from critests.lifecycle.process_evidence import Evidence
+from critests.lifecycle.process_evidence import ProcessEvidence
 from critests.run.marks import requirement, requires
 from critests.validation.security.contexts import context, pod_context
 from critests.validation.security.daemon import privileged_process
@@ -55,7 +55,7 @@ def label_of(path: str) -> str:
     return rf"{read} | tr '\000' '\n' | grep :"
 
 
-def is_readable(file: str, process: Evidence) -> bool:
+def is_readable(file: str, process: ProcessEvidence) -> bool:
     """Return whether a process may read a file with a label."""
     return level_of(file) in {level_of(process.label), WITHOUT_CATEGORIES}
 

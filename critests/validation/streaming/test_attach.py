@@ -10,7 +10,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.client.streaming.command_sessions import RemoteCommand
 from critests.client.streaming.streaming_errors import SessionEnded, StreamRefused, UpgradeRefused
-from critests.client.streaming.streams import Protocol, Stream
+from critests.client.streaming.streams import Protocol, StreamChannel
 from critests.fixtures.container_fixtures import FOREVER, Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session_fixtures import Observe
@@ -138,7 +138,7 @@ def test_attach_shows_output_and_errors(runtime: Runtime, containers: Containers
     )
 
     session.stdout_until(b"tick\n")
-    session.read_until(Stream.STDERR, b"tock\n")
+    session.read_until(StreamChannel.STDERR, b"tock\n")
     received = session.received()
     assert b"tock" not in received.stdout
     assert b"tick" not in received.stderr

@@ -10,7 +10,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.client.streaming.streaming_errors import UpgradeRefused
-from critests.client.streaming.streams import Protocol, Stream
+from critests.client.streaming.streams import Protocol, StreamChannel
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session_fixtures import Observe
@@ -191,9 +191,9 @@ def test_exec_status_comes_after_all_output(
     finished = streams.open(runtime.stub.Exec, request).finish()
 
     channels = [frame.channel for frame in finished.frames if frame.payload]
-    assert Stream.ERROR in channels, "the session ended without a status"
-    assert channels.index(Stream.ERROR) == len(channels) - 1
-    assert (finished.totals[Stream.STDOUT], finished.totals[Stream.STDERR]) == (300000, 300000)
+    assert StreamChannel.ERROR in channels, "the session ended without a status"
+    assert channels.index(StreamChannel.ERROR) == len(channels) - 1
+    assert (finished.totals[StreamChannel.STDOUT], finished.totals[StreamChannel.STDERR]) == (300000, 300000)
 
 
 @requirement("EXE-11")
@@ -216,14 +216,14 @@ def test_exec_transfers_much_in_both_directions(
         runtime.stub.Exec,
         request,
         keep_bytes=0,  # the sink hashes the output, so that 16 MiB need not be in memory twice
-        sink=lambda channel, data: received.update(data) if channel == Stream.STDOUT else None,
+        sink=lambda channel, data: received.update(data) if channel == StreamChannel.STDOUT else None,
     )
 
     # three times the usual time-out, for 32 MiB that pass shim, daemon and socket on a busy machine
     session.write(sent, 3 * streams.patience)
 
     finished = session.finish(3 * streams.patience)
-    assert finished.totals[Stream.STDOUT] == LARGE_BYTES
+    assert finished.totals[StreamChannel.STDOUT] == LARGE_BYTES
     assert received.hexdigest() == hashlib.sha256(sent).hexdigest()
 
 
@@ -249,7 +249,7 @@ def test_exec_waits_for_a_client_that_does_not_read(
     runtime.eventually("the command to block", written, holds=lambda sizes: 0 < sizes[-2] == sizes[-1])
 
     assert sizes[-1] < BEYOND_BUFFERS
-    assert session.finish(3 * streams.patience).totals[Stream.STDOUT] == BEYOND_BUFFERS
+    assert session.finish(3 * streams.patience).totals[StreamChannel.STDOUT] == BEYOND_BUFFERS
 
 
 @requirement("EXE-12/no-tty")

@@ -9,7 +9,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client.streaming.command_sessions import RemoteCommand
-from critests.client.streaming.streams import Stream
+from critests.client.streaming.streams import StreamChannel
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.session_fixtures import Observe
 from critests.fixtures.streaming import Streams
@@ -103,7 +103,7 @@ def test_exec_survives_a_size_that_is_no_json(terminal: Terminal) -> None:
     """
     session = terminal("exec cat")
 
-    session.send_raw(Stream.RESIZE, b'{"Width": "wide", ')
+    session.send_raw(StreamChannel.RESIZE, b'{"Width": "wide", ')
     session.write(b"still here\n")
 
     # twice: the terminal echoes the input, and `cat` prints it

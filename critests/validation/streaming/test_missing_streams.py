@@ -12,7 +12,7 @@ from critests.client.streaming.ledger import KEPT_BYTES, Ledger
 from critests.client.streaming.open_session import V4
 from critests.client.streaming.spdy_transport import open_spdy
 from critests.client.streaming.streaming_errors import StreamTimeout
-from critests.client.streaming.streams import Stream
+from critests.client.streaming.streams import StreamChannel
 from critests.client.streaming.wire import connect
 from critests.fixtures.container_fixtures import yielding
 from critests.fixtures.own_runtime import OwnRuntime
@@ -45,10 +45,10 @@ def incomplete(runtime: Runtime, running_container: Container, streams: Streams)
         url = runtime.stub.Exec(request).url
         assert urlsplit(url).scheme
         until = time.monotonic() + streams.patience
-        ledger = Ledger(KEPT_BYTES, lambda channel: channel == Stream.ERROR, None)
+        ledger = Ledger(KEPT_BYTES, lambda channel: channel == StreamChannel.ERROR, None)
         wire = connect(url, until)
         transport = open_spdy(wire, url, (V4,), ledger, method="POST", seconds=streams.patience, until=until)
-        transport.start_stream(Stream.ERROR, {"streamtype": "error"})
+        transport.start_stream(StreamChannel.ERROR, {"streamtype": "error"})
         opened.append(RemoteCommand(transport))
         return opened[-1]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from critests.api import api_pb2 as cri
 from critests.client.streaming.command_sessions import RemoteCommand
-from critests.client.streaming.open_session import Session
+from critests.client.streaming.open_session import OpenSession
 from critests.client.streaming.streaming_errors import StreamTimeout
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
@@ -21,7 +21,7 @@ LOOK_SECONDS = 0.05
 PORT = 7030
 
 
-def first_to_end(sessions: Sequence[Session], seconds: float) -> Session | None:
+def first_to_end(sessions: Sequence[OpenSession], seconds: float) -> OpenSession | None:
     """Write nothing, and return the first session that ends; None if none ends in time."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

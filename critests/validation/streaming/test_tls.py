@@ -14,7 +14,7 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.streaming import Streams
-from critests.run.context import Shape
+from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import blocked
 from critests.runtimes.runtime_settings import StreamingTls
@@ -41,7 +41,7 @@ def tls_runtime(
     request: pytest.FixtureRequest, runtime: Runtime, tls_files: StreamingTls
 ) -> Iterator[OwnRuntime]:
     """A runtime whose streaming server uses TLS."""
-    with shaped(request, runtime, Shape(told=(tls_files,))) as own:
+    with shaped(request, runtime, RuntimeSetup(told=(tls_files,))) as own:
         yield own
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from critests_proof.derived.fault import DerivedFault, Reach
-from critests_proof.language.descriptors import Rpc, descriptor_of, held_enum
+from critests_proof.language.descriptors import RpcDescriptor, descriptor_of, held_enum
 from critests_proof.language.faults import STREAMING_RPCS
 from critests_proof.language.log_changes import LOG_CHANGES
 from critests_proof.language.stream_changes import STREAM_CHANGES
@@ -17,7 +17,7 @@ _STATUS_OF_SESSIONS = {"status": '{"status":"Failure","message":"lost"}', "exit-
 """Changes to sessions that need to be told a value."""
 
 
-def call_faults(rpc: Rpc) -> Iterator[DerivedFault]:
+def call_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
     """Yield the faults of an RPC as a whole."""
     late = "delay" if rpc.streams else "delay-answer"
     ways = [
@@ -34,7 +34,7 @@ def call_faults(rpc: Rpc) -> Iterator[DerivedFault]:
         yield DerivedFault(f"{rpc.name}:{name}", "call", f"{rpc.name}: {action}", says, Reach(rpc.name, side))
 
 
-def list_faults(rpc: Rpc) -> Iterator[DerivedFault]:
+def list_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
     """Yield the faults of an RPC that lists; of others none."""
     lists = [field.name for field in descriptor_of(rpc.response).fields if field.is_repeated]
     if not rpc.name.startswith(("List", "Stream")) or not lists:
@@ -67,7 +67,7 @@ def list_faults(rpc: Rpc) -> Iterator[DerivedFault]:
         yield DerivedFault(f"{rpc.name}:{name}", "list", f"{listed}: {action}", says_it, filled)
 
 
-def event_faults(rpc: Rpc) -> Iterator[DerivedFault]:
+def event_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
     """Yield the faults in the messages of a stream, for every kind of message that it has; of an RPC with one
     answer none.
     """

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from critests_proof.language.descriptors import Rpc, descriptor_of, held_message, is_map
+from critests_proof.language.descriptors import RpcDescriptor, descriptor_of, held_message, is_map
 from critests_proof.language.values import kind_of
 
 
@@ -20,7 +20,7 @@ class ReachedField:
         field: what the API says of it.
     """
 
-    rpc: Rpc
+    rpc: RpcDescriptor
     side: str
     parents: tuple[str, ...]
     field: FieldDescriptor
@@ -51,7 +51,7 @@ class ReachedField:
         return kind_of(self.field, element=True)
 
 
-def fields_of(rpc: Rpc, side: str) -> Iterator[ReachedField]:
+def fields_of(rpc: RpcDescriptor, side: str) -> Iterator[ReachedField]:
     """Yield every field of one side of an RPC, each before those that it holds.
 
     Args:
@@ -63,7 +63,7 @@ def fields_of(rpc: Rpc, side: str) -> Iterator[ReachedField]:
 
 
 def _below(
-    rpc: Rpc, side: str, message: Descriptor, parents: tuple[str, ...], above: frozenset[str]
+    rpc: RpcDescriptor, side: str, message: Descriptor, parents: tuple[str, ...], above: frozenset[str]
 ) -> Iterator[ReachedField]:
     if message.full_name in above:  # a message that holds itself has no last field
         return

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from critests_proof.derived.fault import DerivedFault, Reach
 from critests_proof.derived.fields import ReachedField, fields_of
-from critests_proof.language.descriptors import Rpc
+from critests_proof.language.descriptors import RpcDescriptor
 
 HOUR_NANOSECONDS = 3600 * 10**9
 _TIMES = ("_at", "timestamp")
@@ -16,7 +16,7 @@ _ALWAYS_THERE = frozenset({"number", "bool", "enum"})
 """What has a value in every message that holds the field, since proto3 does not tell 0 from nothing."""
 
 
-def request_faults(rpc: Rpc) -> Iterator[DerivedFault]:
+def request_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
     """Yield the faults of an RPC that does not heed what is asked of it."""
     for field in fields_of(rpc, "request"):
         reach = Reach(rpc.name, "request", field.path)
@@ -42,7 +42,7 @@ def request_faults(rpc: Rpc) -> Iterator[DerivedFault]:
             )
 
 
-def response_faults(rpc: Rpc) -> Iterator[DerivedFault]:
+def response_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
     """Yield the faults of an RPC that does not tell how things are."""
     for field in fields_of(rpc, "response"):
         filled = Reach(rpc.name, "response", field.path)

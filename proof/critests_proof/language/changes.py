@@ -26,8 +26,15 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from critests_proof.language.descriptors import FaultError, Rpc, descriptor_of, held_enum, is_map, near
-from critests_proof.language.paths import Place, Step, check_path, parse_path, places
+from critests_proof.language.descriptors import (
+    FaultError,
+    RpcDescriptor,
+    descriptor_of,
+    held_enum,
+    is_map,
+    near,
+)
+from critests_proof.language.paths import PathStep, Place, check_path, parse_path, places
 from critests_proof.language.values import as_text, kind_of, parse_value, unquote
 
 _LIMITS = {
@@ -80,7 +87,7 @@ def _clear(place: Place, _value: object, _around: Surroundings) -> None:
     place.clear()
 
 
-def _copy(place: Place, source: tuple[str, tuple[Step, ...]], around: Surroundings) -> None:
+def _copy(place: Place, source: tuple[str, tuple[PathStep, ...]], around: Surroundings) -> None:
     side, steps = source
     message = around.request if side == "request" else around.response
     if message is None:
@@ -185,7 +192,7 @@ def _append_other(place: Place, _value: object, around: Surroundings) -> None:
 
 
 def _where(*, keep: bool) -> Change:
-    def change(place: Place, wish: tuple[tuple[Step, ...], bool, str], _around: Surroundings) -> None:
+    def change(place: Place, wish: tuple[tuple[PathStep, ...], bool, str], _around: Surroundings) -> None:
         steps, equal, value = wish
         kept = []
         for element in place.get():
@@ -236,7 +243,9 @@ FIELD_ACTIONS: dict[str, FieldAction] = {
 
 
 # an action takes whatever its field holds
-def parse_field_action(name: str, argument: str, field: FieldDescriptor, rpc: Rpc, *, element: bool) -> Any:  # noqa: ANN401 - see above
+def parse_field_action(
+    name: str, argument: str, field: FieldDescriptor, rpc: RpcDescriptor, *, element: bool
+) -> Any:  # noqa: ANN401 - see above
     """Return the argument of a field action, read for its field.
 
     Raises:
@@ -284,7 +293,7 @@ def _number(argument: str, name: str) -> float:
             raise FaultError(msg) from error
 
 
-def _source(argument: str, rpc: Rpc) -> tuple[str, tuple[Step, ...]]:
+def _source(argument: str, rpc: RpcDescriptor) -> tuple[str, tuple[PathStep, ...]]:
     side, _, path = argument.partition(".")
     if side not in {"request", "response"}:
         msg = f"copy needs a path that begins with request. or response., not {argument!r}"
@@ -294,7 +303,7 @@ def _source(argument: str, rpc: Rpc) -> tuple[str, tuple[Step, ...]]:
     return side, steps
 
 
-def _wish(argument: str, field: FieldDescriptor) -> tuple[tuple[Step, ...], bool, str]:
+def _wish(argument: str, field: FieldDescriptor) -> tuple[tuple[PathStep, ...], bool, str]:
     for comparison in ("==", "!="):
         path, found, value = argument.partition(comparison)
         if found:

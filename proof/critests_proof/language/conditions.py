@@ -19,8 +19,8 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from critests_proof.language.descriptors import FaultError, Rpc, descriptor_of, held_enum
-from critests_proof.language.paths import Place, Step, check_path, parse_path, places
+from critests_proof.language.descriptors import FaultError, RpcDescriptor, descriptor_of, held_enum
+from critests_proof.language.paths import PathStep, Place, check_path, parse_path, places
 from critests_proof.language.values import as_text, unquote
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -72,7 +72,7 @@ class Condition:
     """
 
     subject: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PathStep, ...] = ()
     comparison: str = ""
     value: str = ""
     negated: bool = False
@@ -116,7 +116,7 @@ def _is_set(place: Place) -> bool:
     )
 
 
-def parse_conditions(text: str, rpc: Rpc) -> tuple[Condition, ...]:
+def parse_conditions(text: str, rpc: RpcDescriptor) -> tuple[Condition, ...]:
     """Read what stands behind `when`.
 
     Raises:
@@ -128,7 +128,7 @@ def parse_conditions(text: str, rpc: Rpc) -> tuple[Condition, ...]:
     )
 
 
-def _parse_one(text: str, rpc: Rpc) -> Condition:
+def _parse_one(text: str, rpc: RpcDescriptor) -> Condition:
     negated = text.startswith("not ")
     text = text.removeprefix("not ").strip()
     if text == "repeated":

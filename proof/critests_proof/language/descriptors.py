@@ -20,7 +20,7 @@ class FaultError(ValueError):
 
 
 @dataclass(frozen=True)
-class Rpc:
+class RpcDescriptor:
     """One RPC.
 
     Attributes:
@@ -39,10 +39,10 @@ class Rpc:
 
 
 @functools.cache
-def rpcs() -> dict[str, Rpc]:
+def rpcs() -> dict[str, RpcDescriptor]:
     """Return every RPC of both services, by name."""
     return {
-        method.name: Rpc(
+        method.name: RpcDescriptor(
             method.name,
             f"/{service.full_name}/{method.name}",
             GetMessageClass(method.input_type),
@@ -55,7 +55,7 @@ def rpcs() -> dict[str, Rpc]:
 
 
 @functools.cache
-def message_sides() -> dict[str, tuple[Rpc, str]]:
+def message_sides() -> dict[str, tuple[RpcDescriptor, str]]:
     """Return which RPC and side (`request` or `response`) the name of a message stands for."""
     sides = {}
     for rpc in rpcs().values():

@@ -53,11 +53,18 @@ from google.protobuf.message import Message
 
 from critests_proof.language.changes import FIELD_ACTIONS, Surroundings, parse_field_action
 from critests_proof.language.conditions import Condition, Moment, parse_conditions
-from critests_proof.language.descriptors import FaultError, Rpc, descriptor_of, message_sides, near, rpcs
+from critests_proof.language.descriptors import (
+    FaultError,
+    RpcDescriptor,
+    descriptor_of,
+    message_sides,
+    near,
+    rpcs,
+)
 from critests_proof.language.log_changes import LOG_CHANGES, parse_log_change
 from critests_proof.language.oci_document import ChangeMalformed, OciChange, parse_change
 from critests_proof.language.oci_syntax import CommandFault, NetworkFault, is_below, parse_below
-from critests_proof.language.paths import Step, check_path, parse_path, places
+from critests_proof.language.paths import PathStep, check_path, parse_path, places
 from critests_proof.language.plugin_faults import PluginFault, parse_plugin_fault
 from critests_proof.language.stream_changes import STREAM_CHANGES, parse_stream_change
 from critests_proof.language.values import unquote
@@ -98,7 +105,7 @@ class OtherCall:
     in it.
     """
 
-    rpc: Rpc
+    rpc: RpcDescriptor
     fields: str
 
     def request(self, around: Surroundings) -> Message:
@@ -135,9 +142,9 @@ class Fault:
     """
 
     text: str
-    rpc: Rpc
+    rpc: RpcDescriptor
     side: str
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     action: str
     argument: Any
     conditions: tuple[Condition, ...]
@@ -299,7 +306,7 @@ def _split(text: str) -> tuple[str, str, str, str]:
     return target.strip(), action, argument.strip(), when.strip()
 
 
-def _target(target: str) -> tuple[Rpc, str, str]:
+def _target(target: str) -> tuple[RpcDescriptor, str, str]:
     name, _, rest = target.partition(".")
     known = rpcs()
     if name not in known:
@@ -317,7 +324,7 @@ def _target(target: str) -> tuple[Rpc, str, str]:
     return known[name], side, path
 
 
-def _message_argument(rpc: Rpc, side: str, action: str, argument: str) -> object:
+def _message_argument(rpc: RpcDescriptor, side: str, action: str, argument: str) -> object:
     allowed = MESSAGE_ACTIONS if rpc.streams and side == "response" else {"clear": ""}
     if action not in allowed:
         msg = f"on a whole message of {rpc.name} there is only: {', '.join(allowed)}"
@@ -331,7 +338,7 @@ def _wrong_argument(action: str, kind: str, argument: str) -> str:
     return f"{action} needs a {kind}" if kind else f"{action} takes nothing, so not {argument!r}"
 
 
-def _call_argument(rpc: Rpc, action: str, argument: str) -> object:
+def _call_argument(rpc: RpcDescriptor, action: str, argument: str) -> object:
     kind = CALL_ACTIONS.get(action)
     if kind is None:
         msg = (

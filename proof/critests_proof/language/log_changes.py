@@ -10,7 +10,7 @@ from critests_proof.language.descriptors import FaultError, near
 
 
 @dataclass(frozen=True)
-class Line:
+class LogLine:
     """One line of a log: `<time> <stream> <tag> <payload>`."""
 
     time: bytes
@@ -19,7 +19,7 @@ class Line:
     payload: bytes
 
     @classmethod
-    def parse(cls, raw: bytes) -> "Line | None":
+    def parse(cls, raw: bytes) -> "LogLine | None":
         """Read a line without its newline; None if it is in another format."""
         parts = raw.split(b" ", 3)
         return cls(*parts) if len(parts) == 4 else None
@@ -36,10 +36,10 @@ class LogState:
 
     lines: int = 0
     pieces: dict[bytes, bytes] = field(default_factory=dict)
-    held: Line | None = None
+    held: LogLine | None = None
 
 
-LineChange = Callable[[Line, float, LogState], Iterator[Line | bytes]]
+LineChange = Callable[[LogLine, float, LogState], Iterator[LogLine | bytes]]
 
 
 @dataclass(frozen=True)
@@ -62,42 +62,42 @@ class LogChange:
 
 
 def _payload(how: Callable[[bytes], bytes]) -> LineChange:
-    def change(line: Line, _argument: float, _state: LogState) -> Iterator[Line]:
+    def change(line: LogLine, _argument: float, _state: LogState) -> Iterator[LogLine]:
         yield replace(line, payload=how(line.payload))
 
     return change
 
 
-def _truncate(line: Line, length: float, _state: LogState) -> Iterator[Line]:
+def _truncate(line: LogLine, length: float, _state: LogState) -> Iterator[LogLine]:
     yield replace(line, payload=line.payload[: int(length)])
 
 
-def _drop_empty(line: Line, _argument: float, _state: LogState) -> Iterator[Line]:
+def _drop_empty(line: LogLine, _argument: float, _state: LogState) -> Iterator[LogLine]:
     if line.payload or line.tag != b"F":
         yield line
 
 
 def _tag(tag: bytes) -> LineChange:
-    def change(line: Line, _argument: float, _state: LogState) -> Iterator[Line]:
+    def change(line: LogLine, _argument: float, _state: LogState) -> Iterator[LogLine]:
         yield replace(line, tag=tag)
 
     return change
 
 
-def _swap_streams(line: Line, _argument: float, _state: LogState) -> Iterator[Line]:
+def _swap_streams(line: LogLine, _argument: float, _state: LogState) -> Iterator[LogLine]:
     yield replace(line, stream={b"stdout": b"stderr", b"stderr": b"stdout"}.get(line.stream, line.stream))
 
 
-def _one_stream(line: Line, _argument: float, _state: LogState) -> Iterator[Line]:
+def _one_stream(line: LogLine, _argument: float, _state: LogState) -> Iterator[LogLine]:
     yield replace(line, stream=b"stdout")
 
 
-def _drop_stderr(line: Line, _argument: float, _state: LogState) -> Iterator[Line]:
+def _drop_stderr(line: LogLine, _argument: float, _state: LogState) -> Iterator[LogLine]:
     if line.stream != b"stderr":
         yield line
 
 
-def _drop_last_partial(line: Line, _argument: float, state: LogState) -> Iterator[Line]:
+def _drop_last_partial(line: LogLine, _argument: float, state: LogState) -> Iterator[LogLine]:
     """Hold pieces back until the rest of their line comes; what never gets a rest is lost."""
     state.pieces.setdefault(line.stream, b"")
     state.pieces[line.stream] += bytes(line)
@@ -105,14 +105,14 @@ def _drop_last_partial(line: Line, _argument: float, state: LogState) -> Iterato
         yield from _as_bytes(state.pieces.pop(line.stream))
 
 
-def _as_bytes(raw: bytes) -> Iterator[Line]:
+def _as_bytes(raw: bytes) -> Iterator[LogLine]:
     for one in raw.splitlines(keepends=True):
-        line = Line.parse(one.removesuffix(b"\n"))
+        line = LogLine.parse(one.removesuffix(b"\n"))
         if line:
             yield line
 
 
-def _merge_split(line: Line, _argument: float, state: LogState) -> Iterator[Line]:
+def _merge_split(line: LogLine, _argument: float, state: LogState) -> Iterator[LogLine]:
     pieces = state.pieces.pop(line.stream, b"") + line.payload
     if line.tag.startswith(b"P"):
         state.pieces[line.stream] = pieces
@@ -120,7 +120,7 @@ def _merge_split(line: Line, _argument: float, state: LogState) -> Iterator[Line
         yield replace(line, payload=pieces)
 
 
-def _first_piece_only(line: Line, _argument: float, state: LogState) -> Iterator[Line]:
+def _first_piece_only(line: LogLine, _argument: float, state: LogState) -> Iterator[LogLine]:
     continued = line.stream in state.pieces
     if line.tag.startswith(b"P"):
         state.pieces[line.stream] = b""
@@ -130,17 +130,17 @@ def _first_piece_only(line: Line, _argument: float, state: LogState) -> Iterator
         yield line
 
 
-def _shift(line: Line, seconds: float, _state: LogState) -> Iterator[Line]:
+def _shift(line: LogLine, seconds: float, _state: LogState) -> Iterator[LogLine]:
     moment = dt.datetime.fromisoformat(line.time[:19].decode() + "+00:00") + dt.timedelta(seconds=seconds)
     yield replace(line, time=moment.strftime("%Y-%m-%dT%H:%M:%S").encode() + line.time[19:])
 
 
-def _backwards(line: Line, _argument: float, state: LogState) -> Iterator[Line]:
+def _backwards(line: LogLine, _argument: float, state: LogState) -> Iterator[LogLine]:
     yield from _shift(line, -state.lines, state)
 
 
 def _time(how: Callable[[bytes], bytes]) -> LineChange:
-    def change(line: Line, _argument: float, _state: LogState) -> Iterator[Line]:
+    def change(line: LogLine, _argument: float, _state: LogState) -> Iterator[LogLine]:
         yield replace(line, time=how(line.time))
 
     return change
@@ -150,18 +150,18 @@ def _unix_time(_moment: bytes) -> bytes:
     return str(int(time.time())).encode()
 
 
-def _drop_nth(line: Line, number: float, state: LogState) -> Iterator[Line]:
+def _drop_nth(line: LogLine, number: float, state: LogState) -> Iterator[LogLine]:
     if state.lines % int(number):
         yield line
 
 
-def _duplicate_nth(line: Line, number: float, state: LogState) -> Iterator[Line]:
+def _duplicate_nth(line: LogLine, number: float, state: LogState) -> Iterator[LogLine]:
     yield line
     if state.lines % int(number) == 0:
         yield line
 
 
-def _swap_pairs(line: Line, _argument: float, state: LogState) -> Iterator[Line]:
+def _swap_pairs(line: LogLine, _argument: float, state: LogState) -> Iterator[LogLine]:
     if state.held is None:
         state.held = line
         return
@@ -170,23 +170,23 @@ def _swap_pairs(line: Line, _argument: float, state: LogState) -> Iterator[Line]
     yield first
 
 
-def _no_tag(line: Line, _argument: float, _state: LogState) -> Iterator[bytes]:
+def _no_tag(line: LogLine, _argument: float, _state: LogState) -> Iterator[bytes]:
     yield b" ".join((line.time, line.stream, line.payload)) + b"\n"
 
 
-def _raw(line: Line, _argument: float, _state: LogState) -> Iterator[bytes]:
+def _raw(line: LogLine, _argument: float, _state: LogState) -> Iterator[bytes]:
     yield line.payload + (b"\n" if line.tag.startswith(b"F") else b"")
 
 
-def _cr_lf(line: Line, _argument: float, _state: LogState) -> Iterator[bytes]:
+def _cr_lf(line: LogLine, _argument: float, _state: LogState) -> Iterator[bytes]:
     yield bytes(line)[:-1] + b"\r\n"
 
 
-def _same(line: Line, _argument: float, _state: LogState) -> Iterator[Line]:
+def _same(line: LogLine, _argument: float, _state: LogState) -> Iterator[LogLine]:
     yield line
 
 
-def _nothing(_line: Line, _argument: float, _state: LogState) -> Iterator[Line]:
+def _nothing(_line: LogLine, _argument: float, _state: LogState) -> Iterator[LogLine]:
     return iter(())
 
 

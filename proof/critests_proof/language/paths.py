@@ -20,7 +20,7 @@ _STEP = re.compile(r"""(?P<name>\w+)(?:\[(?P<pick>"(?:[^"\\]|\\.)*"|[^\]"]*)\])?
 
 
 @dataclass(frozen=True)
-class Step:
+class PathStep:
     """One step of a path: a field, and which of its elements where it holds several.
 
     Attributes:
@@ -83,7 +83,7 @@ class Place:
         return self.key is None
 
 
-def parse_path(text: str) -> tuple[Step, ...]:
+def parse_path(text: str) -> tuple[PathStep, ...]:
     """Read a path.
 
     Raises:
@@ -99,7 +99,7 @@ def parse_path(text: str) -> tuple[Step, ...]:
                 " [key]"
             )
             raise FaultError(msg)
-        steps.append(Step(match["name"], _pick(match["pick"])))
+        steps.append(PathStep(match["name"], _pick(match["pick"])))
         position = match.end()
     if text.endswith("."):
         msg = f"{text!r} is not a path: it ends in a dot"
@@ -115,7 +115,7 @@ def _pick(text: str | None) -> int | str | None:
     return int(text) if re.fullmatch(r"-?\d+", text) else text or EVERY
 
 
-def check_path(steps: tuple[Step, ...], message: Descriptor) -> FieldDescriptor:
+def check_path(steps: tuple[PathStep, ...], message: Descriptor) -> FieldDescriptor:
     """Return the field that a path ends at.
 
     Raises:
@@ -148,7 +148,7 @@ def check_path(steps: tuple[Step, ...], message: Descriptor) -> FieldDescriptor:
     return field
 
 
-def places(message: Message, steps: tuple[Step, ...]) -> Iterator[Place]:
+def places(message: Message, steps: tuple[PathStep, ...]) -> Iterator[Place]:
     """Yield every place of a message that a path names; an element that is not there is no place, a map's key
     always is.
     """

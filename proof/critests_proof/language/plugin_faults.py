@@ -8,7 +8,7 @@ from google.protobuf.message import Message
 from critests.api import nri_pb2 as nri
 from critests_proof.language.changes import FIELD_ACTIONS, Surroundings, parse_field_action
 from critests_proof.language.descriptors import FaultError, near, rpcs
-from critests_proof.language.paths import Step, check_path, parse_path, places
+from critests_proof.language.paths import PathStep, check_path, parse_path, places
 
 _SERVICES = nri.DESCRIPTOR.services_by_name
 MOMENTS = {
@@ -36,7 +36,7 @@ class PluginFault:
 
     text: str
     moment: str
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     action: str
     argument: Any = None
 

@@ -10,7 +10,7 @@ from google.protobuf.message import DecodeError, Message
 
 from critests_proof.language.changes import Surroundings
 from critests_proof.language.conditions import Moment
-from critests_proof.language.descriptors import Rpc
+from critests_proof.language.descriptors import RpcDescriptor
 from critests_proof.language.faults import Fault, OtherCall
 
 EVERYTHING_SECONDS = 10.0
@@ -83,7 +83,7 @@ class Way:
     """
 
     forward: Callable[[bytes], bytes]
-    ask: Callable[[Rpc, bytes], bytes]
+    ask: Callable[[RpcDescriptor, bytes], bytes]
     gone: threading.Event
     previous: bytes | None
 
@@ -92,7 +92,7 @@ class Exchange:
     """One call of an RPC that some fault or effect touches."""
 
     def __init__(
-        self, rpc: Rpc, raw: bytes, faults: list[ArmedFault], effects: list[Effect], way: Way
+        self, rpc: RpcDescriptor, raw: bytes, faults: list[ArmedFault], effects: list[Effect], way: Way
     ) -> None:
         self.rpc = rpc
         self._raw = raw

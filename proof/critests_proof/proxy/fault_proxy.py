@@ -17,7 +17,7 @@ import grpc
 
 from critests.client.endpoint import Endpoint
 from critests.node.wrappers.stand_in import Wrapper
-from critests_proof.language.descriptors import FaultError, Rpc, rpcs
+from critests_proof.language.descriptors import FaultError, RpcDescriptor, rpcs
 from critests_proof.language.faults import (
     AnyFault,
     BelowFault,
@@ -235,7 +235,7 @@ class FaultProxy:
             shutil.rmtree(self._directory)
             self._directory = self._listen = None
 
-    def unary(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext) -> bytes:
+    def unary(self, rpc: RpcDescriptor, raw: bytes, context: grpc.ServicerContext) -> bytes:
         """Answer one call of a unary RPC."""
         armed, watch = self._acting(), self._watching()
         faults, effects = armed.by_rpc.get(rpc.name, []), armed.effects_on(rpc.name)
@@ -262,7 +262,7 @@ class FaultProxy:
             watch.response(rpc, answer)
         return answer
 
-    def _forward(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext) -> bytes:
+    def _forward(self, rpc: RpcDescriptor, raw: bytes, context: grpc.ServicerContext) -> bytes:
         multi = self._upstreams.call(rpc.path, "unary_unary")
         call = multi.future(raw, timeout=deadline_of(context), metadata=_metadata(context))
         if not context.add_callback(call.cancel):
@@ -275,10 +275,10 @@ class FaultProxy:
         self._previous[rpc.name] = answer
         return answer
 
-    def _ask(self, rpc: Rpc, raw: bytes) -> bytes:
+    def _ask(self, rpc: RpcDescriptor, raw: bytes) -> bytes:
         return cast("bytes", self._upstreams.call(rpc.path, "unary_unary")(raw, timeout=EVERYTHING_SECONDS))
 
-    def stream(self, rpc: Rpc, raw: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
+    def stream(self, rpc: RpcDescriptor, raw: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
         """Answer one call of an RPC whose answer is a stream."""
         armed, watch = self._acting(), self._watching()
         faults, effects = armed.by_rpc.get(rpc.name, []), armed.effects_on(rpc.name)

@@ -9,7 +9,7 @@ CONTINUATION, TEXT, BINARY, CLOSE = 0, 1, 2, 8
 
 
 @dataclass(frozen=True)
-class Frame:
+class RelayedFrame:
     """One frame.
 
     Attributes:
@@ -39,9 +39,9 @@ class Frame:
         """What the channel carries, of a data frame."""
         return self.payload[1:]
 
-    def on(self, channel: int, data: bytes) -> "Frame":
+    def on(self, channel: int, data: bytes) -> "RelayedFrame":
         """Return a frame of the same kind with another channel and other data."""
-        return Frame(self.opcode, bytes([channel]) + data, self.final, self.masked)
+        return RelayedFrame(self.opcode, bytes([channel]) + data, self.final, self.masked)
 
     def __bytes__(self) -> bytes:
         head = bytes([(0x80 if self.final else 0) | self.opcode])
@@ -59,13 +59,13 @@ class Frame:
         return head + key + _mask(self.payload, key)
 
 
-class FrameReader:
+class RelayedFrames:
     """Cuts what comes over a connection into frames."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
 
-    def feed(self, chunk: bytes) -> Iterator[Frame]:
+    def feed(self, chunk: bytes) -> Iterator[RelayedFrame]:
         """Yield the frames that are complete with this chunk."""
         self._rest += chunk
         while (frame_and_size := self._first()) is not None:
@@ -73,7 +73,7 @@ class FrameReader:
             del self._rest[:size]
             yield frame
 
-    def _first(self) -> tuple[Frame, int] | None:
+    def _first(self) -> tuple[RelayedFrame, int] | None:
         rest = self._rest
         if len(rest) < 2:
             return None
@@ -88,7 +88,7 @@ class FrameReader:
         if len(rest) < start + length or (masked and len(key) < 4):
             return None
         payload = bytes(rest[start : start + length])
-        return Frame(
+        return RelayedFrame(
             rest[0] & 0x0F, _mask(payload, key) if masked else payload, bool(rest[0] & 0x80), masked
         ), start + length
 

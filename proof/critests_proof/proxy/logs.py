@@ -19,7 +19,7 @@ from typing import IO, Any
 from google.protobuf.message import Message
 
 from critests_proof.language.faults import LogFault
-from critests_proof.language.log_changes import LOG_CHANGES, Line, LogState
+from critests_proof.language.log_changes import LOG_CHANGES, LogLine, LogState
 
 POLL_SECONDS = 0.02
 _HONEST = "audit-honest"
@@ -111,7 +111,7 @@ class _Follower:
         return self.expected.open("wb" if empty else "ab")
 
     def _write(self, raw: bytes) -> None:
-        line = Line.parse(raw)
+        line = LogLine.parse(raw)
         honest = raw + b"\n"
         self._state.lines += 1
         broken = (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
 from critests.node.cleanup.leftovers import remove_cgroups
-from critests.node.wrappers.actions import Action, Change, Instead, Record, Rewrite, Swallow
+from critests.node.wrappers.actions import Action, ChangeInput, ChangeResult, Instead, Record, Swallow
 from critests.node.wrappers.stand_in import Wrapper
 from critests_proof.language import oci_document
 from critests_proof.language.faults import BelowFault, CommandFault, NetworkFault, OciFault
@@ -80,9 +80,9 @@ class FaultsBelow:
         told = [fault for fault in documents if isinstance(fault, NetworkFault) and fault.in_result]
         handed = [fault for fault in documents if fault not in told]
         if handed:
-            actions.append(Change(self._program("change", handed)))
+            actions.append(ChangeInput(self._program("change", handed)))
         if told:
-            actions.append(Rewrite(self._program("rewrite", told)))
+            actions.append(ChangeResult(self._program("rewrite", told)))
         for fault in faults:
             if isinstance(fault, CommandFault):
                 new = fault.instead

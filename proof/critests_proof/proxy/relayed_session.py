@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from critests_proof.language.faults import StreamFault, parse_time
-from critests_proof.proxy.frames import CLOSE, Frame, FrameReader
+from critests_proof.proxy.frames import CLOSE, RelayedFrame, RelayedFrames
 
 STDIN, STDOUT, STDERR, STATUS, RESIZE = range(5)
 SUCCESS = b'{"metadata":{},"status":"Success"}'
@@ -17,7 +17,7 @@ class Reset(Exception):  # what the fault wants, not a fault of the relay
     """The connection to the client is to break."""
 
 
-class Session:
+class RelayedSession:
     """One session: carries either direction, and counts what it changes.
 
     Args:
@@ -36,10 +36,10 @@ class Session:
         self._forwards = rpc == "PortForward"
         self._output = (0,) if self._forwards else (STDOUT, STDERR)
         self._hit = hit
-        self._up = FrameReader()
-        self._down = FrameReader()
+        self._up = RelayedFrames()
+        self._down = RelayedFrames()
         self._websocket = False
-        self._held: list[Frame] = []
+        self._held: list[RelayedFrame] = []
         self._seen = 0
         self._opened: set[int] = set()
         self._wait = threading.Event()
@@ -86,7 +86,7 @@ class Session:
             else:
                 yield bytes(frame)
 
-    def _opening(self, frame: Frame) -> bool:
+    def _opening(self, frame: RelayedFrame) -> bool:
         """Say whether this frame only opens its channel: empty, or the port of a port-forward."""
         first = frame.channel not in self._opened
         self._opened.add(frame.channel)
@@ -115,7 +115,7 @@ class Session:
             raise Reset
         return data
 
-    def _data(self, frame: Frame) -> Iterator[Frame]:
+    def _data(self, frame: RelayedFrame) -> Iterator[RelayedFrame]:
         match self._action:
             case "reset":
                 self._before_reset(frame.data)
@@ -137,7 +137,7 @@ class Session:
                     self._hit()
                 yield from changed
 
-    def _mapped(self, frame: Frame) -> Iterator[Frame]:
+    def _mapped(self, frame: RelayedFrame) -> Iterator[RelayedFrame]:
         main = self._output[0]
         match self._action:
             case "swap-channels" if not self._forwards:
@@ -155,7 +155,7 @@ class Session:
             case _:
                 yield frame
 
-    def _truncated(self, frame: Frame) -> Iterator[Frame]:
+    def _truncated(self, frame: RelayedFrame) -> Iterator[RelayedFrame]:
         left = int(self._argument) - self._seen
         if frame.channel != self._output[0] or len(frame.data) <= left:
             self._seen += len(frame.data) if frame.channel == self._output[0] else 0
@@ -166,7 +166,7 @@ class Session:
         if left > 0:
             yield frame.on(frame.channel, frame.data[:left])
 
-    def _corrupted(self, frame: Frame) -> Frame:
+    def _corrupted(self, frame: RelayedFrame) -> RelayedFrame:
         """Return a frame in which the byte behind the first N is another, where it has that one."""
         if frame.channel != self._output[0]:
             return frame
@@ -178,7 +178,7 @@ class Session:
         changed[place] ^= 0x01
         return frame.on(frame.channel, bytes(changed))
 
-    def _status(self, frame: Frame) -> Iterator[Frame]:
+    def _status(self, frame: RelayedFrame) -> Iterator[RelayedFrame]:
         held, self._held = self._held, []
         if self._action == "status-first":
             yield from (frame, *held)
@@ -197,7 +197,7 @@ class Session:
         else:
             yield frame
 
-    def _control(self, frame: Frame) -> Iterator[bytes]:
+    def _control(self, frame: RelayedFrame) -> Iterator[bytes]:
         if frame.opcode == CLOSE:
             yield from map(bytes, self._held)
             self._held = []

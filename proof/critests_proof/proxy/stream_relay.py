@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from critests_proof.language.faults import StreamFault, parse_time
-from critests_proof.proxy.relayed_session import Reset, Session
+from critests_proof.proxy.relayed_session import RelayedSession, Reset
 
 _CONNECT_SECONDS = 10.0
 _CLOSE_SECONDS = 1.0
@@ -104,7 +104,7 @@ class StreamEffect:
                 runtime.settimeout(None)
                 self._keep(runtime)
                 runtime.sendall(head)
-                self._relay(Session(self._fault, rpc, self._hit), client, runtime, rest)
+                self._relay(RelayedSession(self._fault, rpc, self._hit), client, runtime, rest)
         except OSError:
             pass  # either side may go at any time; the other learns of it below
         finally:
@@ -121,7 +121,7 @@ class StreamEffect:
         return True
 
     def _relay(
-        self, session: Session, client: socket.socket, runtime: socket.socket, from_client: bytes
+        self, session: RelayedSession, client: socket.socket, runtime: socket.socket, from_client: bytes
     ) -> None:
         head, from_runtime = _read_head(runtime)
         client.sendall(session.handshake(head))
@@ -159,7 +159,7 @@ class StreamEffect:
             upward.join(5)
 
     def _until_idle(
-        self, session: Session, client: socket.socket, runtime: socket.socket, over: threading.Event
+        self, session: RelayedSession, client: socket.socket, runtime: socket.socket, over: threading.Event
     ) -> None:
         """End a session once neither side has sent anything for a time."""
         seconds = parse_time(self._fault.argument)
@@ -175,7 +175,7 @@ class StreamEffect:
         self,
         client: socket.socket,
         runtime: socket.socket,
-        session: Session,
+        session: RelayedSession,
         first: bytes,
         over: threading.Event,
     ) -> None:

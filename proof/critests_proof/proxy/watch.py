@@ -4,7 +4,7 @@ import threading
 
 from google.protobuf.message import DecodeError, Message
 
-from critests_proof.language.descriptors import Rpc, is_map
+from critests_proof.language.descriptors import RpcDescriptor, is_map
 
 ELEMENTS = 100
 """Of a list that are looked at: long lists repeat one shape."""
@@ -31,7 +31,7 @@ class Watch:
             self._requests.clear()
         return places
 
-    def request(self, rpc: Rpc, raw: bytes) -> None:
+    def request(self, rpc: RpcDescriptor, raw: bytes) -> None:
         """Note a request."""
         with self._lock:
             self._places.add(rpc.name)
@@ -40,11 +40,11 @@ class Watch:
             self._requests.add((rpc.name, raw))
         self._message(f"{rpc.name}.request", rpc.request, raw)
 
-    def response(self, rpc: Rpc, raw: bytes) -> None:
+    def response(self, rpc: RpcDescriptor, raw: bytes) -> None:
         """Note an answer, or one message of it."""
         self._message(f"{rpc.name}.response", rpc.response, raw)
 
-    def error(self, rpc: Rpc) -> None:
+    def error(self, rpc: RpcDescriptor) -> None:
         """Note that the runtime answered with an error."""
         with self._lock:
             self._places.add(f"{rpc.name}.error")

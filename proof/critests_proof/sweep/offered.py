@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import grpc
 
 from critests.client.connection import Connection
-from critests_proof.language.descriptors import Rpc, rpcs
+from critests_proof.language.descriptors import RpcDescriptor, rpcs
 
 SECONDS = 5.0
 
@@ -20,7 +20,7 @@ def absent(connection: Connection, names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in names if _is_absent(connection, rpcs()[name]))
 
 
-def _is_absent(connection: Connection, rpc: Rpc) -> bool:
+def _is_absent(connection: Connection, rpc: RpcDescriptor) -> bool:
     stub = connection.images if ".ImageService/" in rpc.path else connection.runtime
     try:
         answer = getattr(stub, rpc.name)(rpc.request(), timeout=SECONDS)

@@ -41,7 +41,7 @@ HARMLESS = frozenset(
 
 
 @dataclass(frozen=True)
-class Ended:
+class CaseResult:
     """How a case ended.
 
     Attributes:
@@ -85,7 +85,7 @@ class Trials:
         self._set_up_in: dict[pytest.FixtureDef[Any], float] = {}
         self._stood: frozenset[pytest.FixtureDef[Any]] = frozenset()
 
-    def run(self, item: pytest.Function, faults: tuple[AnyFault, ...], context: RunContext) -> Ended:
+    def run(self, item: pytest.Function, faults: tuple[AnyFault, ...], context: RunContext) -> CaseResult:
         """Run a test once more, under faults or honestly."""
         case, neighbour = case_of(item, "case"), case_of(item, "next")
         self._set, self._hits, self._places = faults, 0, frozenset()
@@ -119,7 +119,7 @@ class Trials:
             self._touched = not spoils
         self._revive(context)
         seconds += self._shared_seconds(item)
-        return Ended(outcome, reason, self._hits, seconds, self._places, red, blocked_by)
+        return CaseResult(outcome, reason, self._hits, seconds, self._places, red, blocked_by)
 
     def _shared_seconds(self, item: pytest.Function) -> float:
         """Return how long those fixtures of a test's module took to set up that stood before it began."""

@@ -1,23 +1,23 @@
 import pytest
 
-from critests.benchmark.load.capacity import PRECISION, Decision, Search, decide
+from critests.benchmark.load.capacity import PRECISION, Search, StepResult, decide
 
 
 @pytest.mark.parametrize(
     ("count", "above", "decision"),
     [
-        (0, 0, Decision.UNDECIDED),
-        (458, 0, Decision.UNDECIDED),
-        (459, 0, Decision.HELD),
-        (40, 3, Decision.EXCEEDED),
-        (40, 1, Decision.UNDECIDED),
-        (999, 5, Decision.UNDECIDED),
-        (1000, 10, Decision.HELD),
-        (1000, 11, Decision.EXCEEDED),
+        (0, 0, StepResult.UNDECIDED),
+        (458, 0, StepResult.UNDECIDED),
+        (459, 0, StepResult.HELD),
+        (40, 3, StepResult.EXCEEDED),
+        (40, 1, StepResult.UNDECIDED),
+        (999, 5, StepResult.UNDECIDED),
+        (1000, 10, StepResult.HELD),
+        (1000, 11, StepResult.EXCEEDED),
     ],
 )
 def test_a_step_is_decided_when_chance_is_excluded_or_by_a_thousand(
-    count: int, above: int, decision: Decision
+    count: int, above: int, decision: StepResult
 ) -> None:
     assert decide(count, above) is decision
 
@@ -26,7 +26,7 @@ def test_a_step_is_decided_when_chance_is_excluded_or_by_a_thousand(
 def test_the_search_brackets_the_true_capacity(true: float) -> None:
     search = Search(1.0)
     while not search.over:
-        search.add(Decision.HELD if search.rate <= true else Decision.EXCEEDED)
+        search.add(StepResult.HELD if search.rate <= true else StepResult.EXCEEDED)
     assert search.exceeded is not None
     assert search.held <= true < search.exceeded <= search.held * (1 + PRECISION)
 
@@ -34,22 +34,22 @@ def test_the_search_brackets_the_true_capacity(true: float) -> None:
 def test_the_search_ends_where_nothing_holds() -> None:
     search = Search(1.0)
     while not search.over:
-        search.add(Decision.EXCEEDED)
+        search.add(StepResult.EXCEEDED)
     assert not search.held
     assert "no rate" in search.sentence(0.5)
 
 
 def test_the_search_does_not_go_on_to_rates_with_fewer_samples_still() -> None:
     search = Search(8.0)
-    search.add(Decision.UNDECIDED)
+    search.add(StepResult.UNDECIDED)
     assert search.over
     assert not search.held
 
 
 def test_above_a_rate_that_held_undecided_counts_as_exceeded() -> None:
     search = Search(8.0)
-    search.add(Decision.HELD)
-    search.add(Decision.UNDECIDED)
+    search.add(StepResult.HELD)
+    search.add(StepResult.UNDECIDED)
     assert not search.over
     assert (search.held, search.exceeded) == (8, 16)
     assert 8 < search.rate < 16

@@ -16,7 +16,7 @@ from critests.benchmark.measuring.runtime_processes import RuntimeHidden
 from critests.benchmark.measuring.sampling import Workload
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios import idle_pods, one_pod, test_standing
-from critests.benchmark.scenarios.idle_pods import ENDED, STARTED, Standing, keep_idle, one_more, rest
+from critests.benchmark.scenarios.idle_pods import ENDED, STARTED, IdlePods, keep_idle, one_more, rest
 from critests.benchmark.scenarios.population import Population
 from critests.benchmark.scenarios.test_standing import PODS, SHARES, _hidden, _look
 from critests.statistics.growth import FEWEST_LEVELS
@@ -40,10 +40,10 @@ class Pods:
 HELD = dict.fromkeys(("daemon", "shims"), Holding(1, 1, 1))
 
 
-def side(most: int = 100, pid: int | None = 7, *, throwaway: bool = True, hidden: str = "") -> Standing:
+def side(most: int = 100, pid: int | None = 7, *, throwaway: bool = True, hidden: str = "") -> IdlePods:
     target = FakeTarget(pid=pid)
     target.context.throwaway = throwaway
-    return Standing(cast("Target", target), cast("Population", Pods(most)), hidden)
+    return IdlePods(cast("Target", target), cast("Population", Pods(most)), hidden)
 
 
 def test_pods_grow_until_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

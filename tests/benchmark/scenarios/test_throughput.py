@@ -13,19 +13,19 @@ from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios import test_density
 from critests.benchmark.scenarios.machine_limits import what_ran_out
 from critests.benchmark.scenarios.test_density import Crowd
-from critests.benchmark.scenarios.test_throughput import FROM_INTENDED, Arrivals, arrivals
+from critests.benchmark.scenarios.test_throughput import FROM_INTENDED, DueCycles, arrivals
 from tests.benchmark.fakes import FakeTarget, answering, meter
 
 REQUEST = cri.VersionRequest()
 
 
-def side(seconds: float, failing: "set[int] | frozenset[int]" = frozenset()) -> Arrivals:
+def side(seconds: float, failing: "set[int] | frozenset[int]" = frozenset()) -> DueCycles:
     method = answering(seconds, failing)
 
     def cycle(kept: Meter) -> None:
         kept.call("Version", method, REQUEST)
 
-    made = Arrivals(cast("Target", FakeTarget()), cycle)
+    made = DueCycles(cast("Target", FakeTarget()), cycle)
     made.begin(meter())
     return made
 

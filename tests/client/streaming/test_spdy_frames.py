@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from critests.client.streaming.spdy_frames import (
     ControlFrame,
+    ControlFrameType,
     DataFrame,
-    FrameReader,
     HeaderReader,
     HeaderWriter,
-    Kind,
+    SpdyFrameReader,
     data_frame,
     dictionary,
     goaway,
@@ -37,11 +37,15 @@ RECORDED = bytes.fromhex(
 
 
 def test_bytes_of_a_real_server_are_understood_however_they_are_cut() -> None:
-    whole = list(FrameReader().feed(RECORDED))
-    reader = FrameReader()
+    whole = list(SpdyFrameReader().feed(RECORDED))
+    reader = SpdyFrameReader()
     assert [frame for byte in RECORDED for frame in reader.feed(bytes([byte]))] == whole
 
-    replies = [frame for frame in whole if isinstance(frame, ControlFrame) and frame.kind == Kind.SYN_REPLY]
+    replies = [
+        frame
+        for frame in whole
+        if isinstance(frame, ControlFrame) and frame.kind == ControlFrameType.SYN_REPLY
+    ]
     headers = HeaderReader()
     assert [(frame.number(), headers.headers(frame.body[4:])) for frame in replies] == [
         (5, {}),
@@ -55,8 +59,8 @@ def test_bytes_of_a_real_server_are_understood_however_they_are_cut() -> None:
         DataFrame(3, True, b""),
     ]
     assert whole[7:] == [
-        ControlFrame(Kind.RST_STREAM, 0, struct.pack("!II", 1, 5)),
-        ControlFrame(Kind.GOAWAY, 0, struct.pack("!II", 5, 0)),
+        ControlFrame(ControlFrameType.RST_STREAM, 0, struct.pack("!II", 1, 5)),
+        ControlFrame(ControlFrameType.GOAWAY, 0, struct.pack("!II", 5, 0)),
     ]
 
 
@@ -113,9 +117,9 @@ def test_a_block_that_grows_without_bound_is_a_violation() -> None:
 
 def test_another_version_is_a_violation() -> None:
     with pytest.raises(ProtocolViolation, match="version 2"):
-        list(FrameReader().feed(bytes.fromhex("8002000600000004")))
+        list(SpdyFrameReader().feed(bytes.fromhex("8002000600000004")))
 
 
 def test_a_control_frame_cut_short_is_a_violation() -> None:
     with pytest.raises(ProtocolViolation, match="only 0 bytes"):
-        ControlFrame(Kind.PING, 0, b"").number()
+        ControlFrame(ControlFrameType.PING, 0, b"").number()

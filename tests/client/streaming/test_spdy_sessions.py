@@ -13,7 +13,7 @@ from critests.client.streaming.streaming_errors import (
     StreamTimeout,
     UpgradeRefused,
 )
-from critests.client.streaming.streams import EndedBy, Protocol, Stream
+from critests.client.streaming.streams import EndedBy, Protocol, StreamChannel
 from tests.client.streaming.fake_server import Peer, serving
 
 
@@ -94,7 +94,7 @@ def test_half_close_reaches_the_server_and_output_goes_on() -> None:
     with serving(play) as url, opened(url) as session:
         session.write(b"in")
         session.close_stdin()
-        assert session.read_until(Stream.STDOUT, b"input", 5) == b"after the end of input"
+        assert session.read_until(StreamChannel.STDOUT, b"input", 5) == b"after the end of input"
         assert session.finish(5).ended_by is EndedBy.END_OF_CONNECTION
 
 
@@ -112,9 +112,9 @@ def test_pings_are_answered_both_ways_and_what_does_not_matter_is_passed_over() 
 
     with serving(play) as url, opened(url) as session:
         with pytest.raises(StreamTimeout):
-            session.read_until(Stream.STDOUT, b"ok", 0.1)
+            session.read_until(StreamChannel.STDOUT, b"ok", 0.1)
         assert 0 <= session.ping(5) < 5
-        assert session.read_until(Stream.STDOUT, b"ok", 5) == b"ok"
+        assert session.read_until(StreamChannel.STDOUT, b"ok", 5) == b"ok"
 
 
 def test_a_stream_that_the_server_opens_is_refused() -> None:
@@ -164,7 +164,7 @@ def test_a_finished_stream_ends_the_wait_for_it() -> None:
         opened(url) as session,
         pytest.raises(SessionEnded, match="the server finished stdout"),
     ):
-        session.read_until(Stream.STDOUT, b"more", 5)
+        session.read_until(StreamChannel.STDOUT, b"more", 5)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from critests.client.streaming.streaming_errors import (
     StreamTimeout,
     UpgradeRefused,
 )
-from critests.client.streaming.streams import EndedBy, Stream
+from critests.client.streaming.streams import EndedBy, StreamChannel
 from tests.client.streaming.fake_server import Peer, serving, websocket_frame
 
 FAILURE_7 = {
@@ -112,7 +112,7 @@ def test_base64_subprotocol_is_spoken_both_ways() -> None:
 
     with serving(play) as url, opened(url, subprotocols=["v4.base64.channel.k8s.io"]) as session:
         session.write(b"hi")
-        assert session.read_until(Stream.STDOUT, b"out", 5) == b"out"
+        assert session.read_until(StreamChannel.STDOUT, b"out", 5) == b"out"
         assert session.finish(5).close_code is None
 
 
@@ -143,10 +143,12 @@ def test_read_until_takes_in_turn_and_across_frames() -> None:
         peer.message()
 
     with serving(play) as url, opened(url) as session:
-        assert session.read_until(Stream.STDOUT, b"ready", 5) == b"one ready"
-        assert session.read_until(Stream.STDOUT, lambda data: data.endswith(b"three"), 5) == b" two three"
+        assert session.read_until(StreamChannel.STDOUT, b"ready", 5) == b"one ready"
+        assert (
+            session.read_until(StreamChannel.STDOUT, lambda data: data.endswith(b"three"), 5) == b" two three"
+        )
         with pytest.raises(StreamTimeout) as caught:
-            session.read_until(Stream.STDOUT, b"ready", 0.05)
+            session.read_until(StreamChannel.STDOUT, b"ready", 0.05)
     assert caught.value.awaited == "b'ready' on stdout"
     assert "stdout 19 bytes ending b'one ready two three'" in caught.value.last_seen
 
@@ -184,10 +186,10 @@ def test_a_chattering_server_does_not_outlive_the_deadline() -> None:
             session.finish(0.2)
         received = session.received()
         with pytest.raises(OutputTooLarge):
-            session.read_until(Stream.STDOUT, b"x", 5)
+            session.read_until(StreamChannel.STDOUT, b"x", 5)
         session.abort()
     assert time.monotonic() - began < 30
-    assert len(received.stdout) == 5000 < received.totals[Stream.STDOUT]
+    assert len(received.stdout) == 5000 < received.totals[StreamChannel.STDOUT]
 
 
 def test_output_beyond_the_budget_goes_to_the_sink_and_leaves_room_for_the_status() -> None:
@@ -201,11 +203,11 @@ def test_output_beyond_the_budget_goes_to_the_sink_and_leaves_room_for_the_statu
 
     def sink(channel: int, payload: bytes) -> None:
         nonlocal sunk
-        sunk += len(payload) if channel == Stream.STDOUT else 0
+        sunk += len(payload) if channel == StreamChannel.STDOUT else 0
 
     with serving(play) as url, opened(url, keep_bytes=100, sink=sink) as session:
         finished = session.finish(5)
-    assert sunk == finished.totals[Stream.STDOUT] == 700_000
+    assert sunk == finished.totals[StreamChannel.STDOUT] == 700_000
     assert len(finished.stdout) == 100
     assert finished.status is not None
     assert finished.status.success
@@ -223,7 +225,7 @@ def test_writing_much_to_an_echo_does_not_block() -> None:
     data = bytes(range(250)) * 4_000
     with serving(play) as url, opened(url) as session:
         session.write(data, 20)
-        assert session.read_until(Stream.STDOUT, lambda seen: len(seen) >= len(data), 20) == data
+        assert session.read_until(StreamChannel.STDOUT, lambda seen: len(seen) >= len(data), 20) == data
 
 
 def test_pings_are_answered_both_ways() -> None:
@@ -237,7 +239,7 @@ def test_pings_are_answered_both_ways() -> None:
 
     with serving(play) as url, opened(url) as session:
         with pytest.raises(StreamTimeout):
-            session.read_until(Stream.STDOUT, b"x", 0.05)
+            session.read_until(StreamChannel.STDOUT, b"x", 0.05)
         assert 0 <= session.ping(5) < 5
 
 
@@ -251,7 +253,7 @@ def test_a_session_that_ends_early_says_how() -> None:
             SessionEnded,
             match=r"b'ready' on stdout.*stderr 4 bytes ending b'oops'.*ended by connection reset",
         ):
-            session.read_until(Stream.STDOUT, b"ready", 5)
+            session.read_until(StreamChannel.STDOUT, b"ready", 5)
         with pytest.raises(SessionEnded):
             session.write(b"x")
         assert session.finish(5).stderr == b"oops"

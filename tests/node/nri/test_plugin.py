@@ -13,7 +13,14 @@ from critests.api import nri_pb2 as nri
 from critests.api import ttrpc_pb2
 from critests.node.nri import ttrpc
 from critests.node.nri.multiplexer import PLUGIN, RUNTIME, Multiplexer
-from critests.node.nri.nri_plugin import PACKAGE, WITHOUT_VALIDATION, Heard, NotConnected, Plugin, Refused
+from critests.node.nri.nri_plugin import (
+    PACKAGE,
+    WITHOUT_VALIDATION,
+    NotConnected,
+    Plugin,
+    PluginEvent,
+    Refused,
+)
 
 SECONDS = 10.0
 
@@ -32,7 +39,7 @@ class Peer:
         self.multiplexer.send(PLUGIN, frame.packed())
         return ttrpc_pb2.Response.FromString(self.next(PLUGIN).payload)
 
-    def next(self, connection: int) -> ttrpc.Frame:
+    def next(self, connection: int) -> ttrpc.TtrpcFrame:
         frames = ttrpc.Frames()
         while True:
             found, data = self.multiplexer.receive()
@@ -120,7 +127,7 @@ def test_a_hook_makes_the_answer(plugin: Plugin, peer: Peer) -> None:
 
 
 def test_a_hook_can_refuse(plugin: Plugin, peer: Peer) -> None:
-    def refuse(_: Heard) -> NoReturn:
+    def refuse(_: PluginEvent) -> NoReturn:
         raise Refused("not this one")
 
     plugin.hooks["StartContainer"] = refuse
@@ -158,7 +165,7 @@ def test_what_the_runtime_refuses_is_raised(plugin: Plugin, peer: Peer) -> None:
     serving = threading.Thread(target=lambda: peer.take(ttrpc_pb2.Status(code=2, message="no")))
     serving.start()
 
-    with pytest.raises(ttrpc.CallFailed, match="no") as failure:
+    with pytest.raises(ttrpc.TtrpcError, match="no") as failure:
         plugin.register()
 
     serving.join(SECONDS)

@@ -14,7 +14,7 @@ from critests.report.comparison import (
     compare_sides,
     read_run,
 )
-from critests.report.comparison.differences import Group
+from critests.report.comparison.differences import VerdictChange
 from critests.report.comparison.fairness import compare_machines
 from critests.statistics.verdict import Verdict
 from tests.report.comparison.sample_measured import MACHINE, record, samples, series, store
@@ -210,11 +210,11 @@ def test_promises_that_differ_stand_in_their_groups(tmp_path: Path) -> None:
         group: [each.requirement for each in members] for group, members in conformance.grouped().items()
     }
     assert grouped == {
-        Group.ONLY_A_KEEPS: ["LOG-01", "STP-02"],
-        Group.ONLY_A_OFFERS: ["IMG-02"],
-        Group.NOT_ON_B: ["SBX-04"],
+        VerdictChange.ONLY_A_KEEPS: ["LOG-01", "STP-02"],
+        VerdictChange.ONLY_A_OFFERS: ["IMG-02"],
+        VerdictChange.NOT_ON_B: ["SBX-04"],
     }
-    broken = conformance.grouped()[Group.ONLY_A_KEEPS][1]
+    broken = conformance.grouped()[VerdictChange.ONLY_A_KEEPS][1]
     assert broken.aspects[0].why == "exit_code == 137"
     assert [(pair.aspect, pair.a, pair.b) for pair in conformance.forms if pair.differ] == [
         ("EXS-01", "an error for a missing binary", "code 127 for a missing binary")
@@ -226,8 +226,12 @@ def test_the_reverse_is_the_reverse(tmp_path: Path) -> None:
     conformance = compare_records(run_b(tmp_path), run_a(tmp_path)).conformance
 
     assert conformance is not None
-    assert list(conformance.grouped()) == [Group.ONLY_B_KEEPS, Group.ONLY_B_OFFERS, Group.NOT_ON_A]
-    assert conformance.grouped()[Group.ONLY_B_KEEPS][1].aspects[0].why == "exit_code == 137"
+    assert list(conformance.grouped()) == [
+        VerdictChange.ONLY_B_KEEPS,
+        VerdictChange.ONLY_B_OFFERS,
+        VerdictChange.NOT_ON_A,
+    ]
+    assert conformance.grouped()[VerdictChange.ONLY_B_KEEPS][1].aspects[0].why == "exit_code == 137"
 
 
 def test_what_neither_side_judged_is_no_difference(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from critests.report.comparison import compare_records
-from critests.report.comparison.differences import Group
+from critests.report.comparison.differences import VerdictChange
 from critests.report.comparison.html import comparison_to_html
 from tests.report.browser import CHROMIUM, SCREEN, SHAPES, Tab, faults, height
 from tests.report.comparison.sample_runs import run_a, run_b
@@ -36,7 +36,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("page")
     promises = compare_records(run_a(folder), run_b(folder)).conformance
     assert promises is not None
-    one = next(each for each in promises.differences if each.group is Group.ONLY_A_KEEPS)
+    one = next(each for each in promises.differences if each.group is VerdictChange.ONLY_A_KEEPS)
     more = [dataclasses.replace(one, requirement=f"ZZZ-{number:02d}") for number in range(KEPT_BY_ONE)]
     promises = dataclasses.replace(promises, differences=[*promises.differences, *more])
     comparison = live(measured(typical), {"OCI runtime": "crun 1.14"})

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from critests import catalogue
 from critests.report.dashboard import Options, build
-from critests.report.store import Index, Point, Series
+from critests.report.store import Index, Point, SeriesSummary
 from tests.report.store.small_run import entry
 
 NOW = 1_795_180_000.0
@@ -39,7 +39,7 @@ def fill(
     count = len(names)
     keys = [
         index.add_series(
-            Series(
+            SeriesSummary(
                 number=0,
                 scenario=f"B-{number:02}",
                 operation=f"operation {number}",

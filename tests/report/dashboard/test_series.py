@@ -6,7 +6,7 @@ import pytest
 
 from critests.report.dashboard.lines import lines
 from critests.report.dashboard.series import JUDGED_RUNS, History, newest_change, series_of
-from critests.report.store import Index, Point, Series
+from critests.report.store import Index, Point, SeriesSummary
 from tests.report.dashboard.synthetic import DAY, NOW
 from tests.report.store.small_run import entry
 
@@ -18,7 +18,7 @@ def measured(
     with Index(folder / "index.sqlite") as index:
         dimensions = {"image": "<plain>"}
         key = index.add_series(
-            Series(
+            SeriesSummary(
                 number=0,
                 scenario="B-06",
                 operation="pod & cycle",

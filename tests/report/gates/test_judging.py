@@ -14,9 +14,9 @@ from critests.report.comparison import NotComparable, StoredRun
 from critests.report.gates.gate_decision import NONE_KNOWN, judge_run
 from critests.report.gates.gate_findings import (
     LINES,
-    Finding,
+    GateFinding,
+    GateFindingKind,
     GateReport,
-    Kind,
     gate_lines,
     gate_to_json,
     gate_to_junit,
@@ -63,7 +63,7 @@ def judged(
     return judge_run(StoredRun(run), policy or Policy(), before, known=known, today=TODAY)
 
 
-def subjects(report: GateReport) -> list[tuple[Kind, str]]:
+def subjects(report: GateReport) -> list[tuple[GateFindingKind, str]]:
     return [(finding.kind, finding.subject) for finding in report.failing]
 
 
@@ -87,7 +87,7 @@ def test_a_broken_must_fails_and_a_warning_does_not(tmp_path: Path) -> None:
     report = judged(run_b(tmp_path))
 
     assert report.exit_code == 1
-    assert subjects(report) == [(Kind.BREACH, "STP-02")]
+    assert subjects(report) == [(GateFindingKind.BREACH, "STP-02")]
     assert "(7 tests): exit_code == 137" in report.failing[0].sentence
 
 
@@ -110,15 +110,17 @@ def test_a_failure_of_some_tries_is_apart_from_breaches_and_one_that_did_not_com
         ],
     )
 
-    assert subjects(judged(some)) == [(Kind.INTERMITTENT, "STP-02")]
+    assert subjects(judged(some)) == [(GateFindingKind.INTERMITTENT, "STP-02")]
     report = judged(once)
     assert report.exit_code == 0
-    assert [each.subject for each in report.remarks if each.kind is Kind.INTERMITTENT] == ["STP-02"]
+    assert [each.subject for each in report.remarks if each.kind is GateFindingKind.INTERMITTENT] == [
+        "STP-02"
+    ]
 
 
 def test_levels_say_what_blocks(tmp_path: Path) -> None:
     strict = judged(run_b(tmp_path), Policy(levels=frozenset({"MUST", SHOULD})))
-    assert subjects(strict) == [(Kind.BREACH, "STP-02"), (Kind.WARNING, "LOG-01")]
+    assert subjects(strict) == [(GateFindingKind.BREACH, "STP-02"), (GateFindingKind.WARNING, "LOG-01")]
 
     assert judged(run_b(tmp_path), Policy(levels=frozenset())).exit_code == 0
 
@@ -126,13 +128,13 @@ def test_levels_say_what_blocks(tmp_path: Path) -> None:
 def test_a_known_failure_does_not_fail_until_it_expires(tmp_path: Path) -> None:
     living = judged(run_b(tmp_path), known=known())
     assert living.exit_code == 0
-    assert [each.sentence for each in living.remarks if each.kind is Kind.KNOWN] == [
+    assert [each.sentence for each in living.remarks if each.kind is GateFindingKind.KNOWN] == [
         "7 tests known to fail: STP-02"
     ]
     assert judged(run_b(tmp_path), known=known(expires=TODAY)).exit_code == 0
 
     expired = judged(run_b(tmp_path), known=known(expires=YESTERDAY))
-    assert subjects(expired) == [(Kind.BREACH, "STP-02")]
+    assert subjects(expired) == [(GateFindingKind.BREACH, "STP-02")]
     assert any("known.toml:7: the entry for STP-02" in each.sentence for each in expired.remarks)
 
 
@@ -219,7 +221,7 @@ def test_what_the_baseline_has_too_is_not_new(tmp_path: Path) -> None:
     report = judged(run_b(tmp_path), baseline=run_b(tmp_path))
 
     assert report.exit_code == 0
-    assert [finding.sentence for finding in report.remarks if finding.kind is Kind.OLD] == [
+    assert [finding.sentence for finding in report.remarks if finding.kind is GateFindingKind.OLD] == [
         "7 tests broken in the baseline too: STP-02"
     ]
 
@@ -235,17 +237,17 @@ def test_a_new_case_of_an_old_breach_that_passed_before_is_new(tmp_path: Path) -
         ],
     )
 
-    assert subjects(judged(after, baseline=before)) == [(Kind.BREACH, "STP-02")]
+    assert subjects(judged(after, baseline=before)) == [(GateFindingKind.BREACH, "STP-02")]
 
 
 def test_everything_that_is_gone_is_new(tmp_path: Path) -> None:
     report = judged(run_b(tmp_path), baseline=run_a(tmp_path))
 
     assert subjects(report) == [
-        (Kind.BREACH, "STP-02"),
-        (Kind.CAPABILITY, "AppArmor"),
-        (Kind.GONE, "IMG-02"),
-        (Kind.GONE, "SBX-04"),
+        (GateFindingKind.BREACH, "STP-02"),
+        (GateFindingKind.CAPABILITY, "AppArmor"),
+        (GateFindingKind.GONE, "IMG-02"),
+        (GateFindingKind.GONE, "SBX-04"),
     ]
     sentences = [finding.sentence for finding in report.failing]
     assert sentences[1].startswith("AppArmor was there and is not there now")
@@ -283,9 +285,9 @@ def test_a_should_that_newly_broke_is_said(tmp_path: Path) -> None:
     again = judged(after, baseline=after)
 
     assert report.exit_code == 0
-    (said,) = [finding for finding in report.remarks if finding.kind is Kind.WARNING]
+    (said,) = [finding for finding in report.remarks if finding.kind is GateFindingKind.WARNING]
     assert said.sentence.startswith("new: SHOULD LOG-01")
-    assert not [finding for finding in again.remarks if finding.kind is Kind.WARNING]
+    assert not [finding for finding in again.remarks if finding.kind is GateFindingKind.WARNING]
 
 
 def test_a_verdict_that_is_gone_is_seen_though_its_tests_have_other_names(tmp_path: Path) -> None:
@@ -302,7 +304,7 @@ def test_a_verdict_that_is_gone_is_seen_though_its_tests_have_other_names(tmp_pa
         rejudged(sample_run(tmp_path), renamed, capabilities=before.capabilities), baseline=before
     )
 
-    assert subjects(report) == [(Kind.GONE, "IMG-02")]
+    assert subjects(report) == [(GateFindingKind.GONE, "IMG-02")]
 
 
 @pytest.mark.parametrize(
@@ -336,8 +338,8 @@ def test_a_baseline_of_another_kind_is_refused(tmp_path: Path) -> None:
 
 def many(number: int) -> GateReport:
     findings = [
-        Finding(
-            kind=Kind.BREACH if index % 2 else Kind.SLOWER,
+        GateFinding(
+            kind=GateFindingKind.BREACH if index % 2 else GateFindingKind.SLOWER,
             fails=True,
             subject=f"X-{index}",
             sentence=f"X-{index}\n{HOSTILE * 20}",
@@ -345,7 +347,7 @@ def many(number: int) -> GateReport:
         for index in range(number)
     ]
     report = judge_run(measured())
-    remarks = [Finding(kind=Kind.SAID, fails=False, subject="", sentence="said")] * 3
+    remarks = [GateFinding(kind=GateFindingKind.SAID, fails=False, subject="", sentence="said")] * 3
     return dataclasses.replace(
         report, exit_code=1, sentence="fails: many", failing=findings, remarks=remarks, obstacles=["odd"]
     )

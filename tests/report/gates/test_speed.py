@@ -5,7 +5,7 @@ import pytest
 
 from critests.report.comparison import CompareSettings, NotComparable, StoredRun
 from critests.report.gates.gate_decision import judge_run
-from critests.report.gates.gate_findings import Kind
+from critests.report.gates.gate_findings import GateFindingKind
 from critests.report.gates.policy import Bound, Policy
 from critests.statistics.corrections import at_least
 from critests.toml_file import TomlMalformed
@@ -19,7 +19,7 @@ def test_a_regression_beyond_what_is_allowed_fails() -> None:
 
     report = judge_run(after, baseline=before)
 
-    assert subjects(report) == [(Kind.SLOWER, "B-06 RunPodSandbox")]
+    assert subjects(report) == [(GateFindingKind.SLOWER, "B-06 RunPodSandbox")]
     assert "ratio 1.2" in report.failing[0].sentence
     assert judge_run(after, Policy(max_regression=0.3), before).exit_code == 0
 
@@ -55,7 +55,7 @@ def test_side_a_of_a_live_comparison_is_the_baseline() -> None:
 
     report = judge_run(StoredRun(record(both), both))
 
-    assert subjects(report) == [(Kind.SLOWER, "B-08 CreateContainer")]
+    assert subjects(report) == [(GateFindingKind.SLOWER, "B-08 CreateContainer")]
     assert report.baseline is not None
 
 
@@ -90,7 +90,7 @@ def test_absolute_bounds_fail_when_the_whole_interval_is_beyond() -> None:
     near = Policy(bounds=(Bound(operation="B-06 RunPodSandbox", at_most=0.0845, unit="s"),))
     below = Policy(bounds=(Bound(operation="B-06 RunPodSandbox", at_most=0.100, unit="s"),))
 
-    assert subjects(judge_run(run, beyond)) == [(Kind.BOUND, "B-06 RunPodSandbox")]
+    assert subjects(judge_run(run, beyond)) == [(GateFindingKind.BOUND, "B-06 RunPodSandbox")]
     assert judge_run(run, below).remarks == []
     report = judge_run(run, near)
     assert report.exit_code == 0
@@ -139,7 +139,7 @@ def test_a_bound_in_the_wrong_unit_is_an_error_of_the_policy() -> None:
 def test_a_bound_that_matches_nothing_is_said_or_fails() -> None:
     bounds = (Bound(operation="B-99 Nothing", at_most=1, unit="s"),)
 
-    assert judge_run(measured(), Policy(bounds=bounds)).remarks[0].kind is Kind.UNMEASURED
+    assert judge_run(measured(), Policy(bounds=bounds)).remarks[0].kind is GateFindingKind.UNMEASURED
     assert judge_run(measured(), Policy(bounds=bounds, unmeasured_fails=True)).exit_code == 1
 
 
@@ -147,7 +147,7 @@ def test_calls_that_fail_more_often_than_before_fail() -> None:
     report = judge_run(measured(fails=lambda index: index % 3 == 2), baseline=measured())
 
     assert report.exit_code == 1
-    assert {finding.kind for finding in report.failing} == {Kind.ERRORS}
+    assert {finding.kind for finding in report.failing} == {GateFindingKind.ERRORS}
 
 
 def test_an_error_rate_beyond_the_allowed_fails_on_evidence() -> None:
@@ -156,7 +156,7 @@ def test_an_error_rate_beyond_the_allowed_fails_on_evidence() -> None:
     assert judge_run(run).exit_code == 0
     assert judge_run(run, Policy(max_error_rate=0.0)).exit_code == 1
     assert judge_run(run, Policy(max_error_rate=0.015)).exit_code == 0
-    assert judge_run(run, Policy(max_error_rate=0.05)).remarks[0].kind is Kind.SAID
+    assert judge_run(run, Policy(max_error_rate=0.05)).remarks[0].kind is GateFindingKind.SAID
 
 
 def test_an_operation_that_never_succeeds_fails() -> None:

@@ -10,7 +10,7 @@ from critests.report.plots.ecdf_plot import Sample, distribution
 from critests.report.plots.figures import figures
 from critests.report.plots.phase_bars import phase_split
 from critests.report.plots.scales import levels, linear, logarithmic, nice_step, tick_texts
-from critests.report.plots.scaling_plot import Level, against_number
+from critests.report.plots.scaling_plot import ScalingPoint, against_number
 from critests.report.plots.thinning import apart, extremes
 from critests.report.plots.throughput import law_of, throughput
 from critests.report.plots.timeline import timeline
@@ -43,7 +43,9 @@ def every_plot() -> list[str]:
     return [
         distribution([Sample(HOSTILE, values), Sample("b" * 300, values[:500])], title=HOSTILE),
         against_number(
-            [(HOSTILE, [Level(1, 0.1, 0.09, 0.11, 0.2), Level(100, 0.3)])], of=HOSTILE, title=HOSTILE
+            [(HOSTILE, [ScalingPoint(1, 0.1, 0.09, 0.11, 0.2), ScalingPoint(100, 0.3)])],
+            of=HOSTILE,
+            title=HOSTILE,
         ),
         throughput([(HOSTILE, law)], title=HOSTILE),
         timeline(
@@ -173,7 +175,7 @@ def test_odd_samples_are_drawn_all_the_same(values: list[float]) -> None:
 def test_nothing_is_drawn_of_nothing() -> None:
     assert distribution([], title="t") == distribution([Sample("x", [])], title="t") == ""
     assert timeline([0.1], [0.0], title="t") == ""
-    assert against_number([("x", [Level(1, 0.1)])], of="containers", title="t") == ""
+    assert against_number([("x", [ScalingPoint(1, 0.1)])], of="containers", title="t") == ""
     assert throughput([("x", {1.0: [2.0]})], title="t") == ""
     assert phase_split([("x", {"cni": 0.0})], title="t") == ""
     assert figures([Series(scenario="B-01", operation="Version")]) == []
