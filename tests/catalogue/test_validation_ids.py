@@ -186,7 +186,7 @@ def test_the_page_says_which_test_judges_what(tmp_path: Path) -> None:
     (row,) = [line for line in lines if line.startswith("| [SBX: Sandbox lifecycle](#sbx) | sandboxes |")]
     assert row.endswith("| 2 | 0 |")
     (row,) = [line for line in lines if line.startswith("| SEC-11 |")]
-    assert row.endswith("| no test: The API has no such field yet, so nobody can ask for it. |")
+    assert row.endswith("| no test: The API has no such field yet, so that it cannot be requested. |")
 
 
 @NEEDS_CHECKOUT
