@@ -19,7 +19,7 @@ from critests.exit_codes import CannotTest, ExitCode
 from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.record.codec import from_plain
 from critests.record.files import write
-from critests.record.judgement import Circumstances, judge, judge_alone
+from critests.record.judgement import JudgeContext, judge, judge_alone
 from critests.record.record_errors import RecordError
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
@@ -29,7 +29,7 @@ from critests.report.wording.reason_sentences import worded_result
 from critests.report.wording.texts import one_line
 from critests.run import conclusion, crash_suspects, item_results, tries
 from critests.run.beginning import begin_run
-from critests.run.conclusion import Gathered
+from critests.run.conclusion import WorkerResults
 from critests.run.context import RunContext
 from critests.run.first_look import FirstLook
 from critests.run.handover import HandoverFile, WorkerReport
@@ -40,7 +40,7 @@ from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.run_settings import Settings
 from critests.run.selection import NOTHING_LEFT
-from critests.run.stop_signals import STOP_SIGNALS, handled_by, say_that_it_goes_on
+from critests.run.stop_signals import STOP_SIGNALS, handled_by, announce_cleanup
 from critests.run.suite_session import SESSION
 
 if TYPE_CHECKING:  # the display is imported when a run has one, and the formats at its end
@@ -54,8 +54,8 @@ class Leader:
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config = config
         self.settings = settings
-        self.gathered = Gathered()
-        self.rules: Circumstances | None = None
+        self.worker_results = WorkerResults()
+        self.rules: JudgeContext | None = None
         self.begun = time.time()
         self.workers = 0
         self.interrupted = False
@@ -92,7 +92,7 @@ class Leader:
                 suite = self.config.stash[SESSION]
                 self.context = begin_run(suite.settings, keep_results=suite.is_kept)
                 self._probe_what_is_required()
-                self.rules = conclusion.circumstances(
+                self.rules = conclusion.judge_context(
                     self.settings, self.context.version.runtime_name, self.context.version.runtime_version
                 )
             except CannotTest as error:
@@ -100,7 +100,7 @@ class Leader:
                 pytest.exit(str(error), returncode=error.exit_code)
             self.config.stash[SESSION].context = self.context
             self.config.stash[SESSION].gone = self.context.gone
-            self.gathered.results += self.context.deaths
+            self.worker_results.results += self.context.deaths
             self.config.stash[SESSION].rules = self.rules
             if self.progress is not None:
                 self.config.stash[SESSION].on_progress = self.progress.running
@@ -123,7 +123,7 @@ class Leader:
             )
             FirstLook(self.context, connection, recorder).probe(matrix, wanted)
         except (Blocked, SetUpFailed) as error:
-            self.gathered.notes.append(f"not all required capabilities could be probed: {error}")
+            self.worker_results.notes.append(f"not all required capabilities could be probed: {error}")
         finally:
             connection.close()
 
@@ -176,7 +176,7 @@ class Leader:
         reported = getattr(node, "workeroutput", {}).get("critests")
         if reported:
             report = from_plain(WorkerReport, reported)
-            self.gathered.take(report)
+            self.worker_results.take(report)
             if self.context is not None:
                 self.context.hangs.take(report.hangs)
 
@@ -196,8 +196,8 @@ class Leader:
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Begin the display with the first test."""
-        if not self.gathered.first_test:
-            self.gathered.first_test = time.time()
+        if not self.worker_results.first_test:
+            self.worker_results.first_test = time.time()
             if self.progress is not None:
                 self.progress.started(self.total)
         if self.progress is not None:
@@ -227,12 +227,12 @@ class Leader:
         try:
             runtime.restart()
         except RuntimeStartFailed as error:
-            self.gathered.notes.append(str(error))
+            self.worker_results.notes.append(str(error))
             return
-        self.gathered.notes.append("the runtime ended in the middle of the run, and was started again")
+        self.worker_results.notes.append("the runtime ended in the middle of the run, and was started again")
 
     def _take(self, result: TestResult) -> None:
-        self.gathered.results.append(result)
+        self.worker_results.results.append(result)
         if self.progress is not None:
             self.progress.test(worded_result(judge_alone(result, self.rules)))
 
@@ -244,7 +244,7 @@ class Leader:
         if self.interrupted:
             # from here on everything is clean-up, which a second Ctrl-C must not tear apart
             for number in STOP_SIGNALS:
-                signal.signal(number, say_that_it_goes_on)
+                signal.signal(number, announce_cleanup)
             # a file that was just being opened is closed by nobody but the collector of garbage
             warnings.filterwarnings("ignore", category=pytest.PytestUnraisableExceptionWarning)
         if self.alone:
@@ -254,7 +254,9 @@ class Leader:
 
     def pytest_internalerror(self, excrepr: object) -> None:
         """Note that the harness broke."""
-        self.gathered.harness_error = f"pytest itself failed: {str(excrepr).strip().splitlines()[-1][:500]}"
+        self.worker_results.harness_error = (
+            f"pytest itself failed: {str(excrepr).strip().splitlines()[-1][:500]}"
+        )
         if self.alone:
             sys.stderr.write(f"critests: the harness failed:\n{excrepr}\n")
 
@@ -277,7 +279,7 @@ class Leader:
     def _conclude(self, session: pytest.Session) -> None:
         """Judge, write, clean up, and set the exit code."""
         drop_what_nobody_reads()
-        if self.progress is not None and self.gathered.first_test:
+        if self.progress is not None and self.worker_results.first_test:
             self.progress.finished()
         if self.context is None:
             nothing_chosen = session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not self.ended_early
@@ -289,20 +291,20 @@ class Leader:
             for problem in [*suite.problems, *self._end_context()]:
                 sys.stderr.write(f"critests: {problem}\n")
             return
-        self.gathered.take(self.config.stash[SESSION].report())
+        self.worker_results.take(self.config.stash[SESSION].report())
         can_repeat = self.context.throwaway and not self.interrupted
-        self.gathered.results = crash_suspects.settled(
-            self.gathered.results,
+        self.worker_results.results = crash_suspects.resolve_crash_suspects(
+            self.worker_results.results,
             self.deaths.values(),
             crash_suspects.repeat_alone if can_repeat else lambda _: None,
         )
         self._try_again(self.context)
         problems = self._end_context()
-        self.gathered.problems += problems
+        self.worker_results.problems += problems
         unworded, judgement = conclusion.conclude(
             self.context,
-            self.gathered,
-            self.rules or conclusion.circumstances(self.settings, "", ""),
+            self.worker_results,
+            self.rules or conclusion.judge_context(self.settings, "", ""),
             arguments=sys.argv[1:],
             workers=max(1, self.workers),
             begun=self.begun,
@@ -342,13 +344,17 @@ class Leader:
 
     def _try_again(self, context: RunContext) -> None:
         """Find out of new failures how often they come, while the runtime is there."""
-        gathered, measures = self.gathered, self.config.stash[SESSION].benchmark is not None
-        stopped = self.ended_early or gathered.harness_error or (gathered.gone and not context.throwaway)
+        worker_results, measures = self.worker_results, self.config.stash[SESSION].benchmark is not None
+        stopped = (
+            self.ended_early
+            or worker_results.harness_error
+            or (worker_results.gone and not context.throwaway)
+        )
         if self.progress is None or self.rules is None or self.settings.times or measures or stopped:
             return
-        gathered.results = tries.tried_again(
-            gathered.results,
-            judge(gathered.results, self.rules).tests,
+        worker_results.results = tries.tried_again(
+            worker_results.results,
+            judge(worker_results.results, self.rules).tests,
             same=context.endpoint.text,
             fresh=bool(self.settings.node),
             say=self.progress.say,
@@ -370,7 +376,7 @@ class Leader:
         context = self.context
         if context is None or context.owned is None:
             return []
-        with handled_by(say_that_it_goes_on):
+        with handled_by(announce_cleanup):
             problems = context.end()
         context.owned = None
         return problems

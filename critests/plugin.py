@@ -200,7 +200,7 @@ def _begin(config: pytest.Config) -> RunContext:
             session.context = RunContext.of_worker(session.settings, HandoverFile.read(handed["critests"]))
             session.gone = session.context.gone
             version = session.context.version
-            session.rules = conclusion.circumstances(
+            session.rules = conclusion.judge_context(
                 session.settings, version.runtime_name, version.runtime_version
             )
         else:

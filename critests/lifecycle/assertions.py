@@ -10,7 +10,7 @@ from critests.lifecycle.waiting import shortened
 T = TypeVar("T")
 
 
-def the_one(what: str, told: Iterable[T]) -> T:
+def single(what: str, told: Iterable[T]) -> T:
     """Return the only element of what was told.
 
     Args:

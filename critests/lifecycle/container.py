@@ -10,7 +10,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.client.connection import Connection
 from critests.lifecycle import container_log
-from critests.lifecycle.assertions import the_one
+from critests.lifecycle.assertions import single
 from critests.lifecycle.container_log import LogRecord, NoLog
 from critests.lifecycle.log_end import wait_until_whole
 from critests.lifecycle.mount_points import MountPoint, parse, uppermost
@@ -77,7 +77,7 @@ class Container:
 
     def entry(self) -> cri.Container:
         """Return its only entry in the list of all containers; raises AssertionError for none or several."""
-        return the_one("its entry in ListContainers", self.entries())
+        return single("its entry in ListContainers", self.entries())
 
     def wait_for_state(
         self, state: "cri.ContainerState", seconds: float = STATE_SECONDS

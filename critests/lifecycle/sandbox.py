@@ -7,7 +7,7 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.client.connection import Connection
-from critests.lifecycle.assertions import the_one
+from critests.lifecycle.assertions import single
 from critests.lifecycle.verbose_info import objects_of
 
 
@@ -66,7 +66,7 @@ class Sandbox:
 
     def entry(self) -> cri.PodSandbox:
         """Return its only entry in the list of all sandboxes; raises AssertionError for none or several."""
-        return the_one("its entry in ListPodSandbox", self.entries())
+        return single("its entry in ListPodSandbox", self.entries())
 
     def stop(self) -> None:
         """Stop it; its containers are killed first, so that no grace period is waited for."""

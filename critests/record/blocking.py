@@ -91,7 +91,7 @@ def followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]
 def _lacking(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> dict[int, str]:
     """Return the failures that only say again that the runtime lacks an RPC, and the aspect that judges it.
 
-    One failure says so: the first test of that aspect, or else the one that `judge_set_ups` makes. Where that
+    One failure says so: the first test of that aspect, or else the one that `add_setup_verdicts` makes. Where that
     aspect passed its own test, the runtime does not lack the RPC, and the failures stand.
     """
     passed = {test.requirement for test in tests if test.outcome is Outcome.PASSED}
@@ -110,7 +110,7 @@ def _lacking(tests: Sequence[TestResult], judge_of: Callable[[str], str | None])
     return found
 
 
-def judge_set_ups(
+def add_setup_verdicts(
     tests: Sequence[TestResult],
     judge_of: Callable[[str], str | None],
     facts_of: Callable[[str], RequirementFacts | None],

@@ -26,7 +26,7 @@ _OUTLIVED = frozenset({"GEN-06", "GEN-17"})
 """What every request puts to the test: two ends of a daemon are one finding only where they say the same."""
 
 
-def name_shared_causes(
+def group_duplicate_failures(
     tests: Sequence[TestResult], judge_of: Callable[[str], str | None]
 ) -> list[TestResult]:
     """Say of each failure whether it is only another sight of one that is there already.

@@ -14,21 +14,21 @@ from critests.record.blocking import (
     RequirementFacts,
     facts_from_catalogue,
     followers,
-    judge_set_ups,
+    add_setup_verdicts,
     own_blocker,
 )
-from critests.record.causes import name_shared_causes, root_causes
+from critests.record.causes import group_duplicate_failures, root_causes
 from critests.record.exits import Ending, ending
 from critests.record.expectations import Applied, Expectations
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.refused_setups import blame_what_was_asked
+from critests.record.refused_setups import attribute_refused_setups
 from critests.record.result_records import RequirementVerdict, RootCause, TestResult
 from critests.record.run_record import CapabilityFact, Counts
 from critests.record.tally import count, verdicts
 
 
 @dataclass(frozen=True, kw_only=True)
-class Circumstances:
+class JudgeContext:
     """What a judgement needs beside the results.
 
     Attributes:
@@ -83,17 +83,17 @@ class Judgement:
         return int(self.ending.code)
 
 
-def judge_alone(result: TestResult, circumstances: Circumstances | None) -> TestResult:
+def judge_alone(result: TestResult, context: JudgeContext | None) -> TestResult:
     """Return one result as the end of the run will judge it, as far as that is known before.
 
     Args:
         result: Raw.
-        circumstances: The rest of the run; None where they are not known yet, and the result stays raw.
+        context: The rest of the run; None where they are not known yet, and the result stays raw.
     """
-    return judge([result], circumstances).tests[0] if circumstances is not None else result
+    return judge([result], context).tests[0] if context is not None else result
 
 
-def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgement:
+def judge(tests: Sequence[TestResult], context: JudgeContext) -> Judgement:
     """Turn raw results into final ones and say what they mean.
 
     A raw result is `failed` whatever its level; it names in `raw_rpc` the RPC whose uncaught error failed it.
@@ -103,28 +103,28 @@ def judge(tests: Sequence[TestResult], circumstances: Circumstances) -> Judgemen
 
     Args:
         tests: Raw results.
-        circumstances: The rest of the run.
+        context: The rest of the run.
     """
-    judge_of, facts_of = circumstances.judge_of, circumstances.facts_of
+    judge_of, facts_of = context.judge_of, context.facts_of
     observed = [_completed(test) for test in tests if not test.stands_for]
     follow = followers(observed, judge_of)
     results = [
         _decided(test, follow.get(index) or own_blocker(test, judge_of))
         for index, test in enumerate(observed)
     ]
-    results = blame_what_was_asked(results, facts_of)
-    results += [by_level(test) for test in judge_set_ups(results, judge_of, facts_of)]
-    applied = circumstances.expectations.apply(results, circumstances.version)
-    results = applied.tests + _missing_capabilities(circumstances, {test.id for test in results})
-    results = name_shared_causes(results, judge_of)
+    results = attribute_refused_setups(results, facts_of)
+    results += [by_level(test) for test in add_setup_verdicts(results, judge_of, facts_of)]
+    applied = context.expectations.apply(results, context.version)
+    results = applied.tests + _missing_capabilities(context, {test.id for test in results})
+    results = group_duplicate_failures(results, judge_of)
     causes = root_causes(results)
     requirements = verdicts(results)
     end = ending(
         results,
-        strict=circumstances.strict,
-        interrupted=circumstances.interrupted,
-        harness_error=circumstances.harness_error,
-        runtime_gone=circumstances.runtime_gone,
+        strict=context.strict,
+        interrupted=context.interrupted,
+        harness_error=context.harness_error,
+        runtime_gone=context.runtime_gone,
     )
     return Judgement(
         tests=results,
@@ -161,11 +161,11 @@ def by_level(test: TestResult) -> TestResult:
     return test
 
 
-def _missing_capabilities(circumstances: Circumstances, present: set[str]) -> list[TestResult]:
+def _missing_capabilities(context: JudgeContext, present: set[str]) -> list[TestResult]:
     """Return a failed result for each capability that was declared and is not there."""
-    facts = {fact.name: fact for fact in circumstances.capabilities}
+    facts = {fact.name: fact for fact in context.capabilities}
     missing = []
-    for name in dict.fromkeys(circumstances.required):
+    for name in dict.fromkeys(context.required):
         fact = facts.get(name)
         identity = f"<required capability: {name}>"
         if (fact is None or fact.present is not True) and identity not in present:

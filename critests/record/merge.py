@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from critests.catalogue.words import WORST_FIRST
 from critests.exit_codes import ExitCode
 from critests.record.exits import binding_ran
-from critests.record.judgement import Circumstances, Judgement, judge
+from critests.record.judgement import JudgeContext, Judgement, judge
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.record_errors import MergeRefused
 from critests.record.result_records import TestResult
@@ -16,7 +16,7 @@ from critests.record.scope import joined
 from critests.record.tally import musts_judged
 
 
-def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> tuple[RunRecord, Judgement]:
+def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecord, Judgement]:
     """Join records of one runtime, made by one version of the suite, and judge them as one run: return it
     without sentences, and the judgement that they are made of.
 
@@ -24,7 +24,7 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> tuple[R
 
     Args:
         records: At least one.
-        circumstances: As for a single run; `interrupted`, `required` and `expectations` that were applied
+        context: As for a single run; `interrupted`, `required` and `expectations` that were applied
             before stay applied.
 
     Raises:
@@ -36,16 +36,16 @@ def merge(records: Sequence[RunRecord], circumstances: Circumstances) -> tuple[R
     first = min(records, key=lambda record: record.started)
     for record in records:
         _refuse_strangers(first, record)
-    interrupted = circumstances.interrupted or any(record.interrupted for record in records)
+    interrupted = context.interrupted or any(record.interrupted for record in records)
     capabilities, differences = _capabilities(records)
-    harness_error = circumstances.harness_error or next(
+    harness_error = context.harness_error or next(
         (record.exit_reason for record in records if record.exit_code == ExitCode.HARNESS_ERROR), ""
     )
-    gone = circumstances.runtime_gone or next(filter(None, map(_why_gone, records)), None)
+    gone = context.runtime_gone or next(filter(None, map(_why_gone, records)), None)
     judged = judge(
         _worst_of_each(records),
         dataclasses.replace(
-            circumstances,
+            context,
             interrupted=interrupted,
             harness_error=harness_error,
             runtime_gone=gone,

@@ -15,7 +15,7 @@ TESTS: Final = 2
 """One refusal may have come by chance: of so many tests, with the same words, it has not."""
 
 
-def blame_what_was_asked(
+def attribute_refused_setups(
     tests: Sequence[TestResult], facts_of: Callable[[str], RequirementFacts | None]
 ) -> list[TestResult]:
     """Let tests whose set-up was refused be blocked by what they are about, where the requirement that judges
@@ -23,7 +23,7 @@ def blame_what_was_asked(
 
     A runtime that takes a plain request and refuses every one with a device breaks what is promised of
     devices; as no test of these came so far as to say it, the first of the refused set-ups will
-    (`judge_set_ups`). It is held against one requirement of which no test gave a verdict, a MUST before
+    (`add_setup_verdicts`). It is held against one requirement of which no test gave a verdict, a MUST before
     others.
 
     Args:

@@ -32,7 +32,7 @@ def ended_the_daemon(test: TestResult) -> bool:
     return test.outcome is Outcome.FAILED and test.requirement in {OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED}
 
 
-def settled(
+def resolve_crash_suspects(
     results: Sequence[TestResult], together: Collection[Collection[str]], repeat: Repeat
 ) -> list[TestResult]:
     """Return the results with one end of the daemon held against one test, or against none.

@@ -39,7 +39,7 @@ def say(line: bytes) -> None:
         os.write(2, b"\ncritests: " + line + b"\n")
 
 
-def say_that_it_goes_on(number: int, frame: FrameType | None) -> None:
+def announce_cleanup(number: int, frame: FrameType | None) -> None:
     """Finish cleaning up when Ctrl-C is pressed again: a signal handler."""
     del number, frame
     say(b"cleaning up, please wait a moment")

@@ -11,7 +11,7 @@ from critests.client.call_recording import Recorder
 from critests.client.connection import Connection
 from critests.client.hangs import Met
 from critests.node.observing.capabilities import CapabilityMatrix
-from critests.record.judgement import Circumstances
+from critests.record.judgement import JudgeContext
 from critests.record.operations import BenchmarkFacts, OperationResult
 from critests.record.reasons import Reason
 from critests.record.result_records import TestResult
@@ -51,7 +51,7 @@ class SuiteSession:
     begin: Callable[[], RunContext]
     recorder: Recorder = field(default_factory=Recorder)
     context: RunContext | None = None
-    rules: Circumstances | None = None
+    rules: JudgeContext | None = None
     problems: list[str] = field(default_factory=list)
     capabilities: list[CapabilityMatrix] = field(default_factory=list)
     deselected: list[TestResult] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What the configuration of a private runtime depends on, beside the places that `Traces` names."""
+"""What the configuration of a private runtime depends on, beside the places that `Footprint` names."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from pathlib import Path
 from critests.runtimes.runtime_settings import RuntimeSetting
 
 NRI_SOCKET = "nri.sock"
-"""The name of the socket for plugins, in `Traces.nri`."""
+"""The name of the socket for plugins, in `Footprint.nri`."""
 NRI_REGISTRATION_SECONDS, NRI_REQUEST_SECONDS = 5, 2
 """How long a plugin may take to register and to answer: what all kinds have where nobody tells them."""
 
@@ -36,5 +36,5 @@ class DaemonSettings:
     """Whether images may be stored as overlays: one cannot lie on another, as in a container."""
     helpers: Mapping[str, Path] = field(default_factory=dict)
     """Other programs that the configuration names (CRI-O: conmon, pinns)."""
-    told: Sequence[RuntimeSetting] = ()
+    extra_settings: Sequence[RuntimeSetting] = ()
     """What is unusual about it."""

@@ -43,10 +43,8 @@ class ThrowawayKind:
     """Writes all files of its configuration; returns the arguments to start the daemon with."""
     container_folders: Callable[[RuntimePaths], tuple[Path, ...]]
     """Directories whose entries are called as its sandboxes and containers."""
-    twins: tuple[str, str] = ("", "")
-    """Where a daemon of a package has what an instance has in its directories below /run and /var/lib: their
-    labels are those of these paths, where SELinux is on.
-    """
+    standard_directories: tuple[str, str] = ("", "")
+    """State and root directory of a packaged daemon. With SELinux, those of an instance get the same labels."""
     companions: Sequence[Companion] = ()
     """Started before the daemon, in this order, and ended after it; a restart of the daemon leaves them
     alone.

@@ -16,8 +16,8 @@ IMAGE_FOLDER = "images"
 class SettingNotSupported(CannotTest):
     """This kind of runtime, or this version, has no configuration for something."""
 
-    def __init__(self, told: "RuntimeSetting", why: str = "") -> None:
-        super().__init__(why or f"its configuration has no way to say: {told.meaning}")
+    def __init__(self, setting: "RuntimeSetting", why: str = "") -> None:
+        super().__init__(why or f"its configuration has no way to say: {setting.meaning}")
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,15 @@
 
 import pytest
 
-from critests.lifecycle.assertions import the_one
+from critests.lifecycle.assertions import single
 
 
 def test_the_only_element() -> None:
-    assert the_one("the entry", iter(["a"])) == "a"
+    assert single("the entry", iter(["a"])) == "a"
 
 
 @pytest.mark.parametrize(("told", "seen"), [([], "[]"), (["a", "b"], "['a', 'b']")])
 def test_none_and_too_many_are_a_broken_promise(told: list[str], seen: str) -> None:
     with pytest.raises(AssertionError) as broken:
-        the_one("the entry", told)
+        single("the entry", told)
     assert str(broken.value).startswith(f"the entry: expected one, seen {seen}")

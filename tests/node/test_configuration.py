@@ -41,7 +41,7 @@ SETTINGS = DaemonSettings(
 
 
 @pytest.fixture
-def traces(tmp_path: Path) -> Footprint:
+def footprint(tmp_path: Path) -> Footprint:
     (tmp_path / "state").mkdir()
     return Footprint(
         "containerd",
@@ -76,8 +76,8 @@ def test_versions_are_read_as_distributions_write_them(
     assert version_numbers(text) == numbers
 
 
-def test_containerd_1_is_configured_in_version_2_of_the_format(traces: Footprint) -> None:
-    data = tomllib.loads(containerd_configuration.configuration(traces, SETTINGS))
+def test_containerd_1_is_configured_in_version_2_of_the_format(footprint: Footprint) -> None:
+    data = tomllib.loads(containerd_configuration.configuration(footprint, SETTINGS))
     cri = data["plugins"]["io.containerd.grpc.v1.cri"]
     assert data["version"] == 2
     assert cri["sandbox_image"] == PAUSE
@@ -87,12 +87,14 @@ def test_containerd_1_is_configured_in_version_2_of_the_format(traces: Footprint
     assert (cri["stream_server_address"], cri["stream_server_port"]) == ("127.0.0.1", "0")
     assert list(cri["containerd"]["runtimes"]) == ["runc", "crun"]
     assert cri["containerd"]["runtimes"]["crun"]["options"]["BinaryName"] == "/usr/bin/crun"
-    assert cri["registry"]["config_path"] == str(traces.state / "certs.d")
+    assert cri["registry"]["config_path"] == str(footprint.state / "certs.d")
     assert data["plugins"]["io.containerd.nri.v1.nri"]["disable"] is True
 
 
-def test_containerd_2_is_configured_in_version_3_of_the_format(traces: Footprint) -> None:
-    data = tomllib.loads(containerd_configuration.configuration(traces, replace(SETTINGS, version=(2, 1, 9))))
+def test_containerd_2_is_configured_in_version_3_of_the_format(footprint: Footprint) -> None:
+    data = tomllib.loads(
+        containerd_configuration.configuration(footprint, replace(SETTINGS, version=(2, 1, 9)))
+    )
     plugins = data["plugins"]
     assert data["version"] == 3
     assert plugins["io.containerd.cri.v1.images"]["pinned_images"]["sandbox"] == PAUSE
@@ -103,26 +105,26 @@ def test_containerd_2_is_configured_in_version_3_of_the_format(traces: Footprint
 
 @pytest.mark.parametrize("version", [(1, 6, 20), (1, 7, 24), (2, 0, 0), (2, 1, 9)])
 def test_no_path_of_the_configuration_is_shared_with_another_runtime(
-    traces: Footprint, version: tuple[int, int, int]
+    footprint: Footprint, version: tuple[int, int, int]
 ) -> None:
-    allowed = ("/usr/", str(traces.state), str(traces.root))
-    text = containerd_configuration.configuration(traces, replace(SETTINGS, version=version))
+    allowed = ("/usr/", str(footprint.state), str(footprint.root))
+    text = containerd_configuration.configuration(footprint, replace(SETTINGS, version=version))
     assert [
         path for path in strings(tomllib.loads(text)) if path.startswith("/") and not path.startswith(allowed)
     ] == []
 
 
 @pytest.mark.parametrize("selinux", [True, False])
-def test_selinux_is_used_where_the_kernel_has_it(traces: Footprint, selinux: bool) -> None:
+def test_selinux_is_used_where_the_kernel_has_it(footprint: Footprint, selinux: bool) -> None:
     plugins, older = (
         tomllib.loads(
             containerd_configuration.configuration(
-                traces, replace(SETTINGS, version=version, selinux=selinux)
+                footprint, replace(SETTINGS, version=version, selinux=selinux)
             )
         )["plugins"]
         for version in ((2, 1, 9), (1, 7, 24))
     )
-    of_crio = tomllib.loads(crio_configuration.configuration(traces, replace(SETTINGS, selinux=selinux)))[
+    of_crio = tomllib.loads(crio_configuration.configuration(footprint, replace(SETTINGS, selinux=selinux)))[
         "crio"
     ]
 
@@ -133,28 +135,32 @@ def test_selinux_is_used_where_the_kernel_has_it(traces: Footprint, selinux: boo
 
 @pytest.mark.parametrize("version", [(1, 7, 24), (2, 1, 9)])
 def test_plugins_of_a_containerd_have_a_socket_of_its_own(
-    traces: Footprint, version: tuple[int, int, int]
+    footprint: Footprint, version: tuple[int, int, int]
 ) -> None:
     nri, off = (
         tomllib.loads(
-            containerd_configuration.configuration(traces, replace(SETTINGS, version=version, told=told))
+            containerd_configuration.configuration(
+                footprint, replace(SETTINGS, version=version, extra_settings=extra)
+            )
         )["plugins"]["io.containerd.nri.v1.nri"]
-        for told in ((NriPlugins(),), ())
+        for extra in ((NriPlugins(),), ())
     )
     assert (nri["disable"], off["disable"]) == (False, True)
     paths = [path for path in strings(nri) if path.startswith("/")]
     assert len(paths) == 3
-    assert all(path.startswith(str(traces.nri)) for path in paths)
+    assert all(path.startswith(str(footprint.nri)) for path in paths)
 
 
-def test_plugins_of_a_crio_have_a_socket_of_its_own(traces: Footprint) -> None:
+def test_plugins_of_a_crio_have_a_socket_of_its_own(footprint: Footprint) -> None:
     nri = tomllib.loads(
-        crio_configuration.configuration(traces, replace(SETTINGS, version=(1, 36, 3), told=(NriPlugins(),)))
+        crio_configuration.configuration(
+            footprint, replace(SETTINGS, version=(1, 36, 3), extra_settings=(NriPlugins(),))
+        )
     )["crio"]["nri"]
-    off = tomllib.loads(crio_configuration.configuration(traces, SETTINGS))["crio"]["nri"]
+    off = tomllib.loads(crio_configuration.configuration(footprint, SETTINGS))["crio"]["nri"]
     assert (nri["enable_nri"], off["enable_nri"]) == (True, False)
-    assert nri["nri_listen"] == str(traces.nri / "nri.sock")
-    assert all(path.startswith(str(traces.nri)) for path in strings(nri) if path.startswith("/"))
+    assert nri["nri_listen"] == str(footprint.nri / "nri.sock")
+    assert all(path.startswith(str(footprint.nri)) for path in strings(nri) if path.startswith("/"))
 
 
 @pytest.mark.parametrize(
@@ -162,25 +168,25 @@ def test_plugins_of_a_crio_have_a_socket_of_its_own(traces: Footprint) -> None:
     [((1, 7, 24), "io.containerd.grpc.v1.cri"), ((2, 1, 9), "io.containerd.cri.v1.runtime")],
 )
 def test_containerd_looks_for_cdi_specifications_in_a_directory_of_its_own(
-    traces: Footprint, version: tuple[int, int, int], plugin: str
+    footprint: Footprint, version: tuple[int, int, int], plugin: str
 ) -> None:
-    text = containerd_configuration.configuration(traces, replace(SETTINGS, version=version))
+    text = containerd_configuration.configuration(footprint, replace(SETTINGS, version=version))
     runtime = tomllib.loads(text)["plugins"][plugin]
     assert runtime["enable_cdi"] is True
-    assert runtime["cdi_spec_dirs"] == [str(traces.cdi)]
+    assert runtime["cdi_spec_dirs"] == [str(footprint.cdi)]
 
 
-def test_registries_on_loopback_are_spoken_to_without_tls(traces: Footprint) -> None:
-    arguments = containerd_configuration.write_configuration(traces, SETTINGS)
-    hosts = tomllib.loads((traces.state / "certs.d/127.0.0.1:5010/hosts.toml").read_text())
+def test_registries_on_loopback_are_spoken_to_without_tls(footprint: Footprint) -> None:
+    arguments = containerd_configuration.write_configuration(footprint, SETTINGS)
+    hosts = tomllib.loads((footprint.state / "certs.d/127.0.0.1:5010/hosts.toml").read_text())
     assert hosts["server"] == "http://127.0.0.1:5010"
-    assert arguments == ["--config", str(traces.state / "containerd.toml")]
+    assert arguments == ["--config", str(footprint.state / "containerd.toml")]
 
 
-def test_crio_keeps_everything_in_its_own_directories(traces: Footprint) -> None:
-    arguments = crio_configuration.write_configuration(traces, SETTINGS)
-    data = tomllib.loads((traces.state / "crio.conf").read_text())
-    allowed = ("/usr/", str(traces.state), str(traces.root), str(traces.sockets))
+def test_crio_keeps_everything_in_its_own_directories(footprint: Footprint) -> None:
+    arguments = crio_configuration.write_configuration(footprint, SETTINGS)
+    data = tomllib.loads((footprint.state / "crio.conf").read_text())
+    allowed = ("/usr/", str(footprint.state), str(footprint.root), str(footprint.sockets))
     assert [path for path in strings(data) if path.startswith("/") and not path.startswith(allowed)] == []
     # what it would make and change below /etc when it starts
     assert data["crio"]["image"].keys() >= {"signature_policy_dir", "namespaced_auth_dir"}
@@ -188,12 +194,12 @@ def test_crio_keeps_everything_in_its_own_directories(traces: Footprint) -> None
     assert data["crio"]["image"]["pause_command"] == ""
     assert data["crio"]["runtime"]["cgroup_manager"] == "cgroupfs"
     assert data["crio"]["runtime"]["conmon_cgroup"] == "pod"
-    assert data["crio"]["runtime"]["cdi_spec_dirs"] == [str(traces.cdi)]
+    assert data["crio"]["runtime"]["cdi_spec_dirs"] == [str(footprint.cdi)]
     assert list(data["crio"]["runtime"]["runtimes"]) == ["runc", "crun"]
     assert all(Path(path).exists() for path in arguments[1::2])
-    registries = tomllib.loads((traces.state / "registries.conf").read_text())
+    registries = tomllib.loads((footprint.state / "registries.conf").read_text())
     assert registries["registry"] == [{"location": "127.0.0.1:5010", "insecure": True}]
-    assert set(crio_configuration.environment(traces)) == {
+    assert set(crio_configuration.environment(footprint)) == {
         "CONTAINER_REGISTRIES_CONF",
         "CONTAINER_REGISTRIES_CONF_DIR",
         "CONTAINERS_STORAGE_CONF",
@@ -204,24 +210,26 @@ def test_crio_keeps_everything_in_its_own_directories(traces: Footprint) -> None
     ("overlays", "drivers"), [(True, ("overlayfs", "overlay")), (False, ("native", "vfs"))]
 )
 def test_images_are_not_stored_as_overlays_on_an_overlay(
-    traces: Footprint, overlays: bool, drivers: tuple[str, str]
+    footprint: Footprint, overlays: bool, drivers: tuple[str, str]
 ) -> None:
     settings = replace(SETTINGS, overlays=overlays)
-    cri = tomllib.loads(containerd_configuration.configuration(traces, settings))["plugins"][
+    cri = tomllib.loads(containerd_configuration.configuration(footprint, settings))["plugins"][
         "io.containerd.grpc.v1.cri"
     ]
-    crio_configuration.write_configuration(traces, settings)
-    files = [tomllib.loads((traces.state / name).read_text()) for name in ("crio.conf", "storage.conf")]
+    crio_configuration.write_configuration(footprint, settings)
+    files = [tomllib.loads((footprint.state / name).read_text()) for name in ("crio.conf", "storage.conf")]
     assert cri["containerd"]["snapshotter"] == drivers[0]
     assert [files[0]["crio"]["storage_driver"], files[1]["storage"]["driver"]] == [drivers[1]] * 2
 
 
-@pytest.mark.parametrize(("version", "told"), [((1, 34, 11), False), ((1, 36, 2), False), ((1, 36, 3), True)])
+@pytest.mark.parametrize(
+    ("version", "has_setting"), [((1, 34, 11), False), ((1, 36, 2), False), ((1, 36, 3), True)]
+)
 def test_crio_is_told_to_watch_the_network_where_it_can(
-    traces: Footprint, version: tuple[int, int, int], told: bool
+    footprint: Footprint, version: tuple[int, int, int], has_setting: bool
 ) -> None:
-    data = tomllib.loads(crio_configuration.configuration(traces, replace(SETTINGS, version=version)))
-    assert ("cni_status_grace_period" in data["crio"]["network"]) is told
+    data = tomllib.loads(crio_configuration.configuration(footprint, replace(SETTINGS, version=version)))
+    assert ("cni_status_grace_period" in data["crio"]["network"]) is has_setting
 
 
 @pytest.mark.parametrize(
@@ -285,24 +293,26 @@ WITH_SHIM = replace(SETTINGS, handlers={"runc": Path("/usr/sbin/runc"), "gvisor"
     [((1, 7, 24), "io.containerd.grpc.v1.cri"), ((2, 1, 9), "io.containerd.cri.v1.runtime")],
 )
 def test_containerd_starts_a_shim_for_a_handler_that_has_one(
-    traces: Footprint, version: tuple[int, int, int], plugin: str
+    footprint: Footprint, version: tuple[int, int, int], plugin: str
 ) -> None:
-    containerd_configuration.write_configuration(traces, replace(WITH_SHIM, version=version))
+    containerd_configuration.write_configuration(footprint, replace(WITH_SHIM, version=version))
 
-    data = tomllib.loads((traces.state / "containerd.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads((footprint.state / "containerd.toml").read_text(encoding="utf-8"))
     handlers = data["plugins"][plugin]["containerd"]["runtimes"]
-    told = traces.state / "shims/gvisor.toml"
+    config_file = footprint.state / "shims/gvisor.toml"
     assert handlers["gvisor"] == {
         "runtime_type": "io.containerd.runsc.v1",
         "runtime_path": str(SHIM),
-        "options": {"TypeUrl": "io.containerd.runsc.v1.options", "ConfigPath": str(told)},
+        "options": {"TypeUrl": "io.containerd.runsc.v1.options", "ConfigPath": str(config_file)},
     }
-    assert tomllib.loads(told.read_text(encoding="utf-8")) == {"root": str(traces.state / "oci/gvisor")}
+    assert tomllib.loads(config_file.read_text(encoding="utf-8")) == {
+        "root": str(footprint.state / "oci/gvisor")
+    }
     assert handlers["runc"]["runtime_type"] == "io.containerd.runc.v2"
 
 
-def test_crio_starts_a_shim_for_a_handler_that_has_one(traces: Footprint) -> None:
-    data = tomllib.loads(crio_configuration.configuration(traces, replace(WITH_SHIM, version=(1, 36, 3))))
+def test_crio_starts_a_shim_for_a_handler_that_has_one(footprint: Footprint) -> None:
+    data = tomllib.loads(crio_configuration.configuration(footprint, replace(WITH_SHIM, version=(1, 36, 3))))
 
     handlers = data["crio"]["runtime"]["runtimes"]
     assert (handlers["gvisor"]["runtime_type"], handlers["gvisor"]["runtime_path"]) == ("vm", str(SHIM))
@@ -310,7 +320,7 @@ def test_crio_starts_a_shim_for_a_handler_that_has_one(traces: Footprint) -> Non
     assert handlers["runc"]["runtime_type"] == "oci"
 
 
-def test_a_shim_is_no_oci_runtime_and_finds_what_lies_beside_it(tmp_path: Path, traces: Footprint) -> None:
+def test_a_shim_is_no_oci_runtime_and_finds_what_lies_beside_it(tmp_path: Path, footprint: Footprint) -> None:
     for helper in ("runc", "containerd-shim-runc-v2"):
         program(tmp_path / helper, "exit 0")
     binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
@@ -321,11 +331,11 @@ def test_a_shim_is_no_oci_runtime_and_finds_what_lies_beside_it(tmp_path: Path, 
     assert daemon.shims == {"gvisor": SHIM}
     assert "gvisor" not in daemon.further_programs
     assert daemon.further_programs["plain"] == tmp_path / "plain-runc"
-    assert daemon.environment(traces, {})["PATH"].endswith(f":{SHIM.parent}")
+    assert daemon.environment(footprint, {})["PATH"].endswith(f":{SHIM.parent}")
 
 
 def test_the_daemon_gets_no_variable_that_could_change_its_behaviour(
-    tmp_path: Path, traces: Footprint, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, footprint: Footprint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for helper in ("runc", "containerd-shim-runc-v2"):
         program(tmp_path / helper, "exit 0")
@@ -334,10 +344,10 @@ def test_the_daemon_gets_no_variable_that_could_change_its_behaviour(
     binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
     environment = find_daemon(
         KINDS["containerd"], binary, extra_handlers={}, cni_plugins=tmp_path
-    ).environment(traces, {"GODEBUG": "x"})
+    ).environment(footprint, {"GODEBUG": "x"})
     assert not {"HTTP_PROXY", "NOTIFY_SOCKET"} & environment.keys()
     assert environment["PATH"].startswith(f"{tmp_path}:")
-    assert environment["CRITESTS_THROWAWAY"] == str(traces.state)
+    assert environment["CRITESTS_THROWAWAY"] == str(footprint.state)
 
 
 def test_a_program_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,10 +370,12 @@ def strings(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Footprint) -> None:
-    containerd_configuration.write_configuration(traces, replace(SETTINGS, told=(CniTemplate(),)))
+def test_a_template_of_the_network_is_filled_in_by_containerd(footprint: Footprint) -> None:
+    containerd_configuration.write_configuration(
+        footprint, replace(SETTINGS, extra_settings=(CniTemplate(),))
+    )
     ipam = json.loads(
-        (traces.state / "cni-template")
+        (footprint.state / "cni-template")
         .read_text()
         .replace("{{range $number, $one := .PodCIDRRanges}}{{if $number}},{{end}}", "")
         .replace("{{range $number, $one := .Routes}}{{if $number}},{{end}}", "")
@@ -374,7 +386,7 @@ def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Footprint)
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "setting"),
     [
         (containerd_configuration, LogCap(1)),
         (containerd_configuration, NoEvents()),
@@ -384,7 +396,7 @@ def test_a_template_of_the_network_is_filled_in_by_containerd(traces: Footprint)
     ],
 )
 def test_what_a_kind_cannot_be_told_is_a_sentence(
-    traces: Footprint, kind: ModuleType, told: RuntimeSetting
+    footprint: Footprint, kind: ModuleType, setting: RuntimeSetting
 ) -> None:
-    with pytest.raises(SettingNotSupported, match=told.meaning):
-        kind.configuration(traces, replace(SETTINGS, told=(told,)))
+    with pytest.raises(SettingNotSupported, match=setting.meaning):
+        kind.configuration(footprint, replace(SETTINGS, extra_settings=(setting,)))

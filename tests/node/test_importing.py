@@ -21,7 +21,7 @@ NAME = "critests.example/imported:1"
 @pytest.fixture
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ThrowawayRuntime:
     """What is asked of a CRI-O, with a directory of its own for programs."""
-    traces = Footprint(
+    footprint = Footprint(
         kind="crio",
         run_id="1000000000-abcdef",
         token="000000",
@@ -31,13 +31,13 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ThrowawayRuntime
         owner=ProcessIdentity(1, 1, ""),
         binaries=(),
     )
-    monkeypatch.setattr(Footprint, "read", lambda _: traces)
+    monkeypatch.setattr(Footprint, "read", lambda _: footprint)
     programs = tmp_path / "programs"
     programs.mkdir()
     monkeypatch.setattr(image_import, "search_path", str)
     return cast(
         "ThrowawayRuntime",
-        SimpleNamespace(kind="crio", state=traces.state, root=traces.root, binary=programs / "crio"),
+        SimpleNamespace(kind="crio", state=footprint.state, root=footprint.root, binary=programs / "crio"),
     )
 
 

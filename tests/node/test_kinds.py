@@ -59,11 +59,11 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
 
 THIRD = ThrowawayKind(
     facts=FACTS,
-    socket=lambda traces: traces.state / "third.sock",
-    sockets=lambda traces: (traces.state / "third.sock",),
+    socket=lambda footprint: footprint.state / "third.sock",
+    sockets=lambda footprint: (footprint.state / "third.sock",),
     write_configuration=write_configuration,
-    container_folders=lambda traces: (traces.root / "third",),
-    environment=lambda traces: {"THIRD_HOME": str(traces.root)},
+    container_folders=lambda footprint: (footprint.root / "third",),
+    environment=lambda footprint: {"THIRD_HOME": str(footprint.root)},
 )
 
 
@@ -96,21 +96,21 @@ def test_it_is_found_and_named() -> None:
 
 @pytest.mark.usefixtures("third")
 def test_what_it_leaves_is_recognised(tmp_path: Path) -> None:
-    traces = Footprint(
+    footprint = Footprint(
         "third", "1-abc", "a1b2c3", tmp_path, tmp_path, ("10.192.0.0/20",), ProcessIdentity(1, 1, "b")
     )
     (tmp_path / "third" / ("ab" * 32)).mkdir(parents=True)
-    assert leftovers.container_ids(traces) == {"ab" * 32}
+    assert leftovers.container_ids(footprint) == {"ab" * 32}
     assert "third-default" in known.apparmor_profiles()
 
 
 @pytest.mark.parametrize("folder", ["state/runroot/overlay", "state/runroot/vfs", "root/root/vfs"])
 def test_containers_of_crio_are_known_however_it_stores_images(folder: str, tmp_path: Path) -> None:
-    traces = Footprint(
+    footprint = Footprint(
         "crio", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", (), ProcessIdentity(1, 1, "b")
     )
     (tmp_path / f"{folder}-containers" / ("cd" * 32)).mkdir(parents=True)
-    assert leftovers.container_ids(traces) == {"cd" * 32}
+    assert leftovers.container_ids(footprint) == {"cd" * 32}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
@@ -137,8 +137,8 @@ def test_it_is_started_and_goes_without_a_trace(binary: Path) -> None:
 
 COMPANION = Companion(
     program="third-helper",
-    socket=lambda traces: traces.state / "store.sock",
-    write_configuration=lambda traces, _: ["--socket", str(traces.state / "store.sock")],
+    socket=lambda footprint: footprint.state / "store.sock",
+    write_configuration=lambda footprint, _: ["--socket", str(footprint.state / "store.sock")],
 )
 
 
@@ -153,8 +153,8 @@ def pair(binary: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThrowawayRun
     kind = replace(
         THIRD,
         companions=[COMPANION],
-        environment=lambda traces: {"STORE": str(COMPANION.socket(traces))},
-        sockets=lambda traces: (THIRD.socket(traces), COMPANION.socket(traces)),
+        environment=lambda footprint: {"STORE": str(COMPANION.socket(footprint))},
+        sockets=lambda footprint: (THIRD.socket(footprint), COMPANION.socket(footprint)),
     )
     monkeypatch.setitem(startable.KINDS, "third", kind)
     log = binary.with_name("runtime.log")
@@ -219,15 +219,15 @@ def test_every_socket_of_a_kind_can_be_connected_to(name: str) -> None:
     """The longest run id there is; the directories are those of every machine."""
     run_id = "9999999999-abcdef"
     state = run_directories.run_dir(run_id) / run_directories.NODE / f"{name}-abcdef"
-    traces = Footprint(name, run_id, "abcdef", state, state, (), ProcessIdentity(1, 1, "b"))
-    refuse_long_paths(startable.KINDS[name].sockets(traces))
+    footprint = Footprint(name, run_id, "abcdef", state, state, (), ProcessIdentity(1, 1, "b"))
+    refuse_long_paths(startable.KINDS[name].sockets(footprint))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
 def test_a_directory_without_room_for_the_sockets_is_never_made(
     binary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    too_long = replace(THIRD, sockets=lambda traces: (traces.state / ("x" * 100),))
+    too_long = replace(THIRD, sockets=lambda footprint: (footprint.state / ("x" * 100),))
     monkeypatch.setitem(startable.KINDS, "third", too_long)
     run_id = f"{os.getpid()}-fedcba"
     with pytest.raises(RuntimeStartFailed, match=r"third cannot be started: a socket .* a path of"):

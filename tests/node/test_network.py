@@ -196,12 +196,12 @@ def test_entry_chains_that_were_there_before_stay() -> None:
 
 
 def test_what_the_plugin_has_given_away_is_read_from_its_files(tmp_path: Path) -> None:
-    traces = Footprint(
+    footprint = Footprint(
         "containerd", "1-abc", "a1b2c3", tmp_path, tmp_path, ("10.9.0.0/20",), ProcessIdentity(1, 1, "b")
     )
-    assert leases(traces) == set()
-    folder = Path(json.loads(conflist(traces))["plugins"][0]["ipam"]["dataDir"]) / traces.network
+    assert leases(footprint) == set()
+    folder = Path(json.loads(conflist(footprint))["plugins"][0]["ipam"]["dataDir"]) / footprint.network
     folder.mkdir(parents=True)
     for name in ("10.9.0.7", "fd00::7", "last_reserved_ip.0", "lock"):
         (folder / name).touch()
-    assert leases(traces) == {"10.9.0.7", "fd00::7"}
+    assert leases(footprint) == {"10.9.0.7", "fd00::7"}

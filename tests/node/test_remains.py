@@ -50,19 +50,19 @@ def test_processes_that_stay_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_a_shim_started_is_known_by_name_and_directory(
     tmp_path: Path, called: str, binaries: tuple[str, ...], ours: bool
 ) -> None:
-    traces = Footprint(
+    footprint = Footprint(
         *("containerd", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", ("10.0.0.0/20",)),
         ProcessIdentity.of(os.getpid()),
         binaries=binaries,
     )
     script = "read line; exit 0"
     with subprocess.Popen(
-        [called, "-c", script, f"--root={traces.state}/oci"],
+        [called, "-c", script, f"--root={footprint.state}/oci"],
         executable="/bin/sh",
         stdin=subprocess.PIPE,
         env={},
     ) as process:
         try:
-            assert (process.pid in leftovers.our_processes(traces)) is ours
+            assert (process.pid in leftovers.our_processes(footprint)) is ours
         finally:
             process.kill()

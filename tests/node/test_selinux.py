@@ -62,11 +62,11 @@ def test_directories_of_a_runtime_are_labelled_where_selinux_is_on(
     monkeypatch.setattr(run_directories, "RUNS", runs)
     state, root = runs / "1-abc/node/containerd-a1b2c3", tmp_path / "root"
     owner = ProcessIdentity(1, 1, "b")
-    traces = Footprint("containerd", "1-abc", "a1b2c3", state, root, ("10.192.0.0/20",), owner)
+    footprint = Footprint("containerd", "1-abc", "a1b2c3", state, root, ("10.192.0.0/20",), owner)
 
-    label_directories(traces, ("/run/runtime", "/run/runtime"))
+    label_directories(footprint, ("/run/runtime", "/run/runtime"))
 
-    own = {str(state), str(root), str(traces.sockets)}
-    above = {str(runs), str(runs / "1-abc"), str(runs / "1-abc/node"), str(traces.sockets.parent)}
+    own = {str(state), str(root), str(footprint.sockets)}
+    above = {str(runs), str(runs / "1-abc"), str(runs / "1-abc/node"), str(footprint.sockets.parent)}
     assert {path for path, label in labels.items() if b"runtime_run_t" in label} == (own if mode else set())
     assert {path for path, label in labels.items() if b"var_run_t" in label} == (above if mode else set())

@@ -53,24 +53,24 @@ def traces_in(directory: Path, *, name: str = "a1b2c3") -> Footprint:
 
 
 def test_traces_are_read_as_they_were_written(directories: Path) -> None:
-    traces = traces_in(directories)
-    traces.write()
-    assert Footprint.read(traces.state) == traces
-    assert len(traces.bridge) <= 15
+    footprint = traces_in(directories)
+    footprint.write()
+    assert Footprint.read(footprint.state) == footprint
+    assert len(footprint.bridge) <= 15
 
 
 def test_a_record_that_is_not_ours_is_refused(directories: Path) -> None:
-    traces = traces_in(directories)
-    (traces.state / run_directories.RECORD_FILE).write_text('{"state": "/etc"}')
+    footprint = traces_in(directories)
+    (footprint.state / run_directories.RECORD_FILE).write_text('{"state": "/etc"}')
     with pytest.raises(ValueError, match="not the record of a throwaway runtime"):
-        Footprint.read(traces.state)
+        Footprint.read(footprint.state)
 
 
 def test_a_dead_run_is_reaped_and_a_live_one_is_not(directories: Path) -> None:
     dead, live = traces_in(directories, name="dead00"), traces_in(directories, name="11fe00")
-    for traces in (dead, live):
-        traces.write()
-        (traces.root / "layer").mkdir()
+    for footprint in (dead, live):
+        footprint.write()
+        (footprint.root / "layer").mkdir()
     (dead.state / run_directories.LOCK_FILE).touch()
     with live.lock:
         reaped = runtime_removal.reap_dead_runs()
@@ -112,11 +112,11 @@ def test_what_is_no_run_is_not_removed(run_id: str) -> None:
 
 
 def test_a_broken_record_is_reported_and_kept(directories: Path) -> None:
-    traces = traces_in(directories)
-    (traces.state / run_directories.RECORD_FILE).write_text("[]")
+    footprint = traces_in(directories)
+    (footprint.state / run_directories.RECORD_FILE).write_text("[]")
     (reaped,) = [entry for entry in runtime_removal.reap_dead_runs() if entry.left]
     assert "not the record" in reaped.left
-    assert traces.state.exists()
+    assert footprint.state.exists()
 
 
 def test_what_a_daemon_says_of_a_handler_is_found_in_its_log(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_a_restart_may_take_as_long_as_the_start(directories: Path, monkeypatch:
     monkeypatch.setattr(readiness, "wait_until_ready", ready)
     monkeypatch.setattr(throwaway, "start_watcher", lambda _: None)
     process: Any = SimpleNamespace(pid=1, end=lambda _: None, command=SimpleNamespace(socket=Path("socket")))
-    traces = traces_in(directories)
-    runtime = ThrowawayRuntime(traces, process, lambda _: [process], directories / "log", traces.lock)
+    footprint = traces_in(directories)
+    runtime = ThrowawayRuntime(footprint, process, lambda _: [process], directories / "log", footprint.lock)
 
     runtime.start_daemon(network=False, seconds=300.0)
     runtime.restart()

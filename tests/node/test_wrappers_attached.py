@@ -16,7 +16,7 @@ from critests.runtimes.private_kinds import KINDS
 
 
 @pytest.fixture
-def traces(tmp_path: Path) -> Footprint:
+def footprint(tmp_path: Path) -> Footprint:
     for name in ("state", "root", "plugins"):
         (tmp_path / name).mkdir()
     (tmp_path / "plugins/bridge").touch()
@@ -39,72 +39,72 @@ def daemon_in(directory: Path, kind: str = "crio") -> Daemon:
     )
 
 
-def test_both_daemons_are_configured_with_what_stands_in(traces: Footprint, tmp_path: Path) -> None:
-    daemon, oci, cni = attach(daemon_in(tmp_path), traces, oci=True, cni=True)
+def test_both_daemons_are_configured_with_what_stands_in(footprint: Footprint, tmp_path: Path) -> None:
+    daemon, oci, cni = attach(daemon_in(tmp_path), footprint, oci=True, cni=True)
     assert oci is not None
     assert cni is not None
     assert (oci.path, cni.plugins / "bridge") == (
-        traces.state / "wrappers/oci/bin/runc",
-        traces.state / "wrappers/cni/bin/bridge",
+        footprint.state / "wrappers/oci/bin/runc",
+        footprint.state / "wrappers/cni/bin/bridge",
     )
     assert daemon.binaries == daemon_in(tmp_path).binaries
     settings = DaemonSettings(
         daemon.version, daemon.handlers, daemon.cni_plugins, "pause", (), helpers=daemon.helpers
     )
-    assert f'runtime_path = "{oci.path}"' in crio_configuration.configuration(traces, settings)
-    assert f'plugin_dirs = ["{cni.plugins}/"]' in crio_configuration.configuration(traces, settings)
-    assert 'runtime_path = "/usr/bin/crun"' in crio_configuration.configuration(traces, settings)
-    assert f'BinaryName = "{oci.path}"' in containerd_configuration.configuration(traces, settings)
-    assert f'bin_dirs = ["{cni.plugins}"]' in containerd_configuration.configuration(traces, settings)
+    assert f'runtime_path = "{oci.path}"' in crio_configuration.configuration(footprint, settings)
+    assert f'plugin_dirs = ["{cni.plugins}/"]' in crio_configuration.configuration(footprint, settings)
+    assert 'runtime_path = "/usr/bin/crun"' in crio_configuration.configuration(footprint, settings)
+    assert f'BinaryName = "{oci.path}"' in containerd_configuration.configuration(footprint, settings)
+    assert f'bin_dirs = ["{cni.plugins}"]' in containerd_configuration.configuration(footprint, settings)
 
 
-def test_one_of_them_leaves_the_other_as_it_is(traces: Footprint, tmp_path: Path) -> None:
+def test_one_of_them_leaves_the_other_as_it_is(footprint: Footprint, tmp_path: Path) -> None:
     plain = daemon_in(tmp_path)
-    assert attach(plain, traces, oci=False, cni=False) == (plain, None, None)
-    daemon, oci, cni = attach(plain, traces, oci=False, cni=True)
+    assert attach(plain, footprint, oci=False, cni=False) == (plain, None, None)
+    daemon, oci, cni = attach(plain, footprint, oci=False, cni=True)
     assert (oci, daemon.handlers) == (None, plain.handlers)
     assert cni is not None
     assert cni.real_plugins == plain.cni_plugins
 
 
 def test_scripts_lie_where_they_can_be_executed(
-    traces: Footprint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    footprint: Footprint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    closed = {traces.state}
+    closed = {footprint.state}
     monkeypatch.setattr(
         os, "statvfs", lambda path: SimpleNamespace(f_flag=os.ST_NOEXEC if path in closed else 0)
     )
-    _, oci, _ = attach(daemon_in(tmp_path), traces, oci=True, cni=False)
+    _, oci, _ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False)
     assert oci is not None
-    assert oci.directory == traces.root / "wrappers/oci"
-    closed.add(traces.root)
+    assert oci.directory == footprint.root / "wrappers/oci"
+    closed.add(footprint.root)
     with pytest.raises(PermissionError, match="mounted noexec"):
-        attach(daemon_in(tmp_path), traces, oci=True, cni=False)
+        attach(daemon_in(tmp_path), footprint, oci=True, cni=False)
 
 
-def test_the_handler_under_test_is_the_one_that_is_wrapped(traces: Footprint, tmp_path: Path) -> None:
-    daemon, oci, _ = attach(daemon_in(tmp_path), traces, oci=True, cni=False, handler="crun")
+def test_the_handler_under_test_is_the_one_that_is_wrapped(footprint: Footprint, tmp_path: Path) -> None:
+    daemon, oci, _ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False, handler="crun")
     assert oci is not None
     assert daemon.handlers == {"runc": Path("/usr/bin/runc"), "crun": oci.path}
     assert oci.path.name == "crun"
 
 
 def test_a_handler_that_a_daemon_has_by_itself_leaves_the_default_one_wrapped(
-    traces: Footprint, tmp_path: Path
+    footprint: Footprint, tmp_path: Path
 ) -> None:
-    daemon, oci, _ = attach(daemon_in(tmp_path), traces, oci=True, cni=False, handler="kata")
+    daemon, oci, _ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False, handler="kata")
     assert oci is not None
     assert daemon.handlers["runc"] == oci.path
 
 
-def test_nothing_can_stand_before_a_shim(traces: Footprint, tmp_path: Path) -> None:
+def test_nothing_can_stand_before_a_shim(footprint: Footprint, tmp_path: Path) -> None:
     daemon = daemon_in(tmp_path)
     shim = Path("/opt/gvisor/containerd-shim-runsc-v1")
     with_shim = replace(daemon, handlers={**daemon.handlers, "gvisor": shim})
 
     with pytest.raises(NotToBeWrapped, match=f"the handler gvisor has a shim of its own, {shim}"):
-        attach(with_shim, traces, oci=True, cni=False, handler="gvisor")
-    wrapped, runtime, _ = attach(with_shim, traces, oci=True, cni=False)
+        attach(with_shim, footprint, oci=True, cni=False, handler="gvisor")
+    wrapped, runtime, _ = attach(with_shim, footprint, oci=True, cni=False)
 
     assert runtime is not None
     assert wrapped.handlers["gvisor"] == shim

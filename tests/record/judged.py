@@ -3,7 +3,7 @@
 from typing import Any
 
 from critests.catalogue.words import Outcome
-from critests.record.judgement import Circumstances, Judgement, judge
+from critests.record.judgement import JudgeContext, Judgement, judge
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.report.wording.endings import exit_sentence
@@ -24,7 +24,7 @@ def result(name: str, requirement: str, outcome: Outcome = Outcome.PASSED, **mor
 
 
 def judged(*tests: TestResult, **more: object) -> Judgement:
-    return judge(tests, Circumstances(judge_of=JUDGES.get, facts_of=lambda _: None, **more))  # type: ignore[arg-type]  # real fields only
+    return judge(tests, JudgeContext(judge_of=JUDGES.get, facts_of=lambda _: None, **more))  # type: ignore[arg-type]  # real fields only
 
 
 def end_of(judgement: Judgement) -> str:

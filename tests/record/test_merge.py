@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Outcome
-from critests.record.judgement import Circumstances
+from critests.record.judgement import JudgeContext
 from critests.record.merge import merge
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.record_errors import MergeRefused
@@ -14,11 +14,11 @@ from critests.record.run_record import CapabilityFact, RunRecord
 from critests.report.wording.endings import worded
 from tests.report.sample_run import JUDGES, sample_run
 
-CIRCUMSTANCES = Circumstances(judge_of=JUDGES.get)
+CONTEXT = JudgeContext(judge_of=JUDGES.get)
 
 
-def merged_of(records: Sequence[RunRecord], circumstances: Circumstances) -> RunRecord:
-    return worded(*merge(records, circumstances))
+def merged_of(records: Sequence[RunRecord], context: JudgeContext) -> RunRecord:
+    return worded(*merge(records, context))
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_shards_are_judged_as_one_run(record: RunRecord) -> None:
             shard(record, *record.tests[half:], started=record.started + 5),
             shard(record, *record.tests[:half]),
         ],
-        CIRCUMSTANCES,
+        CONTEXT,
     )
 
     assert merged.counts.outcomes == record.counts.outcomes
@@ -71,7 +71,7 @@ def test_a_set_up_judged_in_one_shard_gives_way_to_the_judge_of_another(record: 
     judge_test = TestResult(id="c::d", name="d", requirement="SBX-01", outcome=Outcome.PASSED)
 
     merged = merged_of(
-        [shard(record, blocked, judged, exit_code=1), shard(record, judge_test, exit_code=0)], CIRCUMSTANCES
+        [shard(record, blocked, judged, exit_code=1), shard(record, judge_test, exit_code=0)], CONTEXT
     )
 
     assert {test.id: test.outcome for test in merged.tests} == {
@@ -113,10 +113,10 @@ def test_a_part_that_could_not_be_tested(
     broken = shard(record, dataclasses.replace(PASSED, id="e::f", outcome=Outcome.FAILED), exit_code=1)
     lost = dataclasses.replace(record, **{"exit_code": 5, "exit_reason": "", **part})  # type: ignore[arg-type]  # real fields only
 
-    merged = merged_of([whole, lost], CIRCUMSTANCES)
+    merged = merged_of([whole, lost], CONTEXT)
 
     assert (merged.exit_code, reason in merged.exit_reason) == (code, True)
-    assert merged_of([merged, broken], CIRCUMSTANCES).exit_code == 1, "what was found counts"
+    assert merged_of([merged, broken], CONTEXT).exit_code == 1, "what was found counts"
 
 
 @pytest.mark.parametrize(
@@ -136,16 +136,16 @@ def test_the_gravest_end_of_a_part_stays(record: RunRecord, codes: tuple[int, ..
         for code in codes
     ]
 
-    assert merged_of(records, CIRCUMSTANCES).exit_code == together
+    assert merged_of(records, CONTEXT).exit_code == together
 
 
 def test_a_test_that_ran_twice_keeps_its_worst_outcome(record: RunRecord) -> None:
     good = TestResult(id="a::b", name="b", requirement="CTR-02", outcome=Outcome.PASSED)
     bad = dataclasses.replace(good, outcome=Outcome.FAILED)
 
-    assert merged_of(
-        [shard(record, bad, exit_code=1), shard(record, good, exit_code=0)], CIRCUMSTANCES
-    ).tests == [dataclasses.replace(bad, requirement_id="CTR-02", group="CTR")]
+    assert merged_of([shard(record, bad, exit_code=1), shard(record, good, exit_code=0)], CONTEXT).tests == [
+        dataclasses.replace(bad, requirement_id="CTR-02", group="CTR")
+    ]
 
 
 def test_what_runs_disagree_about_is_unknown(record: RunRecord) -> None:
@@ -153,7 +153,7 @@ def test_what_runs_disagree_about_is_unknown(record: RunRecord) -> None:
 
     merged = merged_of(
         [dataclasses.replace(record, capabilities=[yes]), dataclasses.replace(record, capabilities=[no])],
-        CIRCUMSTANCES,
+        CONTEXT,
     )
 
     assert merged.capabilities[0].present is None
@@ -164,6 +164,6 @@ def test_records_of_strangers_are_refused(record: RunRecord) -> None:
     other = dataclasses.replace(record, runtime=dataclasses.replace(record.runtime, version="2.1.9"))
 
     with pytest.raises(MergeRefused, match="different versions of the runtime cannot be one run"):
-        merged_of([record, other], CIRCUMSTANCES)
+        merged_of([record, other], CONTEXT)
     with pytest.raises(MergeRefused, match="nothing to merge"):
-        merged_of([], CIRCUMSTANCES)
+        merged_of([], CONTEXT)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from critests.catalogue.words import Level, Outcome
-from critests.record.judgement import Circumstances, Judgement, judge
+from critests.record.judgement import JudgeContext, Judgement, judge
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.report.wording.reason_sentences import sentence
@@ -28,7 +28,7 @@ def refused(name: str, requirement: str, words: str = "no device ''", **more: ob
 
 
 def judged(*tests: TestResult) -> Judgement:
-    return judge(tests, Circumstances(judge_of=JUDGES.get, facts_of=lambda _: None))
+    return judge(tests, JudgeContext(judge_of=JUDGES.get, facts_of=lambda _: None))
 
 
 def test_what_every_set_up_asked_for_in_vain_is_broken() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from critests.record.judgement import Circumstances
+from critests.record.judgement import JudgeContext
 from critests.record.merge import merge
 from critests.record.run_record import Counts, RunRecord, RunScope
 from critests.record.scope import partial
@@ -12,8 +12,8 @@ from critests.report.wording.endings import worded
 from tests.report.sample_run import JUDGES, sample_run
 
 
-def merged_of(records: Sequence[RunRecord], circumstances: Circumstances) -> RunRecord:
-    return worded(*merge(records, circumstances))
+def merged_of(records: Sequence[RunRecord], context: JudgeContext) -> RunRecord:
+    return worded(*merge(records, context))
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_what_merged_runs_are_about(
 ) -> None:
     parts = [dataclasses.replace(record, scope=scope) for scope in scopes]
 
-    scope = merged_of(parts, Circumstances(judge_of=JUDGES.get)).scope
+    scope = merged_of(parts, JudgeContext(judge_of=JUDGES.get)).scope
 
     assert scope is not None
     assert (scope.selection, scope.shards) == (selection, shards)
@@ -69,4 +69,4 @@ def test_what_merged_runs_are_about(
 def test_merged_with_a_record_that_does_not_tell_nothing_is_told(record: RunRecord) -> None:
     parts = [dataclasses.replace(record, scope=RunScope()), dataclasses.replace(record, scope=None)]
 
-    assert merged_of(parts, Circumstances(judge_of=JUDGES.get)).scope is None
+    assert merged_of(parts, JudgeContext(judge_of=JUDGES.get)).scope is None

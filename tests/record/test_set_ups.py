@@ -4,7 +4,7 @@ from typing import Any
 
 from critests.catalogue.words import Level, Outcome
 from critests.record.blocking import RequirementFacts
-from critests.record.judgement import Circumstances, Judgement, judge
+from critests.record.judgement import JudgeContext, Judgement, judge
 from critests.record.result_records import TestResult
 from critests.report.wording.endings import notes_of
 
@@ -19,7 +19,7 @@ def result(name: str, requirement: str, outcome: Outcome = Outcome.PASSED, **mor
 
 
 def judged(*tests: TestResult) -> Judgement:
-    return judge(tests, Circumstances(judge_of=JUDGES.get, facts_of=lambda _: None))
+    return judge(tests, JudgeContext(judge_of=JUDGES.get, facts_of=lambda _: None))
 
 
 def outcomes(judgement: Judgement) -> dict[str, Outcome]:
@@ -63,7 +63,7 @@ def test_a_requirement_judged_in_set_up_has_its_own_level() -> None:
 
     found = judge(
         [blocked],
-        Circumstances(
+        JudgeContext(
             judge_of=JUDGES.get, facts_of=lambda _: RequirementFacts(level=Level.SHOULD, area="sandboxes")
         ),
     )
@@ -75,7 +75,7 @@ def test_a_requirement_judged_in_set_up_has_its_own_level() -> None:
 def test_the_catalogue_says_what_a_requirement_is() -> None:
     blocked = result("test_a", "CTA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox")
 
-    synthesized = judge([blocked], Circumstances(judge_of=JUDGES.get)).tests[-1]
+    synthesized = judge([blocked], JudgeContext(judge_of=JUDGES.get)).tests[-1]
 
     assert synthesized.area == "sandboxes"
     assert "RunPodSandbox" in synthesized.title

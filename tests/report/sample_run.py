@@ -11,7 +11,7 @@ from critests.catalogue.words import Area, Capability, Level, Outcome
 from critests.record.blocking import RequirementFacts
 from critests.record.expectations import Expectations, load
 from critests.record.identity import RuntimeIdentity
-from critests.record.judgement import Circumstances, judge
+from critests.record.judgement import JudgeContext, judge
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.record.run_layout import evidence_name
@@ -241,7 +241,7 @@ def sample_run(folder: Path, **changes: object) -> RunRecord:
     known = expectations(folder)
     judged = judge(
         raw_tests(),
-        Circumstances(
+        JudgeContext(
             judge_of=JUDGES.get,
             facts_of=lambda _: RequirementFacts(area="sandboxes"),
             version="1.6.20~ds1",

@@ -12,7 +12,7 @@ import pytest
 from critests.catalogue.rpcs import judge_of
 from critests.catalogue.words import Outcome
 from critests.record.files import read as read_record
-from critests.record.judgement import Circumstances, Judgement, judge
+from critests.record.judgement import JudgeContext, Judgement, judge
 from critests.record.reasons import Reason
 from critests.record.result_records import TestResult
 from critests.record.run_layout import COMPRESSED_RUN_FILE
@@ -23,7 +23,7 @@ PUBLISHED = tree.ROOT / "results/published"
 MOST_FILES = 100
 MOST_BYTES = 20 * 1000 * 1000
 RECORDS = sorted(path for path in PUBLISHED.rglob(COMPRESSED_RUN_FILE))
-JUDGING = Circumstances(judge_of=judge_of)
+JUDGING = JudgeContext(judge_of=judge_of)
 read = cache(read_record)
 
 

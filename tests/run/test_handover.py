@@ -21,7 +21,7 @@ from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.record.run_layout import RunFolder
 from critests.record.run_record import CapabilityFact
-from critests.run.conclusion import Gathered
+from critests.run.conclusion import WorkerResults
 from critests.run.context import RunContext
 from critests.run.handover import HandoverFile, WorkerReport, WorkerStart
 from critests.run.run_settings import Settings
@@ -84,13 +84,13 @@ def test_what_was_deselected_is_gathered_once_however_many_workers_report_it() -
         cpu_seconds=0.0,
         deselected=[DESELECTED],
     )
-    gathered = Gathered()
+    worker_results = WorkerResults()
 
-    gathered.take(replace(report, deselected=[]))
-    gathered.take(report)
-    gathered.take(report)
+    worker_results.take(replace(report, deselected=[]))
+    worker_results.take(report)
+    worker_results.take(report)
 
-    assert gathered.deselected == [DESELECTED]
+    assert worker_results.deselected == [DESELECTED]
 
 
 def test_workers_find_the_run_in_a_file_that_only_its_user_can_read() -> None:

@@ -8,7 +8,7 @@ from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.report.wording.reason_sentences import sentence
-from critests.run.crash_suspects import settled
+from critests.run.crash_suspects import resolve_crash_suspects
 
 DIED = TestResult(
     id="a.py::test_a",
@@ -26,7 +26,10 @@ def outcomes(results: list[TestResult]) -> dict[str, Outcome]:
 
 
 def test_one_alone_has_done_it() -> None:
-    assert settled([DIED, PASSED], [[DIED.id]], lambda _: pytest.fail("not repeated")) == [DIED, PASSED]
+    assert resolve_crash_suspects([DIED, PASSED], [[DIED.id]], lambda _: pytest.fail("not repeated")) == [
+        DIED,
+        PASSED,
+    ]
 
 
 def test_who_does_it_again_has_done_it() -> None:
@@ -35,13 +38,15 @@ def test_who_does_it_again_has_done_it() -> None:
         OTHER.id: dataclasses.replace(OTHER, outcome=Outcome.PASSED, requirement="SBX-01"),
     }
 
-    results = settled([DIED, OTHER, PASSED], [[DIED.id, OTHER.id]], lambda test: again[test.id])
+    results = resolve_crash_suspects(
+        [DIED, OTHER, PASSED], [[DIED.id, OTHER.id]], lambda test: again[test.id]
+    )
 
     assert results == [DIED, again[OTHER.id], PASSED]
 
 
 def test_where_nothing_can_be_repeated_one_failure_names_all_and_accuses_none() -> None:
-    results = settled([DIED, OTHER, PASSED], [[DIED.id, OTHER.id]], lambda _: None)
+    results = resolve_crash_suspects([DIED, OTHER, PASSED], [[DIED.id, OTHER.id]], lambda _: None)
 
     assert outcomes(results) == {
         "test_a": Outcome.BLOCKED,
@@ -55,6 +60,6 @@ def test_where_nothing_can_be_repeated_one_failure_names_all_and_accuses_none() 
 def test_who_does_not_do_it_again_is_judged_by_that() -> None:
     again = {test.id: dataclasses.replace(test, outcome=Outcome.PASSED) for test in (DIED, OTHER)}
 
-    results = settled([DIED, OTHER], [[DIED.id, OTHER.id]], lambda test: again[test.id])
+    results = resolve_crash_suspects([DIED, OTHER], [[DIED.id, OTHER.id]], lambda test: again[test.id])
 
     assert [test.outcome for test in results] == [Outcome.PASSED, Outcome.PASSED, Outcome.FAILED]

@@ -24,7 +24,7 @@ from critests.run.context import RunContext
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.run_settings import Settings
-from critests.run.stop_signals import handled_by, say, say_that_it_goes_on
+from critests.run.stop_signals import handled_by, say, announce_cleanup
 
 LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
 FIRST_RATE: Final = 1.0
@@ -195,7 +195,7 @@ class Front:
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         if self._ending or self._interrupted:
-            say_that_it_goes_on(number, frame)
+            announce_cleanup(number, frame)
             return
         self._interrupted = True
         if self._locust is None:

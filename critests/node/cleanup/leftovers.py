@@ -36,14 +36,14 @@ class LeftBehind(Exception):
     """Something of a throwaway runtime could not be removed; the text names each thing."""
 
 
-def our_processes(traces: Footprint) -> set[int]:
+def our_processes(footprint: Footprint) -> set[int]:
     """Return the numbers of the living processes of a throwaway runtime: daemon, shims, plugins, and those in
     its containers.
     """
-    return {pid for pid in _pids() if _is_ours(pid, traces)}
+    return {pid for pid in _pids() if _is_ours(pid, footprint)}
 
 
-def kill_processes(traces: Footprint, *, seconds: float = 10) -> list[str]:
+def kill_processes(footprint: Footprint, *, seconds: float = 10) -> list[str]:
     """Kill every process of a throwaway runtime until none is left.
 
     Returns:
@@ -51,7 +51,7 @@ def kill_processes(traces: Footprint, *, seconds: float = 10) -> list[str]:
         on a busy machine, all of it may take longer.
     """
     patience = _Patience(seconds)
-    while found := our_processes(traces):
+    while found := our_processes(footprint):
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -84,23 +84,23 @@ def detach_loops_below(directories: Iterable[Path]) -> None:
                     fcntl.ioctl(device, _LOOP_CLR_FD)
 
 
-def container_ids(traces: Footprint) -> set[str]:
+def container_ids(footprint: Footprint) -> set[str]:
     """Return the ids of the sandboxes and containers that the runtime's own files name."""
     return {
         entry.name
         for kind in KINDS.values()
-        for folder in kind.container_folders(traces)
+        for folder in kind.container_folders(footprint)
         if folder.is_dir()
         for entry in folder.iterdir()
         if _ID.fullmatch(entry.name)
     }
 
 
-def our_cgroups(traces: Footprint, ids: Iterable[str]) -> list[Path]:
+def our_cgroups(footprint: Footprint, ids: Iterable[str]) -> list[Path]:
     """Return the topmost cgroup directories, in every hierarchy, whose name holds a container id of ours or
     our cgroup's name.
     """
-    names = (traces.cgroup, *ids)
+    names = (footprint.cgroup, *ids)
     found = []
     for hierarchy in cgroup_hierarchies():
         for parent, children, _ in os.walk(hierarchy):
@@ -124,19 +124,19 @@ def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:
     return [f"cgroup {cgroup}" for cgroup in waiting]
 
 
-def files_elsewhere(traces: Footprint) -> list[Path]:
+def files_elsewhere(footprint: Footprint) -> list[Path]:
     """Return the runtime's files in directories that it shares with others, such as the sockets of shims."""
-    return [path for kind in KINDS.values() for path in kind.files_elsewhere(traces)]
+    return [path for kind in KINDS.values() for path in kind.files_elsewhere(footprint)]
 
 
-def cni_results(traces: Footprint, ids: Iterable[str]) -> list[Path]:
+def cni_results(footprint: Footprint, ids: Iterable[str]) -> list[Path]:
     """Return the files in libcni's cache that belong to our network or to a sandbox of ours."""
     known = set(ids)
     found = Path("/var/lib/cni/results").glob("*")
     return [
         path
         for path in found
-        if path.name.startswith(f"{traces.network}-") or known.intersection(_ID.findall(path.name))
+        if path.name.startswith(f"{footprint.network}-") or known.intersection(_ID.findall(path.name))
     ]
 
 
@@ -174,27 +174,27 @@ def _pids() -> Iterator[int]:
             yield int(entry)
 
 
-def _is_ours(pid: int, traces: Footprint) -> bool:
+def _is_ours(pid: int, footprint: Footprint) -> bool:
     if start_time(pid) is None:
         return False
-    state = str(traces.state)
+    state = str(footprint.state)
     environment = _read(pid, "environ").split("\0")
     if f"{MARK}={state}" in environment:
         return True
     command = _read(pid, "comm").strip()
-    named = {program[:_COMM_LENGTH] for program in (*programs(), *traces.binaries)}
+    named = {program[:_COMM_LENGTH] for program in (*programs(), *footprint.binaries)}
     monitoring = command.startswith(tuple(monitor.name for monitor in monitors()))
     # what a shim starts has an environment of its own, and nothing of ours in its mount namespace
-    of_shims = tuple(filter(None, map(shims.beginning, traces.binaries)))
+    of_shims = tuple(filter(None, map(shims.beginning, footprint.binaries)))
     if command in named or monitoring or of_shims:
         words = _read(pid, "cmdline")
         called = Path(words.partition("\0")[0]).name
         if state in words and (command in named or monitoring or called.startswith(of_shims)):
             return True
-    return _lives_in(pid, traces)
+    return _lives_in(pid, footprint)
 
 
-def _lives_in(pid: int, traces: Footprint) -> bool:
+def _lives_in(pid: int, footprint: Footprint) -> bool:
     """Tell whether a process is in a mount namespace of its own whose root directory is made of files of
     ours.
     """
@@ -204,7 +204,7 @@ def _lives_in(pid: int, traces: Footprint) -> bool:
             return False
     except (FileNotFoundError, ProcessLookupError, PermissionError):
         return False
-    ours = (f"{traces.state}/", f"{traces.root}/")
+    ours = (f"{footprint.state}/", f"{footprint.root}/")
     return any(
         point == "/" and any(path in f"{root}/ {rest}" for path in ours)
         for root, point, rest in mount_table(pid)

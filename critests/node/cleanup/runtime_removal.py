@@ -33,62 +33,62 @@ class Reaped:
     """What stayed, and why; empty where everything is gone."""
 
 
-def remove(traces: Footprint) -> None:
+def remove(footprint: Footprint) -> None:
     """Remove everything that a throwaway runtime made. Its lock must be held by the caller.
 
     Raises:
         LeftBehind: something stayed; the record stays too, and the removal can be tried again.
     """
-    ids = leftovers.container_ids(traces)
-    elsewhere = leftovers.files_elsewhere(traces)
-    left = leftovers.kill_processes(traces)
-    left += leftovers.unmount_below([traces.state, traces.root])
-    leftovers.detach_loops_below([traces.state, traces.root])
-    left += leftovers.remove_cgroups(leftovers.our_cgroups(traces, ids))
-    left += _delete_links(traces.bridge)
-    left += firewall.remove_network(traces.network, traces.subnets)
-    for path in (*elsewhere, *leftovers.cni_results(traces, ids)):
+    ids = leftovers.container_ids(footprint)
+    elsewhere = leftovers.files_elsewhere(footprint)
+    left = leftovers.kill_processes(footprint)
+    left += leftovers.unmount_below([footprint.state, footprint.root])
+    leftovers.detach_loops_below([footprint.state, footprint.root])
+    left += leftovers.remove_cgroups(leftovers.our_cgroups(footprint, ids))
+    left += _delete_links(footprint.bridge)
+    left += firewall.remove_network(footprint.network, footprint.subnets)
+    for path in (*elsewhere, *leftovers.cni_results(footprint, ids)):
         path.unlink(missing_ok=True)
-    left += leftovers.remove_tree(traces.root) + leftovers.remove_tree(traces.sockets)
+    left += leftovers.remove_tree(footprint.root) + leftovers.remove_tree(footprint.sockets)
     if left:
         raise LeftBehind(
-            f"of the throwaway runtime {traces.name}, this could not be removed: {'; '.join(left)}"
+            f"of the throwaway runtime {footprint.name}, this could not be removed: {'; '.join(left)}"
         )
     with machine_lock():
-        _forget(traces.state)
-        run_directories.remove_empty(traces.sockets.parent, up_to=traces.sockets.parent)
-        run_directories.remove_empty(traces.root.parent, up_to=run_directories.FILES)
+        _forget(footprint.state)
+        run_directories.remove_empty(footprint.sockets.parent, up_to=footprint.sockets.parent)
+        run_directories.remove_empty(footprint.root.parent, up_to=run_directories.FILES)
         host_state.put_back()
 
 
-def switch_off(traces: Footprint, keep: Collection[str]) -> None:
+def switch_off(footprint: Footprint, keep: Collection[str]) -> None:
     """Leave of a throwaway runtime what the next boot of a machine would find: no process, no mount, no link,
     no cgroup, and of its directory in /run only what was written before its first start.
 
     Args:
-        traces: of the runtime; its lock is held by the caller.
+        footprint: of the runtime; its lock is held by the caller.
         keep: names of what stays in its directory in /run.
 
     Raises:
         LeftBehind: something stayed.
     """
-    ids = leftovers.container_ids(traces)
-    elsewhere = leftovers.files_elsewhere(traces)
-    left = leftovers.kill_processes(traces)
-    left += leftovers.unmount_below([traces.state, traces.root])
-    left += leftovers.remove_cgroups(leftovers.our_cgroups(traces, ids))
-    left += _delete_links(traces.bridge)
+    ids = leftovers.container_ids(footprint)
+    elsewhere = leftovers.files_elsewhere(footprint)
+    left = leftovers.kill_processes(footprint)
+    left += leftovers.unmount_below([footprint.state, footprint.root])
+    left += leftovers.remove_cgroups(leftovers.our_cgroups(footprint, ids))
+    left += _delete_links(footprint.bridge)
     for path in elsewhere:
         path.unlink(missing_ok=True)
-    for path in (*traces.sockets.glob("*"), *traces.state.iterdir()):
-        if path.parent == traces.state and path.name in keep:
+    for path in (*footprint.sockets.glob("*"), *footprint.state.iterdir()):
+        if path.parent == footprint.state and path.name in keep:
             continue
         if path.is_dir() and not path.is_symlink():
             left += leftovers.remove_tree(path)
         else:
             path.unlink(missing_ok=True)
     if left:
-        raise LeftBehind(f"of {traces.name}, this outlived its machine: {'; '.join(left)}")
+        raise LeftBehind(f"of {footprint.name}, this outlived its machine: {'; '.join(left)}")
 
 
 def reap_dead_runs() -> list[Reaped]:
@@ -114,13 +114,13 @@ def reap(state: Path) -> Reaped | None:
         if not state.is_dir() or not lock.try_acquire():
             return None
     try:
-        traces = Footprint.read(state)
-        if traces is None:
+        footprint = Footprint.read(state)
+        if footprint is None:
             with machine_lock():
                 _forget(state)
                 host_state.put_back()
         else:
-            remove(traces)
+            remove(footprint)
     except (LeftBehind, ValueError) as error:
         return Reaped(run_id, name, left=str(error))
     finally:

@@ -23,11 +23,11 @@ _BOOTSTRAP = (
 )
 
 
-def start_watcher(traces: Footprint) -> subprocess.Popen[bytes]:
+def start_watcher(footprint: Footprint) -> subprocess.Popen[bytes]:
     """Start the watcher of a throwaway runtime, in a session of its own so that Ctrl-C does not reach it."""
     package = Path(critests.__file__).resolve().parent.parent
     return subprocess.Popen(
-        [sys.executable, "-S", "-E", "-c", _BOOTSTRAP, str(package), str(traces.state)],
+        [sys.executable, "-S", "-E", "-c", _BOOTSTRAP, str(package), str(footprint.state)],
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -40,10 +40,10 @@ def watch(state: str) -> None:
     """Wait until the owner of a throwaway runtime is dead, then remove what it left. Ends at once where it is
     gone by then.
     """
-    traces = Footprint.read(Path(state))
-    if traces is not None:
-        wait_for_end(traces.owner)
-        reap(traces.state)
+    footprint = Footprint.read(Path(state))
+    if footprint is not None:
+        wait_for_end(footprint.owner)
+        reap(footprint.state)
 
 
 def wait_for_end(process: ProcessIdentity) -> None:

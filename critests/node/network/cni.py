@@ -115,12 +115,12 @@ def unique_local_subnet(token: str) -> ipaddress.IPv6Network:
     return ipaddress.IPv6Network(f"fdc7:{token[:2]}{token[2:4]}:{token[4:6]}00::/64")
 
 
-def leases(traces: Footprint) -> set[str]:
+def leases(footprint: Footprint) -> set[str]:
     """Return the addresses that the network's own IPAM plugin (host-local) has given away and not got back: a
     file each, called after the address.
     """
     found = set()
-    for file in (lease_directory(traces) / traces.network).glob("*"):
+    for file in (lease_directory(footprint) / footprint.network).glob("*"):
         with contextlib.suppress(ValueError):
             found.add(str(ipaddress.ip_address(file.name)))
     return found

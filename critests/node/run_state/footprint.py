@@ -55,7 +55,7 @@ class Footprint(RuntimePaths):
         except FileNotFoundError:
             return None
         try:
-            traces = cls(
+            footprint = cls(
                 kind=data["kind"],
                 run_id=data["run_id"],
                 token=data["token"],
@@ -69,6 +69,6 @@ class Footprint(RuntimePaths):
             raise ValueError(
                 f"{state / run_directories.RECORD_FILE} is not the record of a throwaway runtime: {error}"
             ) from error
-        if traces.state != state:
-            raise ValueError(f"{state / run_directories.RECORD_FILE} speaks of {traces.state}")
-        return traces
+        if footprint.state != state:
+            raise ValueError(f"{state / run_directories.RECORD_FILE} speaks of {footprint.state}")
+        return footprint

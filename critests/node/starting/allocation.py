@@ -59,7 +59,7 @@ def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -
             str(cni.free_subnet(taken)),
             *([str(cni.unique_local_subnet(token))] if dual_stack else []),
         ]
-        traces = Footprint(
+        footprint = Footprint(
             kind=daemon.kind.facts.name,
             run_id=run_id,
             token=token,
@@ -69,13 +69,13 @@ def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -
             owner=ProcessIdentity.of(os.getpid()),
             binaries=daemon.binaries,
         )
-        refuse_long_paths(daemon.kind.sockets(traces))
+        refuse_long_paths(daemon.kind.sockets(footprint))
         host_state.note()
-        lock = traces.lock
+        lock = footprint.lock
         lock.acquire(seconds=0)
-        traces.write()
-        traces.sockets.mkdir(parents=True)
-    return traces, lock
+        footprint.write()
+        footprint.sockets.mkdir(parents=True)
+    return footprint, lock
 
 
 def _subnets_of_others() -> list[ipaddress.IPv4Network]:

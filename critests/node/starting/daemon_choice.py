@@ -85,7 +85,7 @@ class Daemon:
     @property
     def further_programs(self) -> dict[str, Path]:
         """Return the OCI runtime by handler name of all but the default one, those that were left out too:
-        CRI-O knows some without being told.
+        CRI-O knows some by itself.
         """
         path = search_path(self.binary.parent)
         found = {name: shutil.which(name, path=path) for name in self.left_out}
@@ -105,7 +105,7 @@ class Daemon:
         found = shutil.which(oci_runtimes.DEFAULT, path=search_path(self.binary.parent))
         return Path(found) if found else None
 
-    def environment(self, traces: Footprint, extra: Mapping[str, str]) -> dict[str, str]:
+    def environment(self, footprint: Footprint, extra: Mapping[str, str]) -> dict[str, str]:
         """Return the whole environment of the daemon and its companions: nothing of ours that could change
         their behaviour, and the mark to find them by.
         """
@@ -114,31 +114,31 @@ class Daemon:
         beside = [str(shim.parent) for shim in self.shims.values()]
         return {
             **kept,
-            **self.kind.environment(traces),
+            **self.kind.environment(footprint),
             "PATH": os.pathsep.join((search_path(self.binary.parent), *beside)),
-            "TMPDIR": str(traces.root / "tmp"),
+            "TMPDIR": str(footprint.root / "tmp"),
             **extra,
-            MARK: str(traces.state),
+            MARK: str(footprint.state),
         }
 
-    def stores_overlays(self, traces: Footprint) -> bool:
+    def stores_overlays(self, footprint: Footprint) -> bool:
         """Tell whether images are stored as overlays."""
-        return not _on_overlay(traces.root)
+        return not _on_overlay(footprint.root)
 
     def configure(
         self,
-        traces: Footprint,
+        footprint: Footprint,
         *,
         pause_image: str,
         registry_addresses: Sequence[str],
         systemd_cgroup: bool,
-        told: Sequence[RuntimeSetting],
+        extra_settings: Sequence[RuntimeSetting],
     ) -> list[DaemonCommand]:
         """Write the configuration of the daemon and its companions; return what to start, in this order: the
         daemon is the last.
 
         Raises:
-            NotToBeTold: it has no configuration for something that it is to be told.
+            SettingNotSupported: the runtime has no configuration for one of `extra_settings`.
         """
         settings = DaemonSettings(
             version=self.version,
@@ -150,21 +150,21 @@ class Daemon:
             selinux=bool(selinux_mode()),
             may_lower_oom_score=children_may("SYS_RESOURCE"),
             systemd_cgroup=systemd_cgroup,
-            overlays=self.stores_overlays(traces),
+            overlays=self.stores_overlays(footprint),
             helpers=self.helpers,
-            told=told,
+            extra_settings=extra_settings,
         )
         return [
             *(
                 DaemonCommand(
                     self.helpers[companion.program],
-                    companion.write_configuration(traces, settings),
-                    companion.socket(traces),
+                    companion.write_configuration(footprint, settings),
+                    companion.socket(footprint),
                 )
                 for companion in self.kind.companions
             ),
             DaemonCommand(
-                self.binary, self.kind.write_configuration(traces, settings), self.kind.socket(traces)
+                self.binary, self.kind.write_configuration(footprint, settings), self.kind.socket(footprint)
             ),
         ]
 

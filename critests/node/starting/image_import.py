@@ -31,17 +31,17 @@ def import_image(runtime: ThrowawayRuntime, archive: Path, name: str) -> None:
         MissingProgram: the program that would do it is not on this machine.
         NotImported: there is none for this kind of runtime, or it failed.
     """
-    kind, traces = KINDS[runtime.kind], Footprint.read(runtime.state)
-    if kind.importing is None or traces is None:
+    kind, footprint = KINDS[runtime.kind], Footprint.read(runtime.state)
+    if kind.importing is None or footprint is None:
         raise NotImported(f"no program is known that imports images into {kind.facts.title}")
-    program, *arguments = kind.importing(traces, archive, name)
+    program, *arguments = kind.importing(footprint, archive, name)
     path = search_path(runtime.binary.parent)
     environment = {
         "HOME": os.environ.get("HOME", "/root"),
         "TMPDIR": str(runtime.root / "tmp"),
-        **kind.environment(traces),
+        **kind.environment(footprint),
         "PATH": path,
-        MARK: str(traces.state),
+        MARK: str(footprint.state),
     }
     found = find_program(program, path=path)
     try:

@@ -1,5 +1,7 @@
-"""SELinux labels of what the suite makes for a runtime. The policy names a label for each path that runtimes
-use by default; a directory elsewhere gets the label of the one that it stands for.
+"""SELinux labels of the directories of a private runtime.
+
+The policy has a label for each default path of a runtime; a directory elsewhere gets the label of the default
+path that it replaces.
 """
 
 import os
@@ -16,43 +18,49 @@ from critests.node.run_state.footprint import Footprint
 _ATTRIBUTE: Final = "security.selinux"
 
 
-def label_directories(traces: Footprint, twins: tuple[str, str]) -> None:
-    """Give the directories of a runtime the labels of those that a daemon of a package has, and those above
-    them, as far as they are ours, the labels of /run and /var/lib. Does nothing where SELinux is off.
+def label_directories(footprint: Footprint, standard_directories: tuple[str, str]) -> None:
+    """Label the directories of a runtime like those of a packaged daemon, and the suite's directories above them
+    like /run and /var/lib. Does nothing if SELinux is off.
 
     Args:
-        traces: of the runtime; its directories are there, and empty but for its lock and its record.
-        twins: see `ThrowawayKind.twins`.
+        footprint: of the runtime; its directories exist and hold only its lock and its record.
+        standard_directories: see `ThrowawayKind`.
 
     Raises:
         OSError: the kernel refused a label.
     """
     if not selinux_mode():
         return
-    for_state, for_root = twins
-    for directory, twin in ((traces.state, for_state), (traces.sockets, for_state), (traces.root, for_root)):
+    standard_state, standard_root = standard_directories
+    for directory, standard_directory in (
+        (footprint.state, standard_state),
+        (footprint.sockets, standard_state),
+        (footprint.root, standard_root),
+    ):
         for ours, standard in ((run_directories.RUNS, "/run"), (run_directories.FILES, "/var/lib")):
             for parent in directory.parents:
                 if parent.is_relative_to(ours):
                     label_like(parent, standard)
-        label_like(directory, twin)
+        label_like(directory, standard_directory)
 
 
-def label_like(directory: Path, twin: str) -> None:
-    """Give a directory the label that the policy has for another path; what is made in it later inherits the
-    type. Does nothing where the policy has no label for that path.
+def label_like(directory: Path, standard: str) -> None:
+    """Give a directory the label that the policy has for another path; files created in it later inherit the
+    type. Does nothing if the policy has no label for that path.
 
     Args:
-        directory: there already.
-        twin: absolute, and need not exist; empty where there is none.
+        directory: exists.
+        standard: absolute path, which need not exist; empty for none.
 
     Raises:
         OSError: the kernel refused it.
     """
     program = shutil.which("matchpathcon", path=search_path())
-    if not twin or program is None:
+    if not standard or program is None:
         return
-    answer = subprocess.run([program, "-n", twin], capture_output=True, text=True, timeout=10, check=False)
+    answer = subprocess.run(
+        [program, "-n", standard], capture_output=True, text=True, timeout=10, check=False
+    )
     label = answer.stdout.strip()
     if answer.returncode == 0 and label.count(":") >= 2:
         os.setxattr(directory, _ATTRIBUTE, f"{label}\0".encode())

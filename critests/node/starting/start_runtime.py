@@ -40,7 +40,7 @@ def start_throwaway(
     oci_wrapper: bool = False,
     wrapped_handler: str = "",
     cni_wrapper: bool = False,
-    told: Sequence[RuntimeSetting] = (),
+    extra_settings: Sequence[RuntimeSetting] = (),
     seconds: float = START_SECONDS,
 ) -> ThrowawayRuntime:
     """Start a private runtime and wait until it is ready.
@@ -64,11 +64,11 @@ def start_throwaway(
         oci_wrapper: put a wrapper around a handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
         wrapped_handler: that one; empty for the default.
         cni_wrapper: put a wrapper around the CNI plugins: `ThrowawayRuntime.cni_wrapper`.
-        told: what is unusual about its configuration.
+        extra_settings: settings added to its configuration.
         seconds: how long it may take to become ready.
 
     Raises:
-        NotToBeTold: it has no configuration for something that it is to be told.
+        SettingNotSupported: the runtime has no configuration for one of `extra_settings`.
         RuntimeStartFailed: it did not start; the message says why and ends with the tail of its log. Nothing
             is left of it.
     """
@@ -79,12 +79,12 @@ def start_throwaway(
         daemon = find_daemon(
             KINDS[kind], binary, extra_handlers=extra_handlers or {}, cni_plugins=cni_plugins
         )
-        traces, lock = claim(daemon, run_id, root, dual_stack=dual_stack)
+        footprint, lock = claim(daemon, run_id, root, dual_stack=dual_stack)
     except (CannotTest, LockHeld, OSError) as error:
         raise RuntimeStartFailed(f"{kind} cannot be started: {error}") from error
     try:
         runtime = _prepare(
-            traces,
+            footprint,
             daemon,
             lock,
             pause_image=pause_image,
@@ -96,10 +96,10 @@ def start_throwaway(
             oci_wrapper=oci_wrapper,
             wrapped_handler=wrapped_handler,
             cni_wrapper=cni_wrapper,
-            told=told,
+            extra_settings=extra_settings,
         )
     except BaseException as error:
-        runtime_removal.remove(traces)
+        runtime_removal.remove(footprint)
         lock.release()
         if isinstance(error, OSError):
             raise RuntimeStartFailed(f"the files of {kind} cannot be written: {error}") from error
@@ -125,7 +125,7 @@ def systemd_makes_cgroups(asked: CgroupDriver) -> bool:
 
 
 def _prepare(
-    traces: Footprint,
+    footprint: Footprint,
     daemon: Daemon,
     lock: FileLock,
     *,
@@ -138,30 +138,30 @@ def _prepare(
     oci_wrapper: bool,
     wrapped_handler: str,
     cni_wrapper: bool,
-    told: Sequence[RuntimeSetting],
+    extra_settings: Sequence[RuntimeSetting],
 ) -> ThrowawayRuntime:
     """Write all files that the daemon needs."""
-    traces.root.mkdir(parents=True)
-    selinux.label_directories(traces, daemon.kind.twins)
-    for directory in traces.directories:
+    footprint.root.mkdir(parents=True)
+    selinux.label_directories(footprint, daemon.kind.standard_directories)
+    for directory in footprint.directories:
         directory.mkdir(parents=True)
     if network:
-        (traces.state / "cni" / CONFLIST_NAME).write_text(conflist(traces), encoding="utf-8")
-    daemon, oci, cnis = attach(daemon, traces, oci=oci_wrapper, cni=cni_wrapper, handler=wrapped_handler)
-    log = log_file or traces.state / "daemon.log"
+        (footprint.state / "cni" / CONFLIST_NAME).write_text(conflist(footprint), encoding="utf-8")
+    daemon, oci, cnis = attach(daemon, footprint, oci=oci_wrapper, cni=cni_wrapper, handler=wrapped_handler)
+    log = log_file or footprint.state / "daemon.log"
 
     def processes_of(configured: Daemon) -> list[DaemonProcess]:
-        variables = configured.environment(traces, environment)
+        variables = configured.environment(footprint, environment)
         commands = configured.configure(
-            traces,
+            footprint,
             pause_image=pause_image,
             registry_addresses=registry_addresses,
             systemd_cgroup=systemd_cgroup,
-            told=told,
+            extra_settings=extra_settings,
         )
         return [DaemonProcess(command, variables, log) for command in commands]
 
-    runtime = ThrowawayRuntime(traces, daemon, processes_of, log, lock)
+    runtime = ThrowawayRuntime(footprint, daemon, processes_of, log, lock)
     runtime.oci_wrapper, runtime.cni_wrapper = oci, cnis
     return runtime
 

@@ -54,13 +54,13 @@ class ThrowawayRuntime:
 
     def __init__(
         self,
-        traces: Footprint,
+        footprint: Footprint,
         daemon: Daemon,
         processes_of: Callable[[Daemon], list[DaemonProcess]],
         log_file: Path,
         lock: FileLock,
     ) -> None:
-        self._traces = traces
+        self._traces = footprint
         self._daemon = daemon
         self._processes_of = processes_of
         self._processes = processes_of(daemon)
@@ -70,7 +70,7 @@ class ThrowawayRuntime:
         self._stopped = False
         self._network = False
         self._seconds = START_SECONDS
-        self._written_before = {path.name for path in traces.state.iterdir()} | {
+        self._written_before = {path.name for path in footprint.state.iterdir()} | {
             log_file.name,
             LEASES_NAME,
         }

@@ -15,13 +15,13 @@ class NotToBeWrapped(CannotTest):
 
 
 def attach(
-    daemon: Daemon, traces: Footprint, *, oci: bool, cni: bool, handler: str = ""
+    daemon: Daemon, footprint: Footprint, *, oci: bool, cni: bool, handler: str = ""
 ) -> tuple[Daemon, OciWrapper | None, CniWrapper | None]:
     """Write the wrappers that are wanted into the runtime's own directories, with which they go.
 
     Args:
         daemon: whose programs they stand before.
-        traces: where the runtime's directories are.
+        footprint: where the runtime's directories are.
         oci: whether one stands before the OCI runtime of a handler.
         cni: whether one stands before the CNI plugins.
         handler: by its name; empty for the default one.
@@ -36,7 +36,7 @@ def attach(
     """
     if not oci and not cni:
         return daemon, None, None
-    directory = _executable(traces) / "wrappers"
+    directory = _executable(footprint) / "wrappers"
     name = handler if handler in daemon.handlers else next(iter(daemon.handlers))
     real = daemon.handlers[name]
     if oci and name in daemon.shims:
@@ -44,8 +44,8 @@ def attach(
             f"the handler {name} has a shim of its own, {real}, and no OCI runtime that something could stand"
             " before"
         )
-    runtime = OciWrapper(directory / "oci", real, state=traces.state) if oci else None
-    plugins = CniWrapper(directory / "cni", daemon.cni_plugins, state=traces.state) if cni else None
+    runtime = OciWrapper(directory / "oci", real, state=footprint.state) if oci else None
+    plugins = CniWrapper(directory / "cni", daemon.cni_plugins, state=footprint.state) if cni else None
     wrapped = replace(
         daemon,
         handlers={**daemon.handlers, name: runtime.path if runtime else real},
@@ -54,14 +54,14 @@ def attach(
     return wrapped, runtime, plugins
 
 
-def _executable(traces: Footprint) -> Path:
+def _executable(footprint: Footprint) -> Path:
     """Return the state directory, or the root directory where /run is mounted noexec, as some distributions
     do.
     """
-    for directory in (traces.state, traces.root):
+    for directory in (footprint.state, footprint.root):
         if not os.statvfs(directory).f_flag & os.ST_NOEXEC:
             return directory
     raise PermissionError(
-        f"no wrapper can be executed: {traces.state} and {traces.root} are both on file systems mounted"
+        f"no wrapper can be executed: {footprint.state} and {footprint.root} are both on file systems mounted"
         " noexec"
     )

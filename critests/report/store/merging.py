@@ -6,7 +6,7 @@ from pathlib import Path
 
 from critests.catalogue.rpcs import judge_of
 from critests.record.files import read
-from critests.record.judgement import Circumstances
+from critests.record.judgement import JudgeContext
 from critests.record.merge import merge
 from critests.record.run_layout import RunFolder, evidence_name, new_run_folder, safe_test_id
 from critests.record.run_record import RunRecord
@@ -32,7 +32,7 @@ def merge_runs(folders: Sequence[Path], results: Path, *, strict: bool = False) 
         RecordNotWritten: the new run cannot be written.
     """
     parts = [read(folder) for folder in folders]
-    joined = worded(*merge(parts, Circumstances(judge_of=judge_of, strict=strict)))
+    joined = worded(*merge(parts, JudgeContext(judge_of=judge_of, strict=strict)))
     target = new_run_folder(results, joined.runtime.name, joined.runtime.version, joined.started)
     places = {
         (test.id, test.started): folder

@@ -66,9 +66,9 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
     for address in settings.registry_addresses:
         hosts = paths.state / "certs.d" / address / "hosts.toml"
         hosts.parent.mkdir(parents=True, exist_ok=True)
-        mirrors = [told.path for told in settings.told if isinstance(told, Mirror)]
+        mirrors = [setting.path for setting in settings.extra_settings if isinstance(setting, Mirror)]
         hosts.write_text(_hosts(address, mirrors), encoding="utf-8")
-    if CniTemplate() in settings.told:
+    if CniTemplate() in settings.extra_settings:
         _template_file(paths).write_text(_template(paths), encoding="utf-8")
     for name, program in settings.handlers.items():
         if text := _shim_configuration(paths, name, program):
@@ -111,8 +111,8 @@ def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
 def _tell(tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: DaemonSettings) -> None:
     """Add what is unusual."""
     images, runtime = (_IMAGES, _RUNTIME) if settings.version >= (2, 0, 0) else (_CRI, _CRI)
-    for told in settings.told:
-        match told:
+    for setting in settings.extra_settings:
+        match setting:
             case DeviceOwnership():
                 tables[_plugin(runtime)]["device_ownership_from_security_context"] = True
             case NoHostDevices():
@@ -135,7 +135,7 @@ def _tell(tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: D
             case Mirror():
                 continue  # the file of its registry's hosts has it
             case _:
-                raise SettingNotSupported(told)
+                raise SettingNotSupported(setting)
 
 
 def importing(paths: RuntimePaths, archive: Path, _name: str) -> list[str]:
@@ -331,7 +331,7 @@ CONTAINERD: Final = ThrowawayKind(
     sockets=lambda paths: (socket_of(paths), ttrpc_socket_of(paths)),
     write_configuration=write_configuration,
     container_folders=container_folders,
-    twins=("/run/containerd", "/var/lib/containerd"),
+    standard_directories=("/run/containerd", "/var/lib/containerd"),
     files_elsewhere=shim_sockets,
     importing=importing,
 )

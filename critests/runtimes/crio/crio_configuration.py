@@ -76,7 +76,8 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
         "crio.conf": configuration(paths, settings),
         "policy.json": json.dumps({"default": [{"type": "insecureAcceptAnything"}]}) + "\n",
         "registries.conf": registries(
-            settings.registry_addresses, [told.path for told in settings.told if isinstance(told, Mirror)]
+            settings.registry_addresses,
+            [setting.path for setting in settings.extra_settings if isinstance(setting, Mirror)],
         ),
         "storage.conf": _table(
             "storage",
@@ -200,20 +201,20 @@ def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
 
 def _tell(tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: DaemonSettings) -> None:
     """Add what is unusual."""
-    for told in settings.told:
-        of_each = _of_handlers(told, settings)
+    for setting in settings.extra_settings:
+        of_each = _of_handlers(setting, settings)
         if of_each is not None:
             for name in settings.handlers:
                 tables[_handler(name)] |= of_each
             continue
         for said in (_of_images, _of_pods, _of_runtime):
-            found = said(told, paths, settings)
+            found = said(setting, paths, settings)
             if found is not None:
                 table, values = found
                 tables[table] |= values
                 break
         else:
-            raise SettingNotSupported(told)
+            raise SettingNotSupported(setting)
 
 
 _Said = tuple[str, dict[str, _Value]] | None
@@ -224,9 +225,9 @@ def _handler(name: str) -> str:
     return f"crio.runtime.runtimes.{json.dumps(name)}"
 
 
-def _of_handlers(told: RuntimeSetting, settings: DaemonSettings) -> dict[str, _Value] | None:
+def _of_handlers(setting: RuntimeSetting, settings: DaemonSettings) -> dict[str, _Value] | None:
     """Return what each handler is told more, whichever is under test."""
-    match told:
+    match setting:
         case NoHostDevices():
             return {"privileged_without_host_devices": True}
         case ProfilesFromRegistries() if settings.version >= PROFILE_ANNOTATION_SINCE:
@@ -234,8 +235,8 @@ def _of_handlers(told: RuntimeSetting, settings: DaemonSettings) -> dict[str, _V
     return None
 
 
-def _of_images(told: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
-    match told:
+def _of_images(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
+    match setting:
         case SplitStorage() | ImageFolder() if settings.version >= SPLIT_STORAGE_SINCE:
             return "crio", {"imagestore": str(paths.root / IMAGE_FOLDER)}
         case PinnedImages(prefix):
@@ -249,8 +250,8 @@ def _of_images(told: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettin
     return None
 
 
-def _of_pods(told: RuntimeSetting, _: RuntimePaths, __: DaemonSettings) -> _Said:
-    match told:
+def _of_pods(setting: RuntimeSetting, _: RuntimePaths, __: DaemonSettings) -> _Said:
+    match setting:
         case DefaultSysctl(name, value):
             return "crio.runtime", {"default_sysctls": [f"{name}={value}"]}
         case MetricsOfCpu():
@@ -258,8 +259,8 @@ def _of_pods(told: RuntimeSetting, _: RuntimePaths, __: DaemonSettings) -> _Said
     return None
 
 
-def _of_runtime(told: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
-    match told:
+def _of_runtime(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
+    match setting:
         case DeviceOwnership():
             return "crio.runtime", {"device_ownership_from_security_context": True}
         case NoEvents():
@@ -318,7 +319,10 @@ CRIO: Final = ThrowawayKind(
     write_configuration=write_configuration,
     environment=environment,
     container_folders=container_folders,
-    twins=("/run/containers", "/var/lib/containers"),  # of /run/crio Debian's policy says nothing
+    standard_directories=(
+        "/run/containers",
+        "/var/lib/containers",
+    ),  # of /run/crio Debian's policy says nothing
     importing=importing,
     profile_annotation=PROFILE_ANNOTATION,
 )

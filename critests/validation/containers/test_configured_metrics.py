@@ -19,7 +19,7 @@ METRIC_SECONDS = 30.0
 @pytest.fixture
 def runtime_with_few_metrics(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that is configured to collect CPU metrics only."""
-    with shaped(request, runtime, RuntimeSetup(told=(MetricsOfCpu(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(MetricsOfCpu(),))) as own:
         yield own
 
 

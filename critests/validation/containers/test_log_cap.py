@@ -18,7 +18,7 @@ PRINTED = 2000
 @pytest.fixture
 def capping_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that is configured to truncate the log of a container at `CAP` bytes."""
-    with shaped(request, runtime, RuntimeSetup(told=(LogCap(CAP),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(LogCap(CAP),))) as own:
         yield own
 
 

@@ -11,7 +11,7 @@ from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandbox_fixtures import MADE_FROM, Sandboxes
-from critests.lifecycle.assertions import the_one
+from critests.lifecycle.assertions import single
 from critests.lifecycle.container import Container
 from critests.node.host.addresses import free_port
 from critests.run.marks import requirement, requires
@@ -53,7 +53,7 @@ def start_all(runtime: Runtime, containers: list[Container]) -> list[Container]:
 
 def container_named(name: str, containers: list[Container]) -> Container:
     """Return the container with this name."""
-    return the_one(f"container {name}", (each for each in containers if each.config.metadata.name == name))
+    return single(f"container {name}", (each for each in containers if each.config.metadata.name == name))
 
 
 @requirement("CKP-16")
@@ -326,6 +326,6 @@ def test_a_restored_server_listens_again(runtime: Runtime, saved_server: SavedPo
     """
     _, restored = saved_server.restore(saved_server.request())
 
-    server = the_one("the server", start_all(runtime, restored))
+    server = single("the server", start_all(runtime, restored))
 
     runtime.eventually("the restored server to respond", lambda: responds(server))

@@ -70,7 +70,7 @@ def test_a_container_that_ignores_sigterm_can_be_removed(
         )
 
     if container.entries():
-        runtime.until_answered(
+        runtime.retry_until_ok(
             # the first call may still be in progress and block the second
             "the second RemoveContainer to succeed",
             lambda: runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id)),

@@ -15,7 +15,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.session_fixtures import Observe
-from critests.lifecycle.assertions import the_one
+from critests.lifecycle.assertions import single
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.waiting import ConditionNotMet
@@ -158,7 +158,7 @@ def test_rate_of_cpu_time_is_that_of_what_a_container_burns(runtime: Runtime, co
     request = cri.ListContainerStatsRequest(filter=cri.ContainerStatsFilter(id=container.id))
 
     def cpu_usage() -> cri.CpuUsage:
-        return the_one("its stats", runtime.stub.ListContainerStats(request).stats).cpu
+        return single("its stats", runtime.stub.ListContainerStats(request).stats).cpu
 
     first = cpu_usage()
     later = runtime.eventually(

@@ -15,7 +15,7 @@ from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.assertions import the_one
+from critests.lifecycle.assertions import single
 from critests.lifecycle.container import Container
 from critests.lifecycle.process_evidence import first_process
 from critests.lifecycle.sandbox import Sandbox
@@ -202,7 +202,7 @@ def test_stats_are_reported_for_a_pod_with_a_user_namespace(
     containers.running(in_sandbox=pod, first=f"{BURN}; {TAKE} echo done", wait_for_log="done")
 
     def used() -> tuple[int, int]:
-        stats = the_one("its stats", runtime.stub.ListContainerStats(selection(pod)).stats)
+        stats = single("its stats", runtime.stub.ListContainerStats(selection(pod)).stats)
         return stats.cpu.usage_core_nano_seconds.value, stats.memory.working_set_bytes.value
 
     runtime.eventually(

@@ -43,7 +43,7 @@ EVERY_REQUEST = RegistryFault(kind=FaultKind.UNAVAILABLE)
 @pytest.fixture
 def mirroring_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime with a mirror for the suite's registry."""
-    with shaped(request, runtime, RuntimeSetup(told=(Mirror(MIRROR_PATH),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(Mirror(MIRROR_PATH),))) as own:
         yield own
 
 
@@ -55,21 +55,21 @@ def runtime_with_credentials(
     file = host_folder / "credentials.json"
     secret = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
     file.write_text(json.dumps({"auths": {registry.client.address: {"auth": secret}}}), encoding="ascii")
-    with shaped(request, runtime, RuntimeSetup(told=(Credentials(file),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(Credentials(file),))) as own:
         yield own
 
 
 @pytest.fixture
 def runtime_with_time_out(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that cancels a pull if no bytes arrive for `PROGRESS_SECONDS`."""
-    with shaped(request, runtime, RuntimeSetup(told=(PullProgress(PROGRESS_SECONDS),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(PullProgress(PROGRESS_SECONDS),))) as own:
         yield own
 
 
 @pytest.fixture
 def runtime_without_time_out(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime whose time-out for the progress of pulls is 0: never."""
-    with shaped(request, runtime, RuntimeSetup(told=(PullProgress(0),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(PullProgress(0),))) as own:
         yield own
 
 

@@ -23,7 +23,7 @@ def pinning_runtime(
 ) -> Iterator[OwnRuntime]:
     """A runtime that is configured to pin the image in one of the test's repositories."""
     pinned = PinnedImages(f"{registry.client.address}/{registry.prefix}/{PINNED}")
-    with shaped(request, runtime, RuntimeSetup(told=(pinned,))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(pinned,))) as own:
         yield own
 
 

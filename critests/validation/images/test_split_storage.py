@@ -42,14 +42,14 @@ class UsageGrowth:
 @pytest.fixture
 def split_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that is configured to store images apart from the writable layers of containers."""
-    with shaped(request, runtime, RuntimeSetup(told=(SplitStorage(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(SplitStorage(),))) as own:
         yield own
 
 
 @pytest.fixture
 def image_folder_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that is configured to store images in a certain directory."""
-    with shaped(request, runtime, RuntimeSetup(told=(ImageFolder(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(ImageFolder(),))) as own:
         yield own
 
 

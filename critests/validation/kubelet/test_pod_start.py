@@ -9,7 +9,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.lifecycle.assertions import the_one
+from critests.lifecycle.assertions import single
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement, requires
 from critests.validation.kubelet.pods import KubeletPod
@@ -70,11 +70,11 @@ def test_the_lists_return_what_a_kubelet_wrote_before_its_restart(runtime: Runti
     pods = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
     containers = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
 
-    listed = the_one("the pod", (each for each in pods if each.id == sandbox.id))
+    listed = single("the pod", (each for each in pods if each.id == sandbox.id))
     assert listed.metadata == sandbox.config.metadata
     assert listed.labels.items() >= sandbox.config.labels.items()
     assert listed.annotations.items() >= sandbox.config.annotations.items()
-    entry = the_one("its container", (each for each in containers if each.id == app.id))
+    entry = single("its container", (each for each in containers if each.id == app.id))
     assert (entry.metadata, entry.pod_sandbox_id) == (app.config.metadata, sandbox.id)
     assert entry.labels.items() >= app.config.labels.items()
     assert entry.annotations.items() >= app.config.annotations.items()

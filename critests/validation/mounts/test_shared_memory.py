@@ -43,7 +43,7 @@ def test_size_of_a_pods_memory(runtime: Runtime, running_container: Container, o
 
     sizes = [option for option in found.super_options if option.startswith("size=")]
     observe(sizes[0] if sizes else "not limited")
-    assert found.kind == "tmpfs" or runtime.own_kernel
+    assert found.kind == "tmpfs" or runtime.has_guest_kernel
 
 
 @requirement("MNT-29")

@@ -18,14 +18,14 @@ TEMPLATE = (CniTemplate(),)
 @pytest.fixture
 def template_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that has no network until it receives the pod CIDR."""
-    with shaped(request, runtime, RuntimeSetup(told=TEMPLATE)) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=TEMPLATE)) as own:
         yield own
 
 
 @pytest.fixture
 def dual_stack_template_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """Such a runtime with IPv4 and IPv6."""
-    with shaped(request, runtime, RuntimeSetup(told=TEMPLATE, dual_stack=True)) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=TEMPLATE, dual_stack=True)) as own:
         yield own
 
 

@@ -235,7 +235,7 @@ def test_pod_whose_network_hung_can_be_removed_and_made(
         return runtime.sandboxes.attempt(config, timeout=CLIENT_DEADLINE_SECONDS * runtime.scale)
 
     # the previous call may still complete
-    again = runtime.until_answered("RunPodSandbox of the same pod", remove_and_create)
+    again = runtime.retry_until_ok("RunPodSandbox of the same pod", remove_and_create)
     steps.remove(again.id)
     until_released(steps, leases)
 
@@ -296,7 +296,7 @@ def test_pod_is_refused_without_the_program_of_its_plugin(
 
     for entry in runtime.sandboxes.made_from(config):
         steps.remove(entry.id)
-    answer = runtime.until_answered(
+    answer = runtime.retry_until_ok(
         "RunPodSandbox with the plugin in place", lambda: runtime.stub.RunPodSandbox(request)
     )
     assert runtime.sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY

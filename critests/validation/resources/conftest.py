@@ -10,5 +10,5 @@ from critests.validation.resources.limits import Limits
 @pytest.fixture
 def limits(runtime: Runtime, containers: Containers) -> Limits:
     """Creates containers with limits and reads their cgroups."""
-    runtime.need_our_kernel()
+    runtime.require_host_kernel()
     return Limits(runtime, containers)

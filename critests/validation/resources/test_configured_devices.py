@@ -28,14 +28,14 @@ PRIVILEGED = cri.LinuxContainerSecurityContext(privileged=True)
 @pytest.fixture
 def device_ownership_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that gives devices to the user of their container."""
-    with shaped(request, runtime, RuntimeSetup(told=(DeviceOwnership(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(DeviceOwnership(),))) as own:
         yield own
 
 
 @pytest.fixture
 def no_host_devices_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that gives privileged containers no devices of the host."""
-    with shaped(request, runtime, RuntimeSetup(told=(NoHostDevices(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(NoHostDevices(),))) as own:
         yield own
 
 

@@ -106,7 +106,7 @@ def test_a_device_that_was_not_requested_cannot_be_used(
     Source: Device; LinuxContainerSecurityContext.privileged, which alone opens all devices.
     """
     # in a kernel of the sandbox's own, these numbers are not those of the host's device
-    runtime.need_our_kernel()
+    runtime.require_host_kernel()
     script = f"mknod -m 666 /made c {device.major} {device.minor} && {open_script('/made')}"
     container = containers.exited(
         script=lingering(script),

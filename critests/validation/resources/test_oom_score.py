@@ -21,7 +21,7 @@ ON_HOST = pytest.param(HOST, marks=requires(Capability.SHARED_KERNEL, Capability
 @pytest.fixture(autouse=True)
 def _our_kernel(runtime: Runtime) -> None:
     """The OOM score in a kernel of the sandbox's own has no effect on the node."""
-    runtime.need_our_kernel()
+    runtime.require_host_kernel()
 
 
 @requirement("RES-12/from-own-value")

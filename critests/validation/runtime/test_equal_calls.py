@@ -167,7 +167,7 @@ def test_a_container_that_is_removed_many_times_at_once_is_gone(
 
     # some runtimes block until the process exits or the client cancels
     settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
-    runtime.until_answered("RemoveContainer", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try))
+    runtime.retry_until_ok("RemoveContainer", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try))
     assert running_container.entries() == []
 
 
@@ -196,7 +196,7 @@ def test_a_sandbox_that_is_removed_many_times_at_once_is_gone(own_runtime: OwnRu
 
     # some runtimes block until the process exits or the client cancels
     settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
-    own_runtime.until_answered(
+    own_runtime.retry_until_ok(
         "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=own_runtime.one_try)
     )
     assert pod.entries() == []

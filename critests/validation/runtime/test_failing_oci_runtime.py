@@ -169,10 +169,10 @@ def test_container_whose_deletion_failed_can_be_removed(steps: FailingSteps, pod
         stub.StopContainer(stop, timeout=PATIENCE_SECONDS * runtime.scale)
         stub.RemoveContainer(removal, timeout=PATIENCE_SECONDS * runtime.scale)
 
-    runtime.until_answered(
+    runtime.retry_until_ok(
         "StopContainer once more", lambda: stub.StopContainer(stop, timeout=runtime.one_try)
     )
-    runtime.until_answered(
+    runtime.retry_until_ok(
         "RemoveContainer once more", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try)
     )
     assert container.entries() == []
@@ -195,7 +195,7 @@ def test_stop_whose_kill_failed_fails_and_can_be_repeated(steps: FailingSteps, p
         answered = True
 
     assert not answered or container.state() == cri.CONTAINER_EXITED
-    runtime.until_answered(
+    runtime.retry_until_ok(
         "StopContainer once more", lambda: stub.StopContainer(stop, timeout=runtime.one_try)
     )
     assert container.state() == cri.CONTAINER_EXITED
@@ -222,7 +222,7 @@ def test_stops_that_are_given_up_do_not_add_up(steps: FailingSteps, pod: Sandbox
         assert len(container.entries()) == 1
         assert container.status().id == container.id
 
-    runtime.until_answered(
+    runtime.retry_until_ok(
         "StopContainer once more", lambda: stub.StopContainer(stop, timeout=runtime.one_try)
     )
     assert container.state() == cri.CONTAINER_EXITED

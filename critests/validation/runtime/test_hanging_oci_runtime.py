@@ -12,7 +12,7 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.failing_steps import FailingSteps
 from critests.fixtures.runtime import refused_with
 from critests.fixtures.session_fixtures import Observe
-from critests.lifecycle.assertions import the_one
+from critests.lifecycle.assertions import single
 from critests.lifecycle.sandbox import Sandbox
 from critests.node.cleanup.object_leftovers import remains_of
 from critests.run.marks import disruptive, requirement
@@ -72,7 +72,7 @@ class Hanging:
         return [partial(stub.StopContainer.future, stop), partial(stub.RemoveContainer.future, removal)]
 
     def _start_created(self, timeout: float | None = None) -> Any:  # noqa: ANN401 - grpcio's future
-        created = the_one("the created container", self.entries())
+        created = single("the created container", self.entries())
         start = cri.StartContainerRequest(container_id=created.id)
         return self.runtime.stub.StartContainer.future(start, timeout=timeout)
 
@@ -173,7 +173,7 @@ def test_container_whose_making_hung_can_be_made_again(hanging: Hanging, end: st
             begin(timeout=hanging.one_try).result()
 
     # the cancelled call may still be in progress, and blocks the new one until it ends
-    hanging.runtime.until_answered("the same calls once more", remove_and_create)
+    hanging.runtime.retry_until_ok("the same calls once more", remove_and_create)
     assert hanging.states() == [cri.CONTAINER_RUNNING]
 
 
@@ -187,7 +187,7 @@ def test_container_takes_commands_after_one_that_hung(hanging: Hanging, end: str
     """
     hanging.cancel_in("exec", end)
 
-    entry = the_one("the container", hanging.entries())
+    entry = single("the container", hanging.entries())
     echo = cri.ExecSyncRequest(container_id=entry.id, cmd=["echo", "output"], timeout=COMMAND_SECONDS)
     assert hanging.runtime.stub.ExecSync(echo).stdout == b"output\n"
     assert entry.state == cri.CONTAINER_RUNNING
@@ -203,7 +203,7 @@ def test_stop_that_hung_can_be_repeated(hanging: Hanging, end: str) -> None:
     """
     calls = hanging.cancel_in("kill", end)
 
-    hanging.runtime.until_answered(
+    hanging.runtime.retry_until_ok(
         "StopContainer once more", lambda: calls[0](timeout=hanging.runtime.one_try).result()
     )
 
@@ -233,7 +233,7 @@ def test_pod_whose_making_hung_can_be_made_again(hanging: Hanging, end: str) -> 
             hanging.remove(left.id)
         return sandboxes.attempt(config, timeout=hanging.one_try)
 
-    again = hanging.runtime.until_answered("RunPodSandbox once more", remove_and_create)
+    again = hanging.runtime.retry_until_ok("RunPodSandbox once more", remove_and_create)
     assert again.state() == cri.SANDBOX_READY
 
 

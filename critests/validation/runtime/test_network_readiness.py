@@ -116,7 +116,7 @@ def test_status_is_answered_while_the_network_configuration_changes(own_runtime:
         written.replace(own_runtime.conflist)
 
     assert [call.code() for call in calls] == [grpc.StatusCode.OK] * len(calls)
-    own_runtime.until_answered(
+    own_runtime.retry_until_ok(
         "RunPodSandbox after many changes",
         lambda: own_runtime.sandboxes.attempt(own_runtime.requests.sandbox()),
     )

@@ -57,7 +57,7 @@ def test_a_container_that_is_removed_while_it_starts_is_gone(
 
     # some runtimes block until the process exits or the client cancels
     settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
-    runtime.until_answered("RemoveContainer", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try))
+    runtime.retry_until_ok("RemoveContainer", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try))
     assert container.entries() == []
 
 
@@ -84,7 +84,7 @@ def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(own_run
 
     # some runtimes block until the process exits or the client cancels
     settled(calls, grpc.StatusCode.DEADLINE_EXCEEDED)
-    own_runtime.until_answered(
+    own_runtime.retry_until_ok(
         "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=own_runtime.one_try)
     )
     assert _containers_of(pod, own_runtime) == []
@@ -110,7 +110,7 @@ def test_a_container_that_is_made_while_its_sandbox_goes_does_not_outlive_it(own
         settled([stub.CreateContainer.future(containers.creation(containers.config(), pod))])
 
     settled([call], grpc.StatusCode.DEADLINE_EXCEEDED)
-    own_runtime.until_answered(
+    own_runtime.retry_until_ok(
         "RemovePodSandbox", lambda: stub.RemovePodSandbox(removal, timeout=own_runtime.one_try)
     )
     assert _containers_of(pod, own_runtime) == []
@@ -141,7 +141,7 @@ def test_a_container_that_is_started_while_its_sandbox_stops_does_not_run_on(
             settled([stub.StartContainer.future(cri.StartContainerRequest(container_id=each.id))])
 
         if not settled([call], grpc.StatusCode.DEADLINE_EXCEEDED):
-            runtime.until_answered("StopPodSandbox", partial(stub.StopPodSandbox, stop, runtime.one_try))
+            runtime.retry_until_ok("StopPodSandbox", partial(stub.StopPodSandbox, stop, runtime.one_try))
         assert _containers_of(pod, runtime, cri.CONTAINER_RUNNING) == []
 
 

@@ -136,7 +136,7 @@ def test_what_a_reboot_left_can_be_removed(rebooted: Rebooted) -> None:
 
     for entry in rebooted.sandboxes():
         stop = cri.StopPodSandboxRequest(pod_sandbox_id=entry.id)
-        runtime.until_answered("StopPodSandbox after a reboot", lambda stop=stop: stub.StopPodSandbox(stop))  # type: ignore[misc]  # mypy cannot type a lambda's default
+        runtime.retry_until_ok("StopPodSandbox after a reboot", lambda stop=stop: stub.StopPodSandbox(stop))  # type: ignore[misc]  # mypy cannot type a lambda's default
         stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=entry.id))
 
     assert rebooted.sandboxes() == []

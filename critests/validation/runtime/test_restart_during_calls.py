@@ -12,7 +12,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.assertions import the_one
+from critests.lifecycle.assertions import single
 from critests.lifecycle.sandbox import Sandbox
 from critests.node.wrappers.hanging import FOR_EVER, cut_off, held
 from critests.node.wrappers.stand_in import Wrapper
@@ -63,7 +63,7 @@ class Killable:
 
     def retry(self, what: str, call: Callable[[], object]) -> None:
         """Repeat a call until it succeeds, as the kubelet does."""
-        self.runtime.until_answered(what, call, RETRY_SECONDS)
+        self.runtime.retry_until_ok(what, call, RETRY_SECONDS)
 
     def stop(self, sandbox_id: str) -> None:
         """Stop a sandbox."""
@@ -157,7 +157,7 @@ def test_half_a_container_is_not_in_the_way_after_a_restart(target: Killable, po
         "create",
         lambda: stub.CreateContainer.future(request),
         lambda: stub.StartContainer.future(
-            cri.StartContainerRequest(container_id=the_one("the container", entries()).id)
+            cri.StartContainerRequest(container_id=single("the container", entries()).id)
         ),
     )
 
@@ -166,7 +166,7 @@ def test_half_a_container_is_not_in_the_way_after_a_restart(target: Killable, po
         target.retry("RemoveContainer of what is left", lambda removal=removal: stub.RemoveContainer(removal))  # type: ignore[misc]  # mypy cannot type a lambda's default
     assert entries() == []
     target.retry("CreateContainer of the same container", lambda: stub.CreateContainer(request))
-    made = the_one("the container", entries()).id
+    made = single("the container", entries()).id
     stub.StartContainer(cri.StartContainerRequest(container_id=made))
 
     assert [(entry.id, entry.state) for entry in entries()] == [(made, cri.CONTAINER_RUNNING)]

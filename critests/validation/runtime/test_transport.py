@@ -180,7 +180,7 @@ def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, s
         remove_what_is_left()
         return runtime.stub.RunPodSandbox(request, timeout=runtime.one_try)
 
-    again = runtime.until_answered("RunPodSandbox after one that was cancelled", call_again, seconds=60)
+    again = runtime.retry_until_ok("RunPodSandbox after one that was cancelled", call_again, seconds=60)
     sandboxes.adopt(again.pod_sandbox_id, config)
     remove_what_is_left()
     assert sandboxes.made_from(config) == []
@@ -208,7 +208,7 @@ def test_create_container_can_be_tried_again_after_a_deadline(
         return runtime.stub.CreateContainer(request, timeout=runtime.one_try)
 
     # the first call may reserve the name until it ends: minutes, where the machine is busy
-    again = runtime.until_answered("CreateContainer once more", call_again, seconds=180)
+    again = runtime.retry_until_ok("CreateContainer once more", call_again, seconds=180)
     made = containers.adopt(again.container_id, config, own_sandbox).id
     runtime.stub.StartContainer(cri.StartContainerRequest(container_id=made))
     listed = runtime.stub.ListContainers(inside).containers
@@ -297,7 +297,7 @@ def test_every_sandbox_and_container_has_an_id_of_its_own(
 @pytest.fixture
 def runtime_without_events(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime whose configuration disables container events."""
-    with shaped(request, runtime, RuntimeSetup(told=(NoEvents(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(NoEvents(),))) as own:
         yield own
 
 

@@ -252,7 +252,7 @@ def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(runtime: Runtime, s
             runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
         return runtime.stub.RunPodSandbox(request, timeout=runtime.one_try).pod_sandbox_id
 
-    answered = runtime.until_answered("RunPodSandbox called again", list_or_run_again, seconds=60)
+    answered = runtime.retry_until_ok("RunPodSandbox called again", list_or_run_again, seconds=60)
     ready = sandboxes.adopt(answered, config).id
     assert [item.id for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY] == [ready]
 
@@ -281,7 +281,7 @@ def test_no_container_starts_in_a_stopped_sandbox(
     container = containers.created(in_sandbox=own_sandbox)
     stopping = cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id)
     # before the start, the OCI runtime's init process may ignore SIGTERM, and get nearly all of the deadline
-    runtime.until_answered("StopPodSandbox", lambda: runtime.stub.StopPodSandbox(stopping))
+    runtime.retry_until_ok("StopPodSandbox", lambda: runtime.stub.StopPodSandbox(stopping))
 
     with must_be_refused():
         container.start()

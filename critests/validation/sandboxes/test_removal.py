@@ -91,7 +91,7 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
         runtime.stub.RemovePodSandbox(
             cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id), timeout=20 * runtime.scale + 0.9
         )
-    runtime.until_answered(
+    runtime.retry_until_ok(
         # the first call may still be running, and block the next
         "RemovePodSandbox called again",
         lambda: runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id)),
@@ -143,7 +143,7 @@ def test_remove_pod_sandbox_that_was_given_up_can_be_repeated(own_runtime: OwnRu
             own_runtime.stub.RemovePodSandbox(request, timeout=timeout)
         # the first call may still be running, and block the next
         again = partial(own_runtime.stub.RemovePodSandbox, request, timeout=own_runtime.one_try)
-        own_runtime.until_answered(f"RemovePodSandbox called again after cancellation {number}", again)
+        own_runtime.retry_until_ok(f"RemovePodSandbox called again after cancellation {number}", again)
 
     listed = own_runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
     assert {item.id for item in listed} & {sandbox.id for sandbox in others} == set()

@@ -19,7 +19,7 @@ def daemon_capabilities(runtime: Runtime) -> set[str]:
     """Return the daemon's own capabilities; every capability if the process table lacks its process, or a
     kernel of the sandbox's own grants them.
     """
-    pid = None if runtime.own_kernel else runtime.context.daemon_pid
+    pid = None if runtime.has_guest_kernel else runtime.context.daemon_pid
     return set(CAPABILITIES) & (process_capabilities(pid).permitted if pid else set(CAPABILITIES))
 
 

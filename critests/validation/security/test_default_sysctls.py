@@ -19,7 +19,7 @@ PINGS_FOR_ALL_GROUPS = DefaultSysctl("net.ipv4.ping_group_range", "0 2147483647"
 @pytest.fixture
 def default_sysctl_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime whose configuration allows pings to all groups in every pod."""
-    with shaped(request, runtime, RuntimeSetup(told=(PINGS_FOR_ALL_GROUPS,))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(PINGS_FOR_ALL_GROUPS,))) as own:
         yield own
 
 

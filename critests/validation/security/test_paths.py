@@ -112,7 +112,7 @@ def test_settings_of_the_kernel_cannot_be_written(
 
     Source: LinuxContainerSecurityContext.readonly_paths.
     """
-    runtime.need_our_kernel()
+    runtime.require_host_kernel()
 
     process = shared.process(seen_from, questions=QUESTIONS)
 

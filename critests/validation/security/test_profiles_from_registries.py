@@ -20,7 +20,7 @@ from critests.validation.security.seccomp_profiles import PROTOCOL_ERROR
 @pytest.fixture
 def registry_profiles_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
     """A runtime that pulls seccomp profiles from a registry."""
-    with shaped(request, runtime, RuntimeSetup(told=(ProfilesFromRegistries(),))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(ProfilesFromRegistries(),))) as own:
         yield own
 
 

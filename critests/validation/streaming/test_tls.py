@@ -41,7 +41,7 @@ def tls_runtime(
     request: pytest.FixtureRequest, runtime: Runtime, tls_files: StreamingTls
 ) -> Iterator[OwnRuntime]:
     """A runtime whose streaming server uses TLS."""
-    with shaped(request, runtime, RuntimeSetup(told=(tls_files,))) as own:
+    with shaped(request, runtime, RuntimeSetup(settings=(tls_files,))) as own:
         yield own
 
 

@@ -53,7 +53,7 @@ class CaseResult:
         places: where it got.
         red: whether a whole run would be red by it. That is so of a test that fails, and of one whose set-up
             hangs, or fails in the step that the test itself is about: this is held against its requirement,
-            whatever other tests say (`judge_set_ups`).
+            whatever other tests say (`add_setup_verdicts`).
         blocked_by: the requirement of the step at which its set-up failed; empty where it did not.
     """
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from critests.catalogue.words import Level, Outcome
 from critests.record.blocking import RequirementFacts
-from critests.record.judgement import Circumstances, judge
+from critests.record.judgement import JudgeContext, judge
 from critests.record.result_records import TestResult
 from critests.record.run_record import CapabilityFact, RunRecord
 from critests.report.wording.endings import worded
@@ -17,7 +17,7 @@ def rejudged(base: RunRecord, tests: Sequence[TestResult], **changes: object) ->
     """Return the run with other raw tests, judged anew and without expectations."""
     judged = judge(
         tests,
-        Circumstances(
+        JudgeContext(
             judge_of=JUDGES.get, facts_of=lambda _: RequirementFacts(area="sandboxes"), version="2.1.9"
         ),
     )
