@@ -40,7 +40,7 @@ from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.run_settings import Settings
 from critests.run.selection import NOTHING_LEFT
-from critests.run.stop_signals import STOP_SIGNALS, handled_by, announce_cleanup
+from critests.run.stop_signals import STOP_SIGNALS, announce_cleanup, handled_by
 from critests.run.suite_session import SESSION
 
 if TYPE_CHECKING:  # the display is imported when a run has one, and the formats at its end

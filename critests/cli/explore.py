@@ -95,7 +95,7 @@ def _explored(settings: Settings, plan: ExplorationPlan) -> ExitCode:
     from critests.explore.exploring import Exploration  # noqa: PLC0415 - see above
     from critests.explore.known_findings import known_breaches  # noqa: PLC0415 - see above
     from critests.explore.setting_up import player_on  # noqa: PLC0415 - see above
-    from critests.run.stop_signals import handled_by, announce_cleanup  # noqa: PLC0415 - see above
+    from critests.run.stop_signals import announce_cleanup, handled_by  # noqa: PLC0415 - see above
 
     seed = secrets.randbelow(1 << 31) if settings.seed is None else settings.seed
     earlier = read(plan.resume) if plan.resume else StoppedExploration(seed)

@@ -89,10 +89,10 @@ def followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]
 
 
 def _lacking(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> dict[int, str]:
-    """Return the failures that only say again that the runtime lacks an RPC, and the aspect that judges it.
+    """Return the failures that only repeat that the runtime lacks an RPC, and the aspect that judges it.
 
-    One failure says so: the first test of that aspect, or else the one that `add_setup_verdicts` makes. Where that
-    aspect passed its own test, the runtime does not lack the RPC, and the failures stand.
+    One failure reports it: the first test of that aspect, or else the one that `add_setup_verdicts` adds. If
+    that aspect passed its own test, the runtime has the RPC, and the failures stay.
     """
     passed = {test.requirement for test in tests if test.outcome is Outcome.PASSED}
     said: set[str] = set()

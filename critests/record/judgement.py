@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from critests.catalogue.words import Level, Outcome
 from critests.record.blocking import (
     RequirementFacts,
+    add_setup_verdicts,
     facts_from_catalogue,
     followers,
-    add_setup_verdicts,
     own_blocker,
 )
 from critests.record.causes import group_duplicate_failures, root_causes

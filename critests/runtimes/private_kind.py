@@ -44,7 +44,7 @@ class ThrowawayKind:
     container_folders: Callable[[RuntimePaths], tuple[Path, ...]]
     """Directories whose entries are called as its sandboxes and containers."""
     standard_directories: tuple[str, str] = ("", "")
-    """State and root directory of a packaged daemon. With SELinux, those of an instance get the same labels."""
+    """State and root directory of a packaged daemon: with SELinux, an instance's get the same labels."""
     companions: Sequence[Companion] = ()
     """Started before the daemon, in this order, and ended after it; a restart of the daemon leaves them
     alone.

@@ -24,7 +24,7 @@ from critests.run.context import RunContext
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.run_settings import Settings
-from critests.run.stop_signals import handled_by, say, announce_cleanup
+from critests.run.stop_signals import announce_cleanup, handled_by, say
 
 LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
 FIRST_RATE: Final = 1.0

@@ -19,8 +19,8 @@ _ATTRIBUTE: Final = "security.selinux"
 
 
 def label_directories(footprint: Footprint, standard_directories: tuple[str, str]) -> None:
-    """Label the directories of a runtime like those of a packaged daemon, and the suite's directories above them
-    like /run and /var/lib. Does nothing if SELinux is off.
+    """Label the directories of a runtime like those of a packaged daemon, and the suite's directories above
+    them like /run and /var/lib. Does nothing if SELinux is off.
 
     Args:
         footprint: of the runtime; its directories exist and hold only its lock and its record.
