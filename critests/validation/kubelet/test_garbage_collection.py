@@ -77,8 +77,8 @@ def test_dead_sandboxes_without_containers_are_collected(runtime: Runtime, pod: 
 def test_the_image_of_a_container_is_found_in_the_list_of_images(
     runtime: Runtime, registry: Registry, pod: KubeletPod
 ) -> None:
-    """Container.image_id MUST be the id of exactly one image in ListImages: by it the kubelet knows which
-    images are in use.
+    """Container.image_id, or image_ref if it is empty, MUST be the id of exactly one image in ListImages: by
+    it the kubelet knows which images are in use.
 
     Source: Container.image_id, Container.image_ref, Image.id; how the kubelet collects images.
     """

@@ -26,7 +26,7 @@ ALL_BYTES = bytes(range(256))
 PRINT_ALL_BYTES = 'i=0; while [ $i -lt 256 ]; do printf "\\\\$(printf %03o $i)"; i=$((i+1)); done'
 LARGE_BYTES = 16 << 20
 BEFORE_V4 = ("v2.channel.k8s.io", "channel.k8s.io")
-"""v2 is for SPDY, where servers lose the error of the unversioned one; WebSocket has the unversioned only."""
+"""v2 is for SPDY, where servers lose errors in the unversioned protocol; WebSocket has only the latter."""
 BEYOND_BUFFERS = 24 << 20
 """A pipe buffers 64 KiB and sockets some megabytes before the writer blocks."""
 
