@@ -138,8 +138,8 @@ def _message_in(message: Message | None, name: str) -> Message | None:
         return None
     if _is_repeated(message, name):
         return next(iter(getattr(message, name)), None)
-    found: Message = getattr(message, name)
-    return found if message.HasField(name) else None
+    inner: Message = getattr(message, name)
+    return inner if message.HasField(name) else None
 
 
 def _message_at(request: Message, path: Sequence[str]) -> Message:
@@ -150,10 +150,10 @@ def _message_at(request: Message, path: Sequence[str]) -> Message:
 
 def _created_in(message: Message, name: str) -> Message:
     """Return the message in a field, or the first of a repeated field; it is created if it is absent."""
-    found: Any = getattr(message, name)
+    inner: Any = getattr(message, name)
     if _is_repeated(message, name):
-        entered: Message = found[0] if len(found) else found.add()
-        return entered
-    found.SetInParent()
-    held: Message = found
-    return held
+        first: Message = inner[0] if len(inner) else inner.add()
+        return first
+    inner.SetInParent()
+    created: Message = inner
+    return created

@@ -34,7 +34,7 @@ MIB = 1 << 20
 GATE = "/gate"
 """Mount point of a host directory in which containers that shall exit without a daemon wait for a file."""
 WAIT_AT_THE_GATE = f"until [ -e {GATE}/open ]; do usleep 20000; done"
-EXITED_CODE, EXITED_MEANWHILE_CODE, STOPPED_CODE = 7, 23, 5
+EXITED_CODE, EXITED_MEANWHILE_CODE, STOPPED_CODE = 7, 23, 5  # distinct, and none of a signal
 SMALL_MEMORY = cri.LinuxContainerResources(
     memory_limit_in_bytes=24 * MIB, memory_swap_limit_in_bytes=24 * MIB
 )

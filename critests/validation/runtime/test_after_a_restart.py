@@ -24,9 +24,9 @@ def test_exec_sync_works_after_a_restart(survivors: Survivors) -> None:
     """
     container = survivors.container("running")
 
-    answer = survivors.runtime.stub.ExecSync(container.script_request("echo output; exit 3"))
+    response = survivors.runtime.stub.ExecSync(container.script_request("echo output; exit 3"))
 
-    assert (answer.stdout, answer.exit_code) == (b"output\n", 3)
+    assert (response.stdout, response.exit_code) == (b"output\n", 3)
 
 
 @requirement("RST-11")

@@ -33,11 +33,11 @@ def test_pulls_of_one_image_at_once_are_one_download(
     minted = registry.mint()
     registry.fault(minted, SLOW_LAYER)
 
-    answers = all_of(
+    responses = all_of(
         [runtime.images.PullImage.future(images.pull_request(minted.reference)) for _ in range(AT_ONCE)]
     )
 
-    assert len({answer.image_ref for answer in answers}) == 1
+    assert len({response.image_ref for response in responses}) == 1
     assert downloads(registry, minted)[minted.layer_digests[-1]] == 1
 
 
@@ -54,11 +54,11 @@ def test_pulls_of_images_with_a_layer_in_common_download_it_once(
     # the layer below the one that makes each image unique
     shared = minted[0].layer_digests[-2]
 
-    answers = all_of(
+    responses = all_of(
         [runtime.images.PullImage.future(images.pull_request(each.reference)) for each in minted]
     )
 
-    assert len({answer.image_ref for answer in answers}) == AT_ONCE
+    assert len({response.image_ref for response in responses}) == AT_ONCE
     assert sum(downloads(registry, each)[shared] for each in minted) == 1
 
 

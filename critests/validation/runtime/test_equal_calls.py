@@ -98,11 +98,11 @@ def test_two_equal_containers_at_once_are_one(
 
     winner = first_of(runtime, calls)
     assert winner is not None, [call.details() for call in calls]
-    made = containers.adopt(winner.result().container_id, request.config, own_sandbox)
+    created = containers.adopt(winner.result().container_id, request.config, own_sandbox)
     result_of_loser(runtime, calls, winner, "container_id")
     inside = cri.ContainerFilter(pod_sandbox_id=own_sandbox.id)
     listed = runtime.stub.ListContainers(cri.ListContainersRequest(filter=inside)).containers
-    assert [item.id for item in listed] == [made.id]
+    assert [item.id for item in listed] == [created.id]
 
 
 @requirement("CNC-03/form")

@@ -167,13 +167,13 @@ def test_codes_of_requests_that_are_wrong(
     call, request = wrong[mistake]
 
     try:
-        answer = call(request)
+        response = call(request)
     except grpc.RpcError as error:
         observe(refused_with(error).name)
     else:
         observe("accepted")
         if mistake == "no target of a mount":
-            containers.adopt(answer.container_id, creation.config, running_container.sandbox)
+            containers.adopt(response.container_id, creation.config, running_container.sandbox)
 
 
 @requirement("ERR-04")
@@ -187,11 +187,11 @@ def test_second_sandbox_of_a_name(runtime: Runtime, sandboxes: Sandboxes, observ
     first = sandboxes.ready(config)
 
     try:
-        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config), timeout=runtime.one_try)
+        response = runtime.stub.RunPodSandbox(sandboxes.creation(config), timeout=runtime.one_try)
     except grpc.RpcError as error:
         observe(refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED).name)
     else:
-        observe("the same id" if answer.pod_sandbox_id == first.id else "another id")
+        observe("the same id" if response.pod_sandbox_id == first.id else "another id")
     assert [item.id for item in sandboxes.made_from(config)] == [first.id]
 
 
@@ -220,6 +220,7 @@ def test_form_of_an_exec_that_took_too_long(
     call = runtime.timed(_outcome_in_words(runtime.stub.ExecSync), request)
 
     observe(call.response)
+    # between the timeout of 1 second and the 30 seconds of the command
     assert call.seconds < 15 * runtime.scale
 
 

@@ -142,7 +142,7 @@ def test_exec_that_failed_leaves_its_container_as_it_was(steps: FailingSteps, po
     Source: ExecSyncResponse.exit_code.
     """
     container = steps.runtime.container(pod)
-    request = container.exec_request("echo", "said")
+    request = container.exec_request("echo", "output")
 
     exit_code = 1
     with steps.oci.planned({"exec": BROKEN}), may_be_refused():
@@ -150,7 +150,7 @@ def test_exec_that_failed_leaves_its_container_as_it_was(steps: FailingSteps, po
 
     assert exit_code != 0
     assert container.state() == cri.CONTAINER_RUNNING
-    assert steps.runtime.stub.ExecSync(request).stdout == b"said\n"
+    assert steps.runtime.stub.ExecSync(request).stdout == b"output\n"
 
 
 @requirement("CTR-40/delete")

@@ -26,9 +26,9 @@ Call = Callable[..., Any]
 
 STEPS = ("create", "start", "exec", "kill", "delete")
 ENDS = ("killed", "late")
-COMMAND_SECONDS = 2
-TRY_SECONDS = 3.0
-REMOVAL_SECONDS = 20.0
+COMMAND_SECONDS = 2  # timeout of ExecSync, which has whole seconds
+TRY_SECONDS = 3.0  # of one of several attempts: some block until their client cancels
+REMOVAL_SECONDS = 20.0  # for a daemon that removes mounts and cgroups in the background
 
 
 class Hanging:

@@ -127,9 +127,9 @@ def test_malformed_request_is_refused(own_runtime: OwnRuntime, case: str) -> Non
     """
     rpc, message = WITHOUT_OBJECT[case]
 
-    answer = code_of(own_runtime, rpc, message)
+    code = code_of(own_runtime, rpc, message)
 
-    assert answer not in {"OK", "UNAVAILABLE"}, f"{rpc} returned {answer}"
+    assert code not in {"OK", "UNAVAILABLE"}, f"{rpc} returned {code}"
 
 
 @requirement("SBX-03")
@@ -142,13 +142,13 @@ def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
     config.labels["critests.made-from"] = config.metadata.uid
     config.ClearField("metadata")
 
-    answer = code_of(
+    code = code_of(
         own_runtime,
         "RunPodSandbox",
         own_runtime.sandboxes.creation(config),
     )
 
-    assert answer != "OK"
+    assert code != "OK"
     assert not own_runtime.damage()
     labelled = cri.PodSandboxFilter(label_selector=config.labels)
     assert not own_runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=labelled)).items
@@ -195,9 +195,9 @@ def test_container_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
     config.ClearField("metadata")
 
     request = own_runtime.containers.creation(config, pod)
-    answer = code_of(own_runtime, "CreateContainer", request)
+    code = code_of(own_runtime, "CreateContainer", request)
 
-    assert answer != "OK"
+    assert code != "OK"
     assert not own_runtime.damage()
     inside = cri.ContainerFilter(pod_sandbox_id=pod.id)
     assert not own_runtime.stub.ListContainers(cri.ListContainersRequest(filter=inside)).containers
@@ -213,15 +213,15 @@ def test_container_without_a_sandbox_configuration_is_refused_or_finds_it(own_ru
     pod = own_runtime.sandbox()
     config = own_runtime.requests.container(own_runtime.pulled())
 
-    made = ""
+    container_id = ""
     with may_be_refused(grpc.StatusCode.UNAVAILABLE):
-        made = own_runtime.stub.CreateContainer(
+        container_id = own_runtime.stub.CreateContainer(
             cri.CreateContainerRequest(pod_sandbox_id=pod.id, config=config)
         ).container_id
 
     assert not own_runtime.damage()
-    if made:
-        container = own_runtime.containers.adopt(made, config, pod)
+    if container_id:
+        container = own_runtime.containers.adopt(container_id, config, pod)
         assert container.status().log_path == str(container.log_path), (
             "the log directory of the sandbox's configuration was not used"
         )
@@ -238,9 +238,9 @@ def test_removal_of_an_image_without_a_name_is_refused(
     """
     only_image = own_runtime.pulled()
 
-    answer = code_of(own_runtime, "RemoveImage", cri.RemoveImageRequest(image=spec))
+    code = code_of(own_runtime, "RemoveImage", cri.RemoveImageRequest(image=spec))
 
     assert not own_runtime.damage()
     status = own_runtime.images.ImageStatus(cri.ImageStatusRequest(image=only_image.spec()))
-    assert status.HasField("image"), f"the only image is gone; RemoveImage returned {answer}"
-    assert answer not in {"OK", "UNAVAILABLE"}, f"RemoveImage returned {answer}"
+    assert status.HasField("image"), f"the only image is gone; RemoveImage returned {code}"
+    assert code not in {"OK", "UNAVAILABLE"}, f"RemoveImage returned {code}"

@@ -68,11 +68,11 @@ def test_network_is_not_ready_without_its_configuration(
     own_runtime.eventually(
         "NetworkReady to become false", readiness, READINESS_SECONDS, lambda now: not now["NetworkReady"]
     )
-    answer = own_runtime.stub.RunPodSandbox(own_runtime.sandboxes.creation(config))
+    response = own_runtime.stub.RunPodSandbox(own_runtime.sandboxes.creation(config))
 
-    pod = own_runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
-    seen = readiness()
-    assert (seen["RuntimeReady"], seen["NetworkReady"]) == (True, False)
+    pod = own_runtime.sandboxes.adopt(response.pod_sandbox_id, config)
+    conditions = readiness()
+    assert (conditions["RuntimeReady"], conditions["NetworkReady"]) == (True, False)
     assert pod.state() == cri.SANDBOX_READY
 
 
@@ -92,9 +92,9 @@ def test_network_is_ready_again_with_its_configuration(
     )
 
     config = own_runtime.requests.sandbox()
-    answer = own_runtime.stub.RunPodSandbox(own_runtime.sandboxes.creation(config))
+    response = own_runtime.stub.RunPodSandbox(own_runtime.sandboxes.creation(config))
 
-    assert own_runtime.sandboxes.adopt(answer.pod_sandbox_id, config).status().network.ip
+    assert own_runtime.sandboxes.adopt(response.pod_sandbox_id, config).status().network.ip
     assert not own_runtime.damage()
 
 
@@ -137,11 +137,11 @@ def test_a_pod_of_a_network_without_a_version_can_be_stopped(own_runtime: OwnRun
     config = own_runtime.sandboxes.marked_config()
     with may_be_refused():
         own_runtime.sandboxes.attempt(config, timeout=own_runtime.one_try)
-    made = [entry for entry in own_runtime.sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY]
-    if not made:
+    created = [entry for entry in own_runtime.sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY]
+    if not created:
         unsupported("the runtime creates no pods with a CNI configuration without cniVersion")
 
-    own_runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=made[0].id))
+    own_runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=created[0].id))
 
     assert own_runtime.daemon.leases == set()
 

@@ -17,7 +17,7 @@ from critests.validation.runtime.nonsense import nonsense_for
 
 pytestmark = [malformed, disruptive, slow]
 
-ANSWER_SECONDS = 60.0
+RESPONSE_SECONDS = 60.0
 """Limit for the response to every request, before scaling."""
 MOST_CRASHES = 3
 """After this many crashes of the daemon a test sends no more requests."""
@@ -95,27 +95,27 @@ GROUPS = {
 """Valid requests by RPC, one field of which is made invalid at a time."""
 
 
-def remove(runtime: OwnRuntime, answer: Any) -> None:  # noqa: ANN401 - the answer of any RPC
+def remove(runtime: OwnRuntime, response: Any) -> None:  # noqa: ANN401 - the response of any RPC
     """Remove what a request has created in spite of its invalid field, if possible: the runtime is stopped
     after the test anyway.
     """
     stub = runtime.stub
     with contextlib.suppress(grpc.RpcError):
-        if isinstance(answer, cri.RunPodSandboxResponse):
-            stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=answer.pod_sandbox_id))
-            stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=answer.pod_sandbox_id))
-        if isinstance(answer, cri.CreateContainerResponse):
-            stub.RemoveContainer(cri.RemoveContainerRequest(container_id=answer.container_id))
+        if isinstance(response, cri.RunPodSandboxResponse):
+            stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=response.pod_sandbox_id))
+            stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=response.pod_sandbox_id))
+        if isinstance(response, cri.CreateContainerResponse):
+            stub.RemoveContainer(cri.RemoveContainerRequest(container_id=response.container_id))
 
 
 def harm_of(runtime: OwnRuntime, rpc: str, request: Message) -> str:
     """Send a request, and return how it harmed the daemon; empty if the daemon responded and is healthy."""
     method = getattr(runtime.stub, rpc, None) or getattr(runtime.images, rpc)
     try:
-        remove(runtime, method(request, timeout=ANSWER_SECONDS * runtime.scale))
+        remove(runtime, method(request, timeout=RESPONSE_SECONDS * runtime.scale))
     except grpc.RpcError as error:
         if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-            return "no answer"
+            return "no response"
     return runtime.damage()
 
 

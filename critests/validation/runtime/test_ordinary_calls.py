@@ -63,8 +63,8 @@ def test_no_ordinary_call_takes_long(
         if again and not _late(seconds, runtime):
             break
         config, inner = sandboxes.config(), containers.config()
-        answer = timed(runtime.stub.RunPodSandbox, sandboxes.creation(config))
-        pod = sandboxes.adopt(answer.pod_sandbox_id, config)
+        response = timed(runtime.stub.RunPodSandbox, sandboxes.creation(config))
+        pod = sandboxes.adopt(response.pod_sandbox_id, config)
         created = timed(runtime.stub.CreateContainer, containers.creation(inner, pod))
         container = containers.adopt(created.container_id, inner, pod)
         timed(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))

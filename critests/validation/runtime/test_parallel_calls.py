@@ -29,8 +29,8 @@ def test_sandboxes_that_are_made_at_once_are_all_there(runtime: Runtime, sandbox
     calls = [runtime.stub.RunPodSandbox.future(sandboxes.creation(config)) for config in configs]
 
     pods = [
-        sandboxes.adopt(answer.pod_sandbox_id, config)
-        for answer, config in zip(all_of(calls), configs, strict=True)
+        sandboxes.adopt(response.pod_sandbox_id, config)
+        for response, config in zip(all_of(calls), configs, strict=True)
     ]
     assert len({pod.id for pod in pods}) == AT_ONCE
     assert [pod.status().metadata.uid for pod in pods] == [config.metadata.uid for config in configs]
@@ -163,6 +163,7 @@ def test_commands_under_way_do_not_hold_up_a_kill(runtime: Runtime, containers: 
         runtime.stub.StopContainer, cri.StopContainerRequest(container_id=container.id, timeout=2)
     )
 
+    # the grace period, and far less than the 50 seconds of the commands
     assert call.seconds < 2 + 8 * runtime.scale
     # 128 + SIGKILL
     assert container.status().exit_code == 137
@@ -212,16 +213,19 @@ def test_containers_that_are_created_at_once_run_their_own_commands(
     configs = [containers.config(script=f"exit {code}") for code in range(AT_ONCE)]
     requests = [containers.creation(config, own_sandbox) for config in configs]
 
-    answers = all_of([runtime.stub.CreateContainer.future(request) for request in requests])
-    made = [
-        containers.adopt(answer.container_id, config, own_sandbox)
-        for answer, config in zip(answers, configs, strict=True)
+    responses = all_of([runtime.stub.CreateContainer.future(request) for request in requests])
+    created = [
+        containers.adopt(response.container_id, config, own_sandbox)
+        for response, config in zip(responses, configs, strict=True)
     ]
     all_of(
-        [runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=each.id)) for each in made]
+        [
+            runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=each.id))
+            for each in created
+        ]
     )
 
-    assert [each.exited().exit_code for each in made] == list(range(AT_ONCE))
+    assert [each.exited().exit_code for each in created] == list(range(AT_ONCE))
 
 
 @requirement("CNC-17")

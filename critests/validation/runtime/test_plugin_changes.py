@@ -230,9 +230,9 @@ def test_a_plugin_changes_a_running_container(plugins: PluginFactory) -> None:
     container = plugins.runtime.containers.running(in_sandbox=plugins.pod, resources=BEFORE)
     plugin = plugins.connect()
 
-    answer = plugin.update(nri.UpdateContainersRequest(update=[limited(container.id, LIMITS)]))
+    response = plugin.update(nri.UpdateContainersRequest(update=[limited(container.id, LIMITS)]))
 
-    assert list(answer.failed) == []
+    assert list(response.failed) == []
     assert limits_shown(container) == {REQUESTED}
 
 

@@ -21,7 +21,7 @@ pytestmark = disruptive
 
 DISCONNECT_SECONDS = 10.0
 """For a plugin that does not respond to be disconnected, before scaling; its timeout is 2 seconds."""
-EVENT_SECONDS = 5.0
+EVENT_SECONDS = 5.0  # for an event that may follow the response of the call
 
 
 @requirement("NRI-01")
@@ -46,8 +46,11 @@ def test_a_plugin_is_synchronized_with_existing_objects(plugins: PluginFactory) 
     assert (entry.name, entry.namespace, entry.uid) == (metadata.name, metadata.namespace, metadata.uid)
     assert {running.id, created.id} <= plugin.snapshot.containers.keys()
     for container in (running, created):
-        seen = plugin.snapshot.containers[container.id]
-        assert (seen.pod_sandbox_id, seen.name) == (pod.id, container.status().metadata.name)
+        container_entry = plugin.snapshot.containers[container.id]
+        assert (container_entry.pod_sandbox_id, container_entry.name) == (
+            pod.id,
+            container.status().metadata.name,
+        )
 
 
 @pytest.fixture
@@ -77,14 +80,13 @@ def test_a_plugin_hears_whose_moment_it_is(lifecycle: Lifecycle) -> None:
     assert lifecycle.events
     for each in lifecycle.events:
         pod = each.pod
-        assert (pod.id, pod.name, pod.namespace, pod.uid) == (lifecycle.pod_id, *lifecycle.pod_names), (
-            each.moment
-        )
+        names = (pod.name, pod.namespace, pod.uid)
+        assert (pod.id, names) == (lifecycle.pod_id, lifecycle.pod_names), each.moment
     of_container = [each for each in lifecycle.events if each.container.id]
     assert of_container
     for each in of_container:
-        seen = each.container
-        assert (seen.id, seen.name, seen.pod_sandbox_id) == (
+        container = each.container
+        assert (container.id, container.name, container.pod_sandbox_id) == (
             lifecycle.container_id,
             lifecycle.container_name,
             lifecycle.pod_id,
@@ -122,9 +124,9 @@ def test_plugins_are_called_in_the_order_of_their_indices(plugins: PluginFactory
         # the default binds the plugin of this iteration
         plugin.hooks["CreateContainer"] = lambda _, plugin=plugin: called.append(plugin.index)  # type: ignore[misc]  # mypy cannot type a lambda's default
 
-    made = plugins.runtime.containers.created(in_sandbox=plugins.pod)
+    created = plugins.runtime.containers.created(in_sandbox=plugins.pod)
 
-    assert made.state() == cri.CONTAINER_CREATED
+    assert created.state() == cri.CONTAINER_CREATED
     assert called == ["40", "50", "60"]
 
 
@@ -146,8 +148,8 @@ def test_a_pod_that_a_plugin_refuses_is_not_made(plugins: PluginFactory) -> None
         assert left.state == cri.SANDBOX_NOTREADY
         runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=left.id))
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=left.id))
-    made = sandboxes.attempt(config)
-    assert made.state() == cri.SANDBOX_READY
+    created = sandboxes.attempt(config)
+    assert created.state() == cri.SANDBOX_READY
 
 
 @requirement("NRI-09")
@@ -164,8 +166,8 @@ def test_a_container_that_a_plugin_refuses_is_not_made(plugins: PluginFactory) -
     with plugin.hooked("CreateContainer", refuse):
         runtime.refusal(runtime.stub.CreateContainer, containers.creation(config, plugins.pod))
 
-    made = containers.attempt(config, in_sandbox=plugins.pod)
-    assert made.state() == cri.CONTAINER_RUNNING
+    created = containers.attempt(config, in_sandbox=plugins.pod)
+    assert created.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("NRI-10")
@@ -224,8 +226,8 @@ def test_a_plugin_that_does_not_answer_is_given_up(plugins: PluginFactory) -> No
     released.set()
 
     assert disconnected, "the plugin is still connected"
-    made = containers.attempt(containers.config(), in_sandbox=plugins.pod)
-    assert made.state() == cri.CONTAINER_RUNNING
+    created = containers.attempt(containers.config(), in_sandbox=plugins.pod)
+    assert created.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("NRI-12")
@@ -245,9 +247,9 @@ def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: PluginFactory, moment:
     else:
         plugin.close()
 
-    made = containers.attempt(containers.config(), in_sandbox=plugins.pod)
+    created = containers.attempt(containers.config(), in_sandbox=plugins.pod)
 
-    assert made.state() == cri.CONTAINER_RUNNING
+    assert created.state() == cri.CONTAINER_RUNNING
     assert plugins.runtime.damage() == ""
     assert plugins.connect().snapshot
 

@@ -30,8 +30,8 @@ def test_a_plugin_finds_everything_again_after_a_restart(own_plugins: PluginFact
     assert pod.id in after.snapshot.pods
     assert container.id in after.snapshot.containers
     assert after.snapshot.pods[pod.id].uid == pod.status().metadata.uid
-    seen = after.snapshot.containers[container.id]
-    assert (seen.pod_sandbox_id, seen.name) == (pod.id, container.status().metadata.name)
+    entry = after.snapshot.containers[container.id]
+    assert (entry.pod_sandbox_id, entry.name) == (pod.id, container.status().metadata.name)
 
 
 @requirement("NRI-08/restart")

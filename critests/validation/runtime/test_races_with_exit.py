@@ -15,8 +15,8 @@ from critests.run.marks import requirement
 from critests.validation.runtime.concurrent_calls import settled
 
 AT_ONCE = 2
-EXITS = 40
-MOST_READS = 10
+EXITS = 40  # four with each number of reads
+MOST_READS = 10  # calls between start and race: 0 to 9, as runtimes notice the exit sooner or later
 Result = TypeVar("Result")
 
 
@@ -105,7 +105,7 @@ def test_what_was_stopped_while_it_ended_can_be_removed(runtime: Runtime, contai
     assert [code for code in refusals if code] == []
 
 
-@requirement("CNC-13/answer")
+@requirement("CNC-13/response")
 @pytest.mark.parametrize("race", ["RemoveContainer", "ExecSync"])
 def test_calls_that_meet_the_end_of_a_process_are_answered(
     runtime: Runtime, containers: Containers, race: str

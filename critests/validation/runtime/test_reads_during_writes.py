@@ -103,9 +103,9 @@ def test_lists_are_answered_while_a_sandbox_is_made(wrapped_runtime: OwnRuntime)
     with wrapped_runtime.oci.planned({"create": slow_step(wrapped_runtime)}):
         run = wrapped_runtime.stub.RunPodSandbox.future(wrapped_runtime.sandboxes.creation(config))
         late = late_reads(wrapped_runtime, container, run)
-        answer = run.result()
+        response = run.result()
 
-    wrapped_runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
+    wrapped_runtime.sandboxes.adopt(response.pod_sandbox_id, config)
     assert late == []
 
 

@@ -160,8 +160,8 @@ def test_pod_can_be_made_again_after_a_reboot(rebooted: Rebooted) -> None:
     config.metadata.attempt += 1
     runtime.used_up = True
 
-    answer = runtime.stub.RunPodSandbox(runtime.sandboxes.creation(config))
+    response = runtime.stub.RunPodSandbox(runtime.sandboxes.creation(config))
 
-    again = runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
+    again = runtime.sandboxes.adopt(response.pod_sandbox_id, config)
     assert again.state() == cri.SANDBOX_READY
     assert runtime.container(again).state() == cri.CONTAINER_RUNNING

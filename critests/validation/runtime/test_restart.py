@@ -43,9 +43,9 @@ def test_running_container_survives_a_restart(restarted: Survivors) -> None:
     assert not restarted.failure
     container = restarted.container("running")
 
-    answer = status_of(restarted, container)
+    response = status_of(restarted, container)
 
-    assert cri.ContainerState.Name(answer.state) == "CONTAINER_RUNNING"
+    assert cri.ContainerState.Name(response.state) == "CONTAINER_RUNNING"
     assert process_start_of(container) == restarted.process_start, (
         "its first process is not the same one after the restart"
     )
@@ -61,10 +61,10 @@ def test_ready_sandbox_survives_a_restart(survivors: Survivors) -> None:
     """
     pod = survivors.pod
 
-    answer = survivors.runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id))
+    response = survivors.runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id))
 
-    assert cri.PodSandboxState.Name(answer.status.state) == "SANDBOX_READY"
-    assert differences(survivors.statuses[pod.id], answer.status) == {}
+    assert cri.PodSandboxState.Name(response.status.state) == "SANDBOX_READY"
+    assert differences(survivors.statuses[pod.id], response.status) == {}
 
 
 @requirement("RST-03")
@@ -104,10 +104,10 @@ def test_end_of_a_container_is_remembered_over_a_restart(survivors: Survivors) -
     before = survivors.statuses[container.id]
     assert isinstance(before, cri.ContainerStatus)
 
-    answer = status_of(survivors, container)
+    response = status_of(survivors, container)
 
-    assert cri.ContainerState.Name(answer.state) == "CONTAINER_EXITED"
-    assert (answer.exit_code, answer.reason, answer.finished_at) == (
+    assert cri.ContainerState.Name(response.state) == "CONTAINER_EXITED"
+    assert (response.exit_code, response.reason, response.finished_at) == (
         EXITED_CODE,
         before.reason,
         before.finished_at,
@@ -124,13 +124,13 @@ def test_exit_without_a_daemon_is_reported(survivors: Survivors) -> None:
     """
     container = survivors.container("exited meanwhile")
 
-    answer = survivors.runtime.eventually(
+    response = survivors.runtime.eventually(
         "the container to be EXITED",
         lambda: status_of(survivors, container),
         holds=lambda status: status.state == cri.CONTAINER_EXITED,
     )
 
-    finished_at = answer.finished_at
+    finished_at = response.finished_at
     assert survivors.opened_ns - CLOCKS_DIFFER_NS <= finished_at <= time.time_ns() + CLOCKS_DIFFER_NS
 
 
@@ -143,13 +143,13 @@ def test_exit_code_without_a_daemon_is_reported(survivors: Survivors) -> None:
     """
     container = survivors.container("exited meanwhile")
 
-    answer = survivors.runtime.eventually(
+    response = survivors.runtime.eventually(
         "the container to be EXITED",
         lambda: status_of(survivors, container),
         holds=lambda status: status.state == cri.CONTAINER_EXITED,
     )
 
-    assert answer.exit_code == EXITED_MEANWHILE_CODE
+    assert response.exit_code == EXITED_MEANWHILE_CODE
 
 
 @requirement("RST-07")
@@ -190,9 +190,9 @@ def test_images_survive_a_restart(survivors: Survivors) -> None:
 
     Source: ListImages. Not stated by the CRI; the kubelet does not pull an image again that is on the node.
     """
-    answer = survivors.runtime.images.ListImages(cri.ListImagesRequest())
+    response = survivors.runtime.images.ListImages(cri.ListImagesRequest())
 
-    names = {image.id: (sorted(image.repo_tags), sorted(image.repo_digests)) for image in answer.images}
+    names = {image.id: (sorted(image.repo_tags), sorted(image.repo_digests)) for image in response.images}
     assert names == {
         image.id: (sorted(image.repo_tags), sorted(image.repo_digests)) for image in survivors.images.values()
     }
@@ -224,9 +224,9 @@ def test_updated_limits_are_reported_after_a_restart(survivors: Survivors) -> No
     before = survivors.statuses[container.id]
     assert isinstance(before, cri.ContainerStatus)
 
-    answer = status_of(survivors, container)
+    response = status_of(survivors, container)
 
-    assert answer.resources == before.resources
+    assert response.resources == before.resources
 
 
 @requirement("RST-22/containers")
@@ -250,9 +250,9 @@ def test_status_of_a_stopped_sandbox_is_whole_after_a_restart(survivors: Survivo
     """
     pod = survivors.sandbox("stopped")
 
-    answer = survivors.runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id))
+    response = survivors.runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id))
 
-    assert differences(survivors.statuses[pod.id], answer.status).keys() <= {"network"}
+    assert differences(survivors.statuses[pod.id], response.status).keys() <= {"network"}
 
 
 @requirement("RST-22/lists")
@@ -266,9 +266,9 @@ def test_entries_of_containers_are_whole_after_a_restart(survivors: Survivors) -
 
     listed = survivors.runtime.stub.ListContainers(cri.ListContainersRequest()).containers
 
-    found = [entry for entry in listed if entry.id in unchanged]
-    assert sorted(entry.id for entry in found) == sorted(unchanged)
-    assert [changed for entry in found if (changed := differences(survivors.listed[entry.id], entry))] == []
+    entries = [entry for entry in listed if entry.id in unchanged]
+    assert sorted(entry.id for entry in entries) == sorted(unchanged)
+    assert [changed for entry in entries if (changed := differences(survivors.listed[entry.id], entry))] == []
 
 
 @requirement("RST-22/lists")
@@ -282,9 +282,9 @@ def test_entries_of_sandboxes_are_whole_after_a_restart(survivors: Survivors) ->
 
     listed = survivors.runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
 
-    found = [entry for entry in listed if entry.id in unchanged]
-    assert sorted(entry.id for entry in found) == sorted(unchanged)
-    assert [changed for entry in found if (changed := differences(survivors.listed[entry.id], entry))] == []
+    entries = [entry for entry in listed if entry.id in unchanged]
+    assert sorted(entry.id for entry in entries) == sorted(unchanged)
+    assert [changed for entry in entries if (changed := differences(survivors.listed[entry.id], entry))] == []
 
 
 @requirement("RT-21/restart")
@@ -295,11 +295,11 @@ def test_features_are_the_same_after_a_restart(survivors: Survivors) -> None:
     Source: StatusResponse.features, StatusResponse.runtime_handlers.
     """
 
-    def features(answer: cri.StatusResponse) -> tuple[str, list[tuple[str, str]]]:
-        return str(answer.features), sorted(
-            (handler.name, str(handler.features)) for handler in answer.runtime_handlers
+    def features(response: cri.StatusResponse) -> tuple[str, list[tuple[str, str]]]:
+        return str(response.features), sorted(
+            (handler.name, str(handler.features)) for handler in response.runtime_handlers
         )
 
-    answer = survivors.runtime.stub.Status(cri.StatusRequest())
+    response = survivors.runtime.stub.Status(cri.StatusRequest())
 
-    assert features(answer) == features(survivors.status)
+    assert features(response) == features(survivors.status)

@@ -166,10 +166,10 @@ def test_half_a_container_is_not_in_the_way_after_a_restart(target: Killable, po
         target.retry("RemoveContainer of what is left", lambda removal=removal: stub.RemoveContainer(removal))  # type: ignore[misc]  # mypy cannot type a lambda's default
     assert entries() == []
     target.retry("CreateContainer of the same container", lambda: stub.CreateContainer(request))
-    made = single("the container", entries()).id
-    stub.StartContainer(cri.StartContainerRequest(container_id=made))
+    container_id = single("the container", entries()).id
+    stub.StartContainer(cri.StartContainerRequest(container_id=container_id))
 
-    assert [(entry.id, entry.state) for entry in entries()] == [(made, cri.CONTAINER_RUNNING)]
+    assert [(entry.id, entry.state) for entry in entries()] == [(container_id, cri.CONTAINER_RUNNING)]
 
 
 @requirement("RST-15")

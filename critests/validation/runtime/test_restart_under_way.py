@@ -29,8 +29,8 @@ ENDS = [signal.SIGTERM, signal.SIGKILL]
 ends_of_the_daemon = pytest.mark.parametrize("end", ENDS, ids=["in order", "killed"])
 FOLDER = "/counted"
 COUNT = f"i=0; while :; do i=$((i+1)); echo $i; echo $i > {FOLDER}/number; usleep 10000; done"
-LINES_WITHOUT_A_DAEMON = 20
-PODS = 100
+LINES_WITHOUT_A_DAEMON = 20  # 0.2 seconds of output at one line in 10 ms
+PODS = 100  # a kubelet runs 110 by default
 END_SECONDS = 20.0
 """Well below the 90 seconds of systemd's default TimeoutStopSec."""
 
@@ -134,9 +134,9 @@ def test_pull_that_a_restart_cut_off_can_be_repeated(
     own_runtime.restart(end)
     registry.clear_faults(minted)
 
-    answer = own_runtime.images.PullImage(pulling(minted.reference))
+    response = own_runtime.images.PullImage(pulling(minted.reference))
 
-    config = own_runtime.containers.config(image=ImageName(answer.image_ref, minted.reference))
+    config = own_runtime.containers.config(image=ImageName(response.image_ref, minted.reference))
     container = own_runtime.containers.attempt(config, in_sandbox=own_runtime.sandbox())
     assert container.state() == cri.CONTAINER_RUNNING
 

@@ -28,10 +28,10 @@ def test_runtime_config_names_the_cgroup_driver(runtime: Runtime) -> None:
 
     Source: LinuxRuntimeConfiguration.cgroup_driver.
     """
-    answer = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest())
+    response = runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest())
 
-    assert answer.HasField("linux")
-    assert answer.linux.cgroup_driver in {cri.SYSTEMD, cri.CGROUPFS}
+    assert response.HasField("linux")
+    assert response.linux.cgroup_driver in {cri.SYSTEMD, cri.CGROUPFS}
 
 
 @requirement("RT-22")
@@ -48,9 +48,9 @@ def test_pod_lands_in_its_cgroup(runtime: Runtime, sandboxes: Sandboxes, contain
     # `:` ignores its arguments; the token is for the process table
     token = f"critests-{secrets.token_hex(8)}"
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    pod = sandboxes.adopt(answer.pod_sandbox_id, config)
+    pod = sandboxes.adopt(response.pod_sandbox_id, config)
     containers.running(first=f": {token}; echo ready", wait_for_log="ready", in_sandbox=pod)
     assert f"/{Path(config.linux.cgroup_parent).name}/" in cgroups_of(token)
 
@@ -62,9 +62,9 @@ def test_runtime_config_is_constant(runtime: Runtime) -> None:
 
     Source: RuntimeConfig.
     """
-    answers = [runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()) for _ in range(3)]
+    responses = [runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest()) for _ in range(3)]
 
-    assert answers == [answers[0]] * 3
+    assert responses == [responses[0]] * 3
 
 
 @requirement("RT-24")

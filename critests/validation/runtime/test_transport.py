@@ -35,9 +35,9 @@ def test_runtime_service_answers(runtime: Runtime) -> None:
 
     Source: RuntimeService.
     """
-    answer = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
+    response = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
 
-    assert answer.runtime_name
+    assert response.runtime_name
 
 
 @requirement("GEN-01")
@@ -46,10 +46,10 @@ def test_image_service_answers(runtime: Runtime, image: object) -> None:
 
     Source: ImageService.
     """
-    answer = runtime.images.ListImages(cri.ListImagesRequest())
+    response = runtime.images.ListImages(cri.ListImagesRequest())
 
     assert image
-    assert len(answer.images) > 0
+    assert len(response.images) > 0
 
 
 @requirement("GEN-16")
@@ -83,9 +83,9 @@ def test_daemon_outlives_a_pod(runtime: Runtime, sandboxes: Sandboxes) -> None:
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
 
-    answer = runtime.stub.Version(cri.VersionRequest())
+    response = runtime.stub.Version(cri.VersionRequest())
 
-    assert answer.runtime_version == runtime.version.runtime_version
+    assert response.runtime_version == runtime.version.runtime_version
 
 
 @requirement("GEN-02/unknown")
@@ -119,9 +119,9 @@ def test_unknown_field_of_a_request_is_ignored(runtime: Runtime, sandbox: Sandbo
     newer = cri.ListPodSandboxRequest.FromString(plain.SerializeToString() + UNKNOWN_FIELD)
     assert newer.ByteSize() > plain.ByteSize()
 
-    answer = runtime.stub.ListPodSandbox(newer)
+    response = runtime.stub.ListPodSandbox(newer)
 
-    assert [item.id for item in answer.items] == [sandbox.id]
+    assert [item.id for item in response.items] == [sandbox.id]
 
 
 @requirement("GEN-03")
@@ -133,9 +133,9 @@ def test_unknown_field_of_a_configuration_is_ignored(runtime: Runtime, sandboxes
     config = sandboxes.config()
     newer = cri.PodSandboxConfig.FromString(config.SerializeToString() + UNKNOWN_FIELD)
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(newer))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(newer))
 
-    assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
+    assert sandboxes.adopt(response.pod_sandbox_id, config).state() == cri.SANDBOX_READY
 
 
 @requirement("GEN-04")
@@ -149,10 +149,10 @@ def test_answer_of_more_than_four_mebibytes_arrives(runtime: Runtime, running_co
     # 6 MiB of `x`: zeros, made printable
     script = f"head -c {6 << 20} /dev/zero | tr '\\000' x"
 
-    answer = runtime.stub.ExecSync(running_container.script_request(script, timeout=30))
+    response = runtime.stub.ExecSync(running_container.script_request(script, timeout=30))
 
-    assert len(answer.stdout) == 6 << 20
-    assert answer.stdout.strip(b"x") == b""
+    assert len(response.stdout) == 6 << 20
+    assert response.stdout.strip(b"x") == b""
 
 
 @requirement("GEN-08")
@@ -209,10 +209,10 @@ def test_create_container_can_be_tried_again_after_a_deadline(
 
     # the first call may reserve the name until it ends: minutes, where the machine is busy
     again = runtime.retry_until_ok("CreateContainer once more", call_again, seconds=180)
-    made = containers.adopt(again.container_id, config, own_sandbox).id
-    runtime.stub.StartContainer(cri.StartContainerRequest(container_id=made))
+    container_id = containers.adopt(again.container_id, config, own_sandbox).id
+    runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container_id))
     listed = runtime.stub.ListContainers(inside).containers
-    assert [(item.id, item.state) for item in listed] == [(made, cri.CONTAINER_RUNNING)]
+    assert [(item.id, item.state) for item in listed] == [(container_id, cri.CONTAINER_RUNNING)]
 
 
 @requirement("GEN-09")
@@ -248,11 +248,11 @@ def test_prefix_of_a_sandbox_id_finds_the_sandbox(runtime: Runtime, sandbox: San
     Source: PodSandboxStatusRequest.pod_sandbox_id.
     """
     try:
-        answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id[:12]))
+        response = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id[:12]))
     except grpc.RpcError as error:
         unsupported(f"id prefixes: 12 digits are refused with {refused_with(error).name}")
 
-    assert answer.status.id == sandbox.id
+    assert response.status.id == sandbox.id
 
 
 @requirement("GEN-11")
@@ -329,9 +329,9 @@ def oci_annotations(container: Container) -> dict[str, str]:
     request = cri.ContainerStatusRequest(container_id=container.id, verbose=True)
     for text in container.connection.runtime.ContainerStatus(request).info.values():
         with contextlib.suppress(ValueError, AttributeError, TypeError):
-            found = json.loads(text)["runtimeSpec"]["annotations"] if "runtimeSpec" in text else {}
-            if found:
-                return {str(key): str(value) for key, value in found.items()}
+            annotations = json.loads(text)["runtimeSpec"]["annotations"] if "runtimeSpec" in text else {}
+            if annotations:
+                return {str(key): str(value) for key, value in annotations.items()}
     return {}
 
 
@@ -348,10 +348,10 @@ def test_annotations_of_one_container_do_nothing_to_another(
     before, entry = other.status(), other.entries()
     config = containers.config(annotations={**oci_annotations(other), "colour": "red"})
 
-    made: list[Container] = []
+    created: list[Container] = []
     with may_be_refused():
-        made.append(containers.attempt(config, in_sandbox=own_sandbox))
-    for annotated in made:
+        created.append(containers.attempt(config, in_sandbox=own_sandbox))
+    for annotated in created:
         assert annotated.status().metadata == config.metadata
         assert annotated.status().annotations["colour"] == "red"
         runtime.stub.StopContainer(cri.StopContainerRequest(container_id=annotated.id, timeout=1))

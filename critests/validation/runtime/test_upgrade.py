@@ -55,9 +55,9 @@ def test_a_running_container_outlives_an_upgrade(upgraded: Survivors) -> None:
     container = upgraded.container("running")
     request = cri.ContainerStatusRequest(container_id=container.id)
 
-    answer = upgraded.runtime.stub.ContainerStatus(request)
+    response = upgraded.runtime.stub.ContainerStatus(request)
 
-    assert answer.status.state == cri.CONTAINER_RUNNING
+    assert response.status.state == cri.CONTAINER_RUNNING
     assert process_start_of(container) == upgraded.process_start
 
 

@@ -73,25 +73,25 @@ def test_version_of_the_runtimes_api_looks_like_one(runtime: Runtime) -> None:
 
     Source: VersionResponse.runtime_api_version.
     """
-    answer = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
+    response = runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
 
-    assert re.fullmatch(r"v?\d+(\.\d+)*", answer.runtime_api_version), answer.runtime_api_version
+    assert re.fullmatch(r"v?\d+(\.\d+)*", response.runtime_api_version), response.runtime_api_version
 
 
 @requirement("RT-05")
 @pytest.mark.parametrize(
-    "said",
+    "client_version",
     ["", "v1", "99.99.99", "no version at all"],
     ids=["empty", "of the API", "of the future", "words"],
 )
-def test_version_answers_whatever_the_client_says(runtime: Runtime, said: str) -> None:
+def test_version_answers_whatever_the_client_says(runtime: Runtime, client_version: str) -> None:
     """Version SHOULD return the same response to a client that sends no version or an unexpected one.
 
     Source: VersionRequest.version.
     """
-    answer = runtime.stub.Version(cri.VersionRequest(version=said))
+    response = runtime.stub.Version(cri.VersionRequest(version=client_version))
 
-    assert answer == runtime.version
+    assert response == runtime.version
 
 
 @requirement("RT-06")
@@ -101,9 +101,9 @@ def test_status_has_each_required_condition_once(runtime: Runtime, condition: st
 
     Source: RuntimeStatus.conditions.
     """
-    answer = runtime.stub.Status(cri.StatusRequest())
+    response = runtime.stub.Status(cri.StatusRequest())
 
-    assert [one.type for one in answer.status.conditions].count(condition) == 1
+    assert [one.type for one in response.status.conditions].count(condition) == 1
 
 
 @requirement("RT-07")
@@ -113,11 +113,13 @@ def test_required_conditions_hold_on_a_healthy_node(runtime: Runtime, condition:
 
     Source: RuntimeCondition.status.
     """
-    answer = runtime.stub.Status(cri.StatusRequest())
+    response = runtime.stub.Status(cri.StatusRequest())
 
-    found = [one for one in answer.status.conditions if one.type == condition]
-    assert found, f"there is no condition {condition}"
-    assert all(one.status for one in found), f"{condition} is false: {found[0].reason}: {found[0].message}"
+    conditions = [one for one in response.status.conditions if one.type == condition]
+    assert conditions, f"there is no condition {condition}"
+    assert all(one.status for one in conditions), (
+        f"{condition} is false: {conditions[0].reason}: {conditions[0].message}"
+    )
 
 
 @requirement("RT-11")
@@ -127,9 +129,9 @@ def test_status_names_each_condition_once(runtime: Runtime) -> None:
 
     Source: RuntimeCondition.type.
     """
-    answer = runtime.stub.Status(cri.StatusRequest())
+    response = runtime.stub.Status(cri.StatusRequest())
 
-    counted = Counter(condition.type for condition in answer.status.conditions)
+    counted = Counter(condition.type for condition in response.status.conditions)
     assert counted
     assert set(counted.values()) == {1}, counted
 
@@ -146,9 +148,9 @@ def test_status_has_info_where_it_is_asked_for(runtime: Runtime, *, verbose: boo
 
     Source: StatusRequest.verbose, StatusResponse.info.
     """
-    answer = runtime.stub.Status(cri.StatusRequest(verbose=verbose))
+    response = runtime.stub.Status(cri.StatusRequest(verbose=verbose))
 
-    assert bool(answer.info) is verbose
+    assert bool(response.info) is verbose
 
 
 @requirement("RT-13")
@@ -157,9 +159,9 @@ def test_info_of_the_verbose_status_is_json(runtime: Runtime) -> None:
 
     Source: StatusResponse.info.
     """
-    answer = runtime.stub.Status(cri.StatusRequest(verbose=True))
+    response = runtime.stub.Status(cri.StatusRequest(verbose=True))
 
-    assert [key for key, text in answer.info.items() if not is_json(text)] == []
+    assert [key for key, text in response.info.items() if not is_json(text)] == []
 
 
 @requirement("RT-13")
@@ -168,9 +170,9 @@ def test_info_that_begins_as_json_is_whole(runtime: Runtime) -> None:
 
     Source: StatusResponse.info. Not stated by the CRI; tools parse and print it.
     """
-    answer = runtime.stub.Status(cri.StatusRequest(verbose=True))
+    response = runtime.stub.Status(cri.StatusRequest(verbose=True))
 
-    begun = {key: text for key, text in answer.info.items() if text.lstrip().startswith(("{", "["))}
+    begun = {key: text for key, text in response.info.items() if text.lstrip().startswith(("{", "["))}
     assert [key for key, text in begun.items() if not is_json(text)] == []
 
 
@@ -181,9 +183,9 @@ def test_status_names_each_handler_once(runtime: Runtime) -> None:
 
     Source: StatusResponse.runtime_handlers.
     """
-    answer = runtime.stub.Status(cri.StatusRequest())
+    response = runtime.stub.Status(cri.StatusRequest())
 
-    names = [handler.name for handler in answer.runtime_handlers]
+    names = [handler.name for handler in response.runtime_handlers]
     assert names
     assert sorted(names) == sorted(set(names))
 
@@ -200,8 +202,8 @@ def test_run_pod_sandbox_accepts_every_listed_handler(runtime: Runtime, sandboxe
 
     for name in names:
         config = runtime.requests.sandbox()
-        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, name))
-        states[name] = sandboxes.adopt(answer.pod_sandbox_id, config).state()
+        response = runtime.stub.RunPodSandbox(sandboxes.creation(config, name))
+        states[name] = sandboxes.adopt(response.pod_sandbox_id, config).state()
 
     assert states == dict.fromkeys(names, cri.SANDBOX_READY)
 
@@ -214,12 +216,12 @@ def test_default_handler_is_listed_without_a_name(runtime: Runtime) -> None:
 
     Source: RuntimeHandler.name.
     """
-    answer = runtime.stub.Status(cri.StatusRequest())
+    response = runtime.stub.Status(cri.StatusRequest())
 
-    nameless = [handler.features for handler in answer.runtime_handlers if not handler.name]
+    nameless = [handler.features for handler in response.runtime_handlers if not handler.name]
     assert len(nameless) == 1
     # if no handler has a name, there is nothing to compare the default one with
-    named = [handler.features for handler in answer.runtime_handlers if handler.name]
+    named = [handler.features for handler in response.runtime_handlers if handler.name]
     assert not named or nameless[0] in named
 
 
@@ -258,14 +260,14 @@ def test_features_are_the_same_in_every_call(runtime: Runtime) -> None:
 
     Source: StatusResponse.features, StatusResponse.runtime_handlers.
     """
-    answers = [runtime.stub.Status(cri.StatusRequest()) for _ in range(3)]
+    responses = [runtime.stub.Status(cri.StatusRequest()) for _ in range(3)]
 
     handlers = [
-        sorted((handler.name, str(handler.features)) for handler in answer.runtime_handlers)
-        for answer in answers
+        sorted((handler.name, str(handler.features)) for handler in response.runtime_handlers)
+        for response in responses
     ]
     assert handlers == [handlers[0]] * 3
-    assert [answer.features for answer in answers] == [answers[0].features] * 3
+    assert [response.features for response in responses] == [responses[0].features] * 3
 
 
 @requirement("RT-21/order")
@@ -276,9 +278,9 @@ def test_handlers_come_in_one_order(runtime: Runtime) -> None:
     kubelet does before it updates the API server, would see endless changes.
     """
     # a random order may differ in only one of eight responses, so 100 calls
-    answers = [runtime.stub.Status(cri.StatusRequest()) for _ in range(100)]
+    responses = [runtime.stub.Status(cri.StatusRequest()) for _ in range(100)]
 
-    orders = {tuple(handler.name for handler in answer.runtime_handlers) for answer in answers}
+    orders = {tuple(handler.name for handler in response.runtime_handlers) for response in responses}
     assert len(orders) == 1
 
 
