@@ -105,7 +105,7 @@ def test_what_was_stopped_while_it_ended_can_be_removed(runtime: Runtime, contai
     assert [code for code in refusals if code] == []
 
 
-@requirement("CNC-13/response")
+@requirement("CNC-13/answer")
 @pytest.mark.parametrize("race", ["RemoveContainer", "ExecSync"])
 def test_calls_that_meet_the_end_of_a_process_are_answered(
     runtime: Runtime, containers: Containers, race: str
