@@ -330,13 +330,13 @@ def test_umask_is_022(containers: Containers, seen_from: str) -> None:
 
 @requirement("CMD-15")
 @pytest.mark.parametrize("seen_from", VIEWS)
-def test_limit_of_open_files_makes_sense(shared: SharedContainers, seen_from: str) -> None:
+def test_limit_of_open_files_makes_sense(shared_containers: SharedContainers, seen_from: str) -> None:
     """RLIMIT_NOFILE of a process SHOULD be neither so low that programs fail nor so high that programs which
     close all descriptors take minutes.
 
     Source: not stated by the CRI.
     """
-    limit, _ = shared.process(seen_from).limits["Max open files"]
+    limit, _ = shared_containers.process(seen_from).limits["Max open files"]
 
     # programs expect about a thousand; a million is the kernel's default maximum (fs.nr_open)
     assert 1024 <= int(limit) <= 1 << 20

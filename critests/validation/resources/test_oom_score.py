@@ -26,32 +26,36 @@ def _our_kernel(runtime: Runtime) -> None:
 
 @requirement("RES-12/from-own-value")
 @pytest.mark.parametrize("seen_from", [*VIEWS, ON_HOST])
-def test_oom_score_is_the_requested_one(shared: SharedContainers, seen_from: str) -> None:
+def test_oom_score_is_the_requested_one(shared_containers: SharedContainers, seen_from: str) -> None:
     """Every process of a container MUST have the requested `oom_score_adj`.
 
     Source: LinuxContainerResources.oom_score_adj.
     """
     # a score that no other process of a node has
-    process = shared.process(seen_from, resources=cri.LinuxContainerResources(oom_score_adj=789))
+    process = shared_containers.process(seen_from, resources=cri.LinuxContainerResources(oom_score_adj=789))
 
     assert process.oom_score_adj == 789
 
 
 @requirement("RES-12/below")
 @requires(Capability.DAEMON_SYS_RESOURCE)
-def test_oom_score_below_that_of_the_daemon(shared: SharedContainers, seen_from: str) -> None:
+def test_oom_score_below_that_of_the_daemon(shared_containers: SharedContainers, seen_from: str) -> None:
     """Every process MUST have the requested `oom_score_adj` below zero if the daemon may set one.
 
     Source: LinuxContainerResources.oom_score_adj; the kubelet sends one for guaranteed pods.
     """
-    process = shared.process(seen_from, resources=cri.LinuxContainerResources(oom_score_adj=GUARANTEED_SCORE))
+    process = shared_containers.process(
+        seen_from, resources=cri.LinuxContainerResources(oom_score_adj=GUARANTEED_SCORE)
+    )
 
     assert process.oom_score_adj == GUARANTEED_SCORE
 
 
 @requirement("RES-13")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_score_that_the_daemon_may_not_give_is_its_own(runtime: Runtime, shared: SharedContainers) -> None:
+def test_a_score_that_the_daemon_may_not_give_is_its_own(
+    runtime: Runtime, shared_containers: SharedContainers
+) -> None:
     """A container MUST have the daemon's own `oom_score_adj` if the runtime accepts a lower one that it may
     not set.
 
@@ -69,7 +73,7 @@ def test_a_score_that_the_daemon_may_not_give_is_its_own(runtime: Runtime, share
 
     process = None
     with may_be_refused():
-        process = shared.process(
+        process = shared_containers.process(
             FIRST_PROCESS, resources=cri.LinuxContainerResources(oom_score_adj=GUARANTEED_SCORE)
         )
     if process is None:

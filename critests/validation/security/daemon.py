@@ -39,7 +39,7 @@ def as_far_as_the_daemon_can(runtime: Runtime) -> Iterator[None]:
 
 def privileged_process(
     runtime: Runtime,
-    shared: SharedContainers,
+    shared_containers: SharedContainers,
     seen_from: str = FIRST_PROCESS,
     questions: Mapping[str, str] | None = None,
     **fields: Any,  # noqa: ANN401 - fields of the message
@@ -48,14 +48,14 @@ def privileged_process(
 
     Args:
         runtime: whose daemon may lack capabilities; the test is blocked then.
-        shared: creates the container.
+        shared_containers: creates the container.
         seen_from: as in `SharedContainers.process`.
         questions: as in `SharedContainers.process`.
         fields: of the container's security context, in addition to `privileged`.
     """
-    pod = shared.sandbox(security_context=pod_context(privileged=True))
+    pod = shared_containers.sandbox(security_context=pod_context(privileged=True))
     with as_far_as_the_daemon_can(runtime):
-        return shared.process(
+        return shared_containers.process(
             seen_from,
             in_sandbox=pod,
             questions=questions,

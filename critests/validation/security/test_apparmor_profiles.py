@@ -43,13 +43,17 @@ def profiles(request: pytest.FixtureRequest) -> LoadedProfiles:
 
 
 @requirement("AAR-01")
-def test_a_profile_of_the_node_is_in_force(shared: SharedContainers, profiles: LoadedProfiles) -> None:
+def test_a_profile_of_the_node_is_in_force(
+    shared_containers: SharedContainers, profiles: LoadedProfiles
+) -> None:
     """The first process of a container with Localhost MUST run under the named profile in enforce mode, which
     denies what its rules deny.
 
     Source: SecurityProfile.localhost_ref.
     """
-    process = shared.process(FIRST_PROCESS, questions=QUESTIONS, security_context=profiles.enforced)
+    process = shared_containers.process(
+        FIRST_PROCESS, questions=QUESTIONS, security_context=profiles.enforced
+    )
 
     assert process.label == f"{profiles.enforcing} (enforce)"
     assert process.answer("write") == "denied"
@@ -69,47 +73,53 @@ def test_a_profile_that_is_not_loaded_is_refused(containers: Containers) -> None
 
 
 @requirement("AAR-03")
-def test_the_runtimes_own_profile_is_in_force(shared: SharedContainers) -> None:
+def test_the_runtimes_own_profile_is_in_force(shared_containers: SharedContainers) -> None:
     """The first process of a container with RuntimeDefault MUST run under a profile in enforce mode.
 
     Source: SecurityProfile.profile_type.
     """
-    process = shared.process(FIRST_PROCESS, security_context=context(apparmor=RUNTIME_DEFAULT))
+    process = shared_containers.process(FIRST_PROCESS, security_context=context(apparmor=RUNTIME_DEFAULT))
 
     assert process.label.endswith("(enforce)")
 
 
 @requirement("AAR-04")
-def test_no_profile_is_in_force_where_none_is_wanted(shared: SharedContainers) -> None:
+def test_no_profile_is_in_force_where_none_is_wanted(shared_containers: SharedContainers) -> None:
     """The first process of a container with Unconfined MUST run without a profile.
 
     Source: SecurityProfile.profile_type.
     """
-    process = shared.process(FIRST_PROCESS, security_context=context(apparmor=UNCONFINED))
+    process = shared_containers.process(FIRST_PROCESS, security_context=context(apparmor=UNCONFINED))
 
     assert process.label == "unconfined"
 
 
 @requirement("AAR-05")
-def test_the_new_field_of_a_profile_counts(shared: SharedContainers, profiles: LoadedProfiles) -> None:
+def test_the_new_field_of_a_profile_counts(
+    shared_containers: SharedContainers, profiles: LoadedProfiles
+) -> None:
     """The field `apparmor` SHOULD override the deprecated `apparmor_profile` if they differ.
 
     Source: LinuxContainerSecurityContext.apparmor and apparmor_profile.
     """
     both = context(apparmor=profiles.request(profiles.enforcing), apparmor_profile="unconfined")
 
-    process = shared.process(FIRST_PROCESS, security_context=both)
+    process = shared_containers.process(FIRST_PROCESS, security_context=both)
 
     assert process.label == f"{profiles.enforcing} (enforce)"
 
 
 @requirement("AAR-06")
-def test_a_profile_that_complains_denies_nothing(shared: SharedContainers, profiles: LoadedProfiles) -> None:
+def test_a_profile_that_complains_denies_nothing(
+    shared_containers: SharedContainers, profiles: LoadedProfiles
+) -> None:
     """A profile in complain mode SHOULD be in force, and deny nothing.
 
     Source: SecurityProfile.localhost_ref.
     """
-    process = shared.process(FIRST_PROCESS, questions=QUESTIONS, security_context=profiles.complained)
+    process = shared_containers.process(
+        FIRST_PROCESS, questions=QUESTIONS, security_context=profiles.complained
+    )
 
     assert process.label == f"{profiles.complaining} (complain)"
     assert process.answer("write") == "done"
@@ -118,26 +128,26 @@ def test_a_profile_that_complains_denies_nothing(shared: SharedContainers, profi
 @requirement("AAR-07/unconfined")
 @pytest.mark.parametrize("case", NO_PROFILE_OF_THE_NODE)
 def test_a_privileged_container_is_under_no_profile(
-    runtime: Runtime, shared: SharedContainers, case: str
+    runtime: Runtime, shared_containers: SharedContainers, case: str
 ) -> None:
     """A privileged container without a Localhost profile MUST run without a profile.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
-    process = privileged_process(runtime, shared, **NO_PROFILE_OF_THE_NODE[case])
+    process = privileged_process(runtime, shared_containers, **NO_PROFILE_OF_THE_NODE[case])
 
     assert process.label == "unconfined"
 
 
 @requirement("AAR-07/localhost")
 def test_a_profile_of_a_privileged_container(
-    runtime: Runtime, shared: SharedContainers, profiles: LoadedProfiles, observe: Observe
+    runtime: Runtime, shared_containers: SharedContainers, profiles: LoadedProfiles, observe: Observe
 ) -> None:
     """A Localhost profile of a privileged container MAY be in force or not.
 
     Source: LinuxContainerSecurityContext.privileged and apparmor; the CRI does not say.
     """
-    process = privileged_process(runtime, shared, apparmor=profiles.request(profiles.enforcing))
+    process = privileged_process(runtime, shared_containers, apparmor=profiles.request(profiles.enforcing))
 
     observe("is in force" if process.label.startswith(profiles.enforcing) else "is not in force")
 
@@ -145,24 +155,26 @@ def test_a_profile_of_a_privileged_container(
 @requirement("AAR-09")
 @pytest.mark.parametrize("seen_from", COMMANDS)
 def test_a_profile_of_the_node_holds_for_commands(
-    shared: SharedContainers, profiles: LoadedProfiles, seen_from: str
+    shared_containers: SharedContainers, profiles: LoadedProfiles, seen_from: str
 ) -> None:
     """A command run with ExecSync or Exec MUST be under the profile of its container.
 
     Source: SecurityProfile.localhost_ref, ExecSync, Exec.
     """
-    process = shared.process(seen_from, questions=QUESTIONS, security_context=profiles.enforced)
+    process = shared_containers.process(seen_from, questions=QUESTIONS, security_context=profiles.enforced)
 
     assert process.label == f"{profiles.enforcing} (enforce)"
     assert process.answer("write") == "denied"
 
 
 @requirement("AAR-10")
-def test_a_container_that_asks_for_no_profile_has_the_runtimes_own(shared: SharedContainers) -> None:
+def test_a_container_that_asks_for_no_profile_has_the_runtimes_own(
+    shared_containers: SharedContainers,
+) -> None:
     """The first process of a container without either field SHOULD run under the runtime's default profile.
 
     Source: LinuxContainerSecurityContext.apparmor_profile, whose `runtime/default` is equivalent to no value.
     """
-    process = shared.process(FIRST_PROCESS, security_context=context())
+    process = shared_containers.process(FIRST_PROCESS, security_context=context())
 
     assert process.label.endswith("(enforce)")

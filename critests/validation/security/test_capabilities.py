@@ -34,35 +34,39 @@ def root_sets(names: set[str]) -> dict[str, set[str]]:
 
 
 def with_every_capability(
-    runtime: Runtime, shared: SharedContainers, seen_from: str, drop: tuple[str, ...] = ()
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str, drop: tuple[str, ...] = ()
 ) -> ProcessStatus:
     """Return the process of a container with ALL; the test is blocked if the daemon lacks some itself."""
     with as_far_as_the_daemon_can(runtime):
-        return shared.process(seen_from, security_context=changed(add=("ALL",), drop=drop)).status
+        return shared_containers.process(seen_from, security_context=changed(add=("ALL",), drop=drop)).status
 
 
 @requirement("CAP-01")
-def test_root_gets_a_limited_set(runtime: Runtime, shared: SharedContainers, seen_from: str) -> None:
+def test_root_gets_a_limited_set(
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str
+) -> None:
     """A root process MUST have fewer capabilities than the daemon by default, the same ones in its bounding,
     permitted and effective sets.
 
     Source: Capability; the runtime's default.
     """
-    sets = shared.process(seen_from).status.capabilities
+    sets = shared_containers.process(seen_from).status.capabilities
 
     assert sets["bounding"] < daemon_capabilities(runtime)
     assert sets["permitted"] == sets["effective"] == sets["bounding"]
 
 
 @requirement("CAP-02/added")
-def test_added_capabilities_are_in_every_set_of_root(shared: SharedContainers, seen_from: str) -> None:
+def test_added_capabilities_are_in_every_set_of_root(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """Added capabilities MUST be bounding, permitted and effective, in addition to the default ones.
 
     Source: Capability.add_capabilities.
     """
-    default = shared.process(seen_from).status.capabilities
+    default = shared_containers.process(seen_from).status.capabilities
 
-    sets = shared.process(
+    sets = shared_containers.process(
         seen_from, security_context=changed(add=("NET_ADMIN", "SYS_PTRACE"))
     ).status.capabilities
 
@@ -86,26 +90,30 @@ def test_a_command_runs_with_what_was_added(runtime: Runtime, containers: Contai
 
 
 @requirement("CAP-02/inheritable")
-def test_added_capabilities_that_are_inheritable(shared: SharedContainers, observe: Observe) -> None:
+def test_added_capabilities_that_are_inheritable(
+    shared_containers: SharedContainers, observe: Observe
+) -> None:
     """A runtime MAY make added capabilities inheritable; several no longer do.
 
     Source: Capability.add_capabilities; runtimes differ since inheritable ones were found to be harmful.
     """
-    sets = shared.process(EXEC, security_context=changed(add=("NET_ADMIN",))).status.capabilities
+    sets = shared_containers.process(EXEC, security_context=changed(add=("NET_ADMIN",))).status.capabilities
 
     observe("are inheritable" if "NET_ADMIN" in sets["inheritable"] else "are not inheritable")
     assert sets["inheritable"] <= sets["bounding"]
 
 
 @requirement("CAP-03")
-def test_dropped_capabilities_are_in_no_set(shared: SharedContainers, seen_from: str) -> None:
+def test_dropped_capabilities_are_in_no_set(shared_containers: SharedContainers, seen_from: str) -> None:
     """Dropped capabilities MUST NOT be in any set, and the other default ones MUST stay in the bounding set.
 
     Source: Capability.drop_capabilities.
     """
-    default = shared.process(seen_from).status.capabilities
+    default = shared_containers.process(seen_from).status.capabilities
 
-    sets = shared.process(seen_from, security_context=changed(drop=("CHOWN", "SETUID"))).status.capabilities
+    sets = shared_containers.process(
+        seen_from, security_context=changed(drop=("CHOWN", "SETUID"))
+    ).status.capabilities
 
     assert not [name for name, names in sets.items() if names & {"CHOWN", "SETUID"}]
     assert sets["bounding"] == default["bounding"] - {"CHOWN", "SETUID"}
@@ -114,35 +122,37 @@ def test_dropped_capabilities_are_in_no_set(shared: SharedContainers, seen_from:
 @requirement("CAP-04")
 @requires(Capability.SHARED_KERNEL)
 def test_adding_all_gives_what_the_daemon_has(
-    runtime: Runtime, shared: SharedContainers, seen_from: str
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """Adding ALL MUST put every capability of the daemon into the bounding, permitted and effective sets.
 
     Source: Capability.add_capabilities, where ALL means every capability.
     """
-    sets = with_every_capability(runtime, shared, seen_from).capabilities
+    sets = with_every_capability(runtime, shared_containers, seen_from).capabilities
 
     assert {name: sets[name] for name in ROOT_SETS} == root_sets(daemon_capabilities(runtime))
 
 
 @requirement("CAP-05")
-def test_dropping_all_leaves_nothing(shared: SharedContainers, seen_from: str) -> None:
+def test_dropping_all_leaves_nothing(shared_containers: SharedContainers, seen_from: str) -> None:
     """Dropping ALL MUST leave every set empty, also for root.
 
     Source: Capability.drop_capabilities, where ALL means every capability.
     """
-    sets = shared.process(seen_from, security_context=changed(drop=("ALL",))).status.capabilities
+    sets = shared_containers.process(seen_from, security_context=changed(drop=("ALL",))).status.capabilities
 
     assert {name: names for name, names in sets.items() if names} == {}
 
 
 @requirement("CAP-05")
-def test_what_is_added_to_nothing_is_all_there_is(shared: SharedContainers, seen_from: str) -> None:
+def test_what_is_added_to_nothing_is_all_there_is(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """Dropping ALL and adding one capability MUST leave that one alone.
 
     Source: Capability.add_capabilities and drop_capabilities; the Restricted pod standard requires it.
     """
-    sets = shared.process(
+    sets = shared_containers.process(
         seen_from, security_context=changed(add=("NET_BIND_SERVICE",), drop=("ALL",))
     ).status.capabilities
 
@@ -151,29 +161,33 @@ def test_what_is_added_to_nothing_is_all_there_is(shared: SharedContainers, seen
 
 @requirement("CAP-06")
 @requires(Capability.SHARED_KERNEL)
-def test_all_without_one(runtime: Runtime, shared: SharedContainers, seen_from: str) -> None:
+def test_all_without_one(runtime: Runtime, shared_containers: SharedContainers, seen_from: str) -> None:
     """Adding ALL and dropping one capability MUST leave every other capability of the daemon.
 
     Source: Capability.add_capabilities and drop_capabilities.
     """
-    sets = with_every_capability(runtime, shared, seen_from, drop=("SYS_TIME",)).capabilities
+    sets = with_every_capability(runtime, shared_containers, seen_from, drop=("SYS_TIME",)).capabilities
 
     expected = daemon_capabilities(runtime) - {"SYS_TIME"}
     assert {name: sets[name] for name in ROOT_SETS} == root_sets(expected)
 
 
 @requirement("CAP-07")
-def test_ambient_capabilities_outlive_the_change_of_user(shared: SharedContainers, seen_from: str) -> None:
+def test_ambient_capabilities_outlive_the_change_of_user(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """Ambient capabilities MUST be in every set of a process that is not root.
 
     Source: Capability.add_ambient_capabilities.
     """
     added = cri.Capability(add_ambient_capabilities=["NET_ADMIN"])
-    first = shared.process(EXEC, security_context=context(capabilities=added)).status.capabilities
+    first = shared_containers.process(EXEC, security_context=context(capabilities=added)).status.capabilities
     if "NET_ADMIN" not in first.get("ambient", ()):
         unsupported("ambient capabilities: those that a root process requests are not in its ambient set")
 
-    sets = shared.process(seen_from, security_context=context(1000, capabilities=added)).status.capabilities
+    sets = shared_containers.process(
+        seen_from, security_context=context(1000, capabilities=added)
+    ).status.capabilities
 
     assert not [name for name, names in sets.items() if "NET_ADMIN" not in names]
 
@@ -181,7 +195,7 @@ def test_ambient_capabilities_outlive_the_change_of_user(shared: SharedContainer
 @requirement("CAP-08/plain")
 @requires(Capability.SHARED_KERNEL)
 def test_every_capability_is_known_by_its_plain_name(
-    runtime: Runtime, shared: SharedContainers, seen_from: str
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A runtime MUST accept every capability of the daemon by its name without CAP_.
 
@@ -189,7 +203,7 @@ def test_every_capability_is_known_by_its_plain_name(
     """
     expected = daemon_capabilities(runtime)
 
-    sets = shared.process(
+    sets = shared_containers.process(
         seen_from, security_context=changed(add=tuple(sorted(expected)), drop=("ALL",))
     ).status.capabilities
 
@@ -214,14 +228,14 @@ def test_other_forms_of_the_name(containers: Containers, observe: Observe, name:
 
 @requirement("CAP-09")
 def test_a_capability_that_does_not_exist(
-    runtime: Runtime, shared: SharedContainers, containers: Containers, observe: Observe
+    runtime: Runtime, shared_containers: SharedContainers, containers: Containers, observe: Observe
 ) -> None:
     """An unknown capability MAY be rejected or ignored; no capability is granted for it.
 
     Source: Capability.add_capabilities; the CRI does not say.
     """
     config = containers.config(security_context=changed(add=("NO_SUCH_THING",)))
-    default = shared.process(EXEC).status.capabilities
+    default = shared_containers.process(EXEC).status.capabilities
 
     observe("is refused")
     with may_be_refused():
@@ -233,30 +247,32 @@ def test_a_capability_that_does_not_exist(
 
 @requirement("CAP-10")
 @requires(Capability.SHARED_KERNEL)
-def test_the_kernel_allows_what_was_added(shared: SharedContainers, seen_from: str) -> None:
+def test_the_kernel_allows_what_was_added(shared_containers: SharedContainers, seen_from: str) -> None:
     """A process with NET_ADMIN SHOULD be able to configure a link, which it cannot by default.
 
     Source: Capability.add_capabilities; capabilities(7).
     """
-    default = shared.process(seen_from, questions=ATTEMPTS)
+    default = shared_containers.process(seen_from, questions=ATTEMPTS)
 
-    added = shared.process(seen_from, questions=ATTEMPTS, security_context=changed(add=("NET_ADMIN",)))
+    added = shared_containers.process(
+        seen_from, questions=ATTEMPTS, security_context=changed(add=("NET_ADMIN",))
+    )
 
     assert default.exit_code("set up a link") != 0
     assert added.exit_code("set up a link") == 0
 
 
 @requirement("CAP-10")
-def test_the_kernel_refuses_what_was_dropped(shared: SharedContainers, seen_from: str) -> None:
+def test_the_kernel_refuses_what_was_dropped(shared_containers: SharedContainers, seen_from: str) -> None:
     """A root process without CHOWN and SYS_CHROOT SHOULD fail to change an owner and its root directory.
 
     Source: Capability.drop_capabilities; capabilities(7).
     """
-    allowed = shared.process(
+    allowed = shared_containers.process(
         seen_from, questions=ATTEMPTS, security_context=changed(add=("CHOWN", "SYS_CHROOT"))
     )
 
-    denied = shared.process(
+    denied = shared_containers.process(
         seen_from, questions=ATTEMPTS, security_context=changed(drop=("CHOWN", "SYS_CHROOT"))
     )
 
@@ -265,12 +281,12 @@ def test_the_kernel_refuses_what_was_dropped(shared: SharedContainers, seen_from
 
 
 @requirement("CAP-11")
-def test_what_is_added_and_dropped_is_dropped(shared: SharedContainers, seen_from: str) -> None:
+def test_what_is_added_and_dropped_is_dropped(shared_containers: SharedContainers, seen_from: str) -> None:
     """A capability that is both added and dropped MUST NOT be in any set.
 
     Source: Capability.drop_capabilities.
     """
-    sets = shared.process(
+    sets = shared_containers.process(
         seen_from, security_context=changed(add=("NET_ADMIN", "CHOWN"), drop=("NET_ADMIN", "CHOWN"))
     ).status.capabilities
 
@@ -278,9 +294,11 @@ def test_what_is_added_and_dropped_is_dropped(shared: SharedContainers, seen_fro
 
 
 @requirement("CAP-12")
-def test_nothing_is_inheritable_where_nothing_was_asked_for(shared: SharedContainers, seen_from: str) -> None:
+def test_nothing_is_inheritable_where_nothing_was_asked_for(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """A process SHOULD NOT have inheritable capabilities unless the request adds capabilities.
 
     Source: capabilities(7): a program with file capabilities gains inheritable ones. Not stated by the CRI.
     """
-    assert shared.process(seen_from).status.capabilities["inheritable"] == set()
+    assert shared_containers.process(seen_from).status.capabilities["inheritable"] == set()

@@ -20,7 +20,9 @@ FILES = {"users": "cat /etc/passwd", "groups": "cat /etc/group"}
 
 @requirement("USR-11")
 @pytest.mark.parametrize("user", ["uid", "name"])
-def test_merge_adds_the_groups_of_the_image(shared: SharedContainers, user: str, seen_from: str) -> None:
+def test_merge_adds_the_groups_of_the_image(
+    shared_containers: SharedContainers, user: str, seen_from: str
+) -> None:
     """A process with the policy Merge MUST have the groups of its user in the image's /etc/group, whether the
     request has a UID or a name.
 
@@ -28,22 +30,24 @@ def test_merge_adds_the_groups_of_the_image(shared: SharedContainers, user: str,
     """
     identity = context(1000) if user == "uid" else context(run_as_username="tester")
 
-    assert shared.process(seen_from, security_context=identity).status.groups >= TESTER_GROUPS
+    assert shared_containers.process(seen_from, security_context=identity).status.groups >= TESTER_GROUPS
 
 
 @requirement("USR-26")
 @pytest.mark.parametrize("image", ["user-number", "user-name"])
-def test_the_user_of_the_image_has_its_groups(shared: SharedContainers, image: str, seen_from: str) -> None:
+def test_the_user_of_the_image_has_its_groups(
+    shared_containers: SharedContainers, image: str, seen_from: str
+) -> None:
     """A process with the image's own user SHOULD have that user's groups of the image's /etc/group.
 
     Source: the user of the OCI image configuration. Not stated by the CRI; a user from the request has them.
     """
-    assert shared.process(seen_from, image=image).status.groups >= TESTER_GROUPS
+    assert shared_containers.process(seen_from, image=image).status.groups >= TESTER_GROUPS
 
 
 @requirement("USR-12")
 def test_merge_unites_requested_groups_and_those_of_the_image(
-    shared: SharedContainers, seen_from: str
+    shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A process with the policy Merge MUST have the `supplemental_groups` and those of the image.
 
@@ -51,37 +55,41 @@ def test_merge_unites_requested_groups_and_those_of_the_image(
     """
     identity = context(1000, supplemental_groups=[3000, 2002], supplemental_groups_policy=cri.Merge)
 
-    groups = shared.process(seen_from, security_context=identity).status.groups
+    groups = shared_containers.process(seen_from, security_context=identity).status.groups
 
     assert groups - {1000} == TESTER_GROUPS | {3000, 2002}
 
 
 @requirement("USR-13")
 @requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
-def test_strict_leaves_out_the_groups_of_the_image(shared: SharedContainers, seen_from: str) -> None:
+def test_strict_leaves_out_the_groups_of_the_image(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """A process with the policy Strict MUST have only the `supplemental_groups` and its own group.
 
     Source: SupplementalGroupsPolicy.
     """
     identity = context(1000, supplemental_groups=[3000], supplemental_groups_policy=cri.Strict)
 
-    groups = shared.process(seen_from, security_context=identity).status.groups
+    groups = shared_containers.process(seen_from, security_context=identity).status.groups
 
     assert groups - {1000} == {3000}
 
 
 @requirement("USR-14")
-def test_groups_of_the_sandbox_are_accepted_and_leave_containers_alone(shared: SharedContainers) -> None:
+def test_groups_of_the_sandbox_are_accepted_and_leave_containers_alone(
+    shared_containers: SharedContainers,
+) -> None:
     """A sandbox with `supplemental_groups` and a policy SHOULD start, and not change its containers' groups.
 
     Source: LinuxSandboxSecurityContext.supplemental_groups and supplemental_groups_policy.
     """
-    pod = shared.sandbox(
+    pod = shared_containers.sandbox(
         security_context=pod_context(supplemental_groups=[3100], supplemental_groups_policy=cri.Strict)
     )
     identity = context(1000, supplemental_groups=[3000])
 
-    groups = shared.process(EXEC, in_sandbox=pod, security_context=identity).status.groups
+    groups = shared_containers.process(EXEC, in_sandbox=pod, security_context=identity).status.groups
 
     assert groups - {1000} == TESTER_GROUPS | {3000}
 
@@ -102,25 +110,27 @@ def test_a_policy_that_does_not_exist_is_refused(containers: Containers) -> None
 
 @requirement("USR-16")
 def test_run_as_group_takes_the_place_of_the_group_in_passwd(
-    shared: SharedContainers, seen_from: str
+    shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A process with `run_as_group` MUST NOT have its user's group of /etc/passwd as a supplementary one.
 
     Source: LinuxContainerSecurityContext.run_as_group.
     """
-    process = shared.process(seen_from, security_context=context(1000, 2002)).status
+    process = shared_containers.process(seen_from, security_context=context(1000, 2002)).status
 
     assert process.gids == (2002,) * 4
     assert 1000 not in process.groups
 
 
 @requirement("USR-17/intact")
-def test_users_and_groups_of_the_image_stay_in_its_files(shared: SharedContainers, seen_from: str) -> None:
+def test_users_and_groups_of_the_image_stay_in_its_files(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """The image's /etc/passwd and /etc/group SHOULD retain their entries, whatever user a container requests.
 
     Source: LinuxContainerSecurityContext.run_as_user and run_as_group; not stated by the CRI.
     """
-    process = shared.process(seen_from, questions=FILES, security_context=context(12345, 4321))
+    process = shared_containers.process(seen_from, questions=FILES, security_context=context(12345, 4321))
 
     users = {
         tuple(line.split(":")[:1] + line.split(":")[2:4]) for line in process.answer("users").splitlines()
@@ -133,12 +143,12 @@ def test_users_and_groups_of_the_image_stay_in_its_files(shared: SharedContainer
 
 
 @requirement("USR-17/entry")
-def test_an_entry_for_the_requested_user(shared: SharedContainers, observe: Observe) -> None:
+def test_an_entry_for_the_requested_user(shared_containers: SharedContainers, observe: Observe) -> None:
     """A runtime MAY add entries for the requested user and group to /etc/passwd and /etc/group.
 
     Source: LinuxContainerSecurityContext.run_as_user and run_as_group; the CRI does not say.
     """
-    process = shared.process(EXEC, questions=FILES, security_context=context(12345, 4321))
+    process = shared_containers.process(EXEC, questions=FILES, security_context=context(12345, 4321))
 
     added = [
         file
@@ -149,11 +159,13 @@ def test_an_entry_for_the_requested_user(shared: SharedContainers, observe: Obse
 
 
 @requirement("USR-20")
-def test_a_thousand_groups_are_set(shared: SharedContainers, seen_from: str) -> None:
+def test_a_thousand_groups_are_set(shared_containers: SharedContainers, seen_from: str) -> None:
     """A process SHOULD have all of a thousand `supplemental_groups`.
 
     Source: LinuxContainerSecurityContext.supplemental_groups; the kernel accepts 65,536 (NGROUPS_MAX).
     """
     identity = context(1000, supplemental_groups=THOUSAND_GROUPS)
 
-    assert shared.process(seen_from, security_context=identity).status.groups >= set(THOUSAND_GROUPS)
+    assert shared_containers.process(seen_from, security_context=identity).status.groups >= set(
+        THOUSAND_GROUPS
+    )

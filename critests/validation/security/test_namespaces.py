@@ -23,13 +23,13 @@ ALL_OF_THE_NODE = cri.NamespaceOption(network=NODE, pid=NODE, ipc=NODE)
 
 
 def namespaces_of_two_containers(
-    shared: SharedContainers, seen_from: str, namespaces: cri.NamespaceOption
+    shared_containers: SharedContainers, seen_from: str, namespaces: cri.NamespaceOption
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the namespaces of two containers of one pod."""
-    pod = shared.sandbox(namespaces=namespaces)
+    pod = shared_containers.sandbox(namespaces=namespaces)
     return (
-        shared.process(seen_from, in_sandbox=pod).namespaces,
-        shared.process(seen_from, in_sandbox=pod, envs=SECOND_CONTAINER).namespaces,
+        shared_containers.process(seen_from, in_sandbox=pod).namespaces,
+        shared_containers.process(seen_from, in_sandbox=pod, envs=SECOND_CONTAINER).namespaces,
     )
 
 
@@ -49,7 +49,7 @@ def namespaces_of_two_containers(
     ],
 )
 def test_containers_of_a_pod_share_a_namespace_that_is_not_the_nodes(
-    shared: SharedContainers,
+    shared_containers: SharedContainers,
     node_namespaces: NodeNamespaces,
     seen_from: str,
     kind: str,
@@ -60,7 +60,7 @@ def test_containers_of_a_pod_share_a_namespace_that_is_not_the_nodes(
 
     Source: NamespaceOption.network, pid and ipc.
     """
-    first, second = namespaces_of_two_containers(shared, seen_from, namespaces)
+    first, second = namespaces_of_two_containers(shared_containers, seen_from, namespaces)
 
     assert first[kind] == second[kind]
     assert first[kind] != node_namespaces[kind]
@@ -77,7 +77,7 @@ def test_containers_of_a_pod_share_a_namespace_that_is_not_the_nodes(
     ],
 )
 def test_a_pod_with_a_namespace_of_the_node_is_in_it(
-    shared: SharedContainers,
+    shared_containers: SharedContainers,
     node_namespaces: NodeNamespaces,
     seen_from: str,
     kind: str,
@@ -87,9 +87,9 @@ def test_a_pod_with_a_namespace_of_the_node_is_in_it(
 
     Source: NamespaceOption.network, pid and ipc.
     """
-    pod = shared.sandbox(namespaces=namespaces)
+    pod = shared_containers.sandbox(namespaces=namespaces)
 
-    actual = shared.process(seen_from, in_sandbox=pod).namespaces
+    actual = shared_containers.process(seen_from, in_sandbox=pod).namespaces
 
     assert actual[kind] == node_namespaces[kind]
 
@@ -98,20 +98,20 @@ def test_a_pod_with_a_namespace_of_the_node_is_in_it(
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
 def test_a_container_has_processes_of_its_own(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
     """The processes of a container MUST be in a PID namespace of their own with the mode CONTAINER, which
     neither the node nor another container of the pod has.
 
     Source: NamespaceOption.pid.
     """
-    first, second = namespaces_of_two_containers(shared, seen_from, OF_THE_POD)
+    first, second = namespaces_of_two_containers(shared_containers, seen_from, OF_THE_POD)
 
     assert len({first["pid"], second["pid"], node_namespaces["pid"]}) == 3
 
 
 @requirement("NS-03")
-def test_the_first_process_is_number_one_and_sees_only_its_own(shared: SharedContainers) -> None:
+def test_the_first_process_is_number_one_and_sees_only_its_own(shared_containers: SharedContainers) -> None:
     """The first process of a container MUST have PID 1 with the mode CONTAINER, and /proc MUST show its
     descendants only.
 
@@ -119,7 +119,7 @@ def test_the_first_process_is_number_one_and_sees_only_its_own(shared: SharedCon
     """
     questions = {"number": "echo $$", "others": "cd /proc; for each in [0-9]*; do echo $each; done"}
 
-    process = shared.process(FIRST_PROCESS, questions=questions)
+    process = shared_containers.process(FIRST_PROCESS, questions=questions)
 
     assert process.answer("number") == "1"
     # PIDs of a new namespace start at 1, so that these few processes do not reach 200
@@ -128,15 +128,15 @@ def test_the_first_process_is_number_one_and_sees_only_its_own(shared: SharedCon
 
 @requirement("NS-04/pid-1")
 @requires(Capability.SHARED_PROCESSES)
-def test_process_one_of_a_shared_pid_namespace(shared: SharedContainers, observe: Observe) -> None:
+def test_process_one_of_a_shared_pid_namespace(shared_containers: SharedContainers, observe: Observe) -> None:
     """Process 1 of a pod with a shared PID namespace MAY be any program; with containerd and CRI-O it is the
     pause program.
 
     Source: not stated by the CRI.
     """
-    pod = shared.sandbox(namespaces=ONE_PID_NAMESPACE)
+    pod = shared_containers.sandbox(namespaces=ONE_PID_NAMESPACE)
 
-    process = shared.process(EXEC, in_sandbox=pod, questions={"one": "cat /proc/1/cmdline"})
+    process = shared_containers.process(EXEC, in_sandbox=pod, questions={"one": "cat /proc/1/cmdline"})
 
     command = process.answer("one").replace("\0", " ").strip()
     observe(command.partition(" ")[0])
@@ -148,7 +148,7 @@ def test_process_one_of_a_shared_pid_namespace(shared: SharedContainers, observe
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
 @pytest.mark.parametrize("pod", ["own", "node"])
 def test_mounts_are_never_the_nodes(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str, pod: str
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str, pod: str
 ) -> None:
     """Every process of a container MUST be in a mount namespace of the container's own, whatever other
     namespaces are the node's.
@@ -156,7 +156,7 @@ def test_mounts_are_never_the_nodes(
     Source: NamespaceOption, which has no such namespace to share.
     """
     first, second = namespaces_of_two_containers(
-        shared, seen_from, OF_THE_POD if pod == "own" else ALL_OF_THE_NODE
+        shared_containers, seen_from, OF_THE_POD if pod == "own" else ALL_OF_THE_NODE
     )
 
     assert len({first["mnt"], second["mnt"], node_namespaces["mnt"]}) == 3
@@ -166,16 +166,16 @@ def test_mounts_are_never_the_nodes(
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
 def test_the_name_of_a_pod_is_not_the_nodes(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
     """The processes of a container MUST NOT be in the node's UTS namespace if the pod has a network of its
     own, as their hostname would be the node's.
 
     Source: PodSandboxConfig.hostname.
     """
-    pod = shared.sandbox(namespaces=OF_THE_POD)
+    pod = shared_containers.sandbox(namespaces=OF_THE_POD)
 
-    actual = shared.process(seen_from, in_sandbox=pod).namespaces
+    actual = shared_containers.process(seen_from, in_sandbox=pod).namespaces
 
     assert actual["uts"] != node_namespaces["uts"]
 
@@ -183,15 +183,15 @@ def test_the_name_of_a_pod_is_not_the_nodes(
 @requirement("NS-13/host-network")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_the_name_of_a_pod_on_the_nodes_network(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
 ) -> None:
     """The UTS namespace of a pod on the node's network MAY be the node's, or one with the same hostname.
 
     Source: PodSandboxConfig.hostname; the CRI does not say.
     """
-    pod = shared.sandbox(namespaces=NETWORK_OF_THE_NODE)
+    pod = shared_containers.sandbox(namespaces=NETWORK_OF_THE_NODE)
 
-    process = shared.process(EXEC, in_sandbox=pod, questions={"name": "hostname"})
+    process = shared_containers.process(EXEC, in_sandbox=pod, questions={"name": "hostname"})
 
     observe("the node's" if process.namespaces["uts"] == node_namespaces["uts"] else "another")
     assert process.answer("name") == node_namespaces.hostname
@@ -201,13 +201,13 @@ def test_the_name_of_a_pod_on_the_nodes_network(
 @requires(Capability.CGROUP_V2, Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
 def test_cgroups_are_those_of_the_container(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
     """Every process of a container SHOULD be in a cgroup namespace other than the node's with cgroup v2.
 
     Source: not stated by the CRI; otherwise the container can read its place in the node's cgroup hierarchy.
     """
-    assert shared.process(seen_from).namespaces["cgroup"] != node_namespaces["cgroup"]
+    assert shared_containers.process(seen_from).namespaces["cgroup"] != node_namespaces["cgroup"]
 
 
 @requirement("NS-16")
@@ -217,13 +217,13 @@ def test_cgroups_are_those_of_the_container(
     ids=["of-the-pod", "network-of-the-node", "ipc-of-the-node", "all-of-the-node"],
 )
 def test_status_of_a_sandbox_reports_its_namespaces(
-    runtime: Runtime, shared: SharedContainers, namespaces: cri.NamespaceOption
+    runtime: Runtime, shared_containers: SharedContainers, namespaces: cri.NamespaceOption
 ) -> None:
     """PodSandboxStatus MUST report the namespace modes of the request.
 
     Source: LinuxPodSandboxStatus.namespaces.
     """
-    pod = shared.sandbox(namespaces=namespaces)
+    pod = shared_containers.sandbox(namespaces=namespaces)
 
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=pod.id)).status
 
@@ -234,18 +234,20 @@ def test_status_of_a_sandbox_reports_its_namespaces(
 @requirement("NS-17")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_time_is_the_nodes(shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str) -> None:
+def test_time_is_the_nodes(
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+) -> None:
     """Every process of a container SHOULD be in the node's time namespace, as no request changes it.
 
     Source: NamespaceOption, which has no such namespace; the default of the OCI runtime specification.
     """
-    assert shared.process(seen_from).namespaces.get("time") == node_namespaces.get("time")
+    assert shared_containers.process(seen_from).namespaces.get("time") == node_namespaces.get("time")
 
 
 @requirement("NS-12")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_ipc_of_a_container_alone(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
 ) -> None:
     """The IPC mode CONTAINER MAY be rejected, or result in an IPC namespace of the container or the pod; it
     is not the node's.
@@ -253,11 +255,11 @@ def test_ipc_of_a_container_alone(
     Source: NamespaceOption.ipc; the kubelet never requests it.
     """
     alone = cri.NamespaceOption(network=POD, pid=CONTAINER, ipc=CONTAINER)
-    of_the_pod = shared.process(EXEC).namespaces["ipc"]
+    of_the_pod = shared_containers.process(EXEC).namespaces["ipc"]
     actual = "refused"
 
     with may_be_refused():
-        actual = shared.process(EXEC, namespaces=alone).namespaces["ipc"]
+        actual = shared_containers.process(EXEC, namespaces=alone).namespaces["ipc"]
 
     observe({"refused": "refused", of_the_pod: "the pod's"}.get(actual, "the container's"))
     assert actual != node_namespaces["ipc"]
@@ -266,17 +268,17 @@ def test_ipc_of_a_container_alone(
 @requirement("NS-14")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_container_that_asks_for_another_network_than_its_pod(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
 ) -> None:
     """A container with the node's network in a pod with its own network MAY be rejected, or get either.
 
     Source: NamespaceOption.network; containers use their sandbox's network according to the CRI.
     """
-    of_the_pod = shared.process(EXEC).namespaces["net"]
+    of_the_pod = shared_containers.process(EXEC).namespaces["net"]
     actual = "refused"
 
     with may_be_refused():
-        actual = shared.process(EXEC, namespaces=NETWORK_OF_THE_NODE).namespaces["net"]
+        actual = shared_containers.process(EXEC, namespaces=NETWORK_OF_THE_NODE).namespaces["net"]
 
     forms = {"refused": "refused", of_the_pod: "the pod's", node_namespaces["net"]: "the node's"}
     observe(forms.get(actual, "a third one"))
@@ -286,7 +288,7 @@ def test_a_container_that_asks_for_another_network_than_its_pod(
 @requirement("NS-18")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_container_that_asks_for_the_pids_of_a_pod_that_has_none(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
 ) -> None:
     """A container with the PID mode POD in a sandbox with the mode CONTAINER MAY be rejected, or join a
     process of the sandbox; it is not in the node's PID namespace.
@@ -296,7 +298,7 @@ def test_a_container_that_asks_for_the_pids_of_a_pod_that_has_none(
     actual = "refused"
 
     with may_be_refused():
-        actual = shared.process(EXEC, namespaces=ONE_PID_NAMESPACE).namespaces["pid"]
+        actual = shared_containers.process(EXEC, namespaces=ONE_PID_NAMESPACE).namespaces["pid"]
 
     observe("refused" if actual == "refused" else "it starts")
     assert actual != node_namespaces["pid"]

@@ -11,13 +11,13 @@ QUESTIONS = {"effective user": system_call("geteuid", program="/bin/setuid-sys")
 
 @requirement("SEC-08")
 def test_no_new_privs_keeps_a_setuid_program_from_gaining(
-    runtime: Runtime, shared: SharedContainers, seen_from: str
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A process with `no_new_privs` MUST retain its user when it executes a set-user-ID program of root.
 
     Source: LinuxContainerSecurityContext.no_new_privs.
     """
-    process = shared.process(
+    process = shared_containers.process(
         seen_from, image="setuid", questions=QUESTIONS, security_context=context(1000, no_new_privs=True)
     )
 
@@ -28,7 +28,7 @@ def test_no_new_privs_keeps_a_setuid_program_from_gaining(
 
 @requirement("SEC-09")
 def test_without_no_new_privs_a_setuid_program_gains(
-    runtime: Runtime, shared: SharedContainers, seen_from: str
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A set-user-ID program of root MUST run as root without `no_new_privs`.
 
@@ -37,7 +37,9 @@ def test_without_no_new_privs_a_setuid_program_gains(
     # a kernel of the sandbox's own may ignore the set-user-ID bit
     runtime.require_host_kernel()
 
-    process = shared.process(seen_from, image="setuid", questions=QUESTIONS, security_context=context(1000))
+    process = shared_containers.process(
+        seen_from, image="setuid", questions=QUESTIONS, security_context=context(1000)
+    )
 
     assert not process.status.no_new_privs
     assert outcome(process.answer("effective user")) == (0, 0)

@@ -45,13 +45,13 @@ QUESTIONS = {
 
 @requirement("SEC-04")
 @pytest.mark.parametrize("path", ["/etc/group", "/home"], ids=["file", "directory"])
-def test_masked_paths_look_empty(shared: SharedContainers, seen_from: str, path: str) -> None:
+def test_masked_paths_look_empty(shared_containers: SharedContainers, seen_from: str, path: str) -> None:
     """A masked file or directory MUST appear empty to every process, or a masked file be denied.
 
     Source: LinuxContainerSecurityContext.masked_paths.
     """
-    plain = shared.process(seen_from, questions=QUESTIONS)
-    masked = shared.process(seen_from, questions=QUESTIONS, security_context=PROTECTED)
+    plain = shared_containers.process(seen_from, questions=QUESTIONS)
+    masked = shared_containers.process(seen_from, questions=QUESTIONS, security_context=PROTECTED)
 
     assert plain.answer(path) != ""
     assert masked.answer(path) == ""
@@ -59,26 +59,30 @@ def test_masked_paths_look_empty(shared: SharedContainers, seen_from: str, path:
 
 @requirement("SEC-05")
 @pytest.mark.parametrize("attempt", ["write a file", "write in a directory"])
-def test_read_only_paths_cannot_be_written(shared: SharedContainers, seen_from: str, attempt: str) -> None:
+def test_read_only_paths_cannot_be_written(
+    shared_containers: SharedContainers, seen_from: str, attempt: str
+) -> None:
     """A read-only path, file or directory, MUST reject writes with the error of a read-only file system.
 
     Source: LinuxContainerSecurityContext.readonly_paths.
     """
-    plain = shared.process(seen_from, questions=QUESTIONS)
-    protected = shared.process(seen_from, questions=QUESTIONS, security_context=PROTECTED)
+    plain = shared_containers.process(seen_from, questions=QUESTIONS)
+    protected = shared_containers.process(seen_from, questions=QUESTIONS, security_context=PROTECTED)
 
     assert outcome(plain.answer(attempt))[0] >= 0
     assert outcome(protected.answer(attempt)) == (-1, READ_ONLY_FILE_SYSTEM)
 
 
 @requirement("SEC-06")
-def test_nothing_is_hidden_where_no_paths_are_named(shared: SharedContainers, seen_from: str) -> None:
+def test_nothing_is_hidden_where_no_paths_are_named(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """Paths below /proc MUST NOT be masked or read-only if `masked_paths` and `readonly_paths` are empty.
 
     Source: LinuxContainerSecurityContext.masked_paths and readonly_paths; the kubelet sends them empty for
     the proc mount Unmasked.
     """
-    process = shared.process(seen_from, questions=QUESTIONS, unmasked=True)
+    process = shared_containers.process(seen_from, questions=QUESTIONS, unmasked=True)
 
     hidden = [mount.place for mount in process.mounts if mount.place.startswith("/proc/")]
     assert hidden == []
@@ -105,7 +109,7 @@ def test_paths_that_are_not_there_are_passed_over(containers: Containers) -> Non
 @requirement("SEC-13")
 @pytest.mark.parametrize("attempt", ["write core_pattern", "write sysrq-trigger"])
 def test_settings_of_the_kernel_cannot_be_written(
-    runtime: Runtime, shared: SharedContainers, seen_from: str, attempt: str
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str, attempt: str
 ) -> None:
     """The kernel parameters in /proc/sys, and /proc/sysrq-trigger, MUST NOT be writable with the kubelet's
     paths, not even for root.
@@ -114,19 +118,19 @@ def test_settings_of_the_kernel_cannot_be_written(
     """
     runtime.require_host_kernel()
 
-    process = shared.process(seen_from, questions=QUESTIONS)
+    process = shared_containers.process(seen_from, questions=QUESTIONS)
 
     # not every kernel has sysrq-trigger
     assert outcome(process.answer(attempt)) in {(-1, READ_ONLY_FILE_SYSTEM), (-1, NO_SUCH_FILE)}
 
 
 @requirement("SEC-13")
-def test_paths_that_the_kubelet_masks_look_empty(shared: SharedContainers, seen_from: str) -> None:
+def test_paths_that_the_kubelet_masks_look_empty(shared_containers: SharedContainers, seen_from: str) -> None:
     """Every path that the kubelet masks, /proc/kcore and /proc/keys among them, MUST read as empty or be
     denied.
 
     Source: LinuxContainerSecurityContext.masked_paths.
     """
-    process = shared.process(seen_from, questions=QUESTIONS)
+    process = shared_containers.process(seen_from, questions=QUESTIONS)
 
     assert {path: process.answer(path) for path in MASKED_PATHS} == dict.fromkeys(MASKED_PATHS, "")

@@ -42,12 +42,12 @@ QUESTIONS = {
 
 def privileged(
     runtime: Runtime,
-    shared: SharedContainers,
+    shared_containers: SharedContainers,
     seen_from: str,
     **fields: Any,  # noqa: ANN401 - fields of the message
 ) -> ProcessEvidence:
     """Return the evidence of a process of a privileged container in a privileged sandbox."""
-    return privileged_process(runtime, shared, seen_from, QUESTIONS, **fields)
+    return privileged_process(runtime, shared_containers, seen_from, QUESTIONS, **fields)
 
 
 def protected_places(process: ProcessEvidence) -> list[str]:
@@ -68,14 +68,14 @@ def cgroups_read_only(process: ProcessEvidence) -> set[bool]:
 @requirement("PRV-01")
 @requires(Capability.SHARED_KERNEL)
 def test_privileged_processes_have_every_capability(
-    runtime: Runtime, shared: SharedContainers, seen_from: str
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A privileged root process MUST have every capability of the daemon in its bounding, permitted and
     effective sets.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
-    sets = privileged(runtime, shared, seen_from).status.capabilities
+    sets = privileged(runtime, shared_containers, seen_from).status.capabilities
 
     expected = daemon_capabilities(runtime)
     assert {name: sets[name] for name in ROOT_SETS} == {name: expected for name in ROOT_SETS}  # noqa: C420 - unchanged
@@ -84,7 +84,7 @@ def test_privileged_processes_have_every_capability(
 @requirement("PRV-02")
 @requires(Capability.SHARED_KERNEL, Capability.SAME_HOST)
 def test_privileged_containers_have_the_devices_of_the_host(
-    runtime: Runtime, shared: SharedContainers, seen_from: str
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A privileged container MUST have every device of the host's /dev with its numbers, and MUST be able to
     open them.
@@ -93,7 +93,7 @@ def test_privileged_containers_have_the_devices_of_the_host(
     """
     expected = host_devices(runtime)
 
-    process = privileged(runtime, shared, seen_from)
+    process = privileged(runtime, shared_containers, seen_from)
 
     present = dict(line.split() for line in process.answer("devices").splitlines())
     assert {path: present.get(path) for path in expected} == expected
@@ -118,39 +118,39 @@ def host_devices(runtime: Runtime) -> dict[str, str]:
 
 @requirement("PRV-03")
 def test_nothing_is_hidden_from_privileged_processes(
-    runtime: Runtime, shared: SharedContainers, seen_from: str
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A privileged process MUST find /sys and /proc writable, and nothing in them masked or read-only.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
-    assert protected_places(privileged(runtime, shared, seen_from)) == []
+    assert protected_places(privileged(runtime, shared_containers, seen_from)) == []
 
 
 @requirement("PRV-04")
 @requires(Capability.SHARED_KERNEL)
 def test_privileged_processes_can_write_cgroups_and_others_cannot(
-    runtime: Runtime, shared: SharedContainers, seen_from: str
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """The cgroup file systems SHOULD be writable in a privileged container and read-only in others.
 
     Source: LinuxContainerSecurityContext.privileged; not stated by the CRI.
     """
-    assert cgroups_read_only(privileged(runtime, shared, seen_from)) == {False}
-    assert cgroups_read_only(shared.process(seen_from)) == {True}
+    assert cgroups_read_only(privileged(runtime, shared_containers, seen_from)) == {False}
+    assert cgroups_read_only(shared_containers.process(seen_from)) == {True}
 
 
 @requirement("PRV-05")
 @pytest.mark.parametrize("profile", [RUNTIME_DEFAULT, UNCONFINED], ids=["default", "unconfined"])
 def test_privileged_processes_are_not_confined(
-    runtime: Runtime, shared: SharedContainers, seen_from: str, profile: object
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str, profile: object
 ) -> None:
     """A privileged process MUST NOT have a seccomp filter or an AppArmor profile, even if the request has the
     runtime's default.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
-    process = privileged(runtime, shared, seen_from, seccomp=profile)
+    process = privileged(runtime, shared_containers, seen_from, seccomp=profile)
 
     assert process.status.seccomp_mode == 0
     assert process.label.partition(" ")[0] in {"", "unconfined"} or "_t:" in process.label
@@ -170,17 +170,17 @@ def test_a_privileged_container_in_a_sandbox_that_is_not(containers: Containers)
 @requirement("PRV-07")
 @requires(Capability.SHARED_KERNEL)
 def test_other_containers_of_a_privileged_sandbox_are_confined(
-    shared: SharedContainers, seen_from: str
+    shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """An unprivileged container MUST be confined in a privileged sandbox as in any other.
 
     Source: LinuxSandboxSecurityContext.privileged, LinuxContainerSecurityContext.privileged.
     """
-    pod = shared.sandbox(security_context=pod_context(privileged=True))
+    pod = shared_containers.sandbox(security_context=pod_context(privileged=True))
     confined = context(seccomp=RUNTIME_DEFAULT)
 
-    inside = shared.process(seen_from, in_sandbox=pod, security_context=confined)
-    elsewhere = shared.process(seen_from, security_context=confined)
+    inside = shared_containers.process(seen_from, in_sandbox=pod, security_context=confined)
+    elsewhere = shared_containers.process(seen_from, security_context=confined)
 
     assert inside.status.capabilities == elsewhere.status.capabilities
     assert inside.status.seccomp_mode == 2
@@ -190,13 +190,13 @@ def test_other_containers_of_a_privileged_sandbox_are_confined(
 
 @requirement("PRV-08")
 def test_a_privileged_user_that_is_not_root(
-    runtime: Runtime, shared: SharedContainers, observe: Observe
+    runtime: Runtime, shared_containers: SharedContainers, observe: Observe
 ) -> None:
     """A privileged process MUST have the requested user; its effective capabilities then MAY differ.
 
     Source: LinuxContainerSecurityContext.privileged and run_as_user; the CRI does not say.
     """
-    process = privileged_process(runtime, shared, EXEC, run_as_user={"value": 1000}).status
+    process = privileged_process(runtime, shared_containers, EXEC, run_as_user={"value": 1000}).status
 
     observe("has effective capabilities" if process.capabilities["effective"] else "has none in effect")
     assert process.uids == (1000,) * 4
@@ -204,13 +204,15 @@ def test_a_privileged_user_that_is_not_root(
 
 @requirement("PRV-11")
 def test_paths_to_hide_mean_nothing_to_privileged_processes(
-    runtime: Runtime, shared: SharedContainers, seen_from: str
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """The `masked_paths` and `readonly_paths` of a privileged container MUST NOT be masked or read-only.
 
     Source: LinuxContainerSecurityContext.privileged, masked_paths and readonly_paths.
     """
-    process = privileged(runtime, shared, seen_from, masked_paths=MASKED_PATHS, readonly_paths=READONLY_PATHS)
+    process = privileged(
+        runtime, shared_containers, seen_from, masked_paths=MASKED_PATHS, readonly_paths=READONLY_PATHS
+    )
 
     assert protected_places(process) == []
 

@@ -36,12 +36,14 @@ CLIMB = "cd ./../../../../../../../../../../.. && stat -c '%d %i' . && stat -c '
 
 @requirement("SEC-01")
 @pytest.mark.parametrize("place", IN_THE_ROOT)
-def test_a_read_only_root_cannot_be_written(shared: SharedContainers, seen_from: str, place: str) -> None:
+def test_a_read_only_root_cannot_be_written(
+    shared_containers: SharedContainers, seen_from: str, place: str
+) -> None:
     """A container with `readonly_rootfs` MUST NOT be able to write to its root file system, not even as root.
 
     Source: LinuxContainerSecurityContext.readonly_rootfs.
     """
-    process = shared.process(
+    process = shared_containers.process(
         seen_from, questions=WRITE_ATTEMPTS, security_context=context(readonly_rootfs=True)
     )
 
@@ -49,12 +51,14 @@ def test_a_read_only_root_cannot_be_written(shared: SharedContainers, seen_from:
 
 
 @requirement("SEC-01")
-def test_shared_memory_stays_writable_on_a_read_only_root(shared: SharedContainers, seen_from: str) -> None:
+def test_shared_memory_stays_writable_on_a_read_only_root(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """The file system at /dev/shm MUST stay writable with `readonly_rootfs`.
 
     Source: LinuxContainerSecurityContext.readonly_rootfs, which concerns the root file system alone.
     """
-    process = shared.process(
+    process = shared_containers.process(
         seen_from, questions=WRITE_ATTEMPTS, security_context=context(readonly_rootfs=True)
     )
 
@@ -86,12 +90,14 @@ def test_mounts_of_the_caller_stay_writable_on_a_read_only_root(
 
 @requirement("SEC-02")
 @pytest.mark.parametrize("place", IN_THE_ROOT)
-def test_the_root_is_writable_unless_asked_for(shared: SharedContainers, seen_from: str, place: str) -> None:
+def test_the_root_is_writable_unless_asked_for(
+    shared_containers: SharedContainers, seen_from: str, place: str
+) -> None:
     """A container without `readonly_rootfs` MUST be able to write to its root file system.
 
     Source: LinuxContainerSecurityContext.readonly_rootfs.
     """
-    process = shared.process(seen_from, questions=WRITE_ATTEMPTS)
+    process = shared_containers.process(seen_from, questions=WRITE_ATTEMPTS)
 
     assert outcome(process.answer(place))[0] >= 0
 
@@ -146,30 +152,32 @@ def _upper_directory(runtime: Runtime, mark: str) -> Path:
 
 
 @requirement("SEC-10")
-def test_a_read_only_sandbox_leaves_containers_writable(shared: SharedContainers) -> None:
+def test_a_read_only_sandbox_leaves_containers_writable(shared_containers: SharedContainers) -> None:
     """A sandbox with `readonly_rootfs` SHOULD NOT make the root file systems of its containers read-only.
 
     Source: LinuxSandboxSecurityContext.readonly_rootfs.
     """
-    pod = shared.sandbox(security_context=pod_context(readonly_rootfs=True))
+    pod = shared_containers.sandbox(security_context=pod_context(readonly_rootfs=True))
 
-    process = shared.process(EXEC, in_sandbox=pod, questions=WRITE_ATTEMPTS)
+    process = shared_containers.process(EXEC, in_sandbox=pod, questions=WRITE_ATTEMPTS)
 
     assert outcome(process.answer("etc"))[0] >= 0
 
 
 @requirement("SEC-12")
 def test_the_security_context_of_a_sandbox_is_not_that_of_its_containers(
-    shared: SharedContainers, seen_from: str
+    shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """The user, groups and read-only root of a sandbox MUST NOT apply to containers without their own.
 
     Source: LinuxSandboxSecurityContext, which does not apply to containers.
     """
-    pod = shared.sandbox(security_context=pod_context(1000, supplemental_groups=[3100], readonly_rootfs=True))
+    pod = shared_containers.sandbox(
+        security_context=pod_context(1000, supplemental_groups=[3100], readonly_rootfs=True)
+    )
 
-    in_pod = shared.process(seen_from, in_sandbox=pod, questions=WRITE_ATTEMPTS)
-    elsewhere = shared.process(seen_from, questions=WRITE_ATTEMPTS)
+    in_pod = shared_containers.process(seen_from, in_sandbox=pod, questions=WRITE_ATTEMPTS)
+    elsewhere = shared_containers.process(seen_from, questions=WRITE_ATTEMPTS)
 
     assert (in_pod.status.uids, in_pod.status.gids) == ((0,) * 4, (0,) * 4)
     assert in_pod.status.groups == elsewhere.status.groups
@@ -178,13 +186,15 @@ def test_the_security_context_of_a_sandbox_is_not_that_of_its_containers(
 
 
 @requirement("SEC-15")
-def test_no_process_inherits_a_directory_of_the_host(shared: SharedContainers, seen_from: str) -> None:
+def test_no_process_inherits_a_directory_of_the_host(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """A process MUST NOT inherit an open directory.
 
     Source: not stated by the CRI; a leaked descriptor of a host directory let processes leave their container
     (CVE-2024-21626).
     """
-    listed = shared.process(seen_from, questions=DESCRIPTORS).answer("open files").splitlines()
+    listed = shared_containers.process(seen_from, questions=DESCRIPTORS).answer("open files").splitlines()
 
     kinds = dict(line.split() for line in listed)
     assert kinds.keys() >= {"0", "1", "2"}

@@ -52,12 +52,12 @@ def localhost(profiles: Path, name: str) -> cri.SecurityProfile:
 
 
 @requirement("SCP-01/filter")
-def test_the_default_profile_is_a_filter(shared: SharedContainers, seen_from: str) -> None:
+def test_the_default_profile_is_a_filter(shared_containers: SharedContainers, seen_from: str) -> None:
     """Every process of a container with RuntimeDefault MUST have a seccomp filter.
 
     Source: SecurityProfile.profile_type.
     """
-    process = shared.process(
+    process = shared_containers.process(
         seen_from, questions=QUESTIONS, security_context=context(seccomp=RUNTIME_DEFAULT)
     )
 
@@ -66,17 +66,19 @@ def test_the_default_profile_is_a_filter(shared: SharedContainers, seen_from: st
 
 @requirement("SCP-01/content")
 def test_the_default_profile_refuses_what_no_container_needs(
-    shared: SharedContainers, seen_from: str
+    shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """The runtime's default profile SHOULD deny the creation of a user namespace without SYS_ADMIN.
 
     Source: SecurityProfile.profile_type; the runtime chooses what its profile denies.
     """
-    unconfined = shared.process(seen_from, questions=QUESTIONS, security_context=context(seccomp=UNCONFINED))
+    unconfined = shared_containers.process(
+        seen_from, questions=QUESTIONS, security_context=context(seccomp=UNCONFINED)
+    )
     if outcome(unconfined.answer("make a user namespace")) != (0, 0):
         blocked("needs a kernel that lets a container without a filter make a user namespace")
 
-    process = shared.process(
+    process = shared_containers.process(
         seen_from, questions=QUESTIONS, security_context=context(seccomp=RUNTIME_DEFAULT)
     )
 
@@ -86,12 +88,14 @@ def test_the_default_profile_refuses_what_no_container_needs(
 
 
 @requirement("SCP-02")
-def test_unconfined_is_no_filter(shared: SharedContainers, seen_from: str) -> None:
+def test_unconfined_is_no_filter(shared_containers: SharedContainers, seen_from: str) -> None:
     """A process of a container with Unconfined MUST NOT have a seccomp filter.
 
     Source: SecurityProfile.profile_type.
     """
-    process = shared.process(seen_from, questions=QUESTIONS, security_context=context(seccomp=UNCONFINED))
+    process = shared_containers.process(
+        seen_from, questions=QUESTIONS, security_context=context(seccomp=UNCONFINED)
+    )
 
     assert process.status.seccomp_mode == 0
     assert outcome(process.answer("query"))[0] >= 0
@@ -99,7 +103,7 @@ def test_unconfined_is_no_filter(shared: SharedContainers, seen_from: str) -> No
 
 @requirement("SCP-03")
 def test_a_profile_of_the_node_refuses_what_it_names(
-    shared: SharedContainers, profiles: Path, seen_from: str
+    shared_containers: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
     """A system call that a Localhost profile denies MUST fail with the profile's error, and other calls MUST
     succeed.
@@ -108,7 +112,7 @@ def test_a_profile_of_the_node_refuses_what_it_names(
     """
     security_context = context(seccomp=localhost(profiles, "refuses"))
 
-    process = shared.process(seen_from, questions=QUESTIONS, security_context=security_context)
+    process = shared_containers.process(seen_from, questions=QUESTIONS, security_context=security_context)
 
     assert process.status.seccomp_mode == FILTER
     assert outcome(process.answer("query")) == DENIED
@@ -117,7 +121,7 @@ def test_a_profile_of_the_node_refuses_what_it_names(
 
 @requirement("SCP-03")
 def test_a_profile_of_the_node_kills_who_makes_the_call(
-    shared: SharedContainers, profiles: Path, seen_from: str
+    shared_containers: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
     """A system call for which a Localhost profile has the action KILL MUST kill its process with SIGSYS.
 
@@ -125,7 +129,7 @@ def test_a_profile_of_the_node_kills_who_makes_the_call(
     """
     security_context = context(seccomp=localhost(profiles, "kills"))
 
-    process = shared.process(seen_from, questions=QUESTIONS, security_context=security_context)
+    process = shared_containers.process(seen_from, questions=QUESTIONS, security_context=security_context)
 
     assert process.exit_code("query") == KILLED_BY_SIGSYS
     assert outcome(process.answer("other call")) == (0, 0)
@@ -156,7 +160,7 @@ def test_a_profile_that_cannot_be_used_is_refused(
 @requirement("SCP-05")
 @pytest.mark.parametrize("profile", [UNCONFINED, RUNTIME_DEFAULT], ids=["unconfined", "default"])
 def test_a_path_without_localhost_means_nothing(
-    shared: SharedContainers, profiles: Path, profile: cri.SecurityProfile
+    shared_containers: SharedContainers, profiles: Path, profile: cri.SecurityProfile
 ) -> None:
     """A `localhost_ref` with another type than Localhost SHOULD be rejected, or have no effect.
 
@@ -167,10 +171,12 @@ def test_a_path_without_localhost_means_nothing(
     )
 
     with may_be_refused():
-        process = shared.process(
+        process = shared_containers.process(
             EXEC, questions=QUESTIONS, security_context=context(seccomp=profile_with_path)
         )
-        plain = shared.process(EXEC, questions=QUESTIONS, security_context=context(seccomp=profile))
+        plain = shared_containers.process(
+            EXEC, questions=QUESTIONS, security_context=context(seccomp=profile)
+        )
         assert outcome(process.answer("query")) == outcome(plain.answer("query"))
         assert process.status.seccomp_mode == plain.status.seccomp_mode
 
@@ -213,17 +219,17 @@ def test_no_profile_at_all(containers: Containers, observe: Observe) -> None:
 
 @requirement("SCP-08")
 def test_a_profile_means_nothing_to_privileged_processes(
-    runtime: Runtime, shared: SharedContainers, profiles: Path, seen_from: str
+    runtime: Runtime, shared_containers: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
     """A privileged process MUST NOT have a seccomp filter, even if the request names a profile.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
-    pod = shared.sandbox(security_context=pod_context(privileged=True))
+    pod = shared_containers.sandbox(security_context=pod_context(privileged=True))
     security_context = context(privileged=True, seccomp=localhost(profiles, "refuses"))
 
     with as_far_as_the_daemon_can(runtime):
-        process = shared.process(
+        process = shared_containers.process(
             seen_from, in_sandbox=pod, questions=QUESTIONS, security_context=security_context
         )
 
@@ -234,7 +240,7 @@ def test_a_profile_means_nothing_to_privileged_processes(
 @requirement("SCP-09")
 @pytest.mark.parametrize("profile", DENIED_BY)
 def test_rules_of_a_profile_are_preserved(
-    shared: SharedContainers, profiles: Path, profile: str, seen_from: str
+    shared_containers: SharedContainers, profiles: Path, profile: str, seen_from: str
 ) -> None:
     """A profile SHOULD be able to log a call, to match its arguments, and to list architectures.
 
@@ -242,7 +248,7 @@ def test_rules_of_a_profile_are_preserved(
     """
     security_context = context(seccomp=localhost(profiles, profile))
 
-    process = shared.process(seen_from, questions=QUESTIONS, security_context=security_context)
+    process = shared_containers.process(seen_from, questions=QUESTIONS, security_context=security_context)
 
     denied = {name for name in ("query", "change") if outcome(process.answer(name)) == DENIED}
     assert denied == DENIED_BY[profile]
@@ -251,21 +257,23 @@ def test_rules_of_a_profile_are_preserved(
 
 @requirement("SCP-10")
 @pytest.mark.parametrize("seen_from", [EXEC, STREAMING_EXEC])
-def test_a_profile_holds_for_commands(shared: SharedContainers, profiles: Path, seen_from: str) -> None:
+def test_a_profile_holds_for_commands(
+    shared_containers: SharedContainers, profiles: Path, seen_from: str
+) -> None:
     """A command run with ExecSync or Exec MUST be under the profile of its container.
 
     Source: ExecSync and Exec; SecurityProfile.
     """
     security_context = context(seccomp=localhost(profiles, "refuses"))
 
-    command = shared.process(seen_from, questions=QUESTIONS, security_context=security_context)
+    command = shared_containers.process(seen_from, questions=QUESTIONS, security_context=security_context)
 
     assert (command.status.seccomp_mode, outcome(command.answer("change"))) == (FILTER, DENIED)
 
 
 @requirement("SCP-11")
 def test_a_user_that_may_gain_is_under_the_profile(
-    shared: SharedContainers, profiles: Path, seen_from: str
+    shared_containers: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
     """A process that is not root MUST be under the profile, even without `no_new_privs`.
 
@@ -274,7 +282,7 @@ def test_a_user_that_may_gain_is_under_the_profile(
     """
     security_context = context(1000, seccomp=localhost(profiles, "refuses"))
 
-    process = shared.process(seen_from, questions=QUESTIONS, security_context=security_context)
+    process = shared_containers.process(seen_from, questions=QUESTIONS, security_context=security_context)
 
     assert (process.status.uids[0], process.status.no_new_privs) == (1000, False)
     assert (process.status.seccomp_mode, outcome(process.answer("query"))) == (FILTER, DENIED)

@@ -61,27 +61,27 @@ def is_readable(file: str, process: ProcessEvidence) -> bool:
 
 
 @requirement("SEL-01")
-def test_a_process_has_the_label_that_is_asked_for(shared: SharedContainers) -> None:
+def test_a_process_has_the_label_that_is_asked_for(shared_containers: SharedContainers) -> None:
     """The first process MUST have the user, role, type and level of the request.
 
     Source: LinuxContainerSecurityContext.selinux_options.
     """
-    process = shared.process(FIRST_PROCESS, security_context=REQUESTED)
+    process = shared_containers.process(FIRST_PROCESS, security_context=REQUESTED)
 
     assert process.label == f"system_u:system_r:container_t:{LEVEL}"
 
 
 @requirement("SEL-02")
-def test_containers_of_a_pod_share_a_level_of_their_own(shared: SharedContainers) -> None:
+def test_containers_of_a_pod_share_a_level_of_their_own(shared_containers: SharedContainers) -> None:
     """The containers of a pod without options MUST share a level that no other pod has.
 
     Source: LinuxContainerSecurityContext.selinux_options.
     """
-    pod = shared.sandbox()
+    pod = shared_containers.sandbox()
 
-    first = shared.process(FIRST_PROCESS, in_sandbox=pod, envs={"NUMBER": "1"})
-    second = shared.process(FIRST_PROCESS, in_sandbox=pod, envs={"NUMBER": "2"})
-    elsewhere = shared.process(FIRST_PROCESS)
+    first = shared_containers.process(FIRST_PROCESS, in_sandbox=pod, envs={"NUMBER": "1"})
+    second = shared_containers.process(FIRST_PROCESS, in_sandbox=pod, envs={"NUMBER": "2"})
+    elsewhere = shared_containers.process(FIRST_PROCESS)
 
     assert level_of(first.label) == level_of(second.label)
     assert level_of(first.label) != level_of(elsewhere.label)
@@ -100,28 +100,30 @@ def test_a_label_that_the_policy_does_not_know_is_refused(containers: Containers
 
 
 @requirement("SEL-04")
-def test_the_level_of_a_pod_is_that_of_its_containers(shared: SharedContainers) -> None:
+def test_the_level_of_a_pod_is_that_of_its_containers(shared_containers: SharedContainers) -> None:
     """A container without options of its own SHOULD have the level of its sandbox.
 
     Source: LinuxSandboxSecurityContext.selinux_options. Not stated by the CRI for containers; the shared
     files of a pod have the sandbox's level, and a container with another level could not read them.
     """
-    pod = shared.sandbox(security_context=REQUESTED_FOR_THE_POD)
+    pod = shared_containers.sandbox(security_context=REQUESTED_FOR_THE_POD)
 
-    process = shared.process(FIRST_PROCESS, in_sandbox=pod)
+    process = shared_containers.process(FIRST_PROCESS, in_sandbox=pod)
 
     assert level_of(process.label) == LEVEL
 
 
 @requirement("SEL-05/unconfined")
-def test_a_privileged_process_has_a_type_of_its_own(runtime: Runtime, shared: SharedContainers) -> None:
+def test_a_privileged_process_has_a_type_of_its_own(
+    runtime: Runtime, shared_containers: SharedContainers
+) -> None:
     """A privileged process MUST NOT have the type that confines the processes of other containers.
 
     Source: LinuxContainerSecurityContext.privileged.
     """
-    ordinary = shared.process(FIRST_PROCESS)
+    ordinary = shared_containers.process(FIRST_PROCESS)
 
-    process = privileged_process(runtime, shared)
+    process = privileged_process(runtime, shared_containers)
 
     assert type_of(process.label) != type_of(ordinary.label)
 
@@ -133,17 +135,17 @@ def test_a_privileged_process_has_a_type_of_its_own(runtime: Runtime, shared: Sh
     ids=["pid", "ipc"],
 )
 def test_the_type_of_a_process_in_a_namespace_of_the_node(
-    shared: SharedContainers, observe: Observe, namespaces: cri.NamespaceOption
+    shared_containers: SharedContainers, observe: Observe, namespaces: cri.NamespaceOption
 ) -> None:
     """A process in the PID or IPC namespace of the node MAY have the same type as any other, or a type of its
     own.
 
     Source: NamespaceOption.pid and ipc; the CRI does not say.
     """
-    ordinary = shared.process(FIRST_PROCESS)
-    pod = shared.sandbox(namespaces=namespaces)
+    ordinary = shared_containers.process(FIRST_PROCESS)
+    pod = shared_containers.sandbox(namespaces=namespaces)
 
-    process = shared.process(FIRST_PROCESS, in_sandbox=pod, namespaces=namespaces)
+    process = shared_containers.process(FIRST_PROCESS, in_sandbox=pod, namespaces=namespaces)
 
     own = type_of(process.label) != type_of(ordinary.label)
     observe("a type of its own" if own else "the type of any other")
@@ -151,36 +153,40 @@ def test_the_type_of_a_process_in_a_namespace_of_the_node(
 
 
 @requirement("SEL-06/given")
-def test_parts_of_a_label_that_are_given_are_used(shared: SharedContainers) -> None:
+def test_parts_of_a_label_that_are_given_are_used(shared_containers: SharedContainers) -> None:
     """The process MUST have the requested level, even if the request has no other part of a label.
 
     Source: SELinuxOption.level.
     """
     partial = context(selinux_options=cri.SELinuxOption(level=LEVEL))
 
-    process = shared.process(FIRST_PROCESS, security_context=partial)
+    process = shared_containers.process(FIRST_PROCESS, security_context=partial)
 
     assert level_of(process.label) == LEVEL
 
 
 @requirement("SEL-06/missing")
-def test_where_missing_parts_of_a_label_come_from(shared: SharedContainers, observe: Observe) -> None:
+def test_where_missing_parts_of_a_label_come_from(
+    shared_containers: SharedContainers, observe: Observe
+) -> None:
     """The level MAY be the pod's or a new one if the request has only a type.
 
     Source: SELinuxOption; the CRI does not say.
     """
     partial = context(selinux_options=cri.SELinuxOption(type="container_t"))
 
-    process = shared.process(FIRST_PROCESS, security_context=partial)
+    process = shared_containers.process(FIRST_PROCESS, security_context=partial)
 
-    same = level_of(process.label) == level_of(shared.process(FIRST_PROCESS).label)
+    same = level_of(process.label) == level_of(shared_containers.process(FIRST_PROCESS).label)
     observe("the level is the pod's" if same else "the level is a new one")
     assert type_of(process.label) == "container_t"
 
 
 @requirement("SEL-09")
 @pytest.mark.parametrize("path", SYSTEM_FILES)
-def test_files_that_the_runtime_mounts_have_the_label_of_the_pod(shared: SharedContainers, path: str) -> None:
+def test_files_that_the_runtime_mounts_have_the_label_of_the_pod(
+    shared_containers: SharedContainers, path: str
+) -> None:
     """Files that a runtime mounts into a container by itself MUST have the container's level, or no
     categories, and be readable.
 
@@ -188,7 +194,7 @@ def test_files_that_the_runtime_mounts_have_the_label_of_the_pod(shared: SharedC
     """
     read = f"if [ -d {path} ]; then ls {path}; else cat {path}; fi > /dev/null"
 
-    process = shared.process(FIRST_PROCESS, questions={"label": label_of(path), "read": read})
+    process = shared_containers.process(FIRST_PROCESS, questions={"label": label_of(path), "read": read})
 
     assert is_readable(process.answer("label"), process)
     assert process.exit_code("read") == 0
@@ -196,19 +202,23 @@ def test_files_that_the_runtime_mounts_have_the_label_of_the_pod(shared: SharedC
 
 @requirement("SEL-10")
 @pytest.mark.parametrize("seen_from", COMMANDS)
-def test_commands_have_the_label_of_their_container(shared: SharedContainers, seen_from: str) -> None:
+def test_commands_have_the_label_of_their_container(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """A command run with ExecSync or Exec MUST have the label of its container.
 
     Source: LinuxContainerSecurityContext.selinux_options, ExecSync, Exec.
     """
-    process = shared.process(seen_from, security_context=REQUESTED)
+    process = shared_containers.process(seen_from, security_context=REQUESTED)
 
     assert process.label == f"system_u:system_r:container_t:{LEVEL}"
 
 
 @requirement("VOL-13")
 @requires(Capability.IMAGE_VOLUMES)
-def test_an_image_volume_has_the_label_of_its_container(shared: SharedContainers, images: Images) -> None:
+def test_an_image_volume_has_the_label_of_its_container(
+    shared_containers: SharedContainers, images: Images
+) -> None:
     """An image volume SHOULD be readable in the container, and have its level, or no categories.
 
     Source: Mount.image.
@@ -216,7 +226,7 @@ def test_an_image_volume_has_the_label_of_its_container(shared: SharedContainers
     volume = cri.Mount(container_path="/volume", image=images.pull("volume").spec(), readonly=True)
     questions = {"label": label_of("/volume"), "read": "cat /volume/hello"}
 
-    process = shared.process(FIRST_PROCESS, mounts=[volume], questions=questions)
+    process = shared_containers.process(FIRST_PROCESS, mounts=[volume], questions=questions)
 
     assert process.answer("read") == "hello from the image"
     assert is_readable(process.answer("label"), process)

@@ -95,7 +95,9 @@ def questions(sysctls: dict[str, str]) -> dict[str, str]:
         *(pytest.param(UNSAFE, name, marks=requirement("SYS-02"), id=name) for name in UNSAFE),
     ],
 )
-def test_a_sysctl_is_set_in_the_pod(shared: SharedContainers, sysctls: dict[str, str], name: str) -> None:
+def test_a_sysctl_is_set_in_the_pod(
+    shared_containers: SharedContainers, sysctls: dict[str, str], name: str
+) -> None:
     """A kernel parameter of the pod's namespaces MUST have the requested value, whether Kubernetes calls it
     safe or not: the kubelet decides which ones are allowed.
 
@@ -104,9 +106,11 @@ def test_a_sysctl_is_set_in_the_pod(shared: SharedContainers, sysctls: dict[str,
     requested = of_this_kernel(sysctls)
     if name not in requested:
         blocked(f"this kernel has no {name}")
-    pod = shared.sandbox(sysctls={key: value.replace("\t", " ") for key, value in requested.items()})
+    pod = shared_containers.sandbox(
+        sysctls={key: value.replace("\t", " ") for key, value in requested.items()}
+    )
 
-    process = shared.process(FIRST_PROCESS, in_sandbox=pod, questions=questions(requested))
+    process = shared_containers.process(FIRST_PROCESS, in_sandbox=pod, questions=questions(requested))
 
     assert process.answer(name).split() == requested[name].split()
 

@@ -24,15 +24,17 @@ def namespaces_of_target(target: str) -> cri.NamespaceOption:
 @requirement("NS-06")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_a_container_joins_the_processes_of_its_target(shared: SharedContainers, seen_from: str) -> None:
+def test_a_container_joins_the_processes_of_its_target(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """Every process of a container with the PID mode TARGET MUST be in the PID namespace of its target.
 
     Source: NamespaceOption.pid and target_id.
     """
-    target = shared.container()
-    of_the_target = shared.process(EXEC).namespaces
+    target = shared_containers.container()
+    of_the_target = shared_containers.process(EXEC).namespaces
 
-    joined = shared.process(seen_from, namespaces=namespaces_of_target(target.id)).namespaces
+    joined = shared_containers.process(seen_from, namespaces=namespaces_of_target(target.id)).namespaces
 
     assert joined["pid"] == of_the_target["pid"]
     assert joined["mnt"] != of_the_target["mnt"]

@@ -47,19 +47,19 @@ def owned(folder: Path) -> Path:
 
 @requirement("UNS-07")
 @requires(Capability.USER_NAMESPACES)
-def test_files_of_the_image_are_owned_by_root_inside(shared: SharedContainers) -> None:
+def test_files_of_the_image_are_owned_by_root_inside(shared_containers: SharedContainers) -> None:
     """Files of the image MUST have the image's owners in a user namespace, and root MUST be able to change
     its own.
 
     Source: UserNamespace; the image's layers define the owners.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace())
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
     questions = {
         "owner": f"stat -c %u:%g {BUSYBOX} /home/tester",
         "change": "touch /new && chown 1000:2000 /new && stat -c %u:%g /new",
     }
 
-    process = shared.process(FIRST_PROCESS, in_sandbox=pod, questions=questions)
+    process = shared_containers.process(FIRST_PROCESS, in_sandbox=pod, questions=questions)
 
     assert process.answer("owner").split() == ["0:0", "1000:1000"]
     assert process.answer("change") == "1000:2000"
@@ -69,14 +69,14 @@ def test_files_of_the_image_are_owned_by_root_inside(shared: SharedContainers) -
 @requires(Capability.USER_NAMESPACES, Capability.SAME_HOST, Capability.ROOT)
 @pytest.mark.parametrize("mapping", [False, True], ids=["without", "with"])
 def test_files_of_the_host_have_the_owners_that_the_mount_maps(
-    shared: SharedContainers, host_folder: Path, *, mapping: bool
+    shared_containers: SharedContainers, host_folder: Path, *, mapping: bool
 ) -> None:
     """Files of a host path MUST appear as owned by nobody in a user namespace if the mount maps no IDs, and
     by their owners if it does.
 
     Source: Mount.uidMappings and gidMappings.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace())
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
     mappings = [MAPPING] if mapping else []
     mount = cri.Mount(
         container_path="/mounted",
@@ -85,7 +85,7 @@ def test_files_of_the_host_have_the_owners_that_the_mount_maps(
         gidMappings=mappings,
     )
 
-    process = shared.process(
+    process = shared_containers.process(
         FIRST_PROCESS,
         in_sandbox=pod,
         mounts=[mount],
@@ -99,14 +99,14 @@ def test_files_of_the_host_have_the_owners_that_the_mount_maps(
 @requirement("MNT-24")
 @requires(Capability.USER_NAMESPACES, Capability.SAME_HOST, Capability.ROOT)
 def test_what_is_written_through_a_mapped_mount_is_owned_by_the_same_ids(
-    containers: Containers, shared: SharedContainers, host_folder: Path
+    containers: Containers, shared_containers: SharedContainers, host_folder: Path
 ) -> None:
     """Files that root of a user namespace creates through a mount with mapped IDs MUST be root's on the host,
     and those that it gives to user and group 1000 MUST be theirs.
 
     Source: Mount.uidMappings and gidMappings.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace())
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
     mount = cri.Mount(
         container_path="/mounted",
         host_path=str(owned(host_folder)),
@@ -155,14 +155,16 @@ def test_mapped_mounts_that_are_not_offered_are_refused(
 
 @requirement("UNS-12")
 @requires(Capability.USER_NAMESPACES)
-def test_sessions_reach_a_pod_with_a_user_namespace(shared: SharedContainers, streams: Streams) -> None:
+def test_sessions_reach_a_pod_with_a_user_namespace(
+    shared_containers: SharedContainers, streams: Streams
+) -> None:
     """ExecSync, Exec and the log MUST work in a pod with a user namespace as in any other.
 
     Source: RuntimeService, which excludes no call for a user namespace.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace())
-    container = shared.container(in_sandbox=pod, questions={"logged": "echo logged"})
-    runtime = shared.runtime
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
+    container = shared_containers.container(in_sandbox=pod, questions={"logged": "echo logged"})
+    runtime = shared_containers.runtime
     request = cri.ExecRequest(container_id=container.id, cmd=["echo", "streamed"], stdout=True, stderr=True)
 
     streamed = streams.open(runtime.stub.Exec, request).finish().stdout
@@ -174,13 +176,13 @@ def test_sessions_reach_a_pod_with_a_user_namespace(shared: SharedContainers, st
 
 @requirement("UNS-12")
 @requires(Capability.USER_NAMESPACES)
-def test_stats_of_a_pod_with_a_user_namespace(runtime: Runtime, shared: SharedContainers) -> None:
+def test_stats_of_a_pod_with_a_user_namespace(runtime: Runtime, shared_containers: SharedContainers) -> None:
     """ContainerStats MUST report a container in a user namespace as any other.
 
     Source: ContainerStatsRequest.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace())
-    container = shared.container(in_sandbox=pod)
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
+    container = shared_containers.container(in_sandbox=pod)
 
     stats = runtime.stub.ContainerStats(cri.ContainerStatsRequest(container_id=container.id)).stats
 
@@ -190,12 +192,14 @@ def test_stats_of_a_pod_with_a_user_namespace(runtime: Runtime, shared: SharedCo
 
 @requirement("UNS-13")
 @requires(Capability.USER_NAMESPACES)
-def test_standard_output_can_be_opened_by_name(containers: Containers, shared: SharedContainers) -> None:
+def test_standard_output_can_be_opened_by_name(
+    containers: Containers, shared_containers: SharedContainers
+) -> None:
     """A process in a user namespace SHOULD be able to open /dev/stdout and /dev/stderr, as programs do.
 
     Source: not stated by the CRI.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace())
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
 
     container = containers.exited(
         in_sandbox=pod, script=lingering("echo to stdout > /dev/stdout; echo to stderr > /dev/stderr")
@@ -208,14 +212,14 @@ def test_standard_output_can_be_opened_by_name(containers: Containers, shared: S
 @requirement("UNS-16")
 @requires(Capability.USER_NAMESPACES, Capability.SAME_HOST, Capability.ROOT)
 def test_root_of_a_user_namespace_has_no_power_over_the_host(
-    containers: Containers, shared: SharedContainers, host_folder: Path
+    containers: Containers, shared_containers: SharedContainers, host_folder: Path
 ) -> None:
     """Root of a user namespace MUST NOT be able to change the owner of a file of the host's root, or create
     or mount a device, even with the capabilities for it.
 
     Source: UserNamespace: its IDs and capabilities have no effect outside.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace())
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
     security_context = cri.LinuxContainerSecurityContext(
         capabilities=cri.Capability(add_capabilities=["SYS_ADMIN", "MKNOD", "CHOWN"])
     )
@@ -259,15 +263,15 @@ def test_a_privileged_container_of_a_user_namespace_has_no_power_over_the_host(
 
 @requirement("UNS-17")
 @requires(Capability.USER_NAMESPACES)
-def test_sysctls_are_set_in_a_pod_with_a_user_namespace(shared: SharedContainers) -> None:
+def test_sysctls_are_set_in_a_pod_with_a_user_namespace(shared_containers: SharedContainers) -> None:
     """Kernel parameters of a pod with a user namespace SHOULD have the requested values as in any other.
 
     Source: LinuxPodSandboxConfig.sysctls.
     """
     name = "net.ipv4.tcp_fin_timeout"
-    pod = shared.sandbox(namespaces=with_user_namespace(), sysctls={name: "33"})
+    pod = shared_containers.sandbox(namespaces=with_user_namespace(), sysctls={name: "33"})
 
-    process = shared.process(FIRST_PROCESS, in_sandbox=pod, questions={name: f"sysctl -n {name}"})
+    process = shared_containers.process(FIRST_PROCESS, in_sandbox=pod, questions={name: f"sysctl -n {name}"})
 
     assert process.answer(name) == "33"
 
@@ -316,12 +320,12 @@ def test_pings_that_are_allowed_to_groups_that_a_user_namespace_lacks(
 
 @requirement("VOL-14")
 @requires(Capability.USER_NAMESPACES, Capability.IMAGE_VOLUMES)
-def test_an_image_volume_in_a_user_namespace(shared: SharedContainers, images: Images) -> None:
+def test_an_image_volume_in_a_user_namespace(shared_containers: SharedContainers, images: Images) -> None:
     """An image volume with mapped IDs SHOULD show the image's owners in a user namespace.
 
     Source: Mount.image, uidMappings and gidMappings.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace())
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
     mount = cri.Mount(
         container_path="/volume",
         image=images.pull("volume").spec(),
@@ -330,7 +334,7 @@ def test_an_image_volume_in_a_user_namespace(shared: SharedContainers, images: I
         gidMappings=[MAPPING],
     )
 
-    process = shared.process(
+    process = shared_containers.process(
         FIRST_PROCESS,
         in_sandbox=pod,
         mounts=[mount],

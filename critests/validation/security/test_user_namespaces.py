@@ -22,16 +22,16 @@ EXPECTED = [(0, FIRST_ID, IDS)]
 @requires(Capability.USER_NAMESPACES)
 @pytest.mark.parametrize("number", ["1", "2"], ids=["first", "second"])
 def test_every_process_has_the_mapping_of_its_pod(
-    shared: SharedContainers, seen_from: str, number: str
+    shared_containers: SharedContainers, seen_from: str, number: str
 ) -> None:
     """Every process of every container MUST have exactly the requested mapping of user and group IDs in a pod
     with a user namespace.
 
     Source: UserNamespace.uids and gids.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace())
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
 
-    process = shared.process(seen_from, in_sandbox=pod, envs={"NUMBER": number})
+    process = shared_containers.process(seen_from, in_sandbox=pod, envs={"NUMBER": number})
 
     assert (process.uid_map, process.gid_map) == (EXPECTED, EXPECTED)
 
@@ -40,27 +40,27 @@ def test_every_process_has_the_mapping_of_its_pod(
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
 def test_the_nodes_user_namespace_is_joined(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
     """Every process of a container MUST be in the node's user namespace with the mode NODE.
 
     Source: UserNamespace.mode.
     """
-    pod = shared.sandbox(namespaces=mapped(cri.UserNamespace(mode=cri.NODE)))
+    pod = shared_containers.sandbox(namespaces=mapped(cri.UserNamespace(mode=cri.NODE)))
 
-    assert shared.process(seen_from, in_sandbox=pod).namespaces["user"] == node_namespaces["user"]
+    assert shared_containers.process(seen_from, in_sandbox=pod).namespaces["user"] == node_namespaces["user"]
 
 
 @requirement("UNS-03")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_pod_that_says_nothing_of_user_namespaces(
-    shared: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
 ) -> None:
     """A pod without `userns_options` MAY be in the node's user namespace, or in one of its own.
 
     Source: NamespaceOption.userns_options; a runtime should assume POD without a mapping if it is not set.
     """
-    process = shared.process(EXEC)
+    process = shared_containers.process(EXEC)
 
     observe("the node's" if process.namespaces["user"] == node_namespaces["user"] else str(process.uid_map))
     assert process.status.uids[0] == 0
@@ -101,7 +101,7 @@ def rows(mappings: list[cri.IDMapping]) -> list[tuple[int, int, int]]:
 @requires(Capability.USER_NAMESPACES)
 @pytest.mark.parametrize("case", UNUSUAL_MAPPINGS)
 def test_a_mapping_is_made_as_requested_or_refused(
-    shared: SharedContainers, sandboxes: Sandboxes, case: str
+    shared_containers: SharedContainers, sandboxes: Sandboxes, case: str
 ) -> None:
     """A mapping that a runtime cannot set SHOULD be rejected, and never replaced by another one.
 
@@ -112,7 +112,7 @@ def test_a_mapping_is_made_as_requested_or_refused(
 
     with may_be_refused():
         pod = sandboxes.attempt(sandboxes.config(namespaces=mapped(options)))
-        process = shared.process(EXEC, in_sandbox=pod)
+        process = shared_containers.process(EXEC, in_sandbox=pod)
         assert (process.uid_map, process.gid_map) == (rows(uids), rows(gids))
 
 
@@ -138,7 +138,7 @@ def test_which_mappings_a_runtime_makes(sandboxes: Sandboxes, case: str, observe
 @requirement("UNS-06")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_user_namespace_that_is_not_offered_is_refused_or_real(
-    runtime: Runtime, shared: SharedContainers, sandboxes: Sandboxes
+    runtime: Runtime, shared_containers: SharedContainers, sandboxes: Sandboxes
 ) -> None:
     """A handler that does not offer user namespaces MUST reject a pod with one, or create it with exactly the
     requested mapping: the pod is never in the node's namespace.
@@ -150,13 +150,13 @@ def test_a_user_namespace_that_is_not_offered_is_refused_or_real(
 
     with may_be_refused():
         pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace()))
-        process = shared.process(EXEC, in_sandbox=pod)
+        process = shared_containers.process(EXEC, in_sandbox=pod)
         assert (process.uid_map, process.gid_map) == (EXPECTED, EXPECTED)
 
 
 @requirement("UNS-18")
 def test_what_becomes_of_a_user_namespace_that_is_not_offered(
-    runtime: Runtime, shared: SharedContainers, sandboxes: Sandboxes, observe: Observe
+    runtime: Runtime, shared_containers: SharedContainers, sandboxes: Sandboxes, observe: Observe
 ) -> None:
     """A handler that does not offer user namespaces MAY create one all the same; then every process is in it.
 
@@ -168,7 +168,7 @@ def test_what_becomes_of_a_user_namespace_that_is_not_offered(
 
     with may_be_refused():
         pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace()))
-        maps = [shared.process(view, in_sandbox=pod).uid_map for view in (FIRST_PROCESS, EXEC)]
+        maps = [shared_containers.process(view, in_sandbox=pod).uid_map for view in (FIRST_PROCESS, EXEC)]
 
     observe("made" if maps else "refused")
     assert maps in ([], [EXPECTED, EXPECTED])
@@ -176,18 +176,18 @@ def test_what_becomes_of_a_user_namespace_that_is_not_offered(
 
 @requirement("UNS-08")
 @requires(Capability.USER_NAMESPACES, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_the_host_sees_a_process_by_its_mapped_user(shared: SharedContainers) -> None:
+def test_the_host_sees_a_process_by_its_mapped_user(shared_containers: SharedContainers) -> None:
     """A process of the container MUST have the mapped IDs on the host.
 
     Source: IDMapping.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace())
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
     user = cri.LinuxContainerSecurityContext(
         run_as_user=cri.Int64Value(value=1000), run_as_group=cri.Int64Value(value=2000)
     )
 
-    inside = shared.process(FIRST_PROCESS, in_sandbox=pod, security_context=user).status
-    outside = shared.process(HOST, in_sandbox=pod, security_context=user).status
+    inside = shared_containers.process(FIRST_PROCESS, in_sandbox=pod, security_context=user).status
+    outside = shared_containers.process(HOST, in_sandbox=pod, security_context=user).status
 
     assert (inside.uids[0], inside.gids[0]) == (1000, 2000)
     assert (outside.uids, outside.gids) == ((FIRST_ID + 1000,) * 4, (FIRST_ID + 2000,) * 4)
@@ -195,35 +195,37 @@ def test_the_host_sees_a_process_by_its_mapped_user(shared: SharedContainers) ->
 
 @requirement("UNS-15")
 @requires(Capability.USER_NAMESPACES)
-def test_a_container_with_another_user_namespace_than_its_pod_is_refused(shared: SharedContainers) -> None:
+def test_a_container_with_another_user_namespace_than_its_pod_is_refused(
+    shared_containers: SharedContainers,
+) -> None:
     """CreateContainer or StartContainer SHOULD reject a mapping that differs from the sandbox's.
 
     Source: NamespaceOption.userns_options: a container gets those of its sandbox.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace())
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
     other = cri.IDMapping(host_id=FIRST_ID + IDS, container_id=0, length=IDS)
     options = cri.UserNamespace(mode=cri.POD, uids=[other], gids=[other])
 
-    shared.own.refusal(shared.own.config(namespaces=mapped(options)), pod)
+    shared_containers.own.refusal(shared_containers.own.config(namespaces=mapped(options)), pod)
 
 
 @requirement("UNS-10/both-flags")
 @requires(Capability.USER_NAMESPACES_HOST_NETWORK)
-def test_a_user_namespace_on_the_nodes_network(shared: SharedContainers) -> None:
+def test_a_user_namespace_on_the_nodes_network(shared_containers: SharedContainers) -> None:
     """A pod on the node's network MUST have the requested user namespace if runtime and handler offer it.
 
     Source: RuntimeFeatures.user_namespaces_host_network.
     """
-    pod = shared.sandbox(namespaces=with_user_namespace(network=cri.NODE))
+    pod = shared_containers.sandbox(namespaces=with_user_namespace(network=cri.NODE))
 
-    process = shared.process(EXEC, in_sandbox=pod)
+    process = shared_containers.process(EXEC, in_sandbox=pod)
 
     assert (process.uid_map, process.gid_map) == (EXPECTED, EXPECTED)
 
 
 @requirement("UNS-10/otherwise")
 def test_a_user_namespace_on_the_nodes_network_that_is_not_offered(
-    runtime: Runtime, shared: SharedContainers, sandboxes: Sandboxes, observe: Observe
+    runtime: Runtime, shared_containers: SharedContainers, sandboxes: Sandboxes, observe: Observe
 ) -> None:
     """A pod on the node's network with a user namespace MAY be rejected or run if runtime or handler do not
     offer it.
@@ -236,7 +238,7 @@ def test_a_user_namespace_on_the_nodes_network_that_is_not_offered(
 
     with may_be_refused():
         pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace(network=cri.NODE)))
-        maps = shared.process(EXEC, in_sandbox=pod).uid_map
+        maps = shared_containers.process(EXEC, in_sandbox=pod).uid_map
 
     observe("made" if maps else "refused")
     assert maps in ([], EXPECTED)
@@ -245,7 +247,7 @@ def test_a_user_namespace_on_the_nodes_network_that_is_not_offered(
 @requirement("UNS-11")
 @pytest.mark.parametrize("shared_with_node", ["pid", "ipc"])
 def test_a_user_namespace_with_other_namespaces_of_the_node(
-    shared: SharedContainers, sandboxes: Sandboxes, shared_with_node: str, observe: Observe
+    shared_containers: SharedContainers, sandboxes: Sandboxes, shared_with_node: str, observe: Observe
 ) -> None:
     """A pod with a user namespace and the node's PID or IPC namespace MAY be rejected, or run with it.
 
@@ -257,7 +259,7 @@ def test_a_user_namespace_with_other_namespaces_of_the_node(
 
     with may_be_refused():
         pod = sandboxes.attempt(sandboxes.config(namespaces=namespaces))
-        maps = shared.process(EXEC, in_sandbox=pod).uid_map
+        maps = shared_containers.process(EXEC, in_sandbox=pod).uid_map
 
     observe("made" if maps else "refused")
     assert maps in ([], EXPECTED)

@@ -47,14 +47,14 @@ QUESTIONS = {"reopened": "echo again > /proc/self/fd/1"}
     ],
 )
 def test_user_and_group_of_every_process(
-    shared: SharedContainers, seen_from: str, identity: dict[str, Any], ids: tuple[int, int]
+    shared_containers: SharedContainers, seen_from: str, identity: dict[str, Any], ids: tuple[int, int]
 ) -> None:
     """Every process of a container MUST have the UID `run_as_user`, or that of `run_as_username` in the
     image's /etc/passwd, and the GID `run_as_group`, or that of the user in /etc/passwd.
 
     Source: LinuxContainerSecurityContext.run_as_user, run_as_username and run_as_group.
     """
-    process = shared.process(seen_from, security_context=context(**identity)).status
+    process = shared_containers.process(seen_from, security_context=context(**identity)).status
 
     assert (process.uids, process.gids) == ((ids[0],) * 4, (ids[1],) * 4)
 
@@ -93,13 +93,13 @@ def test_a_sandbox_group_without_a_user_is_refused(runtime: Runtime, sandboxes: 
 @requirement("USR-08")
 @pytest.mark.parametrize("image", OF_IMAGES)
 def test_the_user_of_the_image_is_used_where_none_is_asked_for(
-    shared: SharedContainers, image: str, seen_from: str
+    shared_containers: SharedContainers, image: str, seen_from: str
 ) -> None:
     """Processes MUST run as the image's user, a number or a name with or without a group, by default.
 
     Source: Image.uid and username; the user of the OCI image configuration.
     """
-    process = shared.process(seen_from, image=image).status
+    process = shared_containers.process(seen_from, image=image).status
 
     assert (process.uids[0], process.gids[0]) == OF_IMAGES[image]
 
@@ -117,7 +117,7 @@ def test_a_user_of_the_image_that_it_lacks_is_refused(images: Images, containers
 
 @requirement("USR-10")
 def test_a_uid_that_the_image_lacks_has_no_groups_but_its_own(
-    shared: SharedContainers, seen_from: str
+    shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A UID that the image's /etc/passwd lacks MUST be accepted, and its processes have GID 0 and no groups
     that the request lacks.
@@ -126,7 +126,7 @@ def test_a_uid_that_the_image_lacks_has_no_groups_but_its_own(
     """
     identity = context(12345, supplemental_groups=[3000])
 
-    process = shared.process(seen_from, security_context=identity).status
+    process = shared_containers.process(seen_from, security_context=identity).status
 
     assert (process.uids, process.gids) == ((12345,) * 4, (0,) * 4)
     assert process.groups | {0} == {0, 3000}
@@ -134,7 +134,9 @@ def test_a_uid_that_the_image_lacks_has_no_groups_but_its_own(
 
 @requirement("USR-18")
 @pytest.mark.parametrize("seen_from", [EXEC, STREAMING_EXEC])
-def test_commands_run_as_the_user_of_the_container(shared: SharedContainers, seen_from: str) -> None:
+def test_commands_run_as_the_user_of_the_container(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """A command MUST have exactly the user and the groups of its container's first process.
 
     Source: ExecSync and Exec; LinuxContainerSecurityContext.
@@ -142,7 +144,8 @@ def test_commands_run_as_the_user_of_the_container(shared: SharedContainers, see
     identity = context(1000, 2002, supplemental_groups=[3000, 3001])
 
     first, command = (
-        shared.process(view, security_context=identity).status for view in (FIRST_PROCESS, seen_from)
+        shared_containers.process(view, security_context=identity).status
+        for view in (FIRST_PROCESS, seen_from)
     )
 
     assert (command.uids, command.gids, command.groups) == (first.uids, first.gids, first.groups)
@@ -171,25 +174,29 @@ def test_a_user_that_cannot_be_is_refused(containers: Containers, identity: dict
 
 
 @requirement("USR-21")
-def test_a_user_that_is_not_root_holds_no_capabilities(shared: SharedContainers, seen_from: str) -> None:
+def test_a_user_that_is_not_root_holds_no_capabilities(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """A process that is not root MUST NOT have effective or permitted capabilities that are not ambient.
 
     Source: LinuxContainerSecurityContext.run_as_user; capabilities(7): execve clears those of a user other
     than root.
     """
-    sets = shared.process(seen_from, security_context=context(1000)).status.capabilities
+    sets = shared_containers.process(seen_from, security_context=context(1000)).status.capabilities
 
     assert (sets["effective"], sets["permitted"]) == (sets["ambient"], sets["ambient"])
     assert sets["ambient"] == set()
 
 
 @requirement("USR-22")
-def test_a_user_that_is_not_root_can_reopen_its_output(shared: SharedContainers, seen_from: str) -> None:
+def test_a_user_that_is_not_root_can_reopen_its_output(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """A process that is not root SHOULD be able to reopen its standard output, as through /dev/stdout.
 
     Source: not stated by the CRI; images configure servers to log there.
     """
-    process = shared.process(seen_from, questions=QUESTIONS, security_context=context(1000))
+    process = shared_containers.process(seen_from, questions=QUESTIONS, security_context=context(1000))
 
     assert process.answer("reopened") == "again"
 
