@@ -160,7 +160,7 @@ CASES: dict[str, tuple[Callable[..., None], dict[str, Any], EvidenceOf, Evidence
     ),
     "SEL-06/missing": (
         selinux.test_where_missing_parts_of_a_label_come_from,
-        {"observe": lambda _: None},
+        {"record_variant": lambda _: None},
         evidence_by_options(OF_POD, OF_ANOTHER),
         evidence_by_options(OF_POD, PRIVILEGED),
     ),

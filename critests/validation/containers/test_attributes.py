@@ -11,7 +11,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandbox import Sandbox
@@ -158,7 +158,7 @@ def test_user_specified_image_is_not_another_one(container: Container, image: Im
 
 @requirement("CTA-06/form")
 def test_whether_the_user_specified_image_is_reported(
-    container: Container, image: ImageName, observe: Observe
+    container: Container, image: ImageName, record_variant: RecordVariant
 ) -> None:
     """ListContainers and ContainerStatus MAY leave `user_specified_image` empty.
 
@@ -167,7 +167,9 @@ def test_whether_the_user_specified_image_is_reported(
     in_status, in_list = container.status().image, listed(container).image
 
     reported = {"status": in_status.user_specified_image, "list": in_list.user_specified_image}
-    observe("; ".join(f"{where}: {'reported' if value else 'empty'}" for where, value in reported.items()))
+    record_variant(
+        "; ".join(f"{where}: {'reported' if value else 'empty'}" for where, value in reported.items())
+    )
     assert set(reported.values()) <= {"", image.written}
 
 
@@ -278,7 +280,9 @@ def test_list_and_status_agree(containers: Containers, state: "cri.ContainerStat
 
 
 @requirement("CTA-23/image-form")
-def test_form_of_the_image_in_list_and_status(container: Container, images: Images, observe: Observe) -> None:
+def test_form_of_the_image_in_list_and_status(
+    container: Container, images: Images, record_variant: RecordVariant
+) -> None:
     """ListContainers and ContainerStatus MAY report the image of a container in different forms.
 
     Source: Container.image and image_ref, ContainerStatus.image and image_ref.
@@ -289,7 +293,7 @@ def test_form_of_the_image_in_list_and_status(container: Container, images: Imag
         "image": (entry.image.image, status.image.image),
         "image_ref": (entry.image_ref, status.image_ref),
     }
-    observe(
+    record_variant(
         "; ".join(
             f"{field}: {'the same' if one == other else 'another form'}"
             for field, (one, other) in forms.items()

@@ -11,7 +11,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.requests import ImageName
 from critests.node.observing.capabilities import NO_SUCH_ID
 from critests.run.marks import requirement, requires
@@ -86,7 +86,7 @@ def test_no_timeout_of_a_checkpoint_is_not_no_time(runtime: Runtime, counter: Co
 @requirement("CKP-02/negative")
 @taken
 def test_a_negative_timeout_of_a_checkpoint(
-    runtime: Runtime, counter: CountingContainer, observe: Observe
+    runtime: Runtime, counter: CountingContainer, record_variant: RecordVariant
 ) -> None:
     """CheckpointContainer with a negative timeout MAY fail or succeed; the container continues to run.
 
@@ -94,9 +94,9 @@ def test_a_negative_timeout_of_a_checkpoint(
     """
     try:
         runtime.stub.CheckpointContainer(counter.request(timeout=-1))
-        observe("succeeds")
+        record_variant("succeeds")
     except grpc.RpcError as error:
-        observe(f"fails with {refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED).name}")
+        record_variant(f"fails with {refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED).name}")
 
     counter.wait_for_progress()
 
@@ -163,7 +163,9 @@ def test_a_checkpoint_that_cannot_be_written_fails(
 
 @requirement("CKP-04/existing")
 @taken
-def test_a_checkpoint_where_a_file_is(runtime: Runtime, counter: CountingContainer, observe: Observe) -> None:
+def test_a_checkpoint_where_a_file_is(
+    runtime: Runtime, counter: CountingContainer, record_variant: RecordVariant
+) -> None:
     """CheckpointContainer MAY replace an existing file or fail; the container continues to run.
 
     Source: CheckpointContainerRequest.location; not stated by the CRI.
@@ -172,9 +174,11 @@ def test_a_checkpoint_where_a_file_is(runtime: Runtime, counter: CountingContain
 
     try:
         runtime.stub.CheckpointContainer(counter.request())
-        observe("it is replaced" if counter.archive.read_bytes() != b"earlier" else "it is left unchanged")
+        record_variant(
+            "it is replaced" if counter.archive.read_bytes() != b"earlier" else "it is left unchanged"
+        )
     except grpc.RpcError as error:
-        observe(f"fails with {refused_with(error).name}")
+        record_variant(f"fails with {refused_with(error).name}")
 
     counter.wait_for_progress()
 

@@ -24,7 +24,7 @@ from critests.fixtures.event_fixtures import (
 )
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement, requires, slow
@@ -270,7 +270,7 @@ def test_events_come_soon(runtime: Runtime, events: Events, containers: Containe
 
 @requirement("EVT-13")
 def test_events_from_before_a_client_came(
-    events: Events, ended_container: Container, observe: Observe
+    events: Events, ended_container: Container, record_variant: RecordVariant
 ) -> None:
     """GetContainerEvents MAY send a new client events from before it connected.
 
@@ -280,4 +280,4 @@ def test_events_from_before_a_client_came(
 
     assert not listener.ended
 
-    observe("come" if listener.heard(ended_container.id) else "do not come")
+    record_variant("come" if listener.heard(ended_container.id) else "do not come")

@@ -20,7 +20,7 @@ from critests.fixtures.event_fixtures import (
 )
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.clocks import CLOCKS_DIFFER_NS
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
@@ -105,7 +105,11 @@ def test_every_event_of_a_container_comes_once(events: Events, lived: Lived) -> 
 
 @requirement("EVT-02/pod-removal")
 def test_containers_that_go_with_their_pod(
-    runtime: Runtime, events: Events, own_sandbox: Sandbox, containers: Containers, observe: Observe
+    runtime: Runtime,
+    events: Events,
+    own_sandbox: Sandbox,
+    containers: Containers,
+    record_variant: RecordVariant,
 ) -> None:
     """RemovePodSandbox MAY cause an event for each container that it removes.
 
@@ -117,7 +121,7 @@ def test_containers_that_go_with_their_pod(
 
     assert not listener.ends_within(QUIET_SECONDS)
 
-    observe("DELETED comes" if listener.events(container.id, DELETED) else "no event comes")
+    record_variant("DELETED comes" if listener.events(container.id, DELETED) else "no event comes")
 
 
 @requirement("EVT-03/sent")
@@ -140,7 +144,7 @@ def test_steps_of_a_sandbox_are_events_too(
 
 @requirement("EVT-03/deleted")
 def test_removal_of_a_sandbox(
-    runtime: Runtime, events: Events, sandboxes: Sandboxes, observe: Observe
+    runtime: Runtime, events: Events, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """GetContainerEvents MAY send an event when a sandbox is removed.
 
@@ -152,7 +156,7 @@ def test_removal_of_a_sandbox(
 
     assert not listener.ends_within(QUIET_SECONDS)
 
-    observe("DELETED comes" if listener.events(pod.id, DELETED) else "no event comes")
+    record_variant("DELETED comes" if listener.events(pod.id, DELETED) else "no event comes")
 
 
 @requirement("EVT-04/time")

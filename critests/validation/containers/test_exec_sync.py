@@ -10,7 +10,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.process import EXEC, FIRST_PROCESS
 from critests.run.marks import requirement, requires, slow
@@ -66,7 +66,7 @@ def test_exec_sync_returns_the_exit_code(runtime: Runtime, running_container: Co
 
 @requirement("EXS-03")
 def test_exec_sync_of_a_missing_program(
-    runtime: Runtime, running_container: Container, observe: Observe
+    runtime: Runtime, running_container: Container, record_variant: RecordVariant
 ) -> None:
     """ExecSync of a program that does not exist MAY fail or return an exit code other than 0; the container
     continues to run.
@@ -75,7 +75,7 @@ def test_exec_sync_of_a_missing_program(
     """
     ended, _ = attempt(runtime, running_container.exec_request("/no/such/program"))
 
-    observe(f"exit code {ended}" if isinstance(ended, int) else f"fails with {ended.name}")
+    record_variant(f"exit code {ended}" if isinstance(ended, int) else f"fails with {ended.name}")
     assert ended != 0
     assert running_container.state() == cri.CONTAINER_RUNNING
     assert running_container.output("echo", "alive") == "alive"
@@ -194,7 +194,7 @@ def test_exec_sync_in_an_ended_container_is_refused(runtime: Runtime, containers
 @requirement("EXS-15/form")
 @pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
 def test_form_of_exec_sync_in_a_container_that_does_not_run(
-    runtime: Runtime, containers: Containers, state: "cri.ContainerState", observe: Observe
+    runtime: Runtime, containers: Containers, state: "cri.ContainerState", record_variant: RecordVariant
 ) -> None:
     """ExecSync in a container that does not run MAY fail with any code; if it succeeds in a created
     container, it runs the command.
@@ -206,10 +206,10 @@ def test_form_of_exec_sync_in_a_container_that_does_not_run(
     try:
         answer = runtime.stub.ExecSync(container.exec_request("echo", "ran"))
     except grpc.RpcError as error:
-        observe(f"fails with {refused_with(error).name}")
+        record_variant(f"fails with {refused_with(error).name}")
         return
 
-    observe("runs the command")
+    record_variant("runs the command")
     assert (answer.exit_code, answer.stdout) == (0, b"ran\n")
 
 
@@ -391,7 +391,7 @@ def test_exec_sync_ends_with_its_container_in_other_pid_namespaces(
 
 @requirement("EXS-23")
 def test_exec_sync_that_the_client_gives_up(
-    runtime: Runtime, running_container: Container, observe: Observe
+    runtime: Runtime, running_container: Container, record_variant: RecordVariant
 ) -> None:
     """ExecSync MAY kill the command when the client cancels the call, or let it run until it exits; it leaves
     no process in either case.
@@ -417,7 +417,7 @@ def test_exec_sync_that_the_client_gives_up(
     )
 
     # half of the three seconds that the command takes by itself
-    observe("is ended" if time.perf_counter() - begin < 1.5 else "runs to its end")
+    record_variant("is ended" if time.perf_counter() - begin < 1.5 else "runs to its end")
     assert running_container.state() == cri.CONTAINER_RUNNING
 
 

@@ -12,7 +12,7 @@ from critests.client.connection import Connection, connect
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.run.context import tls_files
 from critests.run.marks import disruptive, requirement, slow
@@ -168,7 +168,7 @@ def test_exec_sync_waits_for_a_child_no_longer_than_its_timeout(
 
 @requirement("EXS-11")
 def test_output_of_a_child_in_the_background(
-    runtime: Runtime, running_container: Container, observe: Observe
+    runtime: Runtime, running_container: Container, record_variant: RecordVariant
 ) -> None:
     """ExecSync MAY return what a child in the background prints after the command has exited.
 
@@ -177,7 +177,7 @@ def test_output_of_a_child_in_the_background(
     answer = runtime.stub.ExecSync(running_container.script_request("(sleep 0.3; echo late) & echo early"))
 
     assert answer.stdout in {b"early\n", b"early\nlate\n"}
-    observe("is included" if b"late" in answer.stdout else "is left out")
+    record_variant("is included" if b"late" in answer.stdout else "is left out")
 
 
 @requirement("EXS-12/survives")

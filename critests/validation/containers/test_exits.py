@@ -9,7 +9,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.run.marks import requirement, requires
 
@@ -131,7 +131,7 @@ def test_a_container_outlives_a_child_killed_for_its_memory(
 
 @requirement("CTR-25/reason")
 def test_reason_after_a_child_was_killed_for_its_memory(
-    runtime: Runtime, with_a_killed_child: Container, observe: Observe
+    runtime: Runtime, with_a_killed_child: Container, record_variant: RecordVariant
 ) -> None:
     """`reason` MAY be OOMKilled, before the container exits or after, if the kernel OOM-killed a child of the
     first process.
@@ -143,7 +143,7 @@ def test_reason_after_a_child_was_killed_for_its_memory(
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=with_a_killed_child.id, timeout=10))
 
     after = with_a_killed_child.status()
-    observe(f"running: {before or 'no reason'}; ended: {after.reason or 'no reason'}")
+    record_variant(f"running: {before or 'no reason'}; ended: {after.reason or 'no reason'}")
     assert after.state == cri.CONTAINER_EXITED
 
 

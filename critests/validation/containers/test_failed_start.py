@@ -12,7 +12,7 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement
@@ -96,7 +96,9 @@ def test_what_cannot_be_executed_is_an_error(containers: Containers, program: st
 
 
 @requirement("CTR-15/form")
-def test_form_of_a_failed_start(attempt: Attempt, containers: Containers, observe: Observe) -> None:
+def test_form_of_a_failed_start(
+    attempt: Attempt, containers: Containers, record_variant: RecordVariant
+) -> None:
     """CreateContainer MAY accept a command that does not exist, and StartContainer then fails; the resulting
     state is recorded.
 
@@ -105,15 +107,15 @@ def test_form_of_a_failed_start(attempt: Attempt, containers: Containers, observ
     tried = attempt(containers.config(command=["/bin/critests-no-such-program"]))
 
     if tried.container is None:
-        observe("CreateContainer fails")
+        record_variant("CreateContainer fails")
         return
     assert tried.failed == "StartContainer"
     # some runtimes remove a container that could not start
     if not tried.container.entries():
-        observe("StartContainer fails; the container is gone")
+        record_variant("StartContainer fails; the container is gone")
         return
     status = tried.container.status()
-    observe(
+    record_variant(
         f"StartContainer fails; {cri.ContainerState.Name(status.state)}, {status.exit_code},"
         f" {status.reason or 'no reason'}"
     )

@@ -9,7 +9,7 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandbox import Sandbox
@@ -166,7 +166,7 @@ def test_a_name_and_attempt_twice_never_makes_two_containers(
 
 @requirement("CTR-07/form")
 def test_form_of_the_answer_to_a_name_and_attempt_twice(
-    runtime: Runtime, container: Container, observe: Observe, containers: Containers
+    runtime: Runtime, container: Container, record_variant: RecordVariant, containers: Containers
 ) -> None:
     """CreateContainer with the name and attempt of an existing container MAY fail or return its id.
 
@@ -175,11 +175,11 @@ def test_form_of_the_answer_to_a_name_and_attempt_twice(
     try:
         answer = runtime.stub.CreateContainer(containers.creation(container.config)).container_id
     except grpc.RpcError as error:
-        observe(f"fails with {refused_with(error).name}")
+        record_variant(f"fails with {refused_with(error).name}")
         return
 
     assert answer == container.id
-    observe("returns the existing id")
+    record_variant("returns the existing id")
 
 
 @requirement("CTR-08")
@@ -219,7 +219,11 @@ def test_containers_of_one_name_live_in_two_sandboxes(
 
 @requirement("CTR-10")
 def test_a_name_and_attempt_after_removal(
-    runtime: Runtime, sandbox: Sandbox, container: Container, containers: Containers, observe: Observe
+    runtime: Runtime,
+    sandbox: Sandbox,
+    container: Container,
+    containers: Containers,
+    record_variant: RecordVariant,
 ) -> None:
     """CreateContainer MAY accept or reject the name and attempt of a removed container.
 
@@ -232,9 +236,9 @@ def test_a_name_and_attempt_after_removal(
             runtime.stub.CreateContainer(containers.creation(container.config)).container_id,
             container.config,
         )
-        observe("works")
+        record_variant("works")
     except grpc.RpcError as error:
-        observe(f"fails with {refused_with(error).name}")
+        record_variant(f"fails with {refused_with(error).name}")
         again = None
 
     listed = [item.id for item in containers_named(runtime, sandbox, container.config.metadata.name)]

@@ -11,7 +11,7 @@ import pytest
 
 from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle import container_log
 from critests.lifecycle.container import Container
 from critests.lifecycle.container_log import LogRecord
@@ -80,7 +80,7 @@ def test_log_is_written_where_it_was_asked_for(
 
 
 @requirement("LOG-01/creation")
-def test_log_in_a_directory_that_is_not_there(containers: Containers, observe: Observe) -> None:
+def test_log_in_a_directory_that_is_not_there(containers: Containers, record_variant: RecordVariant) -> None:
     """CreateContainer or StartContainer MAY create the missing directories of `log_path` or fail.
 
     Source: ContainerConfig.log_path; not stated by the CRI, the kubelet creates them itself.
@@ -90,12 +90,12 @@ def test_log_in_a_directory_that_is_not_there(containers: Containers, observe: O
     try:
         container = containers.attempt(config)
     except grpc.RpcError as error:
-        observe(f"the container is refused with {refused_with(error).name}")
+        record_variant(f"the container is refused with {refused_with(error).name}")
         return
 
     container.exited()
     container.wait_for_log("said")
-    observe("they are made")
+    record_variant("they are made")
 
 
 @requirement("LOG-02")
@@ -212,7 +212,7 @@ def test_a_long_line_is_split_and_whole_again_when_joined(printed: Printed) -> N
 
 
 @requirement("LOG-07")
-def test_a_line_of_exactly_the_limit(printed: Printed, observe: Observe) -> None:
+def test_a_line_of_exactly_the_limit(printed: Printed, record_variant: RecordVariant) -> None:
     """A line as long as the longest partial record MAY be one full record, or a partial one and an empty full
     one.
 
@@ -222,7 +222,7 @@ def test_a_line_of_exactly_the_limit(printed: Printed, observe: Observe) -> None
 
     *records, end = printed(f"seq 0 19999 | tr '\\n' ',' | head -c {limit}; echo; echo end", 2)
 
-    observe(
+    record_variant(
         "one full record"
         if len(records) == 1
         else f"{len(records)} records, the last of {len(records[-1].payload)} bytes"
@@ -338,7 +338,7 @@ def test_everything_from_a_terminal_is_stdout(printed: Printed) -> None:
 
 
 @requirement("LOG-13/cr")
-def test_carriage_return_of_a_terminal(printed: Printed, observe: Observe) -> None:
+def test_carriage_return_of_a_terminal(printed: Printed, record_variant: RecordVariant) -> None:
     """The log of a container with a terminal MAY include the carriage return before each newline.
 
     Source: ContainerConfig.tty; not stated by the CRI.
@@ -346,7 +346,7 @@ def test_carriage_return_of_a_terminal(printed: Printed, observe: Observe) -> No
     records = printed("echo said; echo again", 2, tty=True)
 
     assert [line.removesuffix(b"\r") for line in container_log.lines(records)] == [b"said", b"again"]
-    observe("is recorded" if container_log.lines(records)[0].endswith(b"\r") else "is left out")
+    record_variant("is recorded" if container_log.lines(records)[0].endswith(b"\r") else "is left out")
 
 
 @requirement("LOG-15")
@@ -383,7 +383,7 @@ def test_log_loses_nothing_of_100_mb(containers: Containers) -> None:
 
 
 @requirement("LOG-18")
-def test_a_container_without_a_log_path_runs(containers: Containers, observe: Observe) -> None:
+def test_a_container_without_a_log_path_runs(containers: Containers, record_variant: RecordVariant) -> None:
     """A container without `log_path` MAY have its output discarded or written to a file that ContainerStatus
     reports; the container runs.
 
@@ -395,7 +395,7 @@ def test_a_container_without_a_log_path_runs(containers: Containers, observe: Ob
 
     status = container.exited()
     assert status.exit_code == 3
-    observe("goes to a file that the status names" if status.log_path else "is discarded")
+    record_variant("goes to a file that the status names" if status.log_path else "is discarded")
 
 
 @requirement("LOG-19")

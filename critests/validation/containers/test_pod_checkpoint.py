@@ -14,7 +14,7 @@ from critests.catalogue.words import Capability
 from critests.client.connection import open_channel
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
 from critests.node.observing.capabilities import NO_SUCH_ID
@@ -245,7 +245,9 @@ def without_deadline(runtime: Runtime) -> Callable[[cri.CheckpointPodRequest], s
 @requirement("CKP-13/form")
 @takes_checkpoints
 def test_a_checkpoint_of_a_pod_without_a_deadline(
-    pod: CountingPod, without_deadline: Callable[[cri.CheckpointPodRequest], str], observe: Observe
+    pod: CountingPod,
+    without_deadline: Callable[[cri.CheckpointPodRequest], str],
+    record_variant: RecordVariant,
 ) -> None:
     """CheckpointPod without a deadline MAY succeed or fail, but it does not hang.
 
@@ -253,7 +255,7 @@ def test_a_checkpoint_of_a_pod_without_a_deadline(
     """
     form = without_deadline(pod.request())
 
-    observe(form)
+    record_variant(form)
     assert form != "is not over in time"
 
 

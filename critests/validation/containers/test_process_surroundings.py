@@ -11,7 +11,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
@@ -160,7 +160,7 @@ def test_hostname_and_resolver_files_are_there(sandbox: Sandbox, running_contain
 
 
 @requirement("CMD-19/hosts")
-def test_hosts_made_by_the_runtime(running_container: Container, observe: Observe) -> None:
+def test_hosts_made_by_the_runtime(running_container: Container, record_variant: RecordVariant) -> None:
     """CreateContainer MAY create /etc/hosts if the request does not mount one; if it does, the file has
     localhost.
 
@@ -168,7 +168,7 @@ def test_hosts_made_by_the_runtime(running_container: Container, observe: Observ
     """
     answer = running_container.exec("sh", "-c", "test ! -e /etc/hosts || cat /etc/hosts")
 
-    observe("is made" if answer.stdout else "is not there")
+    record_variant("is made" if answer.stdout else "is not there")
     assert answer.exit_code == 0
     assert not answer.stdout or b"localhost" in answer.stdout
 
@@ -187,7 +187,7 @@ def test_environment_that_is_no_text_fails_no_container(containers: Containers) 
 
 
 @requirement("GEN-15/preserved")
-def test_environment_that_is_no_text(containers: Containers, observe: Observe) -> None:
+def test_environment_that_is_no_text(containers: Containers, record_variant: RecordVariant) -> None:
     """A value in `envs` that is not valid UTF-8 MAY be rejected or changed; other values in `envs` MUST be
     unchanged.
 
@@ -199,10 +199,10 @@ def test_environment_that_is_no_text(containers: Containers, observe: Observe) -
     try:
         container = containers.attempt(containers.config(envs=envs))
     except grpc.RpcError as error:
-        observe(f"refused with {refused_with(error).name}")
+        record_variant(f"refused with {refused_with(error).name}")
         return
 
     output = container.exec("/bin/sh", "-c", 'printf "%s|%s" "$RAW" "$TEXT"').stdout
     raw_value, _, text_value = output.partition(b"|")
-    observe("preserved" if raw_value == raw else "changed")
+    record_variant("preserved" if raw_value == raw else "changed")
     assert text_value == text

@@ -8,7 +8,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import setting_up, unsupported
@@ -98,7 +98,7 @@ def test_status_reports_recursive_read_only_mounts(containers: Containers, host_
 @requirement("CTA-09/recorded")
 @requires(Capability.SAME_HOST)
 def test_which_other_mounts_status_reports(
-    containers: Containers, host_folder: Path, observe: Observe
+    containers: Containers, host_folder: Path, record_variant: RecordVariant
 ) -> None:
     """ContainerStatus MAY report mounts that the request does not have.
 
@@ -110,7 +110,7 @@ def test_which_other_mounts_status_reports(
     reported = sorted(mount.container_path for mount in container.status().mounts)
 
     assert "/mounted" in reported
-    observe(f"other mounts: {', '.join(path for path in reported if path != '/mounted') or 'none'}")
+    record_variant(f"other mounts: {', '.join(path for path in reported if path != '/mounted') or 'none'}")
 
 
 @requirement("CTA-10")

@@ -14,7 +14,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.assertions import single
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
@@ -214,7 +214,7 @@ def test_available_memory_is_what_is_left_of_the_limit(
 
 @requirement("STA-06/no-limit")
 def test_what_available_memory_is_without_a_limit(
-    running_container: Container, stats_of: StatsOf, observe: Observe
+    running_container: Container, stats_of: StatsOf, record_variant: RecordVariant
 ) -> None:
     """ContainerStats MAY report any `available_bytes` for a container without a memory limit, and MUST NOT
     fail.
@@ -224,11 +224,11 @@ def test_what_available_memory_is_without_a_limit(
     memory = stats_of(running_container).memory
 
     if not memory.HasField("available_bytes"):
-        observe("absent")
+        record_variant("absent")
     elif memory.available_bytes.value == 0:
-        observe("0")
+        record_variant("0")
     else:
-        observe("a number")
+        record_variant("a number")
 
 
 @requirement("STA-07")
@@ -316,7 +316,7 @@ def test_writable_layer_is_on_a_path_of_the_node(runtime: Runtime, layer: cri.Fi
 @requirement("STA-14")
 @pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
 def test_what_stats_of_a_container_are_that_does_not_run(
-    runtime: Runtime, containers: Containers, state: "cri.ContainerState", observe: Observe
+    runtime: Runtime, containers: Containers, state: "cri.ContainerState", record_variant: RecordVariant
 ) -> None:
     """ContainerStats of a container that does not run MAY fail or report no usage, and MUST return.
 
@@ -327,10 +327,10 @@ def test_what_stats_of_a_container_are_that_does_not_run(
     try:
         stats = runtime.stub.ContainerStats(cri.ContainerStatsRequest(container_id=container.id)).stats
     except grpc.RpcError as error:
-        observe(f"fails with {refused_with(error).name}")
+        record_variant(f"fails with {refused_with(error).name}")
     else:
         used = [name for name in ("cpu", "memory", "writable_layer") if stats.HasField(name)]
-        observe(", ".join(used) or "no usage is reported")
+        record_variant(", ".join(used) or "no usage is reported")
 
 
 @requirement("STA-15")

@@ -8,7 +8,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import FOREVER, Containers
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.clocks import CLOCKS_DIFFER_NS
 from critests.lifecycle.container import Container
 from critests.lifecycle.freezer import Freezer
@@ -107,7 +107,7 @@ def test_a_very_long_grace_period_does_not_overflow(runtime: Runtime, containers
 
 @requirement("STP-06")
 def test_a_negative_grace_period_does_not_hang(
-    runtime: Runtime, containers: Containers, observe: Observe
+    runtime: Runtime, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """StopContainer with a negative timeout MAY fail or kill at once, but does not hang.
 
@@ -124,11 +124,11 @@ def test_a_negative_grace_period_does_not_hang(
         assert error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED, (  # noqa: PT017 - see above
             "StopContainer with a negative timeout hangs"
         )
-        observe(f"fails with {refused_with(error).name}")
+        record_variant(f"fails with {refused_with(error).name}")
         return
 
     assert container.state() == cri.CONTAINER_EXITED
-    observe("kills at once")
+    record_variant("kills at once")
 
 
 @requirement("STP-07")
@@ -148,7 +148,9 @@ def test_stop_of_an_ended_container_changes_nothing(runtime: Runtime, containers
 
 
 @requirement("STP-08")
-def test_stop_of_a_container_that_never_ran(runtime: Runtime, container: Container, observe: Observe) -> None:
+def test_stop_of_a_container_that_never_ran(
+    runtime: Runtime, container: Container, record_variant: RecordVariant
+) -> None:
     """StopContainer of a container that was never started MAY fail or succeed; the container stays CREATED or
     becomes EXITED, and RemoveContainer removes it.
 
@@ -161,7 +163,7 @@ def test_stop_of_a_container_that_never_ran(runtime: Runtime, container: Contain
         answer = f"fails with {refused_with(error).name}"
 
     state = container.state()
-    observe(f"{answer}; {cri.ContainerState.Name(state)}")
+    record_variant(f"{answer}; {cri.ContainerState.Name(state)}")
     assert state in {cri.CONTAINER_CREATED, cri.CONTAINER_EXITED}
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
@@ -201,7 +203,7 @@ def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, contain
 @slow
 @requirement("STP-15/continuation")
 def test_a_stop_that_the_client_gives_up_may_go_on(
-    runtime: Runtime, containers: Containers, observe: Observe
+    runtime: Runtime, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """StopContainer MAY go on in the background or end when the client cancels the call; a later
     StopContainer stops the container in either case.
@@ -218,9 +220,9 @@ def test_a_stop_that_the_client_gives_up_may_go_on(
 
     try:
         container.exited(2.5)  # the grace period of a second, and a margin for a busy machine
-        observe("goes on in the background")
+        record_variant("goes on in the background")
     except AssertionError:
-        observe("ends with the call")
+        record_variant("ends with the call")
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
     assert container.state() == cri.CONTAINER_EXITED

@@ -10,7 +10,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import FOREVER, Containers
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.run.marks import requirement, requires
 
 OTHER_FORMS = {"no SIG prefix": "USR2", "number": "12", "lower case": "sigusr2"}
@@ -145,7 +145,7 @@ def test_signals_of_the_api_are_the_kernels(runtime: Runtime, containers: Contai
 
 @requirement("STP-14")
 def test_an_invalid_stop_signal_in_the_image(
-    runtime: Runtime, images: Images, containers: Containers, observe: Observe
+    runtime: Runtime, images: Images, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """CreateContainer MAY reject an image with an invalid stop signal or ignore the signal; StopContainer
     stops a container of it.
@@ -158,15 +158,15 @@ def test_an_invalid_stop_signal_in_the_image(
             runtime.stub.CreateContainer(containers.creation(config)).container_id, config
         )
     except grpc.RpcError as error:
-        observe(f"CreateContainer fails with {refused_with(error).name}")
+        record_variant(f"CreateContainer fails with {refused_with(error).name}")
         assert runtime.stub.Version(cri.VersionRequest()).runtime_name
         return
     container.start()
 
     try:
         runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
-        observe("the container is stopped")
+        record_variant("the container is stopped")
     except grpc.RpcError as error:
-        observe(f"StopContainer fails with {refused_with(error).name}")
+        record_variant(f"StopContainer fails with {refused_with(error).name}")
         runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
     assert container.state() == cri.CONTAINER_EXITED

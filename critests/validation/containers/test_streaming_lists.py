@@ -14,7 +14,7 @@ from critests.fixtures.container_fixtures import Containers, ScriptOptions
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, must_be_refused, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up, unsupported
@@ -214,7 +214,7 @@ def test_a_streamed_list_may_be_larger_than_an_answer(own_runtime: OwnRuntime) -
 @requires(Capability.STREAMING_LISTS)
 @disruptive
 @slow
-def test_a_streamed_list_of_few_huge_items(own_runtime: OwnRuntime, observe: Observe) -> None:
+def test_a_streamed_list_of_few_huge_items(own_runtime: OwnRuntime, record_variant: RecordVariant) -> None:
     """StreamContainers MAY put a few very large items into one message that exceeds the maximum size.
 
     Source: StreamContainers; the CRI does not state how items are distributed over messages.
@@ -224,9 +224,9 @@ def test_a_streamed_list_of_few_huge_items(own_runtime: OwnRuntime, observe: Obs
     try:
         pieces = CONTAINERS.items_by_message(own_runtime)
     except grpc.RpcError as error:
-        observe(f"the stream fails with {refused_with(error).name}")
+        record_variant(f"the stream fails with {refused_with(error).name}")
     else:
-        observe("items are distributed by size" if len(pieces) > 1 else "all items are in one message")
+        record_variant("items are distributed by size" if len(pieces) > 1 else "all items are in one message")
 
 
 @requirement("LST-07")

@@ -7,7 +7,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.images.registry_faults import Access, FaultKind, RegistryFault, Scheme, Scope
 from critests.run.marks import requirement, slow
 from critests.run.outcomes import unsupported
@@ -233,7 +233,7 @@ def test_identity_token_is_used_for_a_token(runtime: Runtime, registry: Registry
 
 @requirement("AUT-06")
 def test_what_becomes_of_a_registry_token(
-    runtime: Runtime, registry: Registry, images: Images, observe: Observe
+    runtime: Runtime, registry: Registry, images: Images, record_variant: RecordVariant
 ) -> None:
     """PullImage with a registry token MAY send it as a bearer token or ignore it; it MUST NOT hang.
 
@@ -246,7 +246,7 @@ def test_what_becomes_of_a_registry_token(
         runtime.images.PullImage(images.pull_request(minted.reference, BY_REGISTRY_TOKEN))
 
     sent = "bearer" in {request.authorization for request in registry.requests(minted)}
-    observe("a bearer token is sent" if sent else "no bearer token is sent")
+    record_variant("a bearer token is sent" if sent else "no bearer token is sent")
 
 
 @requirement("AUT-07")
@@ -288,7 +288,7 @@ def test_credentials_for_the_server_of_the_image_are_sent(
 
 @requirement("AUT-09")
 def test_wrong_credentials_for_an_image_that_is_there(
-    runtime: Runtime, registry: Registry, images: Images, observe: Observe
+    runtime: Runtime, registry: Registry, images: Images, record_variant: RecordVariant
 ) -> None:
     """PullImage with wrong credentials MAY fail or succeed if the image is present; the image stays.
 
@@ -303,7 +303,7 @@ def test_wrong_credentials_for_an_image_that_is_there(
         runtime.images.PullImage(images.pull_request(minted.reference, WRONG_CREDENTIALS))
         form = "succeeds"
 
-    observe(f"a pull with wrong credentials of an image that is there {form}")
+    record_variant(f"a pull with wrong credentials of an image that is there {form}")
     assert images.look_up(minted.reference) is not None
 
 

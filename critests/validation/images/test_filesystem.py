@@ -10,7 +10,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.images.catalogue import Changes
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement, requires, slow
@@ -153,7 +153,7 @@ def test_image_file_system_grows_with_a_pull(
 @requirement("IMF-03/size")
 @pytest.mark.usefixtures("filling_alone")
 def test_what_an_image_adds_to_its_file_system(
-    registry: Registry, image: ImageName, usage_once: UsageOnce, observe: Observe
+    registry: Registry, image: ImageName, usage_once: UsageOnce, record_variant: RecordVariant
 ) -> None:
     """used_bytes MAY grow with a pull by the size of the unpacked image, or by more or less: runtimes may
     store the compressed layers as well, or count only metadata.
@@ -171,7 +171,9 @@ def test_what_an_image_adds_to_its_file_system(
     )
     share = (after.used_bytes.value - before.used_bytes.value) / TO_PULL["filler_bytes"]
     # 0.8 and 1.5: others pull and remove small images meanwhile
-    observe("less than its size" if share < 0.8 else "its size" if share < 1.5 else "more than its size")
+    record_variant(
+        "less than its size" if share < 0.8 else "its size" if share < 1.5 else "more than its size"
+    )
 
 
 @slow
@@ -206,7 +208,9 @@ def is_split(answer: cri.ImageFsInfoResponse) -> bool:
 
 
 @requirement("IMF-05/form")
-def test_file_system_of_containers_stored_with_images(runtime: Runtime, observe: Observe) -> None:
+def test_file_system_of_containers_stored_with_images(
+    runtime: Runtime, record_variant: RecordVariant
+) -> None:
     """`container_filesystems` MAY be empty or name the file system of images if containers are stored with
     the images.
 
@@ -216,7 +220,7 @@ def test_file_system_of_containers_stored_with_images(runtime: Runtime, observe:
     if is_split(answer):
         unsupported("container_filesystems name another file system")
 
-    observe("the same file system" if answer.container_filesystems else "empty")
+    record_variant("the same file system" if answer.container_filesystems else "empty")
     assert len(answer.container_filesystems) <= len(answer.image_filesystems)
 
 

@@ -7,7 +7,7 @@ import pytest
 from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement
@@ -102,7 +102,7 @@ def test_further_content_of_an_image_is_unpacked(
 
 @requirement("IMG-13/foreign")
 def test_form_of_a_pull_of_layers_that_may_not_be_handed_on(
-    runtime: Runtime, registry: Registry, images: Images, observe: Observe
+    runtime: Runtime, registry: Registry, images: Images, record_variant: RecordVariant
 ) -> None:
     """PullImage of an image with non-distributable layers MAY pull them from a registry that has them, or
     fail; it MUST NOT hang.
@@ -116,13 +116,13 @@ def test_form_of_a_pull_of_layers_that_may_not_be_handed_on(
         runtime.images.PullImage(images.pull_request(minted.reference))
         pulled = True
 
-    observe(f"an image of foreign layers is {'pulled' if pulled else 'refused'}")
+    record_variant(f"an image of foreign layers is {'pulled' if pulled else 'refused'}")
     assert (images.look_up(minted.reference) is not None) is pulled
 
 
 @requirement("IMG-14")
 def test_form_of_a_pull_of_docker_s_first_schema(
-    runtime: Runtime, registry: Registry, images: Images, observe: Observe
+    runtime: Runtime, registry: Registry, images: Images, record_variant: RecordVariant
 ) -> None:
     """PullImage of a manifest of Docker's schema 1 MAY fail with any error; the image MUST be absent then,
     and the pull MUST NOT hang.
@@ -135,7 +135,7 @@ def test_form_of_a_pull_of_docker_s_first_schema(
     with must_be_refused() as refusal:
         runtime.images.PullImage(images.pull_request(minted.reference))
 
-    observe(f"a manifest of schema 1 is refused with {refusal.code.name}")
+    record_variant(f"a manifest of schema 1 is refused with {refusal.code.name}")
     assert images.look_up(minted.reference) is None
 
 
@@ -162,7 +162,7 @@ def test_pull_copes_with_manners_of_registries(
 
 @requirement("IMG-32/no-head")
 def test_form_of_a_pull_from_a_registry_that_refuses_head(
-    runtime: Runtime, registry: Registry, images: Images, observe: Observe
+    runtime: Runtime, registry: Registry, images: Images, record_variant: RecordVariant
 ) -> None:
     """PullImage from a registry that rejects HEAD requests MAY fail, or fall back to GET; the image MUST be
     present only if the pull succeeds.
@@ -177,5 +177,5 @@ def test_form_of_a_pull_from_a_registry_that_refuses_head(
         runtime.images.PullImage(images.pull_request(minted.reference))
         pulled = True
 
-    observe("makes do with GET" if pulled else "is refused")
+    record_variant("makes do with GET" if pulled else "is refused")
     assert (images.look_up(minted.reference) is not None) is pulled

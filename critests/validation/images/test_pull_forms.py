@@ -4,7 +4,7 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.run.marks import requirement
 from critests.run.outcomes import unsupported
@@ -14,7 +14,11 @@ IPV6_REGISTRY = "[::1]:1/critests/nobody:1"
 
 @requirement("IMG-15")
 def test_no_container_is_made_of_an_artifact(
-    runtime: Runtime, registry: Registry, images: Images, containers: Containers, observe: Observe
+    runtime: Runtime,
+    registry: Registry,
+    images: Images,
+    containers: Containers,
+    record_variant: RecordVariant,
 ) -> None:
     """PullImage of a manifest whose configuration is not that of an image MAY succeed or fail; a container of
     it MUST NOT start.
@@ -27,14 +31,16 @@ def test_no_container_is_made_of_an_artifact(
     with may_be_refused():
         pulled = runtime.images.PullImage(images.pull_request(minted.reference)).image_ref
 
-    observe("an artifact is pulled" if pulled else "a pull of an artifact is refused")
+    record_variant("an artifact is pulled" if pulled else "a pull of an artifact is refused")
     config = containers.config()
     config.image.image, config.image.user_specified_image = pulled or minted.reference, minted.reference
     containers.refusal(config)
 
 
 @requirement("IMG-16")
-def test_form_of_a_pull_from_an_ipv6_address(runtime: Runtime, images: Images, observe: Observe) -> None:
+def test_form_of_a_pull_from_an_ipv6_address(
+    runtime: Runtime, images: Images, record_variant: RecordVariant
+) -> None:
     """PullImage from a registry at an IPv6 address MAY fail as an invalid reference or as a failed
     connection; where nothing listens, it MUST end in an error.
 
@@ -45,7 +51,7 @@ def test_form_of_a_pull_from_an_ipv6_address(runtime: Runtime, images: Images, o
     error = call.exception()
 
     assert error is not None, "a pull succeeded from an address where nothing listens"
-    observe(f"a pull from an IPv6 address where nobody listens fails with {call.code().name}")
+    record_variant(f"a pull from an IPv6 address where nobody listens fails with {call.code().name}")
     assert call.code().name != "DEADLINE_EXCEEDED", "the pull hangs"
 
 
@@ -113,7 +119,9 @@ def test_image_without_layers_is_pulled_or_refused(
 
 
 @requirement("IMG-40")
-def test_container_whose_image_has_no_name_of_a_user(containers: Containers, observe: Observe) -> None:
+def test_container_whose_image_has_no_name_of_a_user(
+    containers: Containers, record_variant: RecordVariant
+) -> None:
     """CreateContainer with an empty `user_specified_image` MAY fail, for example if signatures are checked by
     that name; otherwise the container runs.
 
@@ -126,5 +134,5 @@ def test_container_whose_image_has_no_name_of_a_user(containers: Containers, obs
     with may_be_refused():
         started.append(containers.attempt(config))
 
-    observe("it runs" if started else "it is refused")
+    record_variant("it runs" if started else "it is refused")
     assert [container.state() for container in started] in ([], [cri.CONTAINER_RUNNING])

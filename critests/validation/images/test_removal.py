@@ -8,7 +8,7 @@ from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.run.marks import disruptive, requirement
 from critests.run.outcomes import setting_up, unsupported
 
@@ -91,7 +91,7 @@ def test_removal_of_an_image_in_use_leaves_its_container_alone(
     registry: Registry,
     images: Images,
     containers: Containers,
-    observe: Observe,
+    record_variant: RecordVariant,
 ) -> None:
     """RemoveImage of an image that a container runs from MAY be rejected or remove its names; the container
     MUST keep running.
@@ -111,7 +111,7 @@ def test_removal_of_an_image_in_use_leaves_its_container_alone(
     assert container.state() == cri.CONTAINER_RUNNING
     # a file of the layer that is this image's alone
     assert container.output("cat", "/etc/critests-salt") != ""
-    observe(form)
+    record_variant(form)
 
 
 @requirement("IMS-21")

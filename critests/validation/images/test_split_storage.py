@@ -11,7 +11,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up
@@ -129,7 +129,9 @@ def test_what_a_container_writes_is_not_counted_to_the_images(split_runtime: Own
 
 @requirement("IMF-06/containers")
 @slow
-def test_what_a_container_writes_and_where_it_is_counted(split_runtime: OwnRuntime, observe: Observe) -> None:
+def test_what_a_container_writes_and_where_it_is_counted(
+    split_runtime: OwnRuntime, record_variant: RecordVariant
+) -> None:
     """used_bytes and inodes_used of `container_filesystems` MAY grow with what a container writes if images
     are stored elsewhere.
 
@@ -138,4 +140,4 @@ def test_what_a_container_writes_and_where_it_is_counted(split_runtime: OwnRunti
     grown = growth(split_runtime, lambda answer: answer.container_filesystems)
 
     counted = grown.bytes >= WRITTEN_BYTES and grown.inodes >= FILES
-    observe("counted to the file system of containers" if counted else "not counted in ImageFsInfo")
+    record_variant("counted to the file system of containers" if counted else "not counted in ImageFsInfo")

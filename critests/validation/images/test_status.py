@@ -10,7 +10,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.requests import ImageName
 from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.verbose_info import objects_of
@@ -107,7 +107,7 @@ def test_image_status_finds_an_image_by_what_the_runtime_returned(
 
 @requirement("IMS-02/prefix")
 def test_image_status_may_find_an_id_with_and_without_its_algorithm(
-    runtime: Runtime, image: ImageName, images: Images, observe: Observe
+    runtime: Runtime, image: ImageName, images: Images, record_variant: RecordVariant
 ) -> None:
     """ImageStatus MAY find an image by its id with `sha256:` added or removed; if so, it is the same image.
 
@@ -123,11 +123,11 @@ def test_image_status_may_find_an_id_with_and_without_its_algorithm(
         answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=other_form)))
     except grpc.RpcError as error:
         code = refused_with(error).name
-        observe(f"an id {'without' if prefixed else 'with'} sha256: in front is refused with {code}")
+        record_variant(f"an id {'without' if prefixed else 'with'} sha256: in front is refused with {code}")
         return
 
     assert answer.image in (by_name, cri.Image())
-    observe(
+    record_variant(
         f"an id is {'found' if answer.HasField('image') else 'not found'} {'without' if prefixed else 'with'}"
         " sha256: in front"
     )
@@ -307,7 +307,7 @@ def test_list_images_without_a_filter_lists_all(
 
 @requirement("IMS-11/filter")
 def test_list_images_may_select_by_image(
-    runtime: Runtime, image: ImageName, images: Images, observe: Observe
+    runtime: Runtime, image: ImageName, images: Images, record_variant: RecordVariant
 ) -> None:
     """ListImages with an image in the filter MAY list that image only; it MUST list that image in any case.
 
@@ -321,7 +321,7 @@ def test_list_images_may_select_by_image(
 
     tags = {tag for listed in answer.images for tag in listed.repo_tags}
     assert image.written in tags
-    observe("the filter is ignored" if other.written in tags else "the filter selects")
+    record_variant("the filter is ignored" if other.written in tags else "the filter selects")
 
 
 @requirement("IMS-12")

@@ -2,7 +2,7 @@
 
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement
 
@@ -21,7 +21,9 @@ def test_status_takes_the_name_that_was_pulled(runtime: Runtime, registry: Regis
 
 
 @requirement("IMS-08/spec")
-def test_specification_of_an_image_in_its_status(image: ImageName, images: Images, observe: Observe) -> None:
+def test_specification_of_an_image_in_its_status(
+    image: ImageName, images: Images, record_variant: RecordVariant
+) -> None:
     """Image.spec MAY be the specification by which the image was pulled.
 
     Source: Image.spec; the CRI does not say when it is set.
@@ -29,4 +31,4 @@ def test_specification_of_an_image_in_its_status(image: ImageName, images: Image
     found = images.look_up(image.written)
 
     assert found is not None
-    observe("spec is set" if found.HasField("spec") else "spec is absent")
+    record_variant("spec is set" if found.HasField("spec") else "spec is absent")

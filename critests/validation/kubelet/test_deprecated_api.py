@@ -4,7 +4,7 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement
 
@@ -12,7 +12,9 @@ OLD = "/runtime.v1alpha2.RuntimeService"
 
 
 @requirement("K8S-14")
-def test_the_old_api_is_gone_or_harmless(runtime: Runtime, sandbox: Sandbox, observe: Observe) -> None:
+def test_the_old_api_is_gone_or_harmless(
+    runtime: Runtime, sandbox: Sandbox, record_variant: RecordVariant
+) -> None:
     """A runtime SHOULD reject v1alpha2 with Unimplemented, or return the same sandboxes by it as by v1.
 
     Source: the name of the service; the kubelet uses only v1 since 1.26. Fields of v1alpha2 have the same
@@ -29,10 +31,10 @@ def test_the_old_api_is_gone_or_harmless(runtime: Runtime, sandbox: Sandbox, obs
     except grpc.RpcError as error:
         code = refused_with(error, grpc.StatusCode.UNIMPLEMENTED)
         assert code is grpc.StatusCode.UNIMPLEMENTED
-        observe("it is not served")
+        record_variant("it is not served")
         return
 
     assert [(each.id, each.state, each.metadata) for each in answer.items] == [
         (sandbox.id, cri.SANDBOX_READY, sandbox.config.metadata)
     ]
-    observe("it is served beside v1")
+    record_variant("it is served beside v1")

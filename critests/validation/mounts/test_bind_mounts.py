@@ -14,7 +14,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.images.catalogue import FileChange
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
@@ -125,7 +125,7 @@ def test_a_host_path_that_does_not_exist_is_refused(containers: Containers, host
 @requirement("MNT-09/form")
 @requires(Capability.SAME_HOST)
 def test_what_becomes_of_a_host_path_that_does_not_exist(
-    containers: Containers, host_folder: Path, observe: Observe
+    containers: Containers, host_folder: Path, record_variant: RecordVariant
 ) -> None:
     """A runtime MAY create a missing `host_path` as a directory instead of rejecting the mount; the container
     then finds that directory.
@@ -138,7 +138,7 @@ def test_what_becomes_of_a_host_path_that_does_not_exist(
     with may_be_refused():
         container = containers.attempt(containers.config(mounts=[mount]))
 
-    observe("refused" if container is None else "the directory is made")
+    record_variant("refused" if container is None else "the directory is made")
     if container is not None:
         container.output("touch", "/mounted/inside")
         assert (host_folder / "missing/inside").exists()
@@ -251,7 +251,7 @@ def target_in_image(outside: Path) -> FileChange:
 @requirement("MNT-13/relative")
 @requires(Capability.SAME_HOST)
 def test_a_relative_path_of_the_container(
-    containers: Containers, host_folder: Path, observe: Observe
+    containers: Containers, host_folder: Path, record_variant: RecordVariant
 ) -> None:
     """A relative `container_path` MAY be rejected, or resolved from the container's root.
 
@@ -264,7 +264,7 @@ def test_a_relative_path_of_the_container(
     with may_be_refused():
         container = containers.attempt(containers.config(mounts=[mount]))
 
-    observe("refused" if container is None else "taken from the root")
+    record_variant("refused" if container is None else "taken from the root")
     if container is not None:
         assert container.output("cat", "/relative/path/inside") == "found"
 

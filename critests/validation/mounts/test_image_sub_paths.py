@@ -9,7 +9,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
@@ -125,7 +125,7 @@ def test_no_sub_path_leads_out_of_the_image(run_with: RunWith, path: str) -> Non
 
 @requirement("VOL-08/form")
 @pytest.mark.parametrize("path", ["hello", "../etc"], ids=["a-file", "outside"])
-def test_what_becomes_of_other_sub_paths(run_with: RunWith, path: str, observe: Observe) -> None:
+def test_what_becomes_of_other_sub_paths(run_with: RunWith, path: str, record_variant: RecordVariant) -> None:
     """An `image_sub_path` that leaves the image MAY be rejected or confined to it; one of a file MAY be
     rejected or mounted.
 
@@ -136,6 +136,6 @@ def test_what_becomes_of_other_sub_paths(run_with: RunWith, path: str, observe: 
     with may_be_refused():
         container = run_with(path)
 
-    observe("refused" if container is None else "mounted")
+    record_variant("refused" if container is None else "mounted")
     if container is not None and path == "hello":
         assert container.output("cat", "/volume") == "hello from the image"

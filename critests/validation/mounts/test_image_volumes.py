@@ -9,7 +9,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import SetUpFailed, setting_up, unsupported
@@ -87,7 +87,7 @@ def test_a_mount_of_an_image_shows_no_host_path(
 @requirement("VOL-03/form")
 @requires(Capability.IMAGE_VOLUMES, Capability.SAME_HOST)
 def test_what_becomes_of_an_image_and_a_host_path(
-    containers: Containers, images: Images, host_folder: Path, observe: Observe
+    containers: Containers, images: Images, host_folder: Path, record_variant: RecordVariant
 ) -> None:
     """A mount with both `image` and `host_path` MAY be rejected, or show the image.
 
@@ -95,7 +95,7 @@ def test_what_becomes_of_an_image_and_a_host_path(
     """
     found = found_with_host_path(containers, images, host_folder)
 
-    observe("the image is mounted" if found else "refused")
+    record_variant("the image is mounted" if found else "refused")
     assert not found or "hello" in found
 
 
@@ -188,7 +188,9 @@ def test_an_artifact_is_mounted_as_a_volume(containers: Containers, images: Imag
 
 @requirement("VOL-11")
 @requires(Capability.IMAGE_VOLUMES)
-def test_running_a_program_from_a_volume(containers: Containers, image: ImageName, observe: Observe) -> None:
+def test_running_a_program_from_a_volume(
+    containers: Containers, image: ImageName, record_variant: RecordVariant
+) -> None:
     """A program in an image volume MAY be executable, or not.
 
     Source: the CRI does not say; Kubernetes documents that such volumes are mounted `noexec`.
@@ -198,7 +200,7 @@ def test_running_a_program_from_a_volume(containers: Containers, image: ImageNam
     answer = container.exec("/volume/bin/busybox", "echo", "it runs")
     noexec = "noexec" in container.mount_at("/volume").options
 
-    observe(
+    record_variant(
         f"it {'runs' if answer.exit_code == 0 else 'does not run'}, {'noexec' if noexec else 'no noexec'}"
     )
     assert (answer.stdout == b"it runs\n") is not noexec
@@ -282,7 +284,11 @@ def test_what_is_mounted_stays_when_its_image_is_removed(
 @requirement("VOL-16/form")
 @requires(Capability.IMAGE_VOLUMES)
 def test_removing_an_image_that_is_mounted(
-    runtime: Runtime, containers: Containers, registry: Registry, images: Images, observe: Observe
+    runtime: Runtime,
+    containers: Containers,
+    registry: Registry,
+    images: Images,
+    record_variant: RecordVariant,
 ) -> None:
     """RemoveImage of an image that a container has mounted MAY be rejected, or accepted.
 
@@ -296,5 +302,5 @@ def test_removing_an_image_that_is_mounted(
         runtime.images.RemoveImage(images.removal_request(minted.reference))
         accepted = True
 
-    observe("accepted" if accepted else "refused")
+    record_variant("accepted" if accepted else "refused")
     assert accepted or images.look_up(minted.reference) is not None

@@ -12,7 +12,7 @@ from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.host_mounts import HostMounts
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.mount_points import uppermost
 from critests.run.marks import requirement, requires
@@ -58,7 +58,9 @@ def test_a_mount_inside_another_is_found_whatever_their_order(
 
 @requirement("MNT-19")
 @requires(Capability.SAME_HOST)
-def test_two_mounts_in_one_place(containers: Containers, host_folder: Path, observe: Observe) -> None:
+def test_two_mounts_in_one_place(
+    containers: Containers, host_folder: Path, record_variant: RecordVariant
+) -> None:
     """A runtime MAY use either of two mounts with the same `container_path`, or reject them.
 
     Source: ContainerConfig.mounts; the CRI does not say.
@@ -73,7 +75,7 @@ def test_two_mounts_in_one_place(containers: Containers, host_folder: Path, obse
         container = containers.attempt(containers.config(mounts=mounts))
 
     found = "refused" if container is None else container.output("ls", "/mounted")
-    observe(found)
+    record_variant(found)
     assert found in {"refused", "first", "last"}
 
 

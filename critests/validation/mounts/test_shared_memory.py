@@ -8,7 +8,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
@@ -34,7 +34,9 @@ def test_containers_of_a_pod_share_their_memory(containers: Containers, sandboxe
 
 
 @requirement("MNT-28/size")
-def test_size_of_a_pods_memory(runtime: Runtime, running_container: Container, observe: Observe) -> None:
+def test_size_of_a_pods_memory(
+    runtime: Runtime, running_container: Container, record_variant: RecordVariant
+) -> None:
     """The shared memory of a pod MAY have any size; containerd and CRI-O give it 64 MiB.
 
     Source: not stated by the CRI.
@@ -42,7 +44,7 @@ def test_size_of_a_pods_memory(runtime: Runtime, running_container: Container, o
     found = running_container.mount_at(SHARED_MEMORY)
 
     sizes = [option for option in found.super_options if option.startswith("size=")]
-    observe(sizes[0] if sizes else "not limited")
+    record_variant(sizes[0] if sizes else "not limited")
     assert found.kind == "tmpfs" or runtime.has_guest_kernel
 
 

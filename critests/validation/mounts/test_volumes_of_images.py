@@ -9,7 +9,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.images.catalogue import Changes, FileChange
 from critests.run.marks import requirement, requires
 
@@ -37,7 +37,7 @@ def test_a_volume_of_the_image_holds_what_the_image_has_there(containers: Contai
 
 @requirement("VOL-17/form")
 def test_what_becomes_of_a_volume_of_the_image(
-    containers: Containers, images: Images, observe: Observe
+    containers: Containers, images: Images, record_variant: RecordVariant
 ) -> None:
     """A volume declared by the image MAY be a bind mount, a tmpfs, or a directory of the root file system.
 
@@ -47,7 +47,7 @@ def test_what_becomes_of_a_volume_of_the_image(
 
     found = container.mounts()
 
-    observe(f"a mount of {found[DATA].kind}" if DATA in found else "a directory of the root")
+    record_variant(f"a mount of {found[DATA].kind}" if DATA in found else "a directory of the root")
     assert (DATA in found) is (EMPTY in found)
     assert container.exec("touch", f"{DATA}/new").exit_code == 0
 

@@ -12,7 +12,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.requests import HOST_NETWORK
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
@@ -94,7 +94,7 @@ def test_pod_without_dns_configuration_has_the_nodes(
 @requires(Capability.SAME_HOST)
 @requirement("NET-03")
 def test_pod_with_empty_dns_configuration(
-    sandboxes: Sandboxes, resolver_of: ResolverOf, nodes_resolver: Resolver, observe: Observe
+    sandboxes: Sandboxes, resolver_of: ResolverOf, nodes_resolver: Resolver, record_variant: RecordVariant
 ) -> None:
     """An empty DNS configuration MAY result in an empty resolv.conf or the node's, and in nothing else.
 
@@ -102,7 +102,7 @@ def test_pod_with_empty_dns_configuration(
     """
     resolver = resolver_of(sandboxes.ready(dns_config=cri.DNSConfig()))
 
-    observe("the node's" if resolver else "empty")
+    record_variant("the node's" if resolver else "empty")
     assert resolver in ({}, nodes_resolver)
 
 
@@ -183,7 +183,7 @@ def test_hostname_on_the_nodes_network(sandboxes: Sandboxes, containers: Contain
 
 @requirement("NET-08")
 def test_form_of_a_pod_without_hostname(
-    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, observe: Observe
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """A pod with a network of its own and no `hostname` MAY be rejected, or get a generated name.
 
@@ -194,20 +194,20 @@ def test_form_of_a_pod_without_hostname(
     try:
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
-        observe(f"is refused with {refused_with(error).name}")
+        record_variant(f"is refused with {refused_with(error).name}")
         return
 
     container = containers.exited(
         script=lingering("hostname"), in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
     )
     name = "".join(container.log_lines())
-    observe("the node's" if name == socket.gethostname() else "one that is made up")
+    record_variant("the node's" if name == socket.gethostname() else "one that is made up")
     assert name
 
 
 @requirement("NET-09")
 def test_form_of_a_hostname_on_the_node(
-    runtime: Runtime, sandboxes: Sandboxes, observe: Observe, containers: Containers
+    runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant, containers: Containers
 ) -> None:
     """A `hostname` on the node's network MAY be rejected, ignored or used; the node's own does not change.
 
@@ -219,13 +219,13 @@ def test_form_of_a_hostname_on_the_node(
     try:
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
-        observe(f"is refused with {refused_with(error).name}")
+        record_variant(f"is refused with {refused_with(error).name}")
     else:
         container = containers.exited(
             script=lingering("hostname"), in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
         )
         name = "".join(container.log_lines())
-        observe("is ignored" if name == node_hostname else "is used")
+        record_variant("is ignored" if name == node_hostname else "is used")
         assert name in {node_hostname, "not-the-nodes"}
 
     assert socket.gethostname() == node_hostname

@@ -11,7 +11,7 @@ from critests.fixtures.container_fixtures import Containers, yielding
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.process import host_processes
 from critests.lifecycle.requests import HOST_NETWORK
@@ -231,7 +231,7 @@ def test_ports_that_are_none_are_refused_or_ignored(
 
 @requirement("NET-31")
 def test_what_becomes_of_a_host_port_that_is_asked_for_twice(
-    sandboxes: Sandboxes, run_server: RunServer, node: Node, observe: Observe
+    sandboxes: Sandboxes, run_server: RunServer, node: Node, record_variant: RecordVariant
 ) -> None:
     """A second pod with the same host port MAY be rejected, take the port over, or get no connections; the
     first pod stays READY.
@@ -248,7 +248,7 @@ def test_what_becomes_of_a_host_port_that_is_asked_for_twice(
     for pod in seconds:
         run_server(pod, "the second")
 
-    observe(f"the second pod is {'made' if seconds else 'refused'}; {node.greeting(port)} answers")
+    record_variant(f"the second pod is {'made' if seconds else 'refused'}; {node.greeting(port)} answers")
     assert first.state() == cri.SANDBOX_READY
 
 

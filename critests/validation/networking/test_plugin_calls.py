@@ -8,7 +8,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.run.marks import disruptive, requirement, requires
 from critests.validation.networking.connections import Node
 from critests.validation.networking.witness import Witness
@@ -84,7 +84,7 @@ def test_plugins_receive_host_ports_and_dns(
     wrapped_module_runtime: OwnRuntime,
     runtime_config: Callable[[cri.PodSandboxConfig], Any],
     node: Node,
-    observe: Observe,
+    record_variant: RecordVariant,
 ) -> None:
     """A CNI plugin with the capabilities `portMappings` and `dns` MAY receive the pod's host ports and DNS
     configuration; what it receives MUST equal the request.
@@ -98,6 +98,6 @@ def test_plugins_receive_host_ports_and_dns(
 
     ports = [(each["hostport"], each["containerport"]) for each in received.get("portmappings", [])]
     servers = received.get("dns", {}).get("servers", [])
-    observe(", ".join(name for name in ("portmappings", "dns") if received.get(name)) or "neither")
+    record_variant(", ".join(name for name in ("portmappings", "dns") if received.get(name)) or "neither")
     assert ports in ([], [(port.host_port, 80)])
     assert servers in ([], list(DNS.servers))

@@ -11,7 +11,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.process import CAPABILITIES
 from critests.node.host.privileges import process_capabilities
@@ -135,7 +135,7 @@ def test_a_device_may_have_another_path_in_the_container(
 
 @requirement("DEV-04/empty")
 def test_a_device_without_a_path_in_the_container(
-    containers: Containers, node: Path, observe: Observe
+    containers: Containers, node: Path, record_variant: RecordVariant
 ) -> None:
     """A device without `container_path` MAY be rejected, be at the host's path, or be missing; other
     containers are not affected.
@@ -147,11 +147,11 @@ def test_a_device_without_a_path_in_the_container(
     try:
         container = containers.attempt(config)
     except grpc.RpcError as error:
-        observe(f"refused with {refused_with(error).name}")
+        record_variant(f"refused with {refused_with(error).name}")
         container = containers.running()
     else:
         present = container.exec("test", "-c", str(node)).exit_code == 0
-        observe("is at the host's path" if present else "is not there")
+        record_variant("is at the host's path" if present else "is not there")
     assert container.state() == cri.CONTAINER_RUNNING
 
 
@@ -265,7 +265,9 @@ def need_every_capability_of_the_daemon(runtime: Runtime) -> None:
 
 
 @requirement("DEV-20")
-def test_a_file_that_is_no_device(containers: Containers, host_folder: Path, observe: Observe) -> None:
+def test_a_file_that_is_no_device(
+    containers: Containers, host_folder: Path, record_variant: RecordVariant
+) -> None:
     """A regular file that is requested as a device MAY be rejected or ignored; it is never present as a
     device, and other containers are not affected.
 
@@ -277,17 +279,17 @@ def test_a_file_that_is_no_device(containers: Containers, host_folder: Path, obs
     try:
         container = containers.attempt(config)
     except grpc.RpcError as error:
-        observe(f"refused with {refused_with(error).name}")
+        record_variant(f"refused with {refused_with(error).name}")
         container = containers.running()
     else:
-        observe("ignored")
+        record_variant("ignored")
     assert container.exec("test", "-e", PATH).exit_code == 1
     assert container.state() == cri.CONTAINER_RUNNING
 
 
 @requirement("DEV-21")
 def test_mode_of_a_device_in_the_container(
-    containers: Containers, device: Device, host_folder: Path, observe: Observe
+    containers: Containers, device: Device, host_folder: Path, record_variant: RecordVariant
 ) -> None:
     """The mode of a device in the container MAY be that of the host's node, or another one.
 
@@ -299,7 +301,7 @@ def test_mode_of_a_device_in_the_container(
 
     mode = container.output("stat", "-c", "%a", PATH)
     assert mode in {"640", "666"}
-    observe("the host's" if mode == "640" else "read and write for all")
+    record_variant("the host's" if mode == "640" else "read and write for all")
 
 
 @pytest.fixture
@@ -313,7 +315,7 @@ def privileged(runtime: Runtime, sandboxes: Sandboxes, containers: Containers) -
 
 @requirement("DEV-18/hot-plug")
 def test_form_of_a_device_of_the_host_that_appears_later(
-    runtime: Runtime, privileged: Container, device: Device, observe: Observe
+    runtime: Runtime, privileged: Container, device: Device, record_variant: RecordVariant
 ) -> None:
     """A device that the host adds while a privileged container runs MAY be visible there or not; the
     container continues to run.
@@ -327,5 +329,5 @@ def test_form_of_a_device_of_the_host_that_appears_later(
     finally:
         node.unlink()
 
-    observe("is seen" if present else "is not seen")
+    record_variant("is seen" if present else "is not seen")
     assert privileged.state() == cri.CONTAINER_RUNNING

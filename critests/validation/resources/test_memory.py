@@ -9,7 +9,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.process import ProcessStatus
 from critests.run.marks import requirement, requires
@@ -103,7 +103,9 @@ def test_a_memory_limit_in_which_nothing_can_run_is_refused(limits: Limits, cont
 
 
 @requirement("RES-07")
-def test_a_negative_memory_limit(limits: Limits, containers: Containers, observe: Observe) -> None:
+def test_a_negative_memory_limit(
+    limits: Limits, containers: Containers, record_variant: RecordVariant
+) -> None:
     """A memory limit of -1 MAY mean no limit, or be rejected.
 
     Source: LinuxContainerResources.memory_limit_in_bytes; runtimes differ.
@@ -114,10 +116,10 @@ def test_a_negative_memory_limit(limits: Limits, containers: Containers, observe
     try:
         containers.attempt(containers.config(resources=unlimited))
     except grpc.RpcError as error:
-        observe(f"refused with {refused_with(error).name}")
+        record_variant(f"refused with {refused_with(error).name}")
         limited = limits.running()
     else:
-        observe("no limit")
+        record_variant("no limit")
         limited = limits.running(resources=unlimited)
     assert limited.shows(lambda cgroup: cgroup.memory) == {None}
 

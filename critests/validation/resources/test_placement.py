@@ -11,7 +11,7 @@ from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
 from critests.fixtures.sandbox_process import process_of_sandbox
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.sandbox import Sandbox
 from critests.node.cgroups.container_cgroup import folders_of_process
@@ -161,7 +161,7 @@ def test_a_cgroup_in_the_form_of_the_driver_works(
 
 @requirement("RES-24/mismatched")
 def test_a_cgroup_in_the_form_of_the_other_driver(
-    runtime: Runtime, sandboxes: Sandboxes, observe: Observe
+    runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """A pod whose `cgroup_parent` has the form of the other cgroup driver MAY be rejected.
 
@@ -179,10 +179,10 @@ def test_a_cgroup_in_the_form_of_the_other_driver(
     try:
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
-        observe(f"refused with {refused_with(error).name}")
+        record_variant(f"refused with {refused_with(error).name}")
     else:
         assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
-        observe("accepted")
+        record_variant("accepted")
 
 
 @requirement("RES-25")

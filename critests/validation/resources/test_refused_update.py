@@ -5,7 +5,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.run.marks import requirement, requires
 from critests.validation.resources.cpus import impossible_cpu, impossible_node
 from critests.validation.resources.limits import MIB, Limited, Limits
@@ -68,7 +68,7 @@ def test_an_update_to_a_memory_node_that_cannot_be_is_refused(runtime: Runtime, 
 @requirement("UPD-08/rollback")
 @requires(Capability.SAME_HOST)
 def test_what_a_refused_update_leaves_in_the_cgroup(
-    runtime: Runtime, limited: Limited, observe: Observe
+    runtime: Runtime, limited: Limited, record_variant: RecordVariant
 ) -> None:
     """The valid fields of a rejected UpdateContainerResources MAY be in force or rolled back.
 
@@ -87,7 +87,7 @@ def test_what_a_refused_update_leaves_in_the_cgroup(
     ]
     assert cgroup.memory in {64 * MIB, 96 * MIB}
     assert cgroup.cpu_quota in {40_000, 80_000}
-    observe(f"in force: {', '.join(changed) or 'none of the items'}")
+    record_variant(f"in force: {', '.join(changed) or 'none of the items'}")
 
 
 @requirement("UPD-21")

@@ -10,7 +10,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.node.cgroups.container_cgroup import CgroupValues, same_weight
 from critests.run.marks import disruptive, requirement, requires
 from critests.validation.resources.cpus import another_cpu
@@ -136,7 +136,9 @@ def test_update_of_a_created_container_is_in_force_when_it_starts(runtime: Runti
 
 
 @requirement("UPD-05")
-def test_update_of_an_ended_container(runtime: Runtime, containers: Containers, observe: Observe) -> None:
+def test_update_of_an_ended_container(
+    runtime: Runtime, containers: Containers, record_variant: RecordVariant
+) -> None:
     """UpdateContainerResources on an exited container MAY be rejected or do nothing; its status stays.
 
     Source: UpdateContainerResources; runtimes differ.
@@ -148,9 +150,9 @@ def test_update_of_an_ended_container(runtime: Runtime, containers: Containers, 
 
     try:
         runtime.stub.UpdateContainerResources(update)
-        observe("does nothing")
+        record_variant("does nothing")
     except grpc.RpcError as error:
-        observe(f"is refused with {refused_with(error).name}")
+        record_variant(f"is refused with {refused_with(error).name}")
 
     status = container.status()
     assert (status.state, status.exit_code) == (cri.CONTAINER_EXITED, 3)
@@ -236,7 +238,7 @@ def test_update_of_named_files_takes_effect(runtime: Runtime, limits: Limits) ->
 
 @requirement("UPD-11/hugepages")
 @requires(Capability.HUGE_PAGES)
-def test_update_of_huge_pages(runtime: Runtime, limits: Limits, observe: Observe) -> None:
+def test_update_of_huge_pages(runtime: Runtime, limits: Limits, record_variant: RecordVariant) -> None:
     """UpdateContainerResources with `hugepage_limits` MAY apply or ignore them.
 
     Source: LinuxContainerResources.hugepage_limits; runtimes differ.
@@ -248,12 +250,12 @@ def test_update_of_huge_pages(runtime: Runtime, limits: Limits, observe: Observe
     runtime.stub.UpdateContainerResources(limited.update(hugepage_limits=[requested]))
 
     assert limited.container.state() == cri.CONTAINER_RUNNING
-    observe("is applied" if limited.inside().hugepages[size] == requested.limit else "is ignored")
+    record_variant("is applied" if limited.inside().hugepages[size] == requested.limit else "is ignored")
 
 
 @requirement("UPD-09")
 @requires(Capability.SWAP_ACCOUNTING)
-def test_update_of_the_swap_limit(runtime: Runtime, limits: Limits, observe: Observe) -> None:
+def test_update_of_the_swap_limit(runtime: Runtime, limits: Limits, record_variant: RecordVariant) -> None:
     """UpdateContainerResources with a swap limit MAY apply it, or ignore it and allow no swap at all.
 
     Source: LinuxContainerResources.memory_swap_limit_in_bytes; runtimes differ.
@@ -267,11 +269,11 @@ def test_update_of_the_swap_limit(runtime: Runtime, limits: Limits, observe: Obs
     cgroup = limited.inside()
     assert cgroup.memory == 96 * MIB
     assert cgroup.swap in {0, 64 * MIB}
-    observe("is applied" if cgroup.swap else "is ignored: no swap")
+    record_variant("is applied" if cgroup.swap else "is ignored: no swap")
 
 
 @requirement("UPD-12")
-def test_update_of_the_oom_score(runtime: Runtime, limits: Limits, observe: Observe) -> None:
+def test_update_of_the_oom_score(runtime: Runtime, limits: Limits, record_variant: RecordVariant) -> None:
     """UpdateContainerResources with an `oom_score_adj` MAY apply or ignore it, without an error.
 
     Source: LinuxContainerResources.oom_score_adj; the kubelet includes it in updates.
@@ -283,7 +285,7 @@ def test_update_of_the_oom_score(runtime: Runtime, limits: Limits, observe: Obse
 
     score = limited.container.output("cat", "/proc/1/oom_score_adj")
     assert score in {"789", "890"}
-    observe("is applied" if score == "890" else "is ignored")
+    record_variant("is applied" if score == "890" else "is ignored")
 
 
 @requirement("UPD-13")
@@ -366,7 +368,7 @@ def test_annotations_of_an_update_have_no_effect(runtime: Runtime, limits: Limit
 
 @requirement("UPD-16")
 @disruptive
-def test_an_update_without_limits(own_runtime: OwnRuntime, observe: Observe) -> None:
+def test_an_update_without_limits(own_runtime: OwnRuntime, record_variant: RecordVariant) -> None:
     """UpdateContainerResources without limits MAY be rejected, or do nothing; the daemon does not crash.
 
     Source: UpdateContainerResourcesRequest.linux; runtimes differ.
@@ -377,10 +379,10 @@ def test_an_update_without_limits(own_runtime: OwnRuntime, observe: Observe) -> 
         own_runtime.stub.UpdateContainerResources(
             cri.UpdateContainerResourcesRequest(container_id=container.id)
         )
-        observe("does nothing")
+        record_variant("does nothing")
     except grpc.RpcError as error:
         # UNAVAILABLE means that the daemon crashed, which the next line asserts
-        observe(f"is refused with {refused_with(error, grpc.StatusCode.UNAVAILABLE).name}")
+        record_variant(f"is refused with {refused_with(error, grpc.StatusCode.UNAVAILABLE).name}")
 
     assert not own_runtime.damage()
     assert container.state() == cri.CONTAINER_RUNNING

@@ -6,7 +6,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked, unsupported
 from critests.validation.resources.limits import MIB, Limits
@@ -87,7 +87,9 @@ def test_named_files_are_written(limits: Limits) -> None:
 
 
 @requirement("RES-20")
-def test_named_files_on_version_1(runtime: Runtime, containers: Containers, observe: Observe) -> None:
+def test_named_files_on_version_1(
+    runtime: Runtime, containers: Containers, record_variant: RecordVariant
+) -> None:
     """A request with `unified` values MAY be rejected, or the values ignored, on a machine with cgroup v1.
 
     Source: LinuxContainerResources.unified; runtimes differ.
@@ -99,10 +101,10 @@ def test_named_files_on_version_1(runtime: Runtime, containers: Containers, obse
     try:
         container = containers.attempt(config)
     except grpc.RpcError as error:
-        observe(f"refused with {refused_with(error).name}")
+        record_variant(f"refused with {refused_with(error).name}")
         container = containers.running()
     else:
-        observe("ignored")
+        record_variant("ignored")
     assert container.state() == cri.CONTAINER_RUNNING
 
 

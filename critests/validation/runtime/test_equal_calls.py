@@ -11,7 +11,7 @@ from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import disruptive, requirement
@@ -68,7 +68,9 @@ def test_two_equal_sandboxes_at_once_are_one(runtime: Runtime, sandboxes: Sandbo
 
 @requirement("CNC-02/form")
 @pytest.mark.usefixtures("sandbox")
-def test_loser_of_two_equal_sandboxes(runtime: Runtime, sandboxes: Sandboxes, observe: Observe) -> None:
+def test_loser_of_two_equal_sandboxes(
+    runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant
+) -> None:
     """The other one of two equal concurrent RunPodSandbox calls MAY fail, return the same id, or block.
 
     Source: RunPodSandbox; the CRI leaves it open.
@@ -80,7 +82,7 @@ def test_loser_of_two_equal_sandboxes(runtime: Runtime, sandboxes: Sandboxes, ob
     winner = first_of(runtime, calls)
     assert winner is not None, [call.details() for call in calls]
     sandboxes.adopt(winner.result().pod_sandbox_id, config)
-    observe(result_of_loser(runtime, calls, winner, "pod_sandbox_id"))
+    record_variant(result_of_loser(runtime, calls, winner, "pod_sandbox_id"))
 
 
 @requirement("CNC-03/one")
@@ -107,7 +109,7 @@ def test_two_equal_containers_at_once_are_one(
 
 @requirement("CNC-03/form")
 def test_loser_of_two_equal_containers(
-    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, observe: Observe
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """The other one of two equal concurrent CreateContainer calls MAY fail, return the same id, or block.
 
@@ -120,7 +122,7 @@ def test_loser_of_two_equal_containers(
     winner = first_of(runtime, calls)
     assert winner is not None, [call.details() for call in calls]
     containers.adopt(winner.result().container_id, request.config, own_sandbox)
-    observe(result_of_loser(runtime, calls, winner, "container_id"))
+    record_variant(result_of_loser(runtime, calls, winner, "container_id"))
 
 
 @requirement("CNC-04")

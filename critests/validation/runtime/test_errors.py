@@ -14,7 +14,7 @@ from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.requests import ImageName
 from critests.run.marks import disruptive, requirement, requires
@@ -113,12 +113,12 @@ def test_what_is_not_there_is_not_found(runtime: Runtime, rpc: str) -> None:
 
 @requirement("ERR-01/other-codes")
 @pytest.mark.parametrize("rpc", [rpc for rpc in ABOUT_UNKNOWN_OBJECTS if not rpc.endswith("Status")])
-def test_codes_of_calls_about_what_is_not_there(runtime: Runtime, observe: Observe, rpc: str) -> None:
+def test_codes_of_calls_about_what_is_not_there(runtime: Runtime, record_variant: RecordVariant, rpc: str) -> None:
     """A call about an object that does not exist MAY fail with any code.
 
     Source: the gRPC status codes; the CRI names none.
     """
-    observe(runtime.refusal(*about_unknown_object(runtime, rpc)).name)
+    record_variant(runtime.refusal(*about_unknown_object(runtime, rpc)).name)
 
 
 @requirement("ERR-02/remove")
@@ -146,7 +146,7 @@ def test_stop_of_what_is_not_there_succeeds(runtime: Runtime, rpc: str) -> None:
 @requirement("ERR-03")
 @pytest.mark.parametrize("mistake", ["no stream", "no command", "no reference", "no target of a mount"])
 def test_codes_of_requests_that_are_wrong(
-    runtime: Runtime, running_container: Container, containers: Containers, observe: Observe, mistake: str
+    runtime: Runtime, running_container: Container, containers: Containers, record_variant: RecordVariant, mistake: str
 ) -> None:
     """An invalid request MAY be rejected with any code.
 
@@ -169,15 +169,15 @@ def test_codes_of_requests_that_are_wrong(
     try:
         response = call(request)
     except grpc.RpcError as error:
-        observe(refused_with(error).name)
+        record_variant(refused_with(error).name)
     else:
-        observe("accepted")
+        record_variant("accepted")
         if mistake == "no target of a mount":
             containers.adopt(response.container_id, creation.config, running_container.sandbox)
 
 
 @requirement("ERR-04")
-def test_second_sandbox_of_a_name(runtime: Runtime, sandboxes: Sandboxes, observe: Observe) -> None:
+def test_second_sandbox_of_a_name(runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant) -> None:
     """RunPodSandbox with the metadata of an existing sandbox MAY fail or return that sandbox; only one
     sandbox MUST exist afterwards.
 
@@ -189,9 +189,9 @@ def test_second_sandbox_of_a_name(runtime: Runtime, sandboxes: Sandboxes, observ
     try:
         response = runtime.stub.RunPodSandbox(sandboxes.creation(config), timeout=runtime.one_try)
     except grpc.RpcError as error:
-        observe(refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED).name)
+        record_variant(refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED).name)
     else:
-        observe("the same id" if response.pod_sandbox_id == first.id else "another id")
+        record_variant("the same id" if response.pod_sandbox_id == first.id else "another id")
     assert [item.id for item in sandboxes.made_from(config)] == [first.id]
 
 
@@ -209,7 +209,7 @@ def test_an_exec_that_took_too_long_is_no_success(runtime: Runtime, running_cont
 
 @requirement("ERR-05/form")
 def test_form_of_an_exec_that_took_too_long(
-    runtime: Runtime, running_container: Container, observe: Observe
+    runtime: Runtime, running_container: Container, record_variant: RecordVariant
 ) -> None:
     """ExecSync MAY report a timeout of the command by a gRPC code or by the exit code.
 
@@ -219,7 +219,7 @@ def test_form_of_an_exec_that_took_too_long(
 
     call = runtime.timed(_outcome_in_words(runtime.stub.ExecSync), request)
 
-    observe(call.response)
+    record_variant(call.response)
     # between the timeout of 1 second and the 30 seconds of the command
     assert call.seconds < 15 * runtime.scale
 

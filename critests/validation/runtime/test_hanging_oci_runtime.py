@@ -11,7 +11,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.failing_steps import FailingSteps
 from critests.fixtures.runtime import refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.assertions import single
 from critests.lifecycle.sandbox import Sandbox
 from critests.node.cleanup.object_leftovers import remains_of
@@ -257,7 +257,7 @@ def test_others_are_served_while_the_oci_runtime_hangs(hanging: Hanging) -> None
 
 
 @requirement("CTR-41/time")
-def test_form_of_a_command_that_cannot_begin(hanging: Hanging, observe: Observe) -> None:
+def test_form_of_a_command_that_cannot_begin(hanging: Hanging, record_variant: RecordVariant) -> None:
     """ExecSync MAY end with its timeout or wait until its client cancels while the OCI runtime hangs at the
     start of the command; it MUST NOT report success.
 
@@ -276,5 +276,5 @@ def test_form_of_a_command_that_cannot_begin(hanging: Hanging, observe: Observe)
             refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED)
         seconds = time.monotonic() - begin
 
-    observe("with its time-out" if seconds < patience - 1 else "when its client leaves")
+    record_variant("with its time-out" if seconds < patience - 1 else "when its client leaves")
     assert not succeeded

@@ -11,7 +11,7 @@ from critests.api import api_pb2 as cri
 from critests.api import nri_pb2 as nri
 from critests.fixtures.nri import PluginFactory, environment, limited
 from critests.fixtures.runtime import may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.node.cgroups.container_cgroup import INSIDE, CgroupValues
 from critests.node.nri.ttrpc import TtrpcError
@@ -262,7 +262,7 @@ def test_an_update_passes_through_the_plugins(plugins: PluginFactory) -> None:
 
 
 @requirement("NRI-14")
-def test_eviction_of_a_container_by_a_plugin(plugins: PluginFactory, observe: Observe) -> None:
+def test_eviction_of_a_container_by_a_plugin(plugins: PluginFactory, record_variant: RecordVariant) -> None:
     """A container whose eviction a plugin requests MAY be stopped or keep running.
 
     Source: the NRI's UpdateContainersRequest.evict, which the NRI's own library does not implement so far.
@@ -274,9 +274,9 @@ def test_eviction_of_a_container_by_a_plugin(plugins: PluginFactory, observe: Ob
     try:
         plugin.update(nri.UpdateContainersRequest(evict=[eviction]))
     except TtrpcError:
-        observe("is refused")
+        record_variant("is refused")
     else:
-        observe("stops the container" if container.state() == cri.CONTAINER_EXITED else "does nothing")
+        record_variant("stops the container" if container.state() == cri.CONTAINER_EXITED else "does nothing")
 
     with may_be_refused():
         container.status()

@@ -3,7 +3,7 @@
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.nri import PluginFactory
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.run.marks import disruptive, requirement, requires
 
 END_SECONDS = 10.0
@@ -38,7 +38,7 @@ def test_a_plugin_finds_everything_again_after_a_restart(own_plugins: PluginFact
 @requires(Capability.POD_RESOURCE_UPDATES)
 @disruptive
 def test_resources_of_a_pod_that_plugins_see_after_a_restart(
-    own_plugins: PluginFactory, observe: Observe
+    own_plugins: PluginFactory, record_variant: RecordVariant
 ) -> None:
     """Synchronize MAY report the updated or the original resources of a pod after a restart of the daemon.
 
@@ -56,4 +56,4 @@ def test_resources_of_a_pod_that_plugins_see_after_a_restart(
     assert snapshot is not None
     assert pod.id in snapshot.pods
     quota = snapshot.pods[pod.id].linux.pod_resources.cpu.quota.value
-    observe("the updated values" if quota == 60_000 else "the original values")
+    record_variant("the updated values" if quota == 60_000 else "the original values")

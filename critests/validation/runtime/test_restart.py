@@ -6,7 +6,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.clocks import CLOCKS_DIFFER_NS
 from critests.lifecycle.container import Container
 from critests.node.cgroups import container_cgroup
@@ -82,14 +82,16 @@ def test_stopped_sandbox_survives_a_restart(survivors: Survivors) -> None:
 
 
 @requirement("RST-04/form")
-def test_form_in_which_a_created_container_survives_a_restart(survivors: Survivors, observe: Observe) -> None:
+def test_form_in_which_a_created_container_survives_a_restart(
+    survivors: Survivors, record_variant: RecordVariant
+) -> None:
     """A created container MAY be reported as CREATED, EXITED or UNKNOWN after a restart of the daemon.
 
     Source: ContainerState; the CRI does not say which.
     """
     state = cri.ContainerState.Name(status_of(survivors, survivors.container("created")).state)
 
-    observe(state)
+    record_variant(state)
     assert state in {"CONTAINER_CREATED", "CONTAINER_EXITED", "CONTAINER_UNKNOWN"}
 
 

@@ -15,7 +15,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.image_fixtures import Registry
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.streaming import Streams
 from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.lifecycle.container import Container
@@ -102,7 +102,7 @@ def test_no_output_is_lost_over_a_restart_in_order(own_runtime: OwnRuntime, coun
 
 @requirement("RST-10/sigkill")
 def test_output_goes_on_after_the_daemon_was_killed(
-    own_runtime: OwnRuntime, counting: Counting, observe: Observe
+    own_runtime: OwnRuntime, counting: Counting, record_variant: RecordVariant
 ) -> None:
     """A container MUST keep running while the daemon is down, and its later output MUST reach the log; lines
     that were being copied when the daemon was killed MAY be lost or duplicated.
@@ -111,7 +111,9 @@ def test_output_goes_on_after_the_daemon_was_killed(
     """
     numbers = numbers_after(own_runtime, counting, signal.SIGKILL)
 
-    observe("every line once" if numbers == list(range(1, len(numbers) + 1)) else "lines lost or twice")
+    record_variant(
+        "every line once" if numbers == list(range(1, len(numbers) + 1)) else "lines lost or twice"
+    )
     assert counting.container.state() == cri.CONTAINER_RUNNING
 
 

@@ -12,7 +12,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.process import host_processes
 from critests.lifecycle.sandbox import Sandbox
@@ -106,7 +106,9 @@ def test_runtime_takes_a_pod_cidr(runtime: Runtime, pod_cidr: str) -> None:
 
 
 @requirement("RT-28")
-def test_invalid_pod_cidr_does_no_harm(runtime: Runtime, own_sandbox: Sandbox, observe: Observe) -> None:
+def test_invalid_pod_cidr_does_no_harm(
+    runtime: Runtime, own_sandbox: Sandbox, record_variant: RecordVariant
+) -> None:
     """UpdateRuntimeConfig with an invalid CIDR MAY be rejected or ignored; existing pods are not affected.
 
     Source: NetworkConfig.pod_cidr; runtimes differ.
@@ -116,9 +118,9 @@ def test_invalid_pod_cidr_does_no_harm(runtime: Runtime, own_sandbox: Sandbox, o
 
     try:
         runtime.stub.UpdateRuntimeConfig(request)
-        observe("ignores it")
+        record_variant("ignores it")
     except grpc.RpcError as error:
-        observe(f"refuses with {refused_with(error).name}")
+        record_variant(f"refuses with {refused_with(error).name}")
 
     assert runtime.stub.Version(cri.VersionRequest(version="0.1.0")) == runtime.version
     assert own_sandbox.state() == cri.SANDBOX_READY

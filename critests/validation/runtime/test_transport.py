@@ -15,7 +15,7 @@ from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime, shaped
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.context import RuntimeSetup
@@ -303,7 +303,9 @@ def runtime_without_events(request: pytest.FixtureRequest, runtime: Runtime) -> 
 
 @requirement("GEN-02/disabled")
 @disruptive
-def test_form_of_an_rpc_that_is_switched_off(runtime_without_events: OwnRuntime, observe: Observe) -> None:
+def test_form_of_an_rpc_that_is_switched_off(
+    runtime_without_events: OwnRuntime, record_variant: RecordVariant
+) -> None:
     """An RPC that the configuration disables MAY fail with any code, or, if it is a stream, end at once; it
     never hangs.
 
@@ -316,9 +318,9 @@ def test_form_of_an_rpc_that_is_switched_off(runtime_without_events: OwnRuntime,
     try:
         events = list(stream)
     except grpc.RpcError as error:
-        observe(f"refused with {refused_with(error, grpc.StatusCode.UNIMPLEMENTED).name}")
+        record_variant(f"refused with {refused_with(error, grpc.StatusCode.UNIMPLEMENTED).name}")
     else:
-        observe("ends at once")
+        record_variant("ends at once")
         assert events == []
 
 

@@ -11,7 +11,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.verbose_info import is_json
 from critests.run.marks import requirement, requires
@@ -167,7 +167,7 @@ def test_sandbox_has_no_annotations_but_those_given(
 
 @requirement("SBA-06/labels")
 def test_labels_that_a_runtime_adds_are_seen_everywhere(
-    runtime: Runtime, own_sandbox: Sandbox, listed: Listed, observe: Observe
+    runtime: Runtime, own_sandbox: Sandbox, listed: Listed, record_variant: RecordVariant
 ) -> None:
     """PodSandboxStatus and ListPodSandbox MAY return labels that the runtime has added, the same in both.
 
@@ -176,7 +176,7 @@ def test_labels_that_a_runtime_adds_are_seen_everywhere(
     status = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id)).status
 
     added = sorted(status.labels.keys() - own_sandbox.config.labels.keys())
-    observe(f"adds {', '.join(added)}" if added else "adds none")
+    record_variant(f"adds {', '.join(added)}" if added else "adds none")
     assert sorted(listed(own_sandbox).labels.keys() - own_sandbox.config.labels.keys()) == added
 
 

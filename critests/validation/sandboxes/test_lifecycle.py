@@ -11,7 +11,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import blocked
@@ -91,7 +91,7 @@ def test_one_identity_never_has_two_live_sandboxes(runtime: Runtime, sandboxes: 
 
 @requirement("SBX-05/form")
 def test_second_run_of_one_identity_is_answered(
-    runtime: Runtime, sandboxes: Sandboxes, observe: Observe
+    runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """RunPodSandbox with the metadata of a ready sandbox MAY be rejected or return the id of that sandbox.
 
@@ -104,11 +104,11 @@ def test_second_run_of_one_identity_is_answered(
     try:
         second = runtime.stub.RunPodSandbox(request).pod_sandbox_id
     except grpc.RpcError as error:
-        observe(f"refuses with {refused_with(error).name}")
+        record_variant(f"refuses with {refused_with(error).name}")
         return
 
     sandboxes.adopt(second, config)
-    observe("answers with the id of the first")
+    record_variant("answers with the id of the first")
     assert second == first.id
 
 

@@ -11,7 +11,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.sandbox import Sandbox
 from critests.run.marks import requirement, requires
 from critests.run.outcomes import unsupported
@@ -126,7 +126,7 @@ def test_times_of_a_sandbox_s_stats_are_set(
 
 @requirement("STA-24/not-ready")
 def test_what_stats_of_a_stopped_sandbox_are(
-    sandboxes: Sandboxes, stats_of: StatsOf, observe: Observe
+    sandboxes: Sandboxes, stats_of: StatsOf, record_variant: RecordVariant
 ) -> None:
     """PodSandboxStats of a stopped sandbox MAY fail or return fewer values; it MUST return.
 
@@ -137,9 +137,9 @@ def test_what_stats_of_a_stopped_sandbox_are(
     try:
         linux = stats_of(sandbox).linux
     except grpc.RpcError as error:
-        observe(f"fails with {refused_with(error, grpc.StatusCode.UNAVAILABLE).name}")
+        record_variant(f"fails with {refused_with(error, grpc.StatusCode.UNAVAILABLE).name}")
     else:
-        observe(", ".join(field.name for field, _ in linux.ListFields()) or "nothing is reported")
+        record_variant(", ".join(field.name for field, _ in linux.ListFields()) or "nothing is reported")
 
     # the error may be Unavailable; this call shows that the daemon still responds
     assert sandbox.state() == cri.SANDBOX_NOTREADY

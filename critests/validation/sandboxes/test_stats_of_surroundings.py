@@ -10,7 +10,7 @@ from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.process import ProcessTree
 from critests.lifecycle.process_evidence import first_process
@@ -163,7 +163,7 @@ def test_default_interface_in_stats_is_not_among_the_others(
 
 @requirement("STA-21")
 def test_stats_of_a_pod_on_the_nodes_network(
-    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, observe: Observe
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """PodSandboxStats of a pod on the node's network MAY report the node's traffic or none; it MUST return.
 
@@ -175,9 +175,11 @@ def test_stats_of_a_pod_on_the_nodes_network(
     linux = stats_of(runtime, pod)
 
     if not linux.HasField("network"):
-        observe("no traffic")
+        record_variant("no traffic")
     else:
-        observe("traffic" if linux.network.default_interface.name else "traffic without a default interface")
+        record_variant(
+            "traffic" if linux.network.default_interface.name else "traffic without a default interface"
+        )
 
 
 @requirement("STA-22")

@@ -6,7 +6,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.run.marks import requirement
 from critests.run.outcomes import unsupported
 from critests.validation.security.contexts import RUNTIME_DEFAULT, UNCONFINED, context
@@ -52,7 +52,7 @@ def test_no_profile_works_without_apparmor(containers: Containers, case: str) ->
 @requirement("AAR-08/explicit")
 @pytest.mark.usefixtures("_without_apparmor")
 @pytest.mark.parametrize("case", WITH_PROFILE)
-def test_a_profile_without_apparmor(containers: Containers, observe: Observe, case: str) -> None:
+def test_a_profile_without_apparmor(containers: Containers, record_variant: RecordVariant, case: str) -> None:
     """A container with a profile MAY be rejected or run without it on a machine without AppArmor.
 
     Source: LinuxContainerSecurityContext.apparmor and apparmor_profile; the CRI does not say.
@@ -62,5 +62,5 @@ def test_a_profile_without_apparmor(containers: Containers, observe: Observe, ca
     container = None
     with may_be_refused():
         container = containers.attempt(config)
-    observe("is refused" if container is None else "is ignored")
+    record_variant("is refused" if container is None else "is ignored")
     assert container is None or container.exec("true").exit_code == 0

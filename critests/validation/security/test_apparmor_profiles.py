@@ -9,7 +9,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
 from critests.run.marks import requirement, requires
@@ -141,7 +141,10 @@ def test_a_privileged_container_is_under_no_profile(
 
 @requirement("AAR-07/localhost")
 def test_a_profile_of_a_privileged_container(
-    runtime: Runtime, shared_containers: SharedContainers, profiles: LoadedProfiles, observe: Observe
+    runtime: Runtime,
+    shared_containers: SharedContainers,
+    profiles: LoadedProfiles,
+    record_variant: RecordVariant,
 ) -> None:
     """A Localhost profile of a privileged container MAY be in force or not.
 
@@ -149,7 +152,7 @@ def test_a_profile_of_a_privileged_container(
     """
     process = privileged_process(runtime, shared_containers, apparmor=profiles.request(profiles.enforcing))
 
-    observe("is in force" if process.label.startswith(profiles.enforcing) else "is not in force")
+    record_variant("is in force" if process.label.startswith(profiles.enforcing) else "is not in force")
 
 
 @requirement("AAR-09")

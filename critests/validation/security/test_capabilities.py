@@ -6,7 +6,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC, ProcessStatus
 from critests.run.marks import requirement, requires
@@ -91,7 +91,7 @@ def test_a_command_runs_with_what_was_added(runtime: Runtime, containers: Contai
 
 @requirement("CAP-02/inheritable")
 def test_added_capabilities_that_are_inheritable(
-    shared_containers: SharedContainers, observe: Observe
+    shared_containers: SharedContainers, record_variant: RecordVariant
 ) -> None:
     """A runtime MAY make added capabilities inheritable; several no longer do.
 
@@ -99,7 +99,7 @@ def test_added_capabilities_that_are_inheritable(
     """
     sets = shared_containers.process(EXEC, security_context=changed(add=("NET_ADMIN",))).status.capabilities
 
-    observe("are inheritable" if "NET_ADMIN" in sets["inheritable"] else "are not inheritable")
+    record_variant("are inheritable" if "NET_ADMIN" in sets["inheritable"] else "are not inheritable")
     assert sets["inheritable"] <= sets["bounding"]
 
 
@@ -212,23 +212,26 @@ def test_every_capability_is_known_by_its_plain_name(
 
 @requirement("CAP-08/other-forms")
 @pytest.mark.parametrize("name", ["CAP_NET_ADMIN", "net_admin"], ids=["with CAP_", "in small letters"])
-def test_other_forms_of_the_name(containers: Containers, observe: Observe, name: str) -> None:
+def test_other_forms_of_the_name(containers: Containers, record_variant: RecordVariant, name: str) -> None:
     """A capability's name with CAP_ or in lower case MAY be accepted, rejected or ignored.
 
     Source: Capability; the CRI does not say.
     """
     config = containers.config(security_context=changed(add=(name,)))
 
-    observe("is refused")
+    record_variant("is refused")
     with may_be_refused():
         sets = containers.attempt(config).process_status(EXEC).capabilities
-        observe("is known" if "NET_ADMIN" in sets["bounding"] else "is ignored")
+        record_variant("is known" if "NET_ADMIN" in sets["bounding"] else "is ignored")
         assert sets["permitted"] == sets["bounding"]
 
 
 @requirement("CAP-09")
 def test_a_capability_that_does_not_exist(
-    runtime: Runtime, shared_containers: SharedContainers, containers: Containers, observe: Observe
+    runtime: Runtime,
+    shared_containers: SharedContainers,
+    containers: Containers,
+    record_variant: RecordVariant,
 ) -> None:
     """An unknown capability MAY be rejected or ignored; no capability is granted for it.
 
@@ -237,10 +240,10 @@ def test_a_capability_that_does_not_exist(
     config = containers.config(security_context=changed(add=("NO_SUCH_THING",)))
     default = shared_containers.process(EXEC).status.capabilities
 
-    observe("is refused")
+    record_variant("is refused")
     with may_be_refused():
         sets = containers.attempt(config).process_status(EXEC).capabilities
-        observe("is ignored")
+        record_variant("is ignored")
         assert sets == default
         assert sets["bounding"] < daemon_capabilities(runtime)
 

@@ -5,7 +5,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.images.rootfs import GROUPS, USERS
 from critests.lifecycle.process import EXEC
@@ -143,7 +143,9 @@ def test_users_and_groups_of_the_image_stay_in_its_files(
 
 
 @requirement("USR-17/entry")
-def test_an_entry_for_the_requested_user(shared_containers: SharedContainers, observe: Observe) -> None:
+def test_an_entry_for_the_requested_user(
+    shared_containers: SharedContainers, record_variant: RecordVariant
+) -> None:
     """A runtime MAY add entries for the requested user and group to /etc/passwd and /etc/group.
 
     Source: LinuxContainerSecurityContext.run_as_user and run_as_group; the CRI does not say.
@@ -155,7 +157,7 @@ def test_an_entry_for_the_requested_user(shared_containers: SharedContainers, ob
         for file, number in (("users", ":12345:"), ("groups", ":4321:"))
         if number in process.answer(file)
     ]
-    observe(f"adds to {' and '.join(added)}" if added else "adds nothing")
+    record_variant(f"adds to {' and '.join(added)}" if added else "adds nothing")
 
 
 @requirement("USR-20")

@@ -6,7 +6,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.node_namespaces import NodeNamespaces
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, HOST, VIEWS
 from critests.run.marks import requirement, requires
@@ -128,7 +128,9 @@ def test_the_first_process_is_number_one_and_sees_only_its_own(shared_containers
 
 @requirement("NS-04/pid-1")
 @requires(Capability.SHARED_PROCESSES)
-def test_process_one_of_a_shared_pid_namespace(shared_containers: SharedContainers, observe: Observe) -> None:
+def test_process_one_of_a_shared_pid_namespace(
+    shared_containers: SharedContainers, record_variant: RecordVariant
+) -> None:
     """Process 1 of a pod with a shared PID namespace MAY be any program; with containerd and CRI-O it is the
     pause program.
 
@@ -139,7 +141,7 @@ def test_process_one_of_a_shared_pid_namespace(shared_containers: SharedContaine
     process = shared_containers.process(EXEC, in_sandbox=pod, questions={"one": "cat /proc/1/cmdline"})
 
     command = process.answer("one").replace("\0", " ").strip()
-    observe(command.partition(" ")[0])
+    record_variant(command.partition(" ")[0])
     assert command
 
 
@@ -183,7 +185,7 @@ def test_the_name_of_a_pod_is_not_the_nodes(
 @requirement("NS-13/host-network")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_the_name_of_a_pod_on_the_nodes_network(
-    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, record_variant: RecordVariant
 ) -> None:
     """The UTS namespace of a pod on the node's network MAY be the node's, or one with the same hostname.
 
@@ -193,7 +195,7 @@ def test_the_name_of_a_pod_on_the_nodes_network(
 
     process = shared_containers.process(EXEC, in_sandbox=pod, questions={"name": "hostname"})
 
-    observe("the node's" if process.namespaces["uts"] == node_namespaces["uts"] else "another")
+    record_variant("the node's" if process.namespaces["uts"] == node_namespaces["uts"] else "another")
     assert process.answer("name") == node_namespaces.hostname
 
 
@@ -247,7 +249,7 @@ def test_time_is_the_nodes(
 @requirement("NS-12")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_ipc_of_a_container_alone(
-    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, record_variant: RecordVariant
 ) -> None:
     """The IPC mode CONTAINER MAY be rejected, or result in an IPC namespace of the container or the pod; it
     is not the node's.
@@ -261,14 +263,14 @@ def test_ipc_of_a_container_alone(
     with may_be_refused():
         actual = shared_containers.process(EXEC, namespaces=alone).namespaces["ipc"]
 
-    observe({"refused": "refused", of_the_pod: "the pod's"}.get(actual, "the container's"))
+    record_variant({"refused": "refused", of_the_pod: "the pod's"}.get(actual, "the container's"))
     assert actual != node_namespaces["ipc"]
 
 
 @requirement("NS-14")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_container_that_asks_for_another_network_than_its_pod(
-    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, record_variant: RecordVariant
 ) -> None:
     """A container with the node's network in a pod with its own network MAY be rejected, or get either.
 
@@ -281,14 +283,14 @@ def test_a_container_that_asks_for_another_network_than_its_pod(
         actual = shared_containers.process(EXEC, namespaces=NETWORK_OF_THE_NODE).namespaces["net"]
 
     forms = {"refused": "refused", of_the_pod: "the pod's", node_namespaces["net"]: "the node's"}
-    observe(forms.get(actual, "a third one"))
+    record_variant(forms.get(actual, "a third one"))
     assert actual in forms
 
 
 @requirement("NS-18")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_container_that_asks_for_the_pids_of_a_pod_that_has_none(
-    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, record_variant: RecordVariant
 ) -> None:
     """A container with the PID mode POD in a sandbox with the mode CONTAINER MAY be rejected, or join a
     process of the sandbox; it is not in the node's PID namespace.
@@ -300,5 +302,5 @@ def test_a_container_that_asks_for_the_pids_of_a_pod_that_has_none(
     with may_be_refused():
         actual = shared_containers.process(EXEC, namespaces=ONE_PID_NAMESPACE).namespaces["pid"]
 
-    observe("refused" if actual == "refused" else "it starts")
+    record_variant("refused" if actual == "refused" else "it starts")
     assert actual != node_namespaces["pid"]

@@ -12,7 +12,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC
 from critests.lifecycle.process_evidence import ProcessEvidence
@@ -190,7 +190,7 @@ def test_other_containers_of_a_privileged_sandbox_are_confined(
 
 @requirement("PRV-08")
 def test_a_privileged_user_that_is_not_root(
-    runtime: Runtime, shared_containers: SharedContainers, observe: Observe
+    runtime: Runtime, shared_containers: SharedContainers, record_variant: RecordVariant
 ) -> None:
     """A privileged process MUST have the requested user; its effective capabilities then MAY differ.
 
@@ -198,7 +198,9 @@ def test_a_privileged_user_that_is_not_root(
     """
     process = privileged_process(runtime, shared_containers, EXEC, run_as_user={"value": 1000}).status
 
-    observe("has effective capabilities" if process.capabilities["effective"] else "has none in effect")
+    record_variant(
+        "has effective capabilities" if process.capabilities["effective"] else "has none in effect"
+    )
     assert process.uids == (1000,) * 4
 
 
@@ -219,7 +221,7 @@ def test_paths_to_hide_mean_nothing_to_privileged_processes(
 
 @requirement("PRV-06/differing")
 def test_a_sandbox_that_is_called_privileged_afterwards(
-    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, observe: Observe
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """CreateContainer MAY reject or accept a privileged container whose `sandbox_config` is privileged in an
     unprivileged sandbox; the sandbox stays READY.
@@ -232,8 +234,8 @@ def test_a_sandbox_that_is_called_privileged_afterwards(
     try:
         answer = runtime.stub.CreateContainer(request)
     except grpc.RpcError as error:
-        observe(f"refused with {refused_with(error).name}")
+        record_variant(f"refused with {refused_with(error).name}")
     else:
-        observe("made")
+        record_variant("made")
         containers.adopt(answer.container_id, request.config, own_sandbox)
     assert own_sandbox.state() == cri.SANDBOX_READY

@@ -8,7 +8,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.container import Container
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
@@ -202,7 +202,7 @@ def test_without_a_profile_there_is_no_filter(
 
 
 @requirement("SCP-06/configured")
-def test_no_profile_at_all(containers: Containers, observe: Observe) -> None:
+def test_no_profile_at_all(containers: Containers, record_variant: RecordVariant) -> None:
     """A process of a container without a profile MAY be unconfined, or under a configured default profile.
 
     Source: LinuxContainerSecurityContext.seccomp.
@@ -213,7 +213,7 @@ def test_no_profile_at_all(containers: Containers, observe: Observe) -> None:
     container = containers.attempt(config)
 
     mode = container.process_status(EXEC).seccomp_mode
-    observe({0: "is unconfined", FILTER: "is under a default"}.get(mode, f"is in mode {mode}"))
+    record_variant({0: "is unconfined", FILTER: "is under a default"}.get(mode, f"is in mode {mode}"))
     assert mode in {0, FILTER}
 
 
@@ -289,7 +289,9 @@ def test_a_user_that_may_gain_is_under_the_profile(
 
 
 @requirement("SCP-07")
-def test_form_of_the_deprecated_path_of_a_profile(containers: Containers, observe: Observe) -> None:
+def test_form_of_the_deprecated_path_of_a_profile(
+    containers: Containers, record_variant: RecordVariant
+) -> None:
     """The deprecated path of a profile MAY be ignored, or be rejected if it does not exist; if the container
     runs, the profile of the newer field is in force.
 
@@ -301,5 +303,5 @@ def test_form_of_the_deprecated_path_of_a_profile(containers: Containers, observ
     with may_be_refused():
         running.append(containers.attempt(containers.config(security_context=confined)))
 
-    observe("is ignored" if running else "is looked for")
+    record_variant("is ignored" if running else "is looked for")
     assert [container.process_status().seccomp_mode for container in running] == [FILTER] * len(running)

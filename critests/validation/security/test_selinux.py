@@ -9,7 +9,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
 from critests.lifecycle.process_evidence import ProcessEvidence
@@ -135,7 +135,7 @@ def test_a_privileged_process_has_a_type_of_its_own(
     ids=["pid", "ipc"],
 )
 def test_the_type_of_a_process_in_a_namespace_of_the_node(
-    shared_containers: SharedContainers, observe: Observe, namespaces: cri.NamespaceOption
+    shared_containers: SharedContainers, record_variant: RecordVariant, namespaces: cri.NamespaceOption
 ) -> None:
     """A process in the PID or IPC namespace of the node MAY have the same type as any other, or a type of its
     own.
@@ -148,7 +148,7 @@ def test_the_type_of_a_process_in_a_namespace_of_the_node(
     process = shared_containers.process(FIRST_PROCESS, in_sandbox=pod, namespaces=namespaces)
 
     own = type_of(process.label) != type_of(ordinary.label)
-    observe("a type of its own" if own else "the type of any other")
+    record_variant("a type of its own" if own else "the type of any other")
     assert level_of(process.label), "a label has user, role, type and level"
 
 
@@ -167,7 +167,7 @@ def test_parts_of_a_label_that_are_given_are_used(shared_containers: SharedConta
 
 @requirement("SEL-06/missing")
 def test_where_missing_parts_of_a_label_come_from(
-    shared_containers: SharedContainers, observe: Observe
+    shared_containers: SharedContainers, record_variant: RecordVariant
 ) -> None:
     """The level MAY be the pod's or a new one if the request has only a type.
 
@@ -178,7 +178,7 @@ def test_where_missing_parts_of_a_label_come_from(
     process = shared_containers.process(FIRST_PROCESS, security_context=partial)
 
     same = level_of(process.label) == level_of(shared_containers.process(FIRST_PROCESS).label)
-    observe("the level is the pod's" if same else "the level is a new one")
+    record_variant("the level is the pod's" if same else "the level is a new one")
     assert type_of(process.label) == "container_t"
 
 

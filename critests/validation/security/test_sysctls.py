@@ -11,7 +11,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import FIRST_PROCESS
 from critests.run.marks import requirement, requires
@@ -145,7 +145,9 @@ def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes, sepa
         pytest.param("nosuch.parameter", marks=requirement("SYS-04/other-names"), id="absent"),
     ],
 )
-def test_what_becomes_of_a_sysctl_of_no_namespace(sandboxes: Sandboxes, observe: Observe, name: str) -> None:
+def test_what_becomes_of_a_sysctl_of_no_namespace(
+    sandboxes: Sandboxes, record_variant: RecordVariant, name: str
+) -> None:
     """A pod with a kernel parameter that is unknown or not namespaced MAY be rejected, or run without it.
 
     Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
@@ -156,7 +158,7 @@ def test_what_becomes_of_a_sysctl_of_no_namespace(sandboxes: Sandboxes, observe:
         value = host_value(name) if file_of(name).exists() else "1"
         pod = sandboxes.attempt(sandboxes.config(sysctls={name: value}))
 
-    observe("refused" if pod is None else "skipped")
+    record_variant("refused" if pod is None else "skipped")
     assert pod is None or pod.state() == cri.SANDBOX_READY
 
 
@@ -206,7 +208,7 @@ def test_a_sysctl_of_a_namespace_of_the_node_is_not_changed(
 @requirement("SYS-06")
 @requires(Capability.SHARED_KERNEL)
 def test_a_sysctl_that_is_written_with_slashes(
-    sandboxes: Sandboxes, containers: Containers, observe: Observe
+    sandboxes: Sandboxes, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """A kernel parameter whose name has slashes instead of dots MAY be set, skipped or rejected; the node's
     value does not change.
@@ -220,7 +222,7 @@ def test_a_sysctl_that_is_written_with_slashes(
         pod = sandboxes.attempt(sandboxes.config(sysctls={"net/ipv4/tcp_fin_timeout": "33"}))
         found = containers.running(in_sandbox=pod).output("cat", str(file))
 
-    observe({"refused": "refused", "33": "set"}.get(found, "skipped"))
+    record_variant({"refused": "refused", "33": "set"}.get(found, "skipped"))
     assert file.read_text() == before
 
 

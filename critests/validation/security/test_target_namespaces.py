@@ -8,7 +8,7 @@ from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.container import Container
 from critests.lifecycle.process import EXEC, HOST, VIEWS
@@ -72,7 +72,7 @@ def test_a_target_in_another_pod_is_refused(containers: Containers, own_sandbox:
 
 @requirement("NS-07/created")
 def test_a_target_that_has_not_been_started(
-    containers: Containers, container: Container, observe: Observe
+    containers: Containers, container: Container, record_variant: RecordVariant
 ) -> None:
     """CreateContainer or StartContainer MAY reject a target that is created and not started, or join it.
 
@@ -83,7 +83,7 @@ def test_a_target_that_has_not_been_started(
     with may_be_refused():
         joined = containers.attempt(containers.config(namespaces=namespaces_of_target(container.id)))
 
-    observe("refused" if joined is None else "joined")
+    record_variant("refused" if joined is None else "joined")
     assert joined is None or joined.state() == cri.CONTAINER_RUNNING
 
 

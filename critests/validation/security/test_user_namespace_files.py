@@ -11,7 +11,7 @@ from critests.fixtures.container_fixtures import Containers, lingering
 from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.process import FIRST_PROCESS
@@ -299,7 +299,7 @@ def test_pings_are_allowed_to_groups_that_a_user_namespace_has(
 @requirement("SYS-09/beyond")
 @requires(Capability.USER_NAMESPACES)
 def test_pings_that_are_allowed_to_groups_that_a_user_namespace_lacks(
-    sandboxes: Sandboxes, containers: Containers, observe: Observe
+    sandboxes: Sandboxes, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """The sysctl net.ipv4.ping_group_range with groups that the pod's user namespace lacks MAY be rejected,
     as by the kernel, or reduced to those that it has.
@@ -314,7 +314,7 @@ def test_pings_that_are_allowed_to_groups_that_a_user_namespace_lacks(
         container = containers.exited(in_sandbox=pod, script=lingering("sysctl -n net.ipv4.ping_group_range"))
         groups = container.log_lines("stdout")[0].split()
 
-    observe(f"reduced to {' to '.join(groups)}" if groups else "refused")
+    record_variant(f"reduced to {' to '.join(groups)}" if groups else "refused")
     assert not groups or groups[0] == "0"
 
 

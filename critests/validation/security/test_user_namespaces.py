@@ -7,7 +7,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.node_namespaces import NodeNamespaces
 from critests.fixtures.runtime import Runtime, may_be_refused
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, HOST, VIEWS
 from critests.lifecycle.user_namespaces import FIRST_ID, IDS, MAPPING, mapped, with_user_namespace
@@ -54,7 +54,7 @@ def test_the_nodes_user_namespace_is_joined(
 @requirement("UNS-03")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 def test_a_pod_that_says_nothing_of_user_namespaces(
-    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, observe: Observe
+    shared_containers: SharedContainers, node_namespaces: NodeNamespaces, record_variant: RecordVariant
 ) -> None:
     """A pod without `userns_options` MAY be in the node's user namespace, or in one of its own.
 
@@ -62,7 +62,9 @@ def test_a_pod_that_says_nothing_of_user_namespaces(
     """
     process = shared_containers.process(EXEC)
 
-    observe("the node's" if process.namespaces["user"] == node_namespaces["user"] else str(process.uid_map))
+    record_variant(
+        "the node's" if process.namespaces["user"] == node_namespaces["user"] else str(process.uid_map)
+    )
     assert process.status.uids[0] == 0
 
 
@@ -119,7 +121,9 @@ def test_a_mapping_is_made_as_requested_or_refused(
 @requirement("UNS-05/form")
 @requires(Capability.USER_NAMESPACES)
 @pytest.mark.parametrize("case", UNUSUAL_MAPPINGS)
-def test_which_mappings_a_runtime_makes(sandboxes: Sandboxes, case: str, observe: Observe) -> None:
+def test_which_mappings_a_runtime_makes(
+    sandboxes: Sandboxes, case: str, record_variant: RecordVariant
+) -> None:
     """A runtime MAY reject mappings other than one range from 0 with the same IDs for users and groups.
 
     Source: UserNamespace.uids and gids; containerd and CRI-O accept that one alone.
@@ -131,7 +135,7 @@ def test_which_mappings_a_runtime_makes(sandboxes: Sandboxes, case: str, observe
         options = cri.UserNamespace(mode=cri.POD, uids=uids, gids=gids)
         pod = sandboxes.attempt(sandboxes.config(namespaces=mapped(options)))
 
-    observe("refused" if pod is None else "made")
+    record_variant("refused" if pod is None else "made")
     assert pod is None or pod.state() == cri.SANDBOX_READY
 
 
@@ -156,7 +160,7 @@ def test_a_user_namespace_that_is_not_offered_is_refused_or_real(
 
 @requirement("UNS-18")
 def test_what_becomes_of_a_user_namespace_that_is_not_offered(
-    runtime: Runtime, shared_containers: SharedContainers, sandboxes: Sandboxes, observe: Observe
+    runtime: Runtime, shared_containers: SharedContainers, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """A handler that does not offer user namespaces MAY create one all the same; then every process is in it.
 
@@ -170,7 +174,7 @@ def test_what_becomes_of_a_user_namespace_that_is_not_offered(
         pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace()))
         maps = [shared_containers.process(view, in_sandbox=pod).uid_map for view in (FIRST_PROCESS, EXEC)]
 
-    observe("made" if maps else "refused")
+    record_variant("made" if maps else "refused")
     assert maps in ([], [EXPECTED, EXPECTED])
 
 
@@ -225,7 +229,7 @@ def test_a_user_namespace_on_the_nodes_network(shared_containers: SharedContaine
 
 @requirement("UNS-10/otherwise")
 def test_a_user_namespace_on_the_nodes_network_that_is_not_offered(
-    runtime: Runtime, shared_containers: SharedContainers, sandboxes: Sandboxes, observe: Observe
+    runtime: Runtime, shared_containers: SharedContainers, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """A pod on the node's network with a user namespace MAY be rejected or run if runtime or handler do not
     offer it.
@@ -240,14 +244,17 @@ def test_a_user_namespace_on_the_nodes_network_that_is_not_offered(
         pod = sandboxes.attempt(sandboxes.config(namespaces=with_user_namespace(network=cri.NODE)))
         maps = shared_containers.process(EXEC, in_sandbox=pod).uid_map
 
-    observe("made" if maps else "refused")
+    record_variant("made" if maps else "refused")
     assert maps in ([], EXPECTED)
 
 
 @requirement("UNS-11")
 @pytest.mark.parametrize("shared_with_node", ["pid", "ipc"])
 def test_a_user_namespace_with_other_namespaces_of_the_node(
-    shared_containers: SharedContainers, sandboxes: Sandboxes, shared_with_node: str, observe: Observe
+    shared_containers: SharedContainers,
+    sandboxes: Sandboxes,
+    shared_with_node: str,
+    record_variant: RecordVariant,
 ) -> None:
     """A pod with a user namespace and the node's PID or IPC namespace MAY be rejected, or run with it.
 
@@ -261,5 +268,5 @@ def test_a_user_namespace_with_other_namespaces_of_the_node(
         pod = sandboxes.attempt(sandboxes.config(namespaces=namespaces))
         maps = shared_containers.process(EXEC, in_sandbox=pod).uid_map
 
-    observe("made" if maps else "refused")
+    record_variant("made" if maps else "refused")
     assert maps in ([], EXPECTED)

@@ -11,7 +11,7 @@ from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.shared_containers import SharedContainers
 from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
 from critests.run.marks import requirement, requires
@@ -202,22 +202,22 @@ def test_a_user_that_is_not_root_can_reopen_its_output(
 
 
 @requirement("USR-23")
-def test_a_user_name_that_is_a_number(containers: Containers, observe: Observe) -> None:
+def test_a_user_name_that_is_a_number(containers: Containers, record_variant: RecordVariant) -> None:
     """A `run_as_username` that is a number and no name of /etc/passwd MAY be used as a UID, or be rejected.
 
     Source: LinuxContainerSecurityContext.run_as_username; the CRI requires a name that exists.
     """
     config = containers.config(security_context=context(run_as_username="4321"))
 
-    observe("is refused")
+    record_variant("is refused")
     with may_be_refused():
         container = containers.attempt(config)
-        observe("is the uid")
+        record_variant("is the uid")
         assert container.process_status(EXEC).uids == (4321,) * 4
 
 
 @requirement("USR-19/upper-half")
-def test_a_uid_in_the_upper_half(containers: Containers, observe: Observe) -> None:
+def test_a_uid_in_the_upper_half(containers: Containers, record_variant: RecordVariant) -> None:
     """A `run_as_user` from 2^31 up to 2^32 - 2, which the kernel accepts, MAY be used or rejected.
 
     Source: LinuxContainerSecurityContext.run_as_user; the CRI does not say.
@@ -225,15 +225,17 @@ def test_a_uid_in_the_upper_half(containers: Containers, observe: Observe) -> No
     # 2^32 - 1 is -1, which means no change to setresuid(2)
     config = containers.config(security_context=context((1 << 32) - 3))
 
-    observe("is refused")
+    record_variant("is refused")
     with may_be_refused():
         container = containers.attempt(config)
-        observe("is used")
+        record_variant("is used")
         assert container.process_status(EXEC).uids == ((1 << 32) - 3,) * 4
 
 
 @requirement("USR-04/outcome")
-def test_user_and_user_name_together_are_never_root(containers: Containers, observe: Observe) -> None:
+def test_user_and_user_name_together_are_never_root(
+    containers: Containers, record_variant: RecordVariant
+) -> None:
     """A container with both `run_as_user` and `run_as_username` MAY be rejected or run as either; it MUST NOT
     run as root.
 
@@ -241,16 +243,16 @@ def test_user_and_user_name_together_are_never_root(containers: Containers, obse
     """
     config = containers.config(security_context=context(1000, run_as_username="second"))
 
-    observe("is refused")
+    record_variant("is refused")
     with may_be_refused():
         uids = containers.attempt(config).process_status(EXEC).uids
-        observe({1000: "the uid wins", 1001: "the name wins"}.get(uids[0], f"comes to {uids}"))
+        record_variant({1000: "the uid wins", 1001: "the name wins"}.get(uids[0], f"comes to {uids}"))
         assert set(uids) <= {1000, 1001}
 
 
 @requirement("USR-07/no-process")
 def test_a_sandbox_group_where_no_process_could_have_it(
-    runtime: Runtime, sandboxes: Sandboxes, observe: Observe
+    runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """RunPodSandbox with `run_as_group` and no user MAY be rejected or succeed if sandboxes have no process.
 
@@ -264,8 +266,8 @@ def test_a_sandbox_group_where_no_process_could_have_it(
     try:
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
-        observe(f"refused with {refused_with(error).name}")
+        record_variant(f"refused with {refused_with(error).name}")
         assert [entry for entry in sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY] == []
     else:
-        observe("ignored")
+        record_variant("ignored")
         assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY

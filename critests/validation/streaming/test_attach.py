@@ -13,7 +13,7 @@ from critests.client.streaming.streaming_errors import SessionEnded, StreamRefus
 from critests.client.streaming.streams import Protocol, StreamChannel
 from critests.fixtures.container_fixtures import FOREVER, Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.container import Container
 from critests.run.marks import requirement
@@ -197,7 +197,7 @@ def test_attach_carries_much_both_ways(attached: Attached) -> None:
 
 @requirement("ATT-03")
 def test_attach_with_input_to_a_container_without(
-    containers: Containers, attach_result: AttachResult, observe: Observe
+    containers: Containers, attach_result: AttachResult, record_variant: RecordVariant
 ) -> None:
     """Attach with stdin to a container that has none MAY be rejected, or send the output; the container MUST
     keep running.
@@ -206,7 +206,9 @@ def test_attach_with_input_to_a_container_without(
     """
     container = containers.running(script=TICKING)
 
-    observe(attach_result(cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True)))
+    record_variant(
+        attach_result(cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, stderr=True))
+    )
 
     assert container.state() == cri.CONTAINER_RUNNING
 
@@ -214,7 +216,7 @@ def test_attach_with_input_to_a_container_without(
 @requirement("ATT-04")
 @pytest.mark.parametrize("terminal", ["with a terminal", "without a terminal"])
 def test_attach_as_to_a_terminal_that_is_none(
-    containers: Containers, attach_result: AttachResult, observe: Observe, terminal: str
+    containers: Containers, attach_result: AttachResult, record_variant: RecordVariant, terminal: str
 ) -> None:
     """Attach with another `tty` than the container's MAY be rejected, or send the output; the container MUST
     keep running.
@@ -226,7 +228,7 @@ def test_attach_as_to_a_terminal_that_is_none(
 
     result = attach_result(cri.AttachRequest(container_id=container.id, stdout=True, stderr=tty, tty=not tty))
 
-    observe(f"{result} of a container made {terminal}")
+    record_variant(f"{result} of a container made {terminal}")
     assert container.state() == cri.CONTAINER_RUNNING
 
 
@@ -373,12 +375,14 @@ def test_client_that_does_not_read_holds_up_nobody_else(
 
 
 @requirement("ATT-10/pause")
-def test_what_becomes_of_output_that_a_client_does_not_read(stalled: Stalled, observe: Observe) -> None:
+def test_what_becomes_of_output_that_a_client_does_not_read(
+    stalled: Stalled, record_variant: RecordVariant
+) -> None:
     """Output and log of a container MAY pause or continue while an attached client does not read.
 
     Source: Attach; the CRI does not say.
     """
-    observe("output and log pause" if stalled.until_it_stalls() else "output and log go on")
+    record_variant("output and log pause" if stalled.until_it_stalls() else "output and log go on")
 
     stalled.session.abort()
 
@@ -407,7 +411,11 @@ def test_attached_output_is_in_the_log_too(
 @requirement("ATT-12")
 @pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
 def test_attach_to_a_container_that_does_not_run(
-    runtime: Runtime, containers: Containers, streams: Streams, observe: Observe, state: "cri.ContainerState"
+    runtime: Runtime,
+    containers: Containers,
+    streams: Streams,
+    record_variant: RecordVariant,
+    state: "cri.ContainerState",
 ) -> None:
     """Attach to a container that is not running MAY fail at the call or in the session, or wait for a start;
     it MUST NOT change the container.
@@ -421,9 +429,9 @@ def test_attach_to_a_container_that_does_not_run(
             runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
         )
     except grpc.RpcError as error:
-        observe(f"the call fails with {refused_with(error).name}")
+        record_variant(f"the call fails with {refused_with(error).name}")
     else:
-        observe("a session is opened")
+        record_variant("a session is opened")
         session.close()
 
     assert container.state() == state

@@ -13,7 +13,7 @@ from critests.client.streaming.streaming_errors import UpgradeRefused
 from critests.client.streaming.streams import Protocol, StreamChannel
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.container import Container
 from critests.run.marks import requirement, requires
@@ -337,7 +337,7 @@ def test_exec_in_an_ended_container_fails(containers: Containers, ending: Ending
 @requirement("EXE-15/form")
 @pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
 def test_form_of_exec_in_a_container_that_does_not_run(
-    containers: Containers, ending: Ending, observe: Observe, state: "cri.ContainerState"
+    containers: Containers, ending: Ending, record_variant: RecordVariant, state: "cri.ContainerState"
 ) -> None:
     """Exec in a container that is not running MAY fail at the call or with its status, and in a created one
     MAY run; it MUST NOT hang.
@@ -346,7 +346,7 @@ def test_form_of_exec_in_a_container_that_does_not_run(
     """
     container = containers.in_state(state)
 
-    observe(ending(cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)))
+    record_variant(ending(cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)))
 
     assert container.state() == state
 

@@ -11,7 +11,7 @@ from critests.api import api_pb2 as cri
 from critests.client.streaming.command_sessions import RemoteCommand
 from critests.client.streaming.streams import StreamChannel
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.container import Container
 from critests.lifecycle.waiting import ConditionNotMet
@@ -136,7 +136,7 @@ def test_exec_with_a_terminal_ends_with_its_client(
 
 @requirement("EXE-10/form")
 def test_how_a_command_with_a_terminal_ends_with_its_client(
-    terminal: Terminal, runtime: Runtime, running_container: Container, observe: Observe
+    terminal: Terminal, runtime: Runtime, running_container: Container, record_variant: RecordVariant
 ) -> None:
     """Exec with a terminal MAY send SIGHUP to the command, close its stdin, or kill it when the client
     disconnects; the container MUST keep running.
@@ -160,7 +160,7 @@ def test_how_a_command_with_a_terminal_ends_with_its_client(
         )
     how = running_container.exec("cat", "/how").stdout.decode().strip()
     lives = "/how" in running_container.output("ps", "-o", "args")
-    observe(how or ("it goes on" if lives else "it is killed"))
+    record_variant(how or ("it goes on" if lives else "it is killed"))
     assert running_container.state() == cri.CONTAINER_RUNNING
 
 
@@ -194,7 +194,7 @@ def test_exec_with_a_terminal_is_interrupted_by_control_c(terminal: Terminal) ->
 
 @requirement("EXE-18")
 def test_exec_with_a_terminal_without_input(
-    runtime: Runtime, running_container: Container, streams: Streams, observe: Observe
+    runtime: Runtime, running_container: Container, streams: Streams, record_variant: RecordVariant
 ) -> None:
     """Exec with a terminal and without stdin MAY send the output or lose it; it MUST end with a status.
 
@@ -210,5 +210,5 @@ def test_exec_with_a_terminal_without_input(
 
     finished = streams.open(runtime.stub.Exec, request).finish()
 
-    observe("the output comes" if b"printed" in finished.stdout else "output is lost")
+    record_variant("the output comes" if b"printed" in finished.stdout else "output is lost")
     assert finished.status is not None, "the session ended without a status"

@@ -17,7 +17,7 @@ from critests.client.streaming.wire import connect
 from critests.fixtures.container_fixtures import yielding
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.container import Container
 from critests.run.marks import disruptive, requirement, slow
@@ -83,7 +83,7 @@ def test_a_command_without_all_its_streams_is_not_run(
 
 @requirement("STR-11/close")
 def test_form_of_the_end_of_a_session_without_all_its_streams(
-    runtime: Runtime, running_container: Container, incomplete: Incomplete, observe: Observe
+    runtime: Runtime, running_container: Container, incomplete: Incomplete, record_variant: RecordVariant
 ) -> None:
     """Exec MAY close the connection when the streams of the request do not arrive in time, or leave it open
     until it is idle for too long; the container MUST keep running.
@@ -92,7 +92,7 @@ def test_form_of_the_end_of_a_session_without_all_its_streams(
     """
     ended = ends(incomplete(), runtime.scale)
 
-    observe("is closed" if ended else "stays open")
+    record_variant("is closed" if ended else "stays open")
     assert running_container.state() == cri.CONTAINER_RUNNING
 
 

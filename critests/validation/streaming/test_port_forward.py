@@ -13,7 +13,7 @@ from critests.catalogue.words import Capability
 from critests.client.streaming.streaming_errors import SessionEnded, StreamRefused, UpgradeRefused
 from critests.fixtures.runtime import Runtime, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.user_namespaces import with_user_namespace
@@ -74,14 +74,14 @@ def test_port_forward_to_an_unknown_sandbox_fails(ending: Ending, sandbox_id: st
 @requirement("STR-06/form")
 @pytest.mark.parametrize("sandbox_id", ["", NO_SUCH_ID], ids=["no id", "an unknown id"])
 def test_where_port_forward_to_an_unknown_sandbox_fails(
-    ending: Ending, observe: Observe, sandbox_id: str
+    ending: Ending, record_variant: RecordVariant, sandbox_id: str
 ) -> None:
     """PortForward for an unknown or empty sandbox id MAY fail at the call, at the upgrade or on the error
     stream.
 
     Source: PortForwardRequest.pod_sandbox_id; the CRI names neither code nor place.
     """
-    observe(ending(cri.PortForwardRequest(pod_sandbox_id=sandbox_id, port=[80])) or "it does not fail")
+    record_variant(ending(cri.PortForwardRequest(pod_sandbox_id=sandbox_id, port=[80])) or "it does not fail")
 
 
 @requirement("PFW-01")
@@ -225,7 +225,7 @@ def test_port_forward_says_that_nobody_listens(sandbox: Sandbox, serve: Serve, s
 
 @requirement("PFW-08")
 def test_answer_that_comes_after_the_end_of_the_question(
-    sandbox: Sandbox, serve: Serve, streams: Streams, observe: Observe
+    sandbox: Sandbox, serve: Serve, streams: Streams, record_variant: RecordVariant
 ) -> None:
     """PortForward MAY send or lose what the server in the pod writes a moment after the client has closed its
     side; the connection MUST end.
@@ -240,7 +240,7 @@ def test_answer_that_comes_after_the_end_of_the_question(
     connection.close_write()
 
     came = b"late answer" in connection.finish().data
-    observe(f"what is sent 0.3 s after the end of the question {'comes' if came else 'is lost'}")
+    record_variant(f"what is sent 0.3 s after the end of the question {'comes' if came else 'is lost'}")
 
 
 @requirement("PFW-09")
@@ -305,7 +305,7 @@ def test_port_forward_to_a_stopped_sandbox_fails(
 
 @requirement("PFW-13/form")
 def test_where_port_forward_to_a_stopped_sandbox_fails(
-    runtime: Runtime, own_sandbox: Sandbox, ending: Ending, observe: Observe
+    runtime: Runtime, own_sandbox: Sandbox, ending: Ending, record_variant: RecordVariant
 ) -> None:
     """PortForward to a stopped sandbox MAY fail at the call, at the upgrade or on the error stream.
 
@@ -313,7 +313,9 @@ def test_where_port_forward_to_a_stopped_sandbox_fails(
     """
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
-    observe(ending(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[80])) or "it does not fail")
+    record_variant(
+        ending(cri.PortForwardRequest(pod_sandbox_id=own_sandbox.id, port=[80])) or "it does not fail"
+    )
 
 
 @requirement("PFW-15")

@@ -15,7 +15,7 @@ from critests.client.streaming.open_session import V4
 from critests.client.streaming.streaming_errors import UpgradeRefused
 from critests.client.streaming.streams import Protocol
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import Observe
+from critests.fixtures.session_fixtures import RecordVariant
 from critests.fixtures.streaming import Streams
 from critests.lifecycle.container import Container
 from critests.node.observing.capabilities import NO_SUCH_ID
@@ -212,7 +212,7 @@ def test_session_in_an_unknown_container_is_refused(runtime: Runtime, rpc: str, 
 @pytest.mark.parametrize("container_id", ["", NO_SUCH_ID], ids=["no id", "an unknown id"])
 @pytest.mark.parametrize("rpc", ["Exec", "Attach"])
 def test_code_for_a_session_in_an_unknown_container(
-    runtime: Runtime, observe: Observe, rpc: str, container_id: str
+    runtime: Runtime, record_variant: RecordVariant, rpc: str, container_id: str
 ) -> None:
     """Exec and Attach MAY fail with any code for an unknown or empty container id; NotFound is expected.
 
@@ -220,7 +220,7 @@ def test_code_for_a_session_in_an_unknown_container(
     """
     code = runtime.refusal(getattr(runtime.stub, rpc), asking(rpc, container_id, stdout=True, stderr=True))
 
-    observe(f"{rpc} fails with {code.name}")
+    record_variant(f"{rpc} fails with {code.name}")
 
 
 @requirement("STR-07")
