@@ -10,7 +10,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.failing_steps import FailingSteps
+from critests.fixtures.faulty_runtime import FaultyRuntime
 from critests.fixtures.runtime import Refusal, must_be_refused
 from critests.lifecycle.requests import HOST_NETWORK
 from critests.lifecycle.sandbox import Sandbox
@@ -33,31 +33,31 @@ CLEANUP_SECONDS = 20.0
 
 
 @pytest.fixture
-def pod(steps: FailingSteps) -> Sandbox:
+def pod(faulty_runtime: FaultyRuntime) -> Sandbox:
     """A READY sandbox on a runtime whose plugins can fail."""
-    return steps.runtime.sandbox()
+    return faulty_runtime.runtime.sandbox()
 
 
 @pytest.fixture
-def config(steps: FailingSteps) -> cri.PodSandboxConfig:
+def config(faulty_runtime: FaultyRuntime) -> cri.PodSandboxConfig:
     """The configuration of a pod with a network of its own."""
-    return steps.runtime.sandboxes.marked_config()
+    return faulty_runtime.runtime.sandboxes.marked_config()
 
 
 def rejected_run(
-    steps: FailingSteps, config: cri.PodSandboxConfig, plan: Mapping[str, Sequence[Action]]
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig, plan: Mapping[str, Sequence[Action]]
 ) -> Refusal:
     """Call RunPodSandbox, which must be rejected, while plugins act as planned, and return the rejection."""
-    with steps.cni.planned(plan), must_be_refused() as refusal:
-        steps.runtime.stub.RunPodSandbox(steps.runtime.sandboxes.creation(config))
+    with faulty_runtime.cni.planned(plan), must_be_refused() as refusal:
+        faulty_runtime.runtime.stub.RunPodSandbox(faulty_runtime.runtime.sandboxes.creation(config))
     return refusal
 
 
-def namespace_mounts(steps: FailingSteps, pod: Sandbox) -> list[Path]:
+def namespace_mounts(faulty_runtime: FaultyRuntime, pod: Sandbox) -> list[Path]:
     """Return the mount points that hold the network namespace of a pod; the test is unsupported if there are
     none.
     """
-    namespace = steps.runtime.container(pod).output("readlink", "/proc/self/ns/net")
+    namespace = faulty_runtime.runtime.container(pod).output("readlink", "/proc/self/ns/net")
     mounts = [Path(point) for root, point, _ in mount_table() if root == namespace]
     if not mounts:
         unsupported(f"the runtime has no file for a pod's network namespace: no mount of {namespace}")
@@ -72,11 +72,11 @@ def unmount(mounts: Sequence[Path]) -> None:
         mount.unlink(missing_ok=True)
 
 
-def until_released(steps: FailingSteps, leases: set[str]) -> None:
+def until_released(faulty_runtime: FaultyRuntime, leases: set[str]) -> None:
     """Wait until the runtime has no more leased addresses than before."""
-    steps.runtime.eventually(
+    faulty_runtime.runtime.eventually(
         "every address of the pod to be released",
-        lambda: steps.runtime.daemon.leases - leases,
+        lambda: faulty_runtime.runtime.daemon.leases - leases,
         CLEANUP_SECONDS,
         holds=lambda leased: not leased,
     )
@@ -85,16 +85,18 @@ def until_released(steps: FailingSteps, leases: set[str]) -> None:
 @requirement("NET-19/refused")
 @requires(Capability.POD_NETWORK)
 def test_pod_whose_network_cannot_be_made_is_refused(
-    steps: FailingSteps, config: cri.PodSandboxConfig
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """RunPodSandbox MUST fail if a CNI plugin fails, and leave no READY sandbox.
 
     Source: RunPodSandbox, which returns a ready sandbox on success.
     """
-    rejected_run(steps, config, FAIL_AFTER_THE_ADDRESS)
+    rejected_run(faulty_runtime, config, FAIL_AFTER_THE_ADDRESS)
 
     ready = [
-        entry.id for entry in steps.runtime.sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY
+        entry.id
+        for entry in faulty_runtime.runtime.sandboxes.made_from(config)
+        if entry.state == cri.SANDBOX_READY
     ]
     assert ready == []
 
@@ -102,13 +104,13 @@ def test_pod_whose_network_cannot_be_made_is_refused(
 @requirement("NET-19/message")
 @requires(Capability.POD_NETWORK)
 def test_the_message_of_a_failing_plugin_is_reported(
-    steps: FailingSteps, config: cri.PodSandboxConfig
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """RunPodSandbox SHOULD report the message of a failing CNI plugin in its error.
 
     Source: not stated by the CRI; the kubelet shows the error with the pod, where users look for it.
     """
-    refusal = rejected_run(steps, config, FAIL_AFTER_THE_ADDRESS)
+    refusal = rejected_run(faulty_runtime, config, FAIL_AFTER_THE_ADDRESS)
 
     assert MESSAGE in refusal.words
 
@@ -116,27 +118,27 @@ def test_the_message_of_a_failing_plugin_is_reported(
 @requirement("NET-19/cleaned")
 @requires(Capability.POD_NETWORK)
 def test_nothing_is_left_of_a_pod_whose_network_could_not_be_made(
-    steps: FailingSteps, config: cri.PodSandboxConfig
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """RunPodSandbox MUST release the address of a pod whose network setup fails, at the latest when the
     listed sandbox is removed; the same pod can be created then.
 
     Source: not stated by the CRI; a node runs out of addresses.
     """
-    leases = steps.runtime.daemon.leases
+    leases = faulty_runtime.runtime.daemon.leases
 
-    rejected_run(steps, config, FAIL_AFTER_THE_ADDRESS)
+    rejected_run(faulty_runtime, config, FAIL_AFTER_THE_ADDRESS)
 
-    for entry in steps.runtime.sandboxes.made_from(config):
-        steps.remove(entry.id)
-    until_released(steps, leases)
-    assert steps.runtime.sandboxes.attempt(config).state() == cri.SANDBOX_READY
+    for entry in faulty_runtime.runtime.sandboxes.made_from(config):
+        faulty_runtime.remove(entry.id)
+    until_released(faulty_runtime, leases)
+    assert faulty_runtime.runtime.sandboxes.attempt(config).state() == cri.SANDBOX_READY
 
 
 @requirement("SBA-03")
 @requires(Capability.POD_NETWORK)
 def test_what_is_left_of_a_pod_without_a_network_has_its_time(
-    steps: FailingSteps, config: cri.PodSandboxConfig
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """A sandbox that is listed after its network failed MUST have its time of creation in list and status.
 
@@ -145,47 +147,52 @@ def test_what_is_left_of_a_pod_without_a_network_has_its_time(
     began = time.time_ns()
 
     # the runtime retains the sandbox, as it cannot tear down its network
-    rejected_run(steps, config, {**FAIL_AFTER_THE_ADDRESS, "DEL": [Fail(101, MESSAGE)]})
+    rejected_run(faulty_runtime, config, {**FAIL_AFTER_THE_ADDRESS, "DEL": [Fail(101, MESSAGE)]})
 
-    entries = steps.runtime.sandboxes.made_from(config)
+    entries = faulty_runtime.runtime.sandboxes.made_from(config)
     requests = [cri.PodSandboxStatusRequest(pod_sandbox_id=entry.id) for entry in entries]
-    reported = [steps.runtime.stub.PodSandboxStatus(each).status.created_at for each in requests]
+    reported = [faulty_runtime.runtime.stub.PodSandboxStatus(each).status.created_at for each in requests]
     times = [*reported, *(entry.created_at for entry in entries)]
     for entry in entries:
-        steps.remove(entry.id)
+        faulty_runtime.remove(entry.id)
     # the clocks of suite and runtime may differ a little
-    assert [when for when in times if abs(when - began) > CLEANUP_SECONDS * 1e9 * steps.runtime.scale] == []
+    assert [
+        when for when in times if abs(when - began) > CLEANUP_SECONDS * 1e9 * faulty_runtime.runtime.scale
+    ] == []
 
 
 @requirement("SBX-10")
 @requires(Capability.POD_NETWORK)
 def test_address_of_a_pod_whose_process_could_not_be_made_is_given_back(
-    steps: FailingSteps, config: cri.PodSandboxConfig
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """RunPodSandbox MUST release the address of a pod if the OCI runtime fails after the network setup, at
     the latest when the listed sandbox is removed.
 
     Source: RunPodSandbox, whose sandbox does not exist; StopPodSandbox, which reclaims its network resources.
     """
-    leases = steps.runtime.daemon.leases
+    leases = faulty_runtime.runtime.daemon.leases
 
     failing = {"create": [Fail(1, "the OCI runtime fails")]}
-    with steps.oci.planned(failing), must_be_refused():
-        steps.runtime.containers.attempt(
-            steps.runtime.containers.config(), in_sandbox=steps.runtime.sandboxes.attempt(config)
+    with faulty_runtime.oci.planned(failing), must_be_refused():
+        faulty_runtime.runtime.containers.attempt(
+            faulty_runtime.runtime.containers.config(),
+            in_sandbox=faulty_runtime.runtime.sandboxes.attempt(config),
         )
 
-    for entry in steps.runtime.sandboxes.made_from(config):
-        steps.remove(entry.id)
-    until_released(steps, leases)
+    for entry in faulty_runtime.runtime.sandboxes.made_from(config):
+        faulty_runtime.remove(entry.id)
+    until_released(faulty_runtime, leases)
 
 
 @pytest.fixture
-def _hanging_pod(steps: FailingSteps, config: cri.PodSandboxConfig) -> Iterator[None]:
+def _hanging_pod(faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig) -> Iterator[None]:
     """A call of RunPodSandbox that waits for a hanging CNI plugin."""
-    with steps.hanging(steps.cni, "portmap/ADD"):
-        call = steps.runtime.stub.RunPodSandbox.future(steps.runtime.sandboxes.creation(config))
-        steps.until_held(steps.cni)
+    with faulty_runtime.hanging(faulty_runtime.cni, "portmap/ADD"):
+        call = faulty_runtime.runtime.stub.RunPodSandbox.future(
+            faulty_runtime.runtime.sandboxes.creation(config)
+        )
+        faulty_runtime.until_held(faulty_runtime.cni)
         yield
     call.cancel()
 
@@ -193,68 +200,68 @@ def _hanging_pod(steps: FailingSteps, config: cri.PodSandboxConfig) -> Iterator[
 @requirement("NET-20/others")
 @requires(Capability.POD_NETWORK)
 @pytest.mark.usefixtures("_hanging_pod")
-def test_a_plugin_that_hangs_holds_up_nobody_else(steps: FailingSteps) -> None:
+def test_a_plugin_that_hangs_holds_up_nobody_else(faulty_runtime: FaultyRuntime) -> None:
     """ListPodSandbox, ListContainers and Status MUST return while a CNI plugin hangs.
 
     Source: not stated by the CRI; the kubelet would consider the whole node down.
     """
-    stub = steps.runtime.stub
+    stub = faulty_runtime.runtime.stub
 
     seconds = [
-        steps.runtime.timed(stub.ListPodSandbox, cri.ListPodSandboxRequest()).seconds,
-        steps.runtime.timed(stub.ListContainers, cri.ListContainersRequest()).seconds,
-        steps.runtime.timed(stub.Status, cri.StatusRequest()).seconds,
+        faulty_runtime.runtime.timed(stub.ListPodSandbox, cri.ListPodSandboxRequest()).seconds,
+        faulty_runtime.runtime.timed(stub.ListContainers, cri.ListContainersRequest()).seconds,
+        faulty_runtime.runtime.timed(stub.Status, cri.StatusRequest()).seconds,
     ]
 
-    assert max(seconds) < UNAFFECTED_SECONDS * steps.runtime.scale
+    assert max(seconds) < UNAFFECTED_SECONDS * faulty_runtime.runtime.scale
 
 
 @requirement("NET-20/after")
 @requires(Capability.POD_NETWORK)
 def test_pod_whose_network_hung_can_be_removed_and_made(
-    steps: FailingSteps, config: cri.PodSandboxConfig
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """A pod whose RunPodSandbox call timed out while a CNI plugin hung MUST be removable once the plugin has
     exited: the same pod can be created then, and no address stays in use.
 
     Source: not stated by the CRI; the kubelet's own deadline is minutes, and it repeats the call.
     """
-    runtime, request = steps.runtime, steps.runtime.sandboxes.creation(config)
+    runtime, request = faulty_runtime.runtime, faulty_runtime.runtime.sandboxes.creation(config)
     leases = runtime.daemon.leases
 
-    with steps.hanging(steps.cni, "portmap/ADD"):
+    with faulty_runtime.hanging(faulty_runtime.cni, "portmap/ADD"):
         call = runtime.stub.RunPodSandbox.future(request, timeout=CLIENT_DEADLINE_SECONDS * runtime.scale)
-        steps.until_held(steps.cni)
+        faulty_runtime.until_held(faulty_runtime.cni)
         with must_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
             call.result()
 
     def remove_and_create() -> Sandbox:
         for entry in runtime.sandboxes.made_from(config):
-            steps.remove(entry.id)
+            faulty_runtime.remove(entry.id)
         # the call may wait for the previous one of the same pod, up to its deadline
         return runtime.sandboxes.attempt(config, timeout=CLIENT_DEADLINE_SECONDS * runtime.scale)
 
     # the previous call may still complete
     again = runtime.retry_until_ok("RunPodSandbox of the same pod", remove_and_create)
-    steps.remove(again.id)
-    until_released(steps, leases)
+    faulty_runtime.remove(again.id)
+    until_released(faulty_runtime, leases)
 
 
 @requirement("NET-21")
 @requires(Capability.POD_NETWORK)
 def test_every_plugin_that_was_called_to_add_is_called_to_delete(
-    steps: FailingSteps, config: cri.PodSandboxConfig
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """StopPodSandbox MUST call DEL of every CNI plugin whose ADD was called for the pod, with the same id.
 
     Source: the CNI specification's DEL; StopPodSandbox.
     """
-    steps.cni.take()
-    with steps.cni.planned({ALL: [Record()]}):
-        pod = steps.runtime.sandboxes.attempt(config)
-        steps.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+    faulty_runtime.cni.take()
+    with faulty_runtime.cni.planned({ALL: [Record()]}):
+        pod = faulty_runtime.runtime.sandboxes.attempt(config)
+        faulty_runtime.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
 
-    calls = steps.cni.take()
+    calls = faulty_runtime.cni.take()
     added = {(call.program, call.id) for call in calls if call.operation == "ADD"}
     assert added, "no plugin was called"
     assert added <= {(call.program, call.id) for call in calls if call.operation == "DEL"}
@@ -262,31 +269,31 @@ def test_every_plugin_that_was_called_to_add_is_called_to_delete(
 
 @requirement("NET-21")
 @requires(Capability.POD_NETWORK)
-def test_no_plugin_is_called_for_a_pod_on_the_network_of_the_host(steps: FailingSteps) -> None:
+def test_no_plugin_is_called_for_a_pod_on_the_network_of_the_host(faulty_runtime: FaultyRuntime) -> None:
     """A pod on the node's network MUST NOT be added to another network by a CNI plugin.
 
     Source: NamespaceOption.network; a plugin would change the interfaces of the node.
     """
-    config = steps.runtime.sandboxes.config(namespaces=HOST_NETWORK)
-    steps.cni.take()
+    config = faulty_runtime.runtime.sandboxes.config(namespaces=HOST_NETWORK)
+    faulty_runtime.cni.take()
 
-    with steps.cni.planned({ALL: [Record()]}):
-        steps.remove(steps.runtime.sandboxes.attempt(config).id)
+    with faulty_runtime.cni.planned({ALL: [Record()]}):
+        faulty_runtime.remove(faulty_runtime.runtime.sandboxes.attempt(config).id)
 
-    assert [call for call in steps.cni.take() if call.operation == "ADD"] == []
+    assert [call for call in faulty_runtime.cni.take() if call.operation == "ADD"] == []
 
 
 @requirement("NET-24")
 @requires(Capability.POD_NETWORK)
 def test_pod_is_refused_without_the_program_of_its_plugin(
-    steps: FailingSteps, config: cri.PodSandboxConfig
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """RunPodSandbox MUST fail if the program of a CNI plugin is missing, and succeed once it is back.
 
     Source: RunPodSandbox, which returns a ready sandbox with its network on success.
     """
-    runtime, request = steps.runtime, steps.runtime.sandboxes.creation(config)
-    bridge = steps.cni.directory / "bin" / "bridge"
+    runtime, request = faulty_runtime.runtime, faulty_runtime.runtime.sandboxes.creation(config)
+    bridge = faulty_runtime.cni.directory / "bin" / "bridge"
     moved = bridge.rename(bridge.with_name("bridge.moved"))
 
     try:
@@ -295,7 +302,7 @@ def test_pod_is_refused_without_the_program_of_its_plugin(
         moved.rename(bridge)
 
     for entry in runtime.sandboxes.made_from(config):
-        steps.remove(entry.id)
+        faulty_runtime.remove(entry.id)
     answer = runtime.retry_until_ok(
         "RunPodSandbox with the plugin in place", lambda: runtime.stub.RunPodSandbox(request)
     )
@@ -304,34 +311,38 @@ def test_pod_is_refused_without_the_program_of_its_plugin(
 
 @requirement("NET-25")
 @requires(Capability.POD_NETWORK)
-def test_pod_without_an_address_is_refused(steps: FailingSteps, config: cri.PodSandboxConfig) -> None:
+def test_pod_without_an_address_is_refused(
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
+) -> None:
     """RunPodSandbox SHOULD fail if the result of the CNI plugins has no address.
 
     Source: PodSandboxNetworkStatus.ip. Not stated by the CRI; the pod would be unreachable.
     """
     no_address = {"ADD": [Edit('"ips"', '"others"')]}
 
-    assert rejected_run(steps, config, no_address).code is not grpc.StatusCode.OK
+    assert rejected_run(faulty_runtime, config, no_address).code is not grpc.StatusCode.OK
 
 
 @requirement("SBX-13")
 @requires(Capability.POD_NETWORK)
-def test_stop_of_a_sandbox_gives_its_address_back(steps: FailingSteps, pod: Sandbox) -> None:
+def test_stop_of_a_sandbox_gives_its_address_back(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
     """StopPodSandbox MUST release the address of the pod.
 
     Source: StopPodSandbox, which reclaims the sandbox's network resources.
     """
     address = pod.status().network.ip
-    assert address in steps.runtime.daemon.leases
+    assert address in faulty_runtime.runtime.daemon.leases
 
-    steps.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+    faulty_runtime.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
 
-    assert address not in steps.runtime.daemon.leases
+    assert address not in faulty_runtime.runtime.daemon.leases
 
 
 @requirement("SBX-19")
 @requires(Capability.POD_NETWORK)
-def test_stop_whose_network_cannot_be_taken_down_can_be_repeated(steps: FailingSteps, pod: Sandbox) -> None:
+def test_stop_whose_network_cannot_be_taken_down_can_be_repeated(
+    faulty_runtime: FaultyRuntime, pod: Sandbox
+) -> None:
     """StopPodSandbox SHOULD fail if a CNI plugin fails, and release the address when it is called again and
     the plugin works.
 
@@ -340,33 +351,35 @@ def test_stop_whose_network_cannot_be_taken_down_can_be_repeated(steps: FailingS
     stop = cri.StopPodSandboxRequest(pod_sandbox_id=pod.id)
     address = pod.status().network.ip
 
-    with steps.cni.planned({"DEL": [Fail(101, MESSAGE)]}), must_be_refused():
-        steps.runtime.stub.StopPodSandbox(stop)
-    steps.runtime.stub.StopPodSandbox(stop)
+    with faulty_runtime.cni.planned({"DEL": [Fail(101, MESSAGE)]}), must_be_refused():
+        faulty_runtime.runtime.stub.StopPodSandbox(stop)
+    faulty_runtime.runtime.stub.StopPodSandbox(stop)
 
-    assert address not in steps.runtime.daemon.leases
+    assert address not in faulty_runtime.runtime.daemon.leases
 
 
 @requirement("NET-40")
 @requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_address_is_given_back_without_the_network_namespace(steps: FailingSteps, pod: Sandbox) -> None:
+def test_address_is_given_back_without_the_network_namespace(
+    faulty_runtime: FaultyRuntime, pod: Sandbox
+) -> None:
     """StopPodSandbox MUST release the address of a pod whose file for the network namespace is gone.
 
     Source: StopPodSandbox, which reclaims the sandbox's network resources.
     """
     address = pod.status().network.ip
-    mounts = namespace_mounts(steps, pod)
+    mounts = namespace_mounts(faulty_runtime, pod)
 
     unmount(mounts)
-    steps.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+    faulty_runtime.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
 
-    assert address not in steps.runtime.daemon.leases
+    assert address not in faulty_runtime.runtime.daemon.leases
 
 
 @requirement("NET-40")
 @requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL, Capability.ROOT)
 def test_address_is_given_back_after_the_network_namespace_went_with_the_daemon(
-    steps: FailingSteps, pod: Sandbox
+    faulty_runtime: FaultyRuntime, pod: Sandbox
 ) -> None:
     """StopPodSandbox MUST succeed at the first call and release the address of the pod if the file that held
     its network namespace disappeared while the daemon was down.
@@ -375,10 +388,10 @@ def test_address_is_given_back_after_the_network_namespace_went_with_the_daemon(
     reclaimed already.
     """
     address = pod.status().network.ip
-    mounts = namespace_mounts(steps, pod)
+    mounts = namespace_mounts(faulty_runtime, pod)
 
-    with steps.runtime.down():
+    with faulty_runtime.runtime.down():
         unmount(mounts)
-    steps.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+    faulty_runtime.runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
 
-    assert address not in steps.runtime.daemon.leases
+    assert address not in faulty_runtime.runtime.daemon.leases

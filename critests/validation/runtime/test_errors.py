@@ -113,7 +113,9 @@ def test_what_is_not_there_is_not_found(runtime: Runtime, rpc: str) -> None:
 
 @requirement("ERR-01/other-codes")
 @pytest.mark.parametrize("rpc", [rpc for rpc in ABOUT_UNKNOWN_OBJECTS if not rpc.endswith("Status")])
-def test_codes_of_calls_about_what_is_not_there(runtime: Runtime, record_variant: RecordVariant, rpc: str) -> None:
+def test_codes_of_calls_about_what_is_not_there(
+    runtime: Runtime, record_variant: RecordVariant, rpc: str
+) -> None:
     """A call about an object that does not exist MAY fail with any code.
 
     Source: the gRPC status codes; the CRI names none.
@@ -146,7 +148,11 @@ def test_stop_of_what_is_not_there_succeeds(runtime: Runtime, rpc: str) -> None:
 @requirement("ERR-03")
 @pytest.mark.parametrize("mistake", ["no stream", "no command", "no reference", "no target of a mount"])
 def test_codes_of_requests_that_are_wrong(
-    runtime: Runtime, running_container: Container, containers: Containers, record_variant: RecordVariant, mistake: str
+    runtime: Runtime,
+    running_container: Container,
+    containers: Containers,
+    record_variant: RecordVariant,
+    mistake: str,
 ) -> None:
     """An invalid request MAY be rejected with any code.
 
@@ -177,7 +183,9 @@ def test_codes_of_requests_that_are_wrong(
 
 
 @requirement("ERR-04")
-def test_second_sandbox_of_a_name(runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant) -> None:
+def test_second_sandbox_of_a_name(
+    runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant
+) -> None:
     """RunPodSandbox with the metadata of an existing sandbox MAY fail or return that sandbox; only one
     sandbox MUST exist afterwards.
 

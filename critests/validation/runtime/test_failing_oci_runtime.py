@@ -10,7 +10,7 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.failing_steps import FailingSteps
+from critests.fixtures.faulty_runtime import FaultyRuntime
 from critests.fixtures.runtime import may_be_refused, must_be_refused, refused_with
 from critests.lifecycle.container import Container
 from critests.lifecycle.process import open_files
@@ -28,14 +28,14 @@ PATIENCE_SECONDS = 5.0
 
 
 @pytest.fixture
-def pod(steps: FailingSteps) -> Sandbox:
+def pod(faulty_runtime: FaultyRuntime) -> Sandbox:
     """A READY sandbox on a runtime whose OCI runtime can fail."""
-    return steps.runtime.sandbox()
+    return faulty_runtime.runtime.sandbox()
 
 
-def fail_to_start(steps: FailingSteps, pod: Sandbox) -> None:
+def fail_to_start(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
     """Create a container whose start fails, and remove it if it is listed."""
-    stub, containers = steps.runtime.stub, steps.runtime.containers
+    stub, containers = faulty_runtime.runtime.stub, faulty_runtime.runtime.containers
     with must_be_refused():
         containers.attempt(containers.config(), in_sandbox=pod)
     inside = cri.ContainerFilter(pod_sandbox_id=pod.id)
@@ -43,12 +43,12 @@ def fail_to_start(steps: FailingSteps, pod: Sandbox) -> None:
         stub.RemoveContainer(cri.RemoveContainerRequest(container_id=entry.id))
 
 
-def count_open_files(steps: FailingSteps, kind: str = "") -> int:
+def count_open_files(faulty_runtime: FaultyRuntime, kind: str = "") -> int:
     """Count the open files of the runtime's processes (daemon, shims or monitors, containers), of one kind or
     all.
     """
     count = 0
-    for pid in steps.runtime.daemon.processes:
+    for pid in faulty_runtime.runtime.daemon.processes:
         # a process that has exited meanwhile has no open files
         with contextlib.suppress(FileNotFoundError):
             count += sum(file.startswith(kind) for file in open_files(pid))
@@ -56,59 +56,61 @@ def count_open_files(steps: FailingSteps, kind: str = "") -> int:
 
 
 @requirement("RCL-06")
-def test_nothing_runs_while_the_oci_runtime_is_broken(steps: FailingSteps) -> None:
+def test_nothing_runs_while_the_oci_runtime_is_broken(faulty_runtime: FaultyRuntime) -> None:
     """RunPodSandbox or, without a sandbox process, the start of a container MUST fail while the handler's OCI
     runtime fails, and MUST succeed once it works again.
 
     Source: RunPodSandbox, StartContainer, whose success means that the sandbox is ready, or that the
     container runs.
     """
-    sandboxes, containers = steps.runtime.sandboxes, steps.runtime.containers
+    sandboxes, containers = faulty_runtime.runtime.sandboxes, faulty_runtime.runtime.containers
     config = sandboxes.marked_config()
 
-    with steps.oci.planned({"create": BROKEN}), must_be_refused():
+    with faulty_runtime.oci.planned({"create": BROKEN}), must_be_refused():
         containers.attempt(containers.config(), in_sandbox=sandboxes.attempt(config))
 
     for leftover in sandboxes.made_from(config):
-        steps.remove(leftover.id)
+        faulty_runtime.remove(leftover.id)
     pod = sandboxes.attempt(config)
     assert containers.attempt(containers.config(), in_sandbox=pod).state() == cri.CONTAINER_RUNNING
 
 
 @requirement("CTR-18")
 @slow
-def test_failed_starts_leave_no_files_open(steps: FailingSteps, pod: Sandbox) -> None:
+def test_failed_starts_leave_no_files_open(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
     """A container whose start fails in the OCI runtime SHOULD leave no files open, neither in the daemon nor
     in its child processes.
 
     Source: StartContainer. Not stated by the CRI; a crash loop would reach the limit of open files.
     """
-    with steps.oci.planned({"create": BROKEN}):
+    with faulty_runtime.oci.planned({"create": BROKEN}):
         # the first failure opens what the daemon opens only once
-        fail_to_start(steps, pod)
-        before = count_open_files(steps)
+        fail_to_start(faulty_runtime, pod)
+        before = count_open_files(faulty_runtime)
         for _ in range(FAILURES):
-            fail_to_start(steps, pod)
+            fail_to_start(faulty_runtime, pod)
 
-    steps.runtime.eventually(
+    faulty_runtime.runtime.eventually(
         f"fewer than {FAILURES} more files to be open than the {before} before {FAILURES} failed starts",
-        lambda: count_open_files(steps),
+        lambda: count_open_files(faulty_runtime),
         holds=lambda now: now < before + FAILURES,
     )
 
 
 @requirement("CTR-18")
-def test_a_failed_start_closes_the_pipes_of_its_container(steps: FailingSteps, pod: Sandbox) -> None:
+def test_a_failed_start_closes_the_pipes_of_its_container(
+    faulty_runtime: FaultyRuntime, pod: Sandbox
+) -> None:
     """The pipes for a container's output SHOULD be closed when StartContainer has failed in the OCI runtime.
 
     Source: StartContainer. Not stated by the CRI; a daemon that leaves closing them to its garbage collector
     runs out of descriptors when many containers start at once.
     """
     counts = []
-    with steps.oci.planned({"create": BROKEN}):
+    with faulty_runtime.oci.planned({"create": BROKEN}):
         for _ in range(FAILURES):
-            fail_to_start(steps, pod)
-            counts.append(count_open_files(steps, "pipe:"))
+            fail_to_start(faulty_runtime, pod)
+            counts.append(count_open_files(faulty_runtime, "pipe:"))
 
     # a program that runs just then has pipes, too, but not at most of the counts: hence the median
     assert statistics.median(counts) == min(counts), counts
@@ -116,17 +118,17 @@ def test_a_failed_start_closes_the_pipes_of_its_container(steps: FailingSteps, p
 
 @requirement("CTR-40/start")
 def test_container_whose_start_failed_does_not_run_and_can_be_removed(
-    steps: FailingSteps, pod: Sandbox
+    faulty_runtime: FaultyRuntime, pod: Sandbox
 ) -> None:
     """StartContainer MUST fail if the OCI runtime fails, the container MUST NOT be RUNNING, and
     RemoveContainer MUST remove it.
 
     Source: StartContainer, ContainerState, RemoveContainer.
     """
-    stub = steps.runtime.stub
-    container: Container = steps.runtime.containers.created(in_sandbox=pod)
+    stub = faulty_runtime.runtime.stub
+    container: Container = faulty_runtime.runtime.containers.created(in_sandbox=pod)
 
-    with steps.oci.planned({"start": BROKEN}), must_be_refused():
+    with faulty_runtime.oci.planned({"start": BROKEN}), must_be_refused():
         stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
 
     assert [entry.state for entry in container.entries()] != [cri.CONTAINER_RUNNING]
@@ -135,37 +137,37 @@ def test_container_whose_start_failed_does_not_run_and_can_be_removed(
 
 
 @requirement("CTR-40/exec")
-def test_exec_that_failed_leaves_its_container_as_it_was(steps: FailingSteps, pod: Sandbox) -> None:
+def test_exec_that_failed_leaves_its_container_as_it_was(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
     """ExecSync MUST NOT report success if the OCI runtime fails to exec; the container MUST keep running, and
     the next ExecSync MUST work.
 
     Source: ExecSyncResponse.exit_code.
     """
-    container = steps.runtime.container(pod)
+    container = faulty_runtime.runtime.container(pod)
     request = container.exec_request("echo", "output")
 
     exit_code = 1
-    with steps.oci.planned({"exec": BROKEN}), may_be_refused():
-        exit_code = steps.runtime.stub.ExecSync(request).exit_code
+    with faulty_runtime.oci.planned({"exec": BROKEN}), may_be_refused():
+        exit_code = faulty_runtime.runtime.stub.ExecSync(request).exit_code
 
     assert exit_code != 0
     assert container.state() == cri.CONTAINER_RUNNING
-    assert steps.runtime.stub.ExecSync(request).stdout == b"output\n"
+    assert faulty_runtime.runtime.stub.ExecSync(request).stdout == b"output\n"
 
 
 @requirement("CTR-40/delete")
-def test_container_whose_deletion_failed_can_be_removed(steps: FailingSteps, pod: Sandbox) -> None:
+def test_container_whose_deletion_failed_can_be_removed(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
     """StopContainer and RemoveContainer MUST remove a container after the OCI runtime has failed to delete
     it, when they are called again and the OCI runtime works.
 
     Source: StopContainer, RemoveContainer. Not stated by the CRI; the kubelet calls again.
     """
-    runtime, stub = steps.runtime, steps.runtime.stub
+    runtime, stub = faulty_runtime.runtime, faulty_runtime.runtime.stub
     container = runtime.container(pod)
     stop = cri.StopContainerRequest(container_id=container.id, timeout=0)
     removal = cri.RemoveContainerRequest(container_id=container.id)
 
-    with steps.oci.planned({"delete": BROKEN}), may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+    with faulty_runtime.oci.planned({"delete": BROKEN}), may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         stub.StopContainer(stop, timeout=PATIENCE_SECONDS * runtime.scale)
         stub.RemoveContainer(removal, timeout=PATIENCE_SECONDS * runtime.scale)
 
@@ -179,18 +181,20 @@ def test_container_whose_deletion_failed_can_be_removed(steps: FailingSteps, pod
 
 
 @requirement("STP-22")
-def test_stop_whose_kill_failed_fails_and_can_be_repeated(steps: FailingSteps, pod: Sandbox) -> None:
+def test_stop_whose_kill_failed_fails_and_can_be_repeated(
+    faulty_runtime: FaultyRuntime, pod: Sandbox
+) -> None:
     """StopContainer SHOULD NOT succeed while the OCI runtime fails to kill and the container runs; it SHOULD
     stop the container when it is called again and the OCI runtime works.
 
     Source: StopContainer. Not stated by the CRI; the kubelet calls again after an error.
     """
-    runtime, stub = steps.runtime, steps.runtime.stub
+    runtime, stub = faulty_runtime.runtime, faulty_runtime.runtime.stub
     container = runtime.container(pod)
     stop = cri.StopContainerRequest(container_id=container.id, timeout=0)
 
     answered = False
-    with steps.oci.planned({"kill": BROKEN}), may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+    with faulty_runtime.oci.planned({"kill": BROKEN}), may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         stub.StopContainer(stop, timeout=PATIENCE_SECONDS * runtime.scale)
         answered = True
 
@@ -203,7 +207,7 @@ def test_stop_whose_kill_failed_fails_and_can_be_repeated(steps: FailingSteps, p
 
 @requirement("STP-22")
 @slow
-def test_stops_that_are_given_up_do_not_add_up(steps: FailingSteps, pod: Sandbox) -> None:
+def test_stops_that_are_given_up_do_not_add_up(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
     """StopContainer SHOULD leave the container listed and its status readable when it is called and cancelled
     a dozen times while the OCI runtime fails to kill; it SHOULD stop the container when the OCI runtime works
     again.
@@ -211,11 +215,11 @@ def test_stops_that_are_given_up_do_not_add_up(steps: FailingSteps, pod: Sandbox
     Source: StopContainer. Not stated by the CRI; the kubelet repeats the call while a process cannot be
     killed.
     """
-    runtime, stub = steps.runtime, steps.runtime.stub
+    runtime, stub = faulty_runtime.runtime, faulty_runtime.runtime.stub
     container = runtime.container(pod)
     stop = cri.StopContainerRequest(container_id=container.id, timeout=0)
 
-    with steps.oci.planned({"kill": BROKEN}):
+    with faulty_runtime.oci.planned({"kill": BROKEN}):
         for _ in range(12):
             with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
                 stub.StopContainer(stop, timeout=0.5)
@@ -229,23 +233,23 @@ def test_stops_that_are_given_up_do_not_add_up(steps: FailingSteps, pod: Sandbox
 
 
 @requirement("CNC-16/neighbour")
-def test_a_container_is_used_while_its_neighbour_is_made(steps: FailingSteps, pod: Sandbox) -> None:
+def test_a_container_is_used_while_its_neighbour_is_made(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
     """Reads and ExecSync of a container MUST return while the OCI runtime hangs in the creation of another
     container of the same pod.
 
     Source: CreateContainer, StartContainer. Not stated by the CRI; a slow hook of one container would fail
     the probes of the others.
     """
-    runtime, containers = steps.runtime, steps.runtime.containers
+    runtime, containers = faulty_runtime.runtime, faulty_runtime.runtime.containers
     used = runtime.container(pod)
     command: list[tuple[str, Callable[..., Any], Any]] = [
         ("ExecSync", runtime.stub.ExecSync, used.exec_request("true"))
     ]
     late = []
 
-    with ThreadPoolExecutor(1) as thread, steps.hanging(steps.oci, "create"):
+    with ThreadPoolExecutor(1) as thread, faulty_runtime.hanging(faulty_runtime.oci, "create"):
         creation = thread.submit(containers.attempt, containers.config(), in_sandbox=pod)
-        steps.until_held(steps.oci)
+        faulty_runtime.until_held(faulty_runtime.oci)
         for name, call, request in (*command, *reads_about(runtime, used)):
             if creation.done():
                 break
@@ -259,21 +263,23 @@ def test_a_container_is_used_while_its_neighbour_is_made(steps: FailingSteps, po
 
 
 @requirement("CNC-16/elsewhere")
-def test_a_container_is_removed_while_statistics_wait_for_another(steps: FailingSteps, pod: Sandbox) -> None:
+def test_a_container_is_removed_while_statistics_wait_for_another(
+    faulty_runtime: FaultyRuntime, pod: Sandbox
+) -> None:
     """RemoveContainer of a container in another pod MUST return in time while the OCI runtime hangs in the
     start of a container and a ListContainerStats is in progress.
 
     Source: RemoveContainer, StartContainer, ListContainerStats. Not stated by the CRI; the kubelet reads
     statistics all the time, and one container would block the whole node.
     """
-    runtime = steps.runtime
+    runtime = faulty_runtime.runtime
     elsewhere = runtime.container()
     starting = runtime.containers.created(in_sandbox=pod)
     removal = cri.RemoveContainerRequest(container_id=elsewhere.id)
 
-    with steps.hanging(steps.oci, "start"):
+    with faulty_runtime.hanging(faulty_runtime.oci, "start"):
         start = runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=starting.id))
-        steps.until_held(steps.oci)
+        faulty_runtime.until_held(faulty_runtime.oci)
         statistics = runtime.stub.ListContainerStats.future(cri.ListContainerStatsRequest())
         runtime.stub.RemoveContainer(removal, timeout=PATIENCE_SECONDS * runtime.scale)
         assert not start.done()

@@ -9,7 +9,7 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.failing_steps import FailingSteps
+from critests.fixtures.faulty_runtime import FaultyRuntime
 from critests.fixtures.runtime import refused_with
 from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.assertions import single
@@ -42,9 +42,9 @@ class Hanging:
         runtime: of the pod.
     """
 
-    def __init__(self, steps: FailingSteps) -> None:
-        self.steps, self.runtime = steps, steps.runtime
-        self.pod: Sandbox = steps.runtime.sandbox()
+    def __init__(self, faulty_runtime: FaultyRuntime) -> None:
+        self.faulty_runtime, self.runtime = faulty_runtime, faulty_runtime.runtime
+        self.pod: Sandbox = faulty_runtime.runtime.sandbox()
 
     def entries(self) -> list[cri.Container]:
         """Return the entries of the pod in ListContainers."""
@@ -79,7 +79,7 @@ class Hanging:
     def until_one_hangs(self, calls: list[Call]) -> Any:  # noqa: ANN401 - grpcio's future
         """Make calls, one after the other, until one hangs in the OCI runtime, and return it."""
         for begin in calls:
-            if self.steps.hangs(self.steps.oci, call := begin()):
+            if self.faulty_runtime.hangs(self.faulty_runtime.oci, call := begin()):
                 return call
         return unsupported("a step of the OCI runtime of this name: no call reaches it")
 
@@ -93,14 +93,14 @@ class Hanging:
             calls: by default those that lead to the step.
         """
         calls = calls or self.calls_reaching(step)
-        hold = {"killed": self.steps.hanging, "late": self.steps.held_up}[end]
-        with hold(self.steps.oci, step):
+        hold = {"killed": self.faulty_runtime.hanging, "late": self.faulty_runtime.delayed}[end]
+        with hold(self.faulty_runtime.oci, step):
             self.until_one_hangs(calls).cancel()
         return calls
 
     def remove(self, pod_id: str = "") -> None:
         """Stop and remove a pod, this one by default, as the kubelet does."""
-        self.steps.remove(pod_id or self.pod.id)
+        self.faulty_runtime.remove(pod_id or self.pod.id)
 
     @property
     def one_try(self) -> float:
@@ -109,9 +109,9 @@ class Hanging:
 
 
 @pytest.fixture
-def hanging(steps: FailingSteps) -> Hanging:
+def hanging(faulty_runtime: FaultyRuntime) -> Hanging:
     """A pod, and calls that hang in a step of its OCI runtime."""
-    return Hanging(steps)
+    return Hanging(faulty_runtime)
 
 
 @requirement("CTR-41/removed")
@@ -246,7 +246,7 @@ def test_others_are_served_while_the_oci_runtime_hangs(hanging: Hanging) -> None
     """
     other, calls = hanging.runtime.container(), hanging.calls_reaching("create")
 
-    with hanging.steps.hanging(hanging.steps.oci, "create"):
+    with hanging.faulty_runtime.hanging(hanging.faulty_runtime.oci, "create"):
         call = hanging.until_one_hangs(calls)
         late = late_reads(hanging.runtime, other, call)
         stdout = hanging.runtime.stub.ExecSync(other.exec_request("echo", "output")).stdout
@@ -268,7 +268,7 @@ def test_form_of_a_command_that_cannot_begin(hanging: Hanging, record_variant: R
     patience = 5 * COMMAND_SECONDS * hanging.runtime.scale
     begin, succeeded = time.monotonic(), False
 
-    with hanging.steps.hanging(hanging.steps.oci, "exec"):
+    with hanging.faulty_runtime.hanging(hanging.faulty_runtime.oci, "exec"):
         call = hanging.runtime.stub.ExecSync.future(request, timeout=patience)
         try:
             succeeded = call.result().exit_code == 0

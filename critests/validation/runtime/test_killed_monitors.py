@@ -10,7 +10,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.failing_steps import FailingSteps
+from critests.fixtures.faulty_runtime import FaultyRuntime
 from critests.lifecycle.container import Container
 from critests.lifecycle.process import host_processes, stat_of
 from critests.lifecycle.process_evidence import first_process
@@ -39,17 +39,17 @@ class Orphan:
 
 
 @pytest.fixture
-def orphan(steps: FailingSteps) -> Orphan:
+def orphan(faulty_runtime: FaultyRuntime) -> Orphan:
     """A running container whose parent process on this machine was killed."""
-    pod, mark = steps.runtime.sandbox(), f"orphan-{secrets.token_hex(8)}"
-    config = steps.runtime.containers.config()
+    pod, mark = faulty_runtime.runtime.sandbox(), f"orphan-{secrets.token_hex(8)}"
+    config = faulty_runtime.runtime.containers.config()
     config.args.append(mark)
-    container = steps.runtime.containers.running(config, in_sandbox=pod)
+    container = faulty_runtime.runtime.containers.running(config, in_sandbox=pod)
     # a container may be reported as RUNNING a moment before its process executes its program
-    steps.runtime.eventually("the process of the container", lambda: host_processes(mark))
+    faulty_runtime.runtime.eventually("the process of the container", lambda: host_processes(mark))
     process = first_process(mark)
     parent = int(stat_of(process)[1])
-    if parent in {1, steps.runtime.daemon.pid}:
+    if parent in {1, faulty_runtime.runtime.daemon.pid}:
         unsupported("a process between daemon and container: there is none")
     os.kill(parent, signal.SIGKILL)
     return Orphan(pod, container, mark, process)
@@ -57,7 +57,7 @@ def orphan(steps: FailingSteps) -> Orphan:
 
 @requirement("SBX-40/state")
 def test_exit_of_a_container_whose_monitor_was_killed_is_reported(
-    steps: FailingSteps, orphan: Orphan
+    faulty_runtime: FaultyRuntime, orphan: Orphan
 ) -> None:
     """A container whose shim or monitor is killed, and then its own process, SHOULD NOT be reported as
     RUNNING for long.
@@ -68,7 +68,7 @@ def test_exit_of_a_container_whose_monitor_was_killed_is_reported(
     with contextlib.suppress(ProcessLookupError):
         os.kill(orphan.process, signal.SIGKILL)
 
-    steps.runtime.eventually(
+    faulty_runtime.runtime.eventually(
         "the container not to be RUNNING",
         orphan.container.state,
         holds=lambda state: state != cri.CONTAINER_RUNNING,
@@ -76,26 +76,26 @@ def test_exit_of_a_container_whose_monitor_was_killed_is_reported(
 
 
 @requirement("SBX-40/removed")
-def test_pod_whose_monitor_was_killed_can_be_removed(steps: FailingSteps, orphan: Orphan) -> None:
+def test_pod_whose_monitor_was_killed_can_be_removed(faulty_runtime: FaultyRuntime, orphan: Orphan) -> None:
     """StopPodSandbox and RemovePodSandbox MUST remove a pod whose shim or monitor was killed.
 
     Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI for this case; otherwise the pod hangs
     until it is repaired manually.
     """
-    steps.remove(orphan.pod.id)
+    faulty_runtime.remove(orphan.pod.id)
 
     assert orphan.pod.entries() == []
 
 
 @requirement("SBX-40/ended")
-def test_no_process_outlives_its_pod_without_a_monitor(steps: FailingSteps, orphan: Orphan) -> None:
+def test_no_process_outlives_its_pod_without_a_monitor(faulty_runtime: FaultyRuntime, orphan: Orphan) -> None:
     """No process of a pod MUST be left after StopPodSandbox and RemovePodSandbox, also if its shim or monitor
     was killed before.
 
     Source: StopPodSandbox and RemovePodSandbox, which terminate every process of the sandbox by force.
     """
-    steps.remove(orphan.pod.id)
+    faulty_runtime.remove(orphan.pod.id)
 
-    steps.runtime.eventually(
+    faulty_runtime.runtime.eventually(
         "the processes of the pod to exit", lambda: host_processes(orphan.mark), holds=lambda left: not left
     )
