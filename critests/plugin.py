@@ -37,7 +37,7 @@ from critests.run.known_tests import KnownTest
 from critests.run.outcomes import Blocked
 from critests.run.run_settings import Settings
 from critests.run.suite_index import Collection
-from critests.run.suite_session import MADE_OBJECTS, PROGRESS, SESSION, SuiteSession
+from critests.run.suite_session import OBJECT_CLEANUP, PROGRESS, SESSION, SuiteSession
 from critests.run.time_limit import TimeLimit
 
 if TYPE_CHECKING:
@@ -331,7 +331,7 @@ def _keep_evidence(item: pytest.Item, session: SuiteSession, progress: TestProgr
             test_id(item),
             session.recorder,
             progress.position,
-            item.stash.get(MADE_OBJECTS, None),
+            item.stash.get(OBJECT_CLEANUP, None),
             session.log,
             progress.log_position,
         )

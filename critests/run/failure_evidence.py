@@ -13,7 +13,7 @@ import grpc
 
 from critests.client.call_recording import Recorder
 from critests.record.run_layout import RunFolder, evidence_name, safe_test_id
-from critests.run.made_objects import MadeObjects
+from critests.run.object_cleanup import ObjectCleanup
 
 LOG_LIMIT_BYTES = 256 * 1024
 CALLS_KEPT = 500
@@ -75,7 +75,7 @@ def write(
     test_id: str,
     recorder: Recorder,
     position: int,
-    made: MadeObjects | None,
+    cleanup: ObjectCleanup | None,
     log: RuntimeLog,
     log_position: float,
 ) -> str:
@@ -95,7 +95,7 @@ def write(
     if said:
         (place / "runtime.log").write_bytes(said)
     hangs = False
-    for container in [*made.looked_at, *made.containers][-CONTAINERS_KEPT:] if made else ():
+    for container in [*cleanup.looked_at, *cleanup.containers][-CONTAINERS_KEPT:] if cleanup else ():
         name = container.config.metadata.name or container.id[:13]
         written = _tail(container.log_path)
         if written:

@@ -20,7 +20,7 @@ from critests.run.daemon_watch import DaemonWatch
 from critests.run.failure_evidence import RuntimeLog
 from critests.run.handover import WorkerReport
 from critests.run.item_results import TestProgress
-from critests.run.made_objects import MadeObjects
+from critests.run.object_cleanup import ObjectCleanup
 from critests.run.run_settings import Settings
 
 
@@ -99,4 +99,4 @@ class SuiteSession:
 
 SESSION = pytest.StashKey[SuiteSession]()
 PROGRESS = pytest.StashKey[TestProgress]()
-MADE_OBJECTS = pytest.StashKey[MadeObjects]()
+OBJECT_CLEANUP = pytest.StashKey[ObjectCleanup]()

@@ -113,7 +113,7 @@ class Plugin:
         self._wanted = moments
         self.configuration: nri.ConfigureRequest | None = None
         self.snapshot: Snapshot | None = None
-        self.heard: list[PluginEvent] = []
+        self.received: list[PluginEvent] = []
         self.hooks: dict[str, Hook] = {}
         self._seconds = OWN_CALL_SECONDS * scale
         self._told = Snapshot()
@@ -181,11 +181,11 @@ class Plugin:
     @property
     def moments(self) -> set[str]:
         """The names of all moments that it has heard of so far."""
-        return {each.moment for each in list(self.heard)}
+        return {each.moment for each in list(self.received)}
 
     def moments_of(self, object_id: str) -> list[PluginEvent]:
         """Return what it has heard of a container, or of a pod itself, in the order in which it came."""
-        return [each for each in list(self.heard) if object_id == (each.container.id or each.pod.id)]
+        return [each for each in list(self.received) if object_id == (each.container.id or each.pod.id)]
 
     def first(self, moment: str, object_id: str) -> PluginEvent | None:
         """Return the first that it has heard of a moment of a container or pod; None if there is none."""
@@ -308,7 +308,7 @@ class Plugin:
 
     def _moment(self, moment: str, request: Message) -> Callable[[], Message | None]:
         heard = PluginEvent(moment, request)
-        self.heard.append(heard)
+        self.received.append(heard)
         hook = self.hooks.get(moment)
         return (lambda: hook(heard)) if hook else lambda: None
 

@@ -18,7 +18,7 @@ from critests.fixtures.event_fixtures import (
     STOPPED,
     WHOLE_LIFE,
     Events,
-    Lived,
+    FullLifecycle,
     kind_of,
     labels_of,
 )
@@ -143,14 +143,14 @@ def test_events_of_instant_containers_come_in_the_order_of_their_lives(
 
 
 @requirement("EVT-09")
-def test_every_client_gets_every_event(events: Events, lived: Lived) -> None:
+def test_every_client_gets_every_event(events: Events, full_lifecycle: FullLifecycle) -> None:
     """GetContainerEvents SHOULD send all events to each of several clients.
 
     Source: GetContainerEvents.
     """
     first, second, third = (events.listen() for _ in range(3))
 
-    container = lived(first)
+    container = full_lifecycle(first)
 
     for listener in (second, third):
         listener.first(container.id, DELETED)
@@ -158,7 +158,9 @@ def test_every_client_gets_every_event(events: Events, lived: Lived) -> None:
 
 
 @requirement("EVT-09")
-def test_a_client_that_leaves_takes_no_events_from_the_others(events: Events, lived: Lived) -> None:
+def test_a_client_that_leaves_takes_no_events_from_the_others(
+    events: Events, full_lifecycle: FullLifecycle
+) -> None:
     """GetContainerEvents SHOULD send all events to the other clients after a client has left, and to a client
     that connects after that.
 
@@ -168,7 +170,7 @@ def test_a_client_that_leaves_takes_no_events_from_the_others(events: Events, li
     leaving.leave()
     later = events.listen()
 
-    container = lived(staying)
+    container = full_lifecycle(staying)
 
     later.first(container.id, DELETED)
     assert sorted(staying.kinds(container.id)) == sorted(WHOLE_LIFE)
@@ -261,7 +263,7 @@ def test_events_come_soon(runtime: Runtime, events: Events, containers: Containe
             step(runtime, container.id)
             returned = time.perf_counter()
         listener.first(container.id, kind)
-        received = next(each.at for each in listener.heard(container.id) if kind_of(each.event) == kind)
+        received = next(each.at for each in listener.received(container.id) if kind_of(each.event) == kind)
         seconds = received - returned
         (soon if seconds < SOON_SECONDS * runtime.scale else late).append(seconds)
 
@@ -270,7 +272,7 @@ def test_events_come_soon(runtime: Runtime, events: Events, containers: Containe
 
 @requirement("EVT-13")
 def test_events_from_before_a_client_came(
-    events: Events, ended_container: Container, record_variant: RecordVariant
+    events: Events, exited_container: Container, record_variant: RecordVariant
 ) -> None:
     """GetContainerEvents MAY send a new client events from before it connected.
 
@@ -280,4 +282,4 @@ def test_events_from_before_a_client_came(
 
     assert not listener.ended
 
-    record_variant("come" if listener.heard(ended_container.id) else "do not come")
+    record_variant("come" if listener.received(exited_container.id) else "do not come")

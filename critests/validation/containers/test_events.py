@@ -14,7 +14,7 @@ from critests.fixtures.event_fixtures import (
     STOPPED,
     WHOLE_LIFE,
     Events,
-    Lived,
+    FullLifecycle,
     kind_of,
     labels_of,
 )
@@ -90,14 +90,14 @@ def test_events_of_a_container_come_in_the_order_of_its_life(
 
 
 @requirement("EVT-02/once")
-def test_every_event_of_a_container_comes_once(events: Events, lived: Lived) -> None:
+def test_every_event_of_a_container_comes_once(events: Events, full_lifecycle: FullLifecycle) -> None:
     """GetContainerEvents SHOULD send each event of a container once.
 
     Source: GetContainerEvents.
     """
     listener = events.listen()
 
-    container = lived(listener)
+    container = full_lifecycle(listener)
 
     assert not listener.ends_within(QUIET_SECONDS)
     assert sorted(listener.kinds(container.id)) == sorted(WHOLE_LIFE)
@@ -160,7 +160,7 @@ def test_removal_of_a_sandbox(
 
 
 @requirement("EVT-04/time")
-def test_events_have_the_time_at_which_they_happened(events: Events, lived: Lived) -> None:
+def test_events_have_the_time_at_which_they_happened(events: Events, full_lifecycle: FullLifecycle) -> None:
     """`created_at` of an event MUST be the time at which it happened, in nanoseconds.
 
     Source: ContainerEventResponse.created_at. The margin of half a second is for clocks of another
@@ -169,7 +169,7 @@ def test_events_have_the_time_at_which_they_happened(events: Events, lived: Live
     listener = events.listen()
     earliest = time.time_ns()
 
-    container = lived(listener)
+    container = full_lifecycle(listener)
 
     times = {kind_of(event): event.created_at for event in listener.events(container.id)}
     assert {
@@ -180,14 +180,14 @@ def test_events_have_the_time_at_which_they_happened(events: Events, lived: Live
 
 
 @requirement("EVT-04/order")
-def test_times_of_events_do_not_go_back(events: Events, lived: Lived) -> None:
+def test_times_of_events_do_not_go_back(events: Events, full_lifecycle: FullLifecycle) -> None:
     """GetContainerEvents SHOULD send the events of a container in the order of their times.
 
     Source: ContainerEventResponse.created_at.
     """
     listener = events.listen()
 
-    container = lived(listener)
+    container = full_lifecycle(listener)
 
     times = [event.created_at for event in listener.events(container.id)]
     assert times == sorted(times)
@@ -195,14 +195,16 @@ def test_times_of_events_do_not_go_back(events: Events, lived: Lived) -> None:
 
 @requirement("EVT-05")
 @pytest.mark.parametrize("kind", [CREATED, STARTED, STOPPED])
-def test_events_carry_the_state_of_their_container(events: Events, lived: Lived, kind: str) -> None:
+def test_events_carry_the_state_of_their_container(
+    events: Events, full_lifecycle: FullLifecycle, kind: str
+) -> None:
     """ContainerEventResponse MUST carry the status of its container, in the event's state or a later one.
 
     Source: ContainerEventResponse.containers_statuses.
     """
     listener = events.listen()
 
-    container = lived(listener)
+    container = full_lifecycle(listener)
 
     statuses = listener.events(container.id, kind)[0].containers_statuses
     states = [cri.ContainerState.Name(status.state) for status in statuses if status.id == container.id]
@@ -211,14 +213,14 @@ def test_events_carry_the_state_of_their_container(events: Events, lived: Lived,
 
 
 @requirement("EVT-05")
-def test_events_carry_the_pod_of_their_container(events: Events, lived: Lived) -> None:
+def test_events_carry_the_pod_of_their_container(events: Events, full_lifecycle: FullLifecycle) -> None:
     """ContainerEventResponse MUST carry the status of the container's sandbox while the sandbox exists.
 
     Source: ContainerEventResponse.pod_sandbox_status.
     """
     listener = events.listen()
 
-    container = lived(listener)
+    container = full_lifecycle(listener)
 
     pods = {event.pod_sandbox_status.id for event in listener.events(container.id)}
     assert pods == {container.sandbox.id}

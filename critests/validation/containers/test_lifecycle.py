@@ -348,21 +348,21 @@ def test_start_of_a_running_container_changes_nothing(runtime: Runtime, containe
 
 
 @requirement("CTR-19/unchanged")
-def test_start_of_an_ended_container_changes_nothing(runtime: Runtime, ended_container: Container) -> None:
+def test_start_of_an_ended_container_changes_nothing(runtime: Runtime, exited_container: Container) -> None:
     """StartContainer of an exited container MUST NOT change its state, exit code and times.
 
     Source: StartContainer; not stated by the CRI, a container runs once and the kubelet creates another one
     for every restart.
     """
-    before, printed = ended_container.status(), ended_container.log_lines()
+    before, printed = exited_container.status(), exited_container.log_lines()
 
     with may_be_refused():
-        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=ended_container.id))
+        runtime.stub.StartContainer(cri.StartContainerRequest(container_id=exited_container.id))
 
-    after = ended_container.status()
+    after = exited_container.status()
     assert (after.state, after.exit_code) == (before.state, before.exit_code)
     assert (after.started_at, after.finished_at) == (before.started_at, before.finished_at)
-    assert ended_container.log_lines() == printed
+    assert exited_container.log_lines() == printed
 
 
 @requirement("CTR-19/error")

@@ -10,7 +10,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.image_fixtures import Images
 from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import MADE_FROM, Sandboxes
+from critests.fixtures.sandbox_fixtures import CREATED_FROM, Sandboxes
 from critests.lifecycle.assertions import single
 from critests.lifecycle.container import Container
 from critests.node.host.addresses import free_port
@@ -272,12 +272,12 @@ def test_a_restore_that_fails_leaves_nothing(
     config = sandboxes.marked_config()
     configs = [saved_pod.configs[0], _renamed(saved_pod.configs[1], "other")]
     for each in configs:
-        each.labels[MADE_FROM] = config.labels[MADE_FROM]
+        each.labels[CREATED_FROM] = config.labels[CREATED_FROM]
 
     runtime.refusal(saved_pod.restore, saved_pod.request(config, configs))
 
-    selector = cri.ContainerFilter(label_selector={MADE_FROM: config.labels[MADE_FROM]})
-    assert sandboxes.made_from(config) == []
+    selector = cri.ContainerFilter(label_selector={CREATED_FROM: config.labels[CREATED_FROM]})
+    assert sandboxes.created_from(config) == []
     assert list(runtime.stub.ListContainers(cri.ListContainersRequest(filter=selector)).containers) == []
 
 

@@ -150,51 +150,55 @@ def test_remove_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
 
 @requirement("CTR-31/error")
 def test_a_removed_container_is_gone_from_status_and_lists(
-    runtime: Runtime, ended_container: Container
+    runtime: Runtime, exited_container: Container
 ) -> None:
     """ContainerStatus MUST fail after RemoveContainer, and ListContainers MUST NOT return the container, with
     or without its id in the filter.
 
     Source: ContainerStatus, ListContainers.
     """
-    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=ended_container.id))
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=exited_container.id))
 
-    runtime.refusal(runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=ended_container.id))
+    runtime.refusal(
+        runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=exited_container.id)
+    )
 
-    assert ended_container.entries() == []
+    assert exited_container.entries() == []
     filtered = runtime.stub.ListContainers(
-        cri.ListContainersRequest(filter=cri.ContainerFilter(id=ended_container.id))
+        cri.ListContainersRequest(filter=cri.ContainerFilter(id=exited_container.id))
     )
     assert list(filtered.containers) == []
 
 
 @requirement("CTR-31/code")
-def test_status_of_a_removed_container_says_not_found(runtime: Runtime, ended_container: Container) -> None:
+def test_status_of_a_removed_container_says_not_found(runtime: Runtime, exited_container: Container) -> None:
     """ContainerStatus of a removed container SHOULD fail with NotFound.
 
     Source: ContainerStatus, which names this code.
     """
-    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=ended_container.id))
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=exited_container.id))
 
     code = runtime.refusal(
-        runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=ended_container.id)
+        runtime.stub.ContainerStatus, cri.ContainerStatusRequest(container_id=exited_container.id)
     )
 
     assert code is grpc.StatusCode.NOT_FOUND
 
 
 @requirement("CTR-33")
-def test_remove_container_leaves_the_log_to_the_kubelet(runtime: Runtime, ended_container: Container) -> None:
+def test_remove_container_leaves_the_log_to_the_kubelet(
+    runtime: Runtime, exited_container: Container
+) -> None:
     """RemoveContainer SHOULD NOT remove the container's log file.
 
     Source: ContainerConfig.log_path; not stated by the CRI, the kubelet removes logs itself.
     """
-    printed = ended_container.log_lines()
+    printed = exited_container.log_lines()
 
-    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=ended_container.id))
+    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=exited_container.id))
 
-    assert ended_container.log_path.exists()
-    assert ended_container.log_lines() == printed
+    assert exited_container.log_path.exists()
+    assert exited_container.log_lines() == printed
 
 
 def filesystems(runtime: Runtime) -> list[cri.FilesystemUsage]:

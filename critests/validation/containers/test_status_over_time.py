@@ -124,13 +124,13 @@ def test_times_of_a_running_container(runtime: Runtime, running_container: Conta
 
 
 @requirement("CTA-30")
-def test_status_of_an_exited_container_does_not_change(runtime: Runtime, ended_container: Container) -> None:
+def test_status_of_an_exited_container_does_not_change(runtime: Runtime, exited_container: Container) -> None:
     """ContainerStatus MUST report the same exit code and times of an exited container in every call.
 
     Source: ContainerStatus.exit_code, started_at and finished_at.
     """
     statuses = [
-        runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=ended_container.id)).status
+        runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=exited_container.id)).status
         for _ in range(3)
     ]
 

@@ -95,7 +95,7 @@ def test_pod_whose_network_cannot_be_made_is_refused(
 
     ready = [
         entry.id
-        for entry in faulty_runtime.runtime.sandboxes.made_from(config)
+        for entry in faulty_runtime.runtime.sandboxes.created_from(config)
         if entry.state == cri.SANDBOX_READY
     ]
     assert ready == []
@@ -129,7 +129,7 @@ def test_nothing_is_left_of_a_pod_whose_network_could_not_be_made(
 
     rejected_run(faulty_runtime, config, FAIL_AFTER_THE_ADDRESS)
 
-    for entry in faulty_runtime.runtime.sandboxes.made_from(config):
+    for entry in faulty_runtime.runtime.sandboxes.created_from(config):
         faulty_runtime.remove(entry.id)
     until_released(faulty_runtime, leases)
     assert faulty_runtime.runtime.sandboxes.attempt(config).state() == cri.SANDBOX_READY
@@ -149,7 +149,7 @@ def test_what_is_left_of_a_pod_without_a_network_has_its_time(
     # the runtime retains the sandbox, as it cannot tear down its network
     rejected_run(faulty_runtime, config, {**FAIL_AFTER_THE_ADDRESS, "DEL": [Fail(101, MESSAGE)]})
 
-    entries = faulty_runtime.runtime.sandboxes.made_from(config)
+    entries = faulty_runtime.runtime.sandboxes.created_from(config)
     requests = [cri.PodSandboxStatusRequest(pod_sandbox_id=entry.id) for entry in entries]
     reported = [faulty_runtime.runtime.stub.PodSandboxStatus(each).status.created_at for each in requests]
     times = [*reported, *(entry.created_at for entry in entries)]
@@ -180,7 +180,7 @@ def test_address_of_a_pod_whose_process_could_not_be_made_is_given_back(
             in_sandbox=faulty_runtime.runtime.sandboxes.attempt(config),
         )
 
-    for entry in faulty_runtime.runtime.sandboxes.made_from(config):
+    for entry in faulty_runtime.runtime.sandboxes.created_from(config):
         faulty_runtime.remove(entry.id)
     until_released(faulty_runtime, leases)
 
@@ -236,7 +236,7 @@ def test_pod_whose_network_hung_can_be_removed_and_made(
             call.result()
 
     def remove_and_create() -> Sandbox:
-        for entry in runtime.sandboxes.made_from(config):
+        for entry in runtime.sandboxes.created_from(config):
             faulty_runtime.remove(entry.id)
         # the call may wait for the previous one of the same pod, up to its deadline
         return runtime.sandboxes.attempt(config, timeout=CLIENT_DEADLINE_SECONDS * runtime.scale)
@@ -301,7 +301,7 @@ def test_pod_is_refused_without_the_program_of_its_plugin(
     finally:
         moved.rename(bridge)
 
-    for entry in runtime.sandboxes.made_from(config):
+    for entry in runtime.sandboxes.created_from(config):
         faulty_runtime.remove(entry.id)
     answer = runtime.retry_until_ok(
         "RunPodSandbox with the plugin in place", lambda: runtime.stub.RunPodSandbox(request)

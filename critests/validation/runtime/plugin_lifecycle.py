@@ -49,7 +49,7 @@ def lifecycle_of_a_pod(plugins: PluginFactory) -> Lifecycle:
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
     metadata = pod.config.metadata
     events = [
-        each for each in list(plugin.heard) if pod.id == each.pod.id or each.container.id == container.id
+        each for each in list(plugin.received) if pod.id == each.pod.id or each.container.id == container.id
     ]
     return Lifecycle(
         pod_id=pod.id,

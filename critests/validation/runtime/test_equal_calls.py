@@ -63,7 +63,7 @@ def test_two_equal_sandboxes_at_once_are_one(runtime: Runtime, sandboxes: Sandbo
     assert winner is not None, [call.details() for call in calls]
     pod = sandboxes.adopt(winner.result().pod_sandbox_id, config)
     result_of_loser(runtime, calls, winner, "pod_sandbox_id")
-    assert [item.id for item in sandboxes.made_from(config)] == [pod.id]
+    assert [item.id for item in sandboxes.created_from(config)] == [pod.id]
 
 
 @requirement("CNC-02/form")

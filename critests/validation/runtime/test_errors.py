@@ -200,7 +200,7 @@ def test_second_sandbox_of_a_name(
         record_variant(refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED).name)
     else:
         record_variant("the same id" if response.pod_sandbox_id == first.id else "another id")
-    assert [item.id for item in sandboxes.made_from(config)] == [first.id]
+    assert [item.id for item in sandboxes.created_from(config)] == [first.id]
 
 
 @requirement("ERR-05/not-success")
@@ -291,7 +291,7 @@ def test_a_request_that_failed_fails_in_the_same_way_again(
     runtime: Runtime,
     sandboxes: Sandboxes,
     containers: Containers,
-    ended_container: Container,
+    exited_container: Container,
     mistake: str,
 ) -> None:
     """A request that failed MUST fail with the same code when it is repeated.
@@ -306,7 +306,7 @@ def test_a_request_that_failed_fails_in_the_same_way_again(
             sandboxes.creation(sandboxes.config(), "critests-nobody"),
         ),
         "unknown image": (runtime.stub.CreateContainer, containers.creation(containers.config(image=absent))),
-        "exec in an ended container": (runtime.stub.ExecSync, ended_container.exec_request("true")),
+        "exec in an ended container": (runtime.stub.ExecSync, exited_container.exec_request("true")),
     }
     call, request = wrong[mistake]
 

@@ -69,7 +69,7 @@ def test_nothing_runs_while_the_oci_runtime_is_broken(faulty_runtime: FaultyRunt
     with faulty_runtime.oci.planned({"create": BROKEN}), must_be_refused():
         containers.attempt(containers.config(), in_sandbox=sandboxes.attempt(config))
 
-    for leftover in sandboxes.made_from(config):
+    for leftover in sandboxes.created_from(config):
         faulty_runtime.remove(leftover.id)
     pod = sandboxes.attempt(config)
     assert containers.attempt(containers.config(), in_sandbox=pod).state() == cri.CONTAINER_RUNNING

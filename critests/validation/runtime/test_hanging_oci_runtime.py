@@ -229,7 +229,7 @@ def test_pod_whose_making_hung_can_be_made_again(hanging: Hanging, end: str) -> 
     hanging.cancel_in("create", end, [call])
 
     def remove_and_create() -> Sandbox:
-        for left in sandboxes.made_from(config):
+        for left in sandboxes.created_from(config):
             hanging.remove(left.id)
         return sandboxes.attempt(config, timeout=hanging.one_try)
 

@@ -137,7 +137,9 @@ def test_a_pod_of_a_network_without_a_version_can_be_stopped(own_runtime: OwnRun
     config = own_runtime.sandboxes.marked_config()
     with may_be_refused():
         own_runtime.sandboxes.attempt(config, timeout=own_runtime.one_try)
-    created = [entry for entry in own_runtime.sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY]
+    created = [
+        entry for entry in own_runtime.sandboxes.created_from(config) if entry.state == cri.SANDBOX_READY
+    ]
     if not created:
         unsupported("the runtime creates no pods with a CNI configuration without cniVersion")
 
@@ -160,7 +162,9 @@ def test_pod_is_refused_while_the_network_is_not_ready(own_runtime: OwnRuntime) 
     with must_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
         own_runtime.sandboxes.attempt(config, timeout=own_runtime.one_try)
 
-    ready = [entry for entry in own_runtime.sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY]
+    ready = [
+        entry for entry in own_runtime.sandboxes.created_from(config) if entry.state == cri.SANDBOX_READY
+    ]
     assert ready == []
     assert not own_runtime.damage()
 

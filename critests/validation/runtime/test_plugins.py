@@ -144,7 +144,7 @@ def test_a_pod_that_a_plugin_refuses_is_not_made(plugins: PluginFactory) -> None
     with plugin.hooked("RunPodSandbox", refuse):
         runtime.refusal(runtime.stub.RunPodSandbox, sandboxes.creation(config))
 
-    for left in sandboxes.made_from(config):
+    for left in sandboxes.created_from(config):
         assert left.state == cri.SANDBOX_NOTREADY
         runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=left.id))
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=left.id))

@@ -103,12 +103,12 @@ def test_half_a_sandbox_is_not_in_the_way_after_a_restart(target: Killable) -> N
     config = sandboxes.marked_config()
     target.kill(target.cni, "ADD", lambda: stub.RunPodSandbox.future(sandboxes.creation(config)))
 
-    for leftover in sandboxes.made_from(config):
+    for leftover in sandboxes.created_from(config):
         target.remove(leftover.id)
-    assert sandboxes.made_from(config) == []
+    assert sandboxes.created_from(config) == []
     target.retry("RunPodSandbox of the same pod", lambda: stub.RunPodSandbox(sandboxes.creation(config)))
 
-    assert [entry.state for entry in sandboxes.made_from(config)] == [cri.SANDBOX_READY]
+    assert [entry.state for entry in sandboxes.created_from(config)] == [cri.SANDBOX_READY]
 
 
 @requirement("RST-23/half")
@@ -125,7 +125,7 @@ def test_address_of_half_a_sandbox_is_given_back_after_a_restart(target: Killabl
     # portmap is the plugin after the one that assigns the address
     target.kill(target.cni, "portmap/ADD", lambda: stub.RunPodSandbox.future(sandboxes.creation(config)))
 
-    for leftover in sandboxes.made_from(config):
+    for leftover in sandboxes.created_from(config):
         target.stop(leftover.id)
 
     target.runtime.eventually(

@@ -172,7 +172,7 @@ def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, s
     call.cancel()
 
     def remove_what_is_left() -> None:
-        for item in sandboxes.made_from(config):
+        for item in sandboxes.created_from(config):
             runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=item.id))
             runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
 
@@ -183,7 +183,7 @@ def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, s
     again = runtime.retry_until_ok("RunPodSandbox after one that was cancelled", call_again, seconds=60)
     sandboxes.adopt(again.pod_sandbox_id, config)
     remove_what_is_left()
-    assert sandboxes.made_from(config) == []
+    assert sandboxes.created_from(config) == []
 
 
 @requirement("GEN-07")

@@ -10,8 +10,8 @@ from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.sandbox_fixtures import Sandboxes, may_change, may_join_network
 from critests.lifecycle.sandbox import Sandbox
-from critests.run.made_objects import MadeObjects
 from critests.run.marks import requirement
+from critests.run.object_cleanup import ObjectCleanup
 from critests.run.outcomes import setting_up
 
 DOMAIN = f"critests-{secrets.token_hex(4)}.example"
@@ -41,13 +41,13 @@ Selected = Callable[..., set[str]]
 def population(runtime: Runtime) -> Iterator[SandboxSet]:
     """Three sandboxes with different labels and states."""
     may_change(runtime)
-    made = MadeObjects()
+    cleanup = ObjectCleanup()
 
     def make(role: str, tier: str, **more: str) -> Sandbox:
         config = runtime.requests.sandbox(f"{role}-{tier}", labels={ROLE: role, TIER: tier, **more})
         may_join_network(runtime, config)
-        made.sandboxes.append(Sandbox.run(runtime.connection, config, runtime.handler))
-        return made.sandboxes[-1]
+        cleanup.sandboxes.append(Sandbox.run(runtime.connection, config, runtime.handler))
+        return cleanup.sandboxes[-1]
 
     try:
         with setting_up():
@@ -57,7 +57,7 @@ def population(runtime: Runtime) -> Iterator[SandboxSet]:
             all_three.stopped.stop()
         yield all_three
     finally:
-        made.discard()
+        cleanup.discard()
 
 
 @pytest.fixture
@@ -236,7 +236,7 @@ def test_sandbox_that_is_listed_as_ready_can_be_used(runtime: Runtime, sandboxes
             # without a sandbox there is nothing to judge
             with setting_up():
                 call.result()
-        return [item for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY]
+        return [item for item in sandboxes.created_from(config) if item.state == cri.SANDBOX_READY]
 
     ready = runtime.eventually("the sandbox to be listed as ready", look, seconds=30)[0]
     early = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=ready.id)).status

@@ -85,7 +85,7 @@ def test_unknown_handler_is_refused_without_a_trace(runtime: Runtime, sandboxes:
         sandboxes.creation(config, "critests-no-such-handler"),
     )
 
-    assert sandboxes.made_from(config) == []
+    assert sandboxes.created_from(config) == []
 
 
 @requirement("RCL-04")

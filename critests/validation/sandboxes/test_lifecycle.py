@@ -86,7 +86,9 @@ def test_one_identity_never_has_two_live_sandboxes(runtime: Runtime, sandboxes: 
     with may_be_refused():
         sandboxes.adopt(runtime.stub.RunPodSandbox(request).pod_sandbox_id, config)
 
-    assert [item.id for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY] == [first.id]
+    assert [item.id for item in sandboxes.created_from(config) if item.state == cri.SANDBOX_READY] == [
+        first.id
+    ]
 
 
 @requirement("SBX-05/form")
@@ -177,7 +179,7 @@ def test_identity_of_a_failed_sandbox_can_be_used_again(runtime: Runtime, sandbo
     """
     config = sandboxes.marked_config()
     fail_to_run(runtime, config)
-    for left in sandboxes.made_from(config):
+    for left in sandboxes.created_from(config):
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=left.id))
 
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
@@ -194,11 +196,11 @@ def test_failed_run_leaves_at_most_what_can_be_removed(runtime: Runtime, sandbox
     config = sandboxes.marked_config()
     fail_to_run(runtime, config)
 
-    left = sandboxes.made_from(config)
+    left = sandboxes.created_from(config)
     assert [item.id for item in left if item.state != cri.SANDBOX_NOTREADY] == []
     for item in left:
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
-    assert sandboxes.made_from(config) == []
+    assert sandboxes.created_from(config) == []
 
 
 @requirement("SBX-10")
@@ -244,7 +246,7 @@ def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(runtime: Runtime, s
         runtime.stub.RunPodSandbox(request, timeout=0.03)
 
     def list_or_run_again() -> str:
-        listed = [item for item in sandboxes.made_from(config) if item.metadata == config.metadata]
+        listed = [item for item in sandboxes.created_from(config) if item.metadata == config.metadata]
         for item in listed:
             if item.state == cri.SANDBOX_READY:
                 return item.id
@@ -254,7 +256,7 @@ def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(runtime: Runtime, s
 
     answered = runtime.retry_until_ok("RunPodSandbox called again", list_or_run_again, seconds=60)
     ready = sandboxes.adopt(answered, config).id
-    assert [item.id for item in sandboxes.made_from(config) if item.state == cri.SANDBOX_READY] == [ready]
+    assert [item.id for item in sandboxes.created_from(config) if item.state == cri.SANDBOX_READY] == [ready]
 
 
 @requirement("SBX-29")

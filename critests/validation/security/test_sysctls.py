@@ -181,7 +181,7 @@ def test_an_impossible_sysctl_is_refused(
 
     runtime.refusal(runtime.stub.RunPodSandbox, sandboxes.creation(config))
 
-    ready = [entry.id for entry in sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY]
+    ready = [entry.id for entry in sandboxes.created_from(config) if entry.state == cri.SANDBOX_READY]
     assert ready == []
 
 

@@ -51,12 +51,12 @@ def test_a_target_that_nobody_knows_is_refused(containers: Containers, target: s
 
 
 @requirement("NS-07/exited")
-def test_a_target_that_has_ended_is_refused(containers: Containers, ended_container: Container) -> None:
+def test_a_target_that_has_ended_is_refused(containers: Containers, exited_container: Container) -> None:
     """CreateContainer or StartContainer SHOULD reject a target that has exited, as it has no PID namespace.
 
     Source: NamespaceOption.target_id.
     """
-    containers.refusal(containers.config(namespaces=namespaces_of_target(ended_container.id)))
+    containers.refusal(containers.config(namespaces=namespaces_of_target(exited_container.id)))
 
 
 @requirement("NS-07/exited")

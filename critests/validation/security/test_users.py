@@ -267,7 +267,7 @@ def test_a_sandbox_group_where_no_process_could_have_it(
         answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
         record_variant(f"refused with {refused_with(error).name}")
-        assert [entry for entry in sandboxes.made_from(config) if entry.state == cri.SANDBOX_READY] == []
+        assert [entry for entry in sandboxes.created_from(config) if entry.state == cri.SANDBOX_READY] == []
     else:
         record_variant("ignored")
         assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY

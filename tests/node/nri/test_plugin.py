@@ -139,7 +139,7 @@ def test_a_hook_can_refuse(plugin: Plugin, peer: Peer) -> None:
 
 def test_what_it_does_not_know_it_does_not_implement(plugin: Plugin, peer: Peer) -> None:
     assert peer.call("Newest", nri.Empty()).status.code == ttrpc.UNIMPLEMENTED
-    assert plugin.heard == []
+    assert plugin.received == []
 
 
 def test_it_calls_the_runtime(plugin: Plugin, peer: Peer) -> None:

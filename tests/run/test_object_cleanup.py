@@ -1,4 +1,4 @@
-"""What a test made is removed, and what will not go is noted once it is known to be there."""
+"""Objects of a test are removed; an object that cannot be removed is noted if the runtime still lists it."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import grpc
 import pytest
 
-from critests.run.made_objects import MadeObjects
+from critests.run.object_cleanup import ObjectCleanup
 
 
 class Refused(grpc.RpcError):
@@ -31,8 +31,8 @@ def test_a_refused_removal_is_a_problem_only_of_what_is_still_there(
         raise Refused
 
     container: Any = SimpleNamespace(id="1", sandbox=None, discard=discard, entries=lambda: entries)
-    made = MadeObjects(containers=[container])
+    cleanup = ObjectCleanup(containers=[container])
 
-    made.discard()
+    cleanup.discard()
 
-    assert made.problems == noted
+    assert cleanup.problems == noted
