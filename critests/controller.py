@@ -1,5 +1,5 @@
-"""The process that the user started: it begins the run, gathers what its processes report, judges, writes the
-record and cleans up.
+"""The process that the user started: it begins the run, gathers the results of all processes, judges them,
+writes the record and cleans up.
 """
 
 import dataclasses
@@ -43,13 +43,13 @@ from critests.run.selection import NOTHING_LEFT
 from critests.run.stop_signals import STOP_SIGNALS, announce_cleanup, handled_by
 from critests.run.suite_session import SESSION
 
-if TYPE_CHECKING:  # the display is imported when a run has one, and the formats at its end
+if TYPE_CHECKING:  # progress is imported if a run shows it, the formats at the end of the run
     from critests.report.terminal.progress import Progress
     from critests.run.module_scheduler import ModuleScheduler
 
 
 class Leader:
-    """Begins the run, gathers what its processes report, judges it, writes the record and cleans up."""
+    """Begins the run, gathers the results of all processes, judges them, writes the record and cleans up."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.config = config
@@ -77,13 +77,11 @@ class Leader:
 
     @property
     def active(self) -> bool:
-        """Whether the user asked for a run by an option, so that it can begin before the first test asks for
-        it.
-        """
+        """Whether an option requests a run, so that it can begin before a fixture of the first test does."""
         return self.settings.any_given or bool(self.config.getoption("cri_progress"))
 
     def begin(self) -> RunContext:
-        """Begin the run; ends pytest with a clear sentence where that cannot be done."""
+        """Begin the run; if that fails, exit pytest with a message."""
         if self.context is None:
             signal.signal(signal.SIGTERM, _interrupt)
             try:
@@ -107,13 +105,11 @@ class Leader:
         return self.context
 
     def _probe_what_is_required(self) -> None:
-        """Find out at once about capabilities that the user demands, whether or not a test will ask for
-        them.
-        """
+        """Probe the capabilities of --require now, whether or not a test needs them."""
         assert self.context is not None
         known = {fact.name for fact in self.context.facts}
-        wanted = tuple(Capability(name) for name in conclusion.required(self.settings) if name not in known)
-        if not wanted:
+        required = tuple(Capability(name) for name in conclusion.required(self.settings) if name not in known)
+        if not required:
             return
         recorder = Recorder()
         connection = self.context.connect(recorder)
@@ -121,39 +117,35 @@ class Leader:
             matrix = self.context.matrix(
                 connection, self.settings.handlers[0], TestImages(connection, self.context).pull
             )
-            FirstLook(self.context, connection, recorder).probe(matrix, wanted)
+            FirstLook(self.context, connection, recorder).probe(matrix, required)
         except (Blocked, SetUpFailed) as error:
             self.worker_results.notes.append(f"not all required capabilities could be probed: {error}")
         finally:
             connection.close()
 
-    def collected(self, kept: list[KnownTest], times: int) -> None:
-        """Note what will run, and how often."""
-        self.total, self.chosen = sum(test.ours for test in kept) * times, True
+    def collected(self, tests: list[KnownTest], times: int) -> None:
+        """Note how many tests will run, each `times` times."""
+        self.total, self.chosen = sum(test.ours for test in tests) * times, True
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Print what was chosen, a test a line, where the user wants the list; after an option that makes no
-        sense, nothing was.
-        """
+        """With --list, print the selected tests, one per line; after a usage error none is selected."""
         if not self.config.getoption("cri_list") or not self.chosen:
             return
         try:
             print_list(map(known, session.items), self.settings)
-        except BrokenPipeError:  # `| head` has enough
+        except BrokenPipeError:  # the reader, such as `| head`, has exited
             drop_what_nobody_reads()
         except RecordError as error:
             pytest.exit(str(error), returncode=ExitCode.HARNESS_ERROR)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Say why a module could not be read, where pytest's display does not."""
+        """Print why a module cannot be collected, if pytest's terminal reporter is replaced."""
         if self.alone and report.failed:
             sys.stderr.write(f"critests: {report.nodeid} cannot be collected:\n{report.longreprtext}\n")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> None:
-        """Begin a run that the user asked for before its first test; under -n while the workers import and
-        collect.
-        """
+        """Begin a run that an option requests before its first test; with -n, while the workers collect."""
         if not self.active or session.config.option.collectonly:
             return
         if self.handover is not None:
@@ -164,7 +156,7 @@ class Leader:
     @pytest.hookimpl(optionalhook=True)
     # xdist's worker controller is not typed
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - see above
-        """Tell a worker where it will find the run."""
+        """Pass the path of the handover file to a worker."""
         if self.active:
             self.handover = self.handover or HandoverFile()
             node.workerinput["critests"] = str(self.handover.path)
@@ -172,7 +164,7 @@ class Leader:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:  # noqa: ANN401 - xdist's worker controller is not typed
-        """Take what a worker reports at its end."""
+        """Take the final report of a worker."""
         reported = getattr(node, "workeroutput", {}).get("critests")
         if reported:
             report = from_plain(WorkerReport, reported)
@@ -182,7 +174,7 @@ class Leader:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> "ModuleScheduler | None":
-        """Deal tests out as `critests run` asks for."""
+        """Return the scheduler that `critests run -n` uses."""
         if self.handover is None or config.getoption("dist") != "loadgroup":
             return None
         from critests.run.module_scheduler import ModuleScheduler  # noqa: PLC0415 - xdist is imported by now
@@ -191,11 +183,11 @@ class Leader:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
-        """Know the number of tests, which under -n only the workers collect."""
+        """Note the number of tests; with -n only the workers collect them."""
         self.total = max(self.total, len(ids))
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Begin the display with the first test."""
+        """Start the progress with the first test."""
         if not self.worker_results.first_test:
             self.worker_results.first_test = time.time()
             if self.progress is not None:
@@ -204,7 +196,7 @@ class Leader:
             self.progress.running(nodeid.rpartition("::")[2])
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Gather a result when its test is over."""
+        """Gather the result of a completed test."""
         plain = getattr(report, "critests", None)
         if plain is not None:
             result = from_plain(TestResult, plain)
@@ -215,12 +207,12 @@ class Leader:
                     self._revive()
                 self.deaths.setdefault(end, []).append(result.id)
         elif report.failed and report.when != "call" and not getattr(report, "critests_ours", False):
-            # its worker died, or it never came to what makes it ours, such as a fixture that is misspelled;
-            # what a test without the runtime finds is pytest's alone
+            # the worker died, or the test failed before the plugin saw it, e.g. by an unknown fixture; tests
+            # that do not use the runtime are left to pytest
             self._take(item_results.of_crash(report.nodeid, report.longreprtext[:2000] or "the worker died"))
 
     def _revive(self) -> None:
-        """Start the throwaway runtime again, where there is one."""
+        """Restart the throwaway runtime, if the run has one."""
         runtime = self.context.owned.runtime if self.context and self.context.owned else None
         if runtime is None:
             return
@@ -229,7 +221,7 @@ class Leader:
         except RuntimeStartFailed as error:
             self.worker_results.notes.append(str(error))
             return
-        self.worker_results.notes.append("the runtime ended in the middle of the run, and was started again")
+        self.worker_results.notes.append("the runtime exited during the run and was restarted")
 
     def _take(self, result: TestResult) -> None:
         self.worker_results.results.append(result)
@@ -237,15 +229,15 @@ class Leader:
             self.progress.test(worded_result(judge_alone(result, self.rules)))
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Note that the user stopped the run; `pytest.exit` has reasons of its own."""
+        """Note that the user stopped the run; `pytest.exit` comes here too, with its own reason."""
         drop_what_nobody_reads()
         self.ended_early = True
         self.interrupted = not isinstance(excinfo.value, pytest.exit.Exception)
         if self.interrupted:
-            # from here on everything is clean-up, which a second Ctrl-C must not tear apart
+            # everything from here on is clean-up, which a second Ctrl-C must not interrupt
             for number in STOP_SIGNALS:
                 signal.signal(number, announce_cleanup)
-            # a file that was just being opened is closed by nobody but the collector of garbage
+            # a file that was being opened at the interrupt is closed by the garbage collector, which warns
             warnings.filterwarnings("ignore", category=pytest.PytestUnraisableExceptionWarning)
         if self.alone:
             sys.stderr.write(
@@ -253,17 +245,16 @@ class Leader:
             )
 
     def pytest_internalerror(self, excrepr: object) -> None:
-        """Note that the harness broke."""
-        self.worker_results.harness_error = (
-            f"pytest itself failed: {str(excrepr).strip().splitlines()[-1][:500]}"
-        )
+        """Note that pytest itself failed."""
+        last = str(excrepr).strip().splitlines()[-1][:500]
+        self.worker_results.harness_error = f"pytest itself failed: {last}"
         if self.alone:
             sys.stderr.write(f"critests: the harness failed:\n{excrepr}\n")
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """End the run when pytest has cleaned up what tests left open, as it does after Ctrl-C; a fixture
-        whose clean-up fails then costs no record.
+        """End the run after pytest has torn down open fixtures, e.g. after Ctrl-C; write the record even if
+        that fails.
         """
         result = None
         try:
@@ -343,7 +334,7 @@ class Leader:
             _print_summary(record, self.context)
 
     def _try_again(self, context: RunContext) -> None:
-        """Find out of new failures how often they come, while the runtime is there."""
+        """Repeat new failures, while the runtime is still running, to count how often they occur."""
         worker_results, measures = self.worker_results, self.config.stash[SESSION].benchmark is not None
         stopped = (
             self.ended_early
@@ -367,7 +358,7 @@ class Leader:
             _print_summary(self.record, self.context)
 
     def pytest_unconfigure(self) -> None:
-        """Clean up whatever happened."""
+        """Clean up, however the session ended."""
         self._end_context()
         if self.handover is not None:
             self.handover.remove()
@@ -394,6 +385,6 @@ def _print_summary(record: RunRecord, context: RunContext) -> None:
 
 
 def _interrupt(number: int, frame: object) -> None:
-    """End the run in order when somebody ends the process."""
+    """End the run orderly at SIGTERM."""
     del number, frame
     raise KeyboardInterrupt

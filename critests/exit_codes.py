@@ -1,4 +1,4 @@
-"""How a process of critests ends: the exit codes, and the exceptions that mean one of them."""
+"""The exit codes of critests, and the exceptions that end a process with one of them."""
 
 from enum import IntEnum
 from typing import ClassVar
@@ -16,18 +16,18 @@ class ExitCode(IntEnum):
 
 
 class CannotTest(Exception):
-    """What was asked for cannot be tested here; the message is a sentence that says why, and what would help.
+    """The requested test cannot run here; the message says why, and what would help.
 
-    Base of every exception with which the beginning of a run can fail: whoever begins one needs one `except`.
+    Base of every exception that can end a run while it begins, so that one `except` is enough.
 
     Attributes:
-        exit_code: how the process ends.
+        exit_code: exit code of the process.
     """
 
     exit_code: ClassVar[ExitCode] = ExitCode.NOT_TESTED
 
 
 class UsageError(CannotTest):
-    """What was asked for makes no sense; the message names option, value and what would."""
+    """An option makes no sense; the message names the option, its value and what is expected."""
 
     exit_code: ClassVar[ExitCode] = ExitCode.USAGE

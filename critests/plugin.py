@@ -1,6 +1,6 @@
-"""The pytest side: options, collection, and the way from outcomes to the run record.
+"""The pytest plugin of every process: options, collection, and the results of tests.
 
-Inert in an environment where its fixtures and markers are not used: no connection, no output, no file.
+If its fixtures and markers are not used, it opens no connection, prints nothing and writes no file.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ pytest.register_assert_rewrite(
     "critests.run", "critests.fixtures", "critests.lifecycle", "critests.validation", "critests.benchmark"
 )
 
-# ruff: noqa: E402 - what is rewritten must be announced before it is imported
+# ruff: noqa: E402 - modules must be registered for assertion rewriting before they are imported
 from critests import fixtures
 from critests.benchmark import scenario_selection as scenarios
 from critests.catalogue.words import Outcome
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 pytest_plugins = [f"{fixtures.__name__}.{module.name}" for module in pkgutil.iter_modules(fixtures.__path__)]
 
 BACK_SECONDS = 30.0
-"""How long the leader may take to start a throwaway runtime again."""
+"""How long the leader may take to restart a throwaway runtime."""
 
 LEADER: "pytest.StashKey[Leader]" = pytest.StashKey()
 LIMIT = pytest.StashKey[TimeLimit]()
@@ -63,31 +63,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="show the suite's own progress and summary instead of pytest's",
     )
     group.addoption(
-        "--cri-list", action="store_true", help="print aspect, level and name of the tests, and run none"
+        "--cri-list", action="store_true", help="print aspect, level and name of the tests, without running"
     )
     group.addoption(
         "--cri-index",
         action="store_true",
-        help="import only the files of the suite that hold a chosen test, as an earlier run's index tells",
+        help="import only the files with a selected test, according to the index of an earlier collection",
     )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Register markers, read the options, and take pytest's own display away where the suite's is wanted."""
+    """Register markers, read the options, and replace pytest's terminal reporter if requested."""
     for line in marks.DESCRIPTIONS:
         config.addinivalue_line("markers", line)
     try:
         settings = Settings.read(config.getoption)
         scenarios.refuse_processes(config)
         if getattr(config.option, "numprocesses", None):
-            # a worker that found a wrong word while it collects would be told as a worker that broke
+            # xdist would report an unknown word that a worker finds at collection as a crash of the worker
             selection.check(settings)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[SESSION] = SuiteSession(settings, begin=lambda: _begin(config))
     if _worker_input(config) is None:
-        # a worker begins no run and judges none
+        # a worker neither begins nor judges a run
         from critests.controller import Leader  # noqa: PLC0415 - see above
 
         config.stash[LEADER] = Leader(config, settings)
@@ -97,7 +97,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run each test once per handler where the user named several."""
+    """Run each test once per handler if the user named several."""
     handlers = metafunc.config.stash[SESSION].settings.handlers
     if len(handlers) > 1 and "runtime_handler" in metafunc.fixturenames:
         metafunc.parametrize(
@@ -111,8 +111,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Collect without looking for garbage where a person waits for the suite: there is little, and looking
-    through a thousand tests again and again takes a tenth of the time.
+    """Collect without the garbage collector when `critests` runs the suite: there is little garbage, and
+    traversing a thousand tests repeatedly takes a tenth of the time.
     """
     _look_into_index(session.config)
     leader = session.config.stash.get(LEADER, None)
@@ -139,7 +139,7 @@ def _look_into_index(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out the files of the suite that hold nothing of what was chosen from the index."""
+    """Ignore the files of the suite that have no selected test according to the index."""
     return True if config.stash[COLLECTION].leaves_out(collection_path) else None
 
 
@@ -147,7 +147,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    """Keep what the user selected, in the suite's order, and give every test its time limit."""
+    """Select and order the tests, and set the time limit of each."""
     if not any(is_ours(item) for item in items):
         return
     settings = config.stash[SESSION].settings
@@ -162,15 +162,15 @@ def pytest_collection_modifyitems(
     measuring = any(test.scenario for test in tests)
     try:
         tests = config.stash[COLLECTION].whole(tests, complete=not session.testsfailed)
-        kept, dropped = (scenarios if measuring else selection).choose(tests, settings)
+        chosen, dropped = (scenarios if measuring else selection).choose(tests, settings)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
-    for test in kept:
+    for test in chosen:
         for item in collected[test.id]:
             if test.ours and not measuring and item.get_closest_marker("timeout") is None:
                 limit = 180 if test.slow else 60
                 item.add_marker(pytest.mark.timeout(limit * settings.deadline_scale, func_only=False))
-    items[:] = [item for test in kept for item in collected[test.id]]
+    items[:] = [item for test in chosen for item in collected[test.id]]
     items += [once_more(item) for _ in range(settings.times - 1) for item in list(items)]
     if dropped:
         config.hook.pytest_deselected(items=[item for test in dropped for item in collected.get(test.id, [])])
@@ -179,22 +179,20 @@ def pytest_collection_modifyitems(
     ]
     leader = config.stash.get(LEADER, None)
     if leader is not None:
-        leader.collected(kept, max(1, settings.times))
+        leader.collected(chosen, max(1, settings.times))
     elif handed := (_worker_input(config) or {}).get("critests"):
-        HandoverFile.answer(handed, [test for test in kept if test.shares])
+        HandoverFile.answer(handed, [test for test in chosen if test.shares])
 
 
 def _begin(config: pytest.Config) -> RunContext:
-    """Begin the run in this process, or take it over from the leader; a run that cannot begin ends the
-    session.
-    """
+    """Begin the run in this process, or take it over from the leader; if that fails, end the session."""
     session = config.stash[SESSION]
     if session.context is None:
         handed = _worker_input(config)
         if handed is not None:
             if "critests" not in handed:
                 pytest.exit(
-                    "under -n the leader needs to know the runtime: give --runtime-endpoint or --cri-node",
+                    "with -n, name the runtime by --runtime-endpoint or --cri-node",
                     returncode=ExitCode.USAGE,
                 )
             session.context = RunContext.of_worker(session.settings, HandoverFile.read(handed["critests"]))
@@ -215,7 +213,7 @@ def _worker_input(config: pytest.Config) -> dict[str, Any] | None:
 
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:  # noqa: ANN401 - pytest-timeout's own
-    """Keep the time limit of a test of ours by `TimeLimit`, which leaves out calls to the runtime."""
+    """Enforce the time limit of the suite's tests with `TimeLimit`, which does not count calls."""
     if not is_ours(item) or scenario_of(item) or settings.method != "signal":
         return None
     item.stash[LIMIT] = TimeLimit(settings.timeout, item.config.stash[SESSION].recorder.under_way)
@@ -224,7 +222,7 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:  
 
 @pytest.hookimpl(tryfirst=True, optionalhook=True)
 def pytest_timeout_cancel_timer(item: pytest.Item) -> bool | None:
-    """End the limit that was set."""
+    """Cancel the time limit."""
     limit = item.stash.get(LIMIT, None)
     if limit is None:
         return None
@@ -237,7 +235,7 @@ def pytest_timeout_cancel_timer(item: pytest.Item) -> bool | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Note where the recorder and the runtime's log are when a test begins."""
+    """Note the positions of the recorder and of the runtime's log when a test begins."""
     session = item.config.stash[SESSION]
     session.testing = is_ours(item)
     if session.testing:
@@ -253,7 +251,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 def pytest_assertrepr_compare(
     config: pytest.Config, op: str, left: object, right: object
 ) -> Generator[None, list[Iterable[str]], list[Iterable[str]]]:
-    """Show both sides of a comparison whole, where a test of ours makes it: a reader needs what differs."""
+    """Show both sides of a comparison in full if a test of the suite makes it."""
     explanations = yield
     if not config.stash[SESSION].testing:
         return explanations
@@ -262,15 +260,15 @@ def pytest_assertrepr_compare(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Do not begin a test on a runtime that has gone."""
+    """Block a test whose runtime is gone."""
     session = item.config.stash[SESSION]
     if not is_ours(item):
         return
     if session.context is not None and not session.gone:
-        # what ended between two tests is no test's doing
+        # no test is to blame for a daemon that exited between two tests
         end = session.watch.ended(suspicious=False)
         session.gone = end.why if end else None
-    # the leader starts a throwaway runtime again
+    # the leader restarts a throwaway runtime
     seconds = BACK_SECONDS * session.settings.deadline_scale
     if session.gone and session.context is not None and session.context.throwaway:
         session.gone = None if session.watch.came_back(session.connection, seconds) else session.gone
@@ -282,7 +280,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn the end of a phase into an outcome, keep evidence, and hand the result to the leader with the
+    """Turn the end of a phase into an outcome, write evidence, and send the result to the leader with the
     last phase.
     """
     report = yield
@@ -304,25 +302,25 @@ def pytest_runtest_makereport(
     progress.met = session.hangs_met
     if session.context is not None:
         measures = bool(scenario_of(item))
-        look_after = _look_after_a_scenario if measures else _look_after
-        phase.raw = look_after(session, progress, phase.raw, call.when)
+        check_daemon = _check_daemon_after_scenario if measures else _check_daemon
+        phase.raw = check_daemon(session, progress, phase.raw, call.when)
     if phase.raw is not None and phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR}:
-        _keep_evidence(item, session, progress)
+        _write_evidence(item, session, progress)
     if phase.raw is None and call.when != "teardown":
         return report
     worker = (_worker_input(item.config) or {}).get("workerid", "")
     result = item_results.of_item(item, progress, session.settings, session.context, worker)
     if phase.raw is not None:
-        _speak_pytest(report, result, item)
+        _set_pytest_outcome(report, result, item)
     if call.when == "teardown":
-        # what a report holds beside its fields travels to the leader with it
+        # xdist sends additional attributes of a report to the leader
         report.critests = to_plain(result)  # type: ignore[attr-defined]  # see above
         report.critests_gone = to_plain(session.gone)  # type: ignore[attr-defined]  # see above
     return report
 
 
-def _keep_evidence(item: pytest.Item, session: SuiteSession, progress: TestProgress) -> None:
-    """Keep what shows why a test is not green, with the first phase that is not."""
+def _write_evidence(item: pytest.Item, session: SuiteSession, progress: TestProgress) -> None:
+    """Write the evidence of a test at its first phase that fails."""
     if session.context is None or progress.evidence or not session.is_kept:
         return
     with contextlib.suppress(OSError):
@@ -337,11 +335,11 @@ def _keep_evidence(item: pytest.Item, session: SuiteSession, progress: TestProgr
         )
 
 
-def _look_after(
+def _check_daemon(
     session: SuiteSession, progress: TestProgress, raw: RawOutcome | None, when: str
 ) -> RawOutcome | None:
-    """Look whether the daemon lives; if not, this test has failed, whatever it made of that, and what follows
-    is blocked.
+    """Check that the daemon is alive; if not, fail this test, whatever its own outcome, and block the tests
+    that follow.
     """
     if session.gone:
         return raw if raw is None or raw.outcome is not Outcome.ERROR else None
@@ -349,18 +347,18 @@ def _look_after(
     lost = (raw is not None and raw.lost) or any(found_nobody(call) for call in calls)
     end = session.watch.ended(session.connection if when == "teardown" else None, suspicious=lost)
     if end is None:
-        return _after_a_private_end(session, progress, raw, when) if lost else raw
+        return _check_private_daemons(session, progress, raw, when) if lost else raw
     session.gone = end.why
     if not end.died:
         return RawOutcome(Outcome.BLOCKED, end.why) if raw is not None else None
     return _death(session, progress, end, when)
 
 
-def _after_a_private_end(
+def _check_private_daemons(
     session: SuiteSession, progress: TestProgress, raw: RawOutcome | None, when: str
 ) -> RawOutcome | None:
-    """Fail the test in whose time a daemon ended that tests have for themselves; those after it in a module
-    are blocked. One that provokes a daemon and looks whether it lives tells it in its own words.
+    """Fail the test during which a daemon of `own_runtime` or `module_runtime` died, and block later tests
+    of the module. A test that provokes a daemon and checks it has failed with its own message already.
     """
     if raw is not None and not (raw.lost and (raw.rpc or raw.setup_rpc)):
         return raw
@@ -383,11 +381,11 @@ def _death(session: SuiteSession, progress: TestProgress, end: End, when: str) -
     return RawOutcome(Outcome.FAILED, death.why, under=death.aspect)
 
 
-def _look_after_a_scenario(
+def _check_daemon_after_scenario(
     session: SuiteSession, progress: TestProgress, raw: RawOutcome | None, when: str
 ) -> RawOutcome | None:
-    """Look whether the daemon lives where a scenario has met nobody. What a scenario does to a daemon is no
-    promise, so that neither it nor what follows is judged.
+    """Check that the daemon is alive if a scenario lost its connection. A scenario judges no requirement, so
+    the death of the daemon blocks it and what follows.
     """
     del progress, when
     if session.gone or raw is None or not raw.lost:
@@ -397,8 +395,8 @@ def _look_after_a_scenario(
     return RawOutcome(Outcome.BLOCKED, end.why) if end else raw
 
 
-def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:
-    """Give a phase that did not pass the outcome that pytest knows for it."""
+def _set_pytest_outcome(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:
+    """Map the outcome of a phase that did not pass to one of pytest."""
     final = worded_result(judge_alone(result, item.config.stash[SESSION].rules))
     where = (str(item.path), item.location[1] or 0)
     match final.outcome:
@@ -415,7 +413,7 @@ def _speak_pytest(report: pytest.TestReport, result: TestResult, item: pytest.It
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Report to the leader from a worker."""
+    """Send the report of a worker to the leader."""
     output = getattr(session.config, "workeroutput", None)
     suite = session.config.stash[SESSION]
     if output is not None and suite.context is not None:

@@ -1,4 +1,4 @@
-"""The `critests` command: a thin front, one module a command."""
+"""The `critests` command, with one module per subcommand."""
 
 from critests.cli.command import main
 

@@ -26,43 +26,41 @@ def _epilog() -> str:
             f"  {scenario.id}  {first + ' on' if first != PROFILES[-1] else first:<12} {scenario.title}"
         )
     return "\n".join(
-        ["\b", "Scenarios, and the profile from which on they are measured:", *rows, "", "\b", *EXAMPLES]
+        ["\b", "Scenarios, and the smallest profile that measures each:", *rows, "", "\b", *EXAMPLES]
     )
 
 
 EXAMPLES = (
     "Examples:",
-    "  critests bench --node containerd --profile smoke     a throwaway containerd, nothing else touched",
+    "  critests bench --node containerd --profile smoke     start a private containerd, and remove it again",
     "  critests bench --select B-11,B-13 --budget 120       two scenarios in two minutes of sampling",
     "  critests bench --select B-11 --baseline last         what changed since the last good run here",
-    (
-        "  critests compare containerd containerd=/opt/new/containerd   two sides in one run, in random"
-        " alternation"
-    ),
+    ("  critests compare containerd containerd=/opt/new/containerd   two sides in one run, in random order"),
 )
 
 
 @click.command(cls=Sectioned, epilog=_epilog())
 @run_options("bench", profiles=PROFILES, help_of=HELP)
 @click.option(
-    "--list", "list_only", is_flag=True, help="print the scenarios that would be measured, and measure none"
+    "--list", "list_only", is_flag=True, help="print the scenarios that would be measured, without measuring"
 )
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
 def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Measure a CRI runtime: latency and throughput of the hot path and what surrounds it.
+    """Measure the latency and throughput of a CRI runtime.
 
-    Samples are taken until the confidence interval is narrow or the scenario's time is over. Each result has
-    what the client itself needs for it. The runtime is found as in `critests run`. What follows `--` goes to
-    pytest as it is.
+    A scenario is sampled until its confidence interval is narrow or its time is over. Each result also states
+    how much of it the client itself needs. The runtime is found as in `critests run`. Arguments after `--`
+    are passed to pytest.
     """
     settings = settings_from(values)
     if len(settings.handlers) > 1:
-        msg = "a run measures one handler: two are compared by `critests compare handler=ONE handler=OTHER`"
+        msg = (
+            "--runtime-handler: a run measures one handler; to compare two, use"
+            " `critests compare handler=ONE handler=OTHER`"
+        )
         raise click.UsageError(msg)
     if settings.against and settings.baseline:
-        msg = (
-            "--baseline: of two sides that are measured together, the first is what the other is held against"
-        )
+        msg = "--baseline cannot be combined with --against: side A is the baseline of side B"
         raise click.UsageError(msg)
     if values["list_only"]:
         _list(settings)

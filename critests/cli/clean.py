@@ -20,13 +20,13 @@ from critests.node.run_state.locks import known_runs, run_is_live
 @click.option(
     "--runtime-endpoint",
     metavar="ENDPOINT",
-    help="also remove pods of dead runs on this runtime (found as `critests run` finds it)",
+    help="also remove pods that interrupted runs left on this runtime (default: found as in `critests run`)",
 )
-@click.option("--image-endpoint", metavar="ENDPOINT", help="where the image service is, if elsewhere")
+@click.option("--image-endpoint", metavar="ENDPOINT", help="address of the image service, if it differs")
 def clean(runtime_endpoint: str | None, image_endpoint: str | None) -> None:
     """Remove what interrupted runs left behind, and nothing else.
 
-    What a live run holds is left alone; so is everything that does not carry a run's label.
+    Runs that are still in progress are not touched, nor is anything without a run's label.
     """
     problems: list[str] = []
     for reaped in reap_dead_runs():
@@ -44,12 +44,12 @@ def clean(runtime_endpoint: str | None, image_endpoint: str | None) -> None:
     problems += _clean_cgroups()
     for run_id, live in known_runs().items():
         if live:
-            click.echo(f"run {run_id} is going on: left alone")
+            click.echo(f"run {run_id} is in progress: not touched")
             continue
         if forget_dead_run(run_id):
             click.echo(f"files of run {run_id}: removed")
     if problems:
-        msg = "not everything could be removed; see above"
+        msg = "some things could not be removed; see above"
         raise click.ClickException(msg)
 
 
@@ -73,7 +73,7 @@ def _runtime(runtime_endpoint: str | None, image_endpoint: str | None) -> Connec
     except EndpointError:
         if runtime_endpoint:
             raise
-        click.echo("no runtime to look at")
+        click.echo("no runtime found")
         return None
     return connection
 
@@ -82,7 +82,7 @@ def _clean_runtime(connection: Connection) -> list[str]:
     problems: list[str] = []
     for run_id in sorted(runs_on(connection)):
         if run_is_live(run_id):
-            click.echo(f"{connection.endpoint.text}: run {run_id} is going on: left alone")
+            click.echo(f"{connection.endpoint.text}: run {run_id} is in progress: not touched")
             continue
         run = RunIdentity(run_id)
         removed = remove_run(connection, run)

@@ -1,4 +1,4 @@
-"""`critests`: what it can do, and how it ends."""
+"""`critests`: its subcommands, and its exit codes."""
 
 import importlib
 import sys
@@ -17,41 +17,40 @@ Exit codes, the same as pytest's:
   3  the suite failed   4  wrong usage            5  could not be tested
 
 \b
-A first look:
-  critests run --node containerd      a throwaway containerd of this machine
-  critests doctor                     what could be tested on the runtime here
-  critests run --select SBX           only the life of sandboxes"""
+Getting started:
+  critests doctor                     report what can be tested on this machine
+  critests run --node containerd      validate a private containerd, started for the run
+  critests run --select SBX           run only the tests of the sandbox lifecycle"""
 
 
 COMMANDS = {
-    "run": "Validate a CRI runtime and report what it keeps and what it breaks.",
-    "bench": "Measure a CRI runtime: latency and throughput of the hot path and what surrounds it.",
+    "run": "Validate a CRI runtime and report which requirements it breaks.",
+    "bench": "Measure the latency and throughput of a CRI runtime.",
     "load": "Put load on a runtime and report latencies, errors and throughput.",
-    "explore": "Look for sequences of calls that break a promise, at random.",
-    "compare": "Compare speed and conformance of A and B.",
-    "gate": "Decide whether RUN may pass: conformance and speed, one exit code, and ten lines that explain"
-    " it.",
-    "nightly": "Run everything that a night needs.",
-    "doctor": "Say what can be tested here, what is missing, and how to get it.",
-    "report": "Write stored runs in a format that others read.",
+    "explore": "Search for sequences of calls that break the CRI, at random.",
+    "compare": "Compare the speed and conformance of A and B.",
+    "gate": "Decide whether RUN passes: conformance and speed in one exit code.",
+    "nightly": "Run, measure, compare with the last good run, and notify.",
+    "doctor": "Report what can be tested here, what is missing, and how to get it.",
+    "report": "Export stored runs to the formats of other tools.",
     "results": "List, prune and merge stored runs.",
     "dashboard": "Build a static site from all runs below RESULTS (default ./results).",
     "clean": "Remove what interrupted runs left behind, and nothing else.",
-    "images": "The test images: list them, write them to disk, or serve them.",
+    "images": "List the test images, write them to disk, or serve them.",
 }
-"""What each does, in the first sentence of its own help: no command is imported to list them."""
+"""The first sentence of each command's help, repeated here so that listing them imports no command."""
 
 
 class Lazy(click.Group):
     """Imports a command when it is used: `--help` and completion must not wait for gRPC."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the commands, the most used first."""
+        """Return the commands, most used first."""
         del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command by its name."""
+        """Import a command and return it."""
         del ctx
         if cmd_name not in COMMANDS:
             return None
@@ -59,7 +58,7 @@ class Lazy(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands, from what is known of them without importing any."""
+        """Write the commands without importing them."""
         del ctx
         longest = formatter.width - 6 - max(map(len, COMMANDS))
         rows = [
@@ -77,17 +76,17 @@ class Lazy(click.Group):
 )
 @click.version_option(critests.__version__, prog_name="critests")
 def group() -> None:
-    """Test whether a CRI runtime (containerd, CRI-O, …) keeps its promises."""
+    """Test whether a CRI runtime (containerd, CRI-O, …) conforms, and how fast it is."""
 
 
 def main() -> None:
-    """Run the command line: wrong usage ends with 4, Ctrl-C with 2, what cannot be tested with 5, a mistake
-    of ours with 3. Whether anybody reads what is printed changes nothing.
+    """Run the command line: exit with 4 after wrong usage, 2 after Ctrl-C, 5 if nothing could be tested and
+    3 after an error of the suite. A closed standard output does not change the exit code.
     """
     outlast_readers()
     try:
-        # commands return nothing: a number is the exit code of a `click.exceptions.Exit`, which click hands
-        # back instead of ending
+        # commands return None; an int is the code of a `click.exceptions.Exit`, which click returns when
+        # standalone_mode is off
         ended = group.main(standalone_mode=False)
         sys.exit(ended if isinstance(ended, int) else ExitCode.CONFORMS)
     except click.UsageError as error:
@@ -102,7 +101,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.stderr.write("critests: interrupted\n")
         sys.exit(ExitCode.INTERRUPTED)
-    except Exception as error:  # noqa: BLE001 - Python would end with 1: the runtime breaks a promise
+    except Exception as error:  # noqa: BLE001 - Python would exit with 1, which means a broken MUST
         if isinstance(error, ModuleNotFoundError) and error.name in {"numpy", "scipy"}:
             click.ClickException(missing_packages("numpy", "scipy")).show()
             sys.exit(ExitCode.USAGE)

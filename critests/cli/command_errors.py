@@ -1,4 +1,4 @@
-"""How a command ends when what was asked for is right but cannot be done."""
+"""The exit codes of a command whose usage is right but which cannot do its work."""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from critests.toml_file import TomlMalformed
 
 
 class NotPossible(click.ClickException):
-    """Nothing can be said: the runs cannot be read or cannot be compared."""
+    """There is no result: the runs cannot be read or compared."""
 
     exit_code = int(ExitCode.NOT_TESTED)
 
@@ -25,17 +25,17 @@ class Failed(click.ClickException):
 
 @contextlib.contextmanager
 def of_comparisons() -> Iterator[None]:
-    """End a command that compares stored runs as it is to end where they cannot be compared.
+    """Turn the errors of comparing stored runs into those of a command.
 
     Raises:
-        UsageError: a file of the user's is wrong.
-        NotPossible: they cannot be read or compared.
-        Failed: what was found cannot be written.
+        UsageError: a file of the user is malformed.
+        NotPossible: the runs cannot be read or compared.
+        Failed: the result cannot be written.
     """
     try:
         yield
     except NotComparable as error:
-        hint = "; --unlike-machines compares it all the same" if error.unlike_machines else ""
+        hint = "; pass --unlike-machines to compare anyway" if error.unlike_machines else ""
         raise NotPossible(f"{error}{hint}") from error
     except TomlMalformed as error:
         raise click.UsageError(str(error)) from error

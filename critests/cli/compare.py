@@ -1,4 +1,4 @@
-"""`critests compare`: two runtimes, or two earlier runs, beside each other."""
+"""`critests compare`: the comparison of two runtimes or of two stored runs."""
 
 from typing import Any, Final
 
@@ -25,10 +25,10 @@ from critests.run.run_settings import Settings
 
 HELP: Final = {
     "--profile": "live: smoke (default; a minute or two), standard or full",
-    "--select": "live: the scenarios to measure (default B-01,B-11,B-13)",
-    "--deselect": "live: all but these",
-    "--budget": "live: seconds of sampling of both sides together",
-    "--runtime-handler": "live: the handler of both sides",
+    "--select": "live: scenarios to measure (default B-01,B-11,B-13)",
+    "--deselect": "live: measure all but these scenarios",
+    "--budget": "live: seconds of sampling, for both sides together",
+    "--runtime-handler": "live: runtime handler of both sides",
 }
 FORMS: Final = {
     "json_file": comparison_to_json,
@@ -36,16 +36,16 @@ FORMS: Final = {
     "html_file": comparison_to_html,
 }
 EPILOG = """\b
-A and B are each
+Each of A and B is one of
   unix:///run/containerd/containerd.sock   an endpoint, or tcp://host:port
-  containerd, crio=/path                   a throwaway runtime
+  containerd, crio=/path                   a private runtime, started for the comparison
   handler=crun                             a handler of one runtime
-  results/containerd/2.1.9/1795173190      an earlier run: its folder or its run.json, or
-  results/containerd/latest                the newest of a runtime, of a version, or of all
-An earlier run is compared with an earlier run; one live comparison can be given alone.
+  results/containerd/2.1.9/1795173190      a stored run: its folder or its run.json, or
+  results/containerd/latest                the newest run of a runtime, of a version, or of all
+A stored run is compared with another stored run. A stored live comparison has both sides: pass only A.
 
 \b
-Exit codes: 0 compared, whatever it says (critests gate decides), 4 wrong usage, 5 not comparable"""
+Exit codes: 0 compared, whatever the result (critests gate judges it), 4 wrong usage, 5 not comparable"""
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)
@@ -56,20 +56,20 @@ Exit codes: 0 compared, whatever it says (critests gate decides), 4 wrong usage,
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.5,
     show_default=True,
-    help="what to compare",
+    help="quantile to compare",
 )
 @click.option(
     "--noise-floor",
     callback=share,
     metavar="SHARE",
-    help="never call a smaller difference, such as 5% (2% live, 5% between earlier runs)",
+    help="report smaller differences as noise, e.g. 5% (default: 2% live, 5% between stored runs)",
 )
 @click.option(
-    "--unlike-machines", is_flag=True, help="compare the speed of earlier runs although their machines differ"
+    "--unlike-machines", is_flag=True, help="compare the speed of stored runs even if their machines differ"
 )
 @output_option("--json", "json_file", "write the comparison as JSON")
-@output_option("--markdown", "markdown_file", "write it as Markdown")
-@output_option("--html", "html_file", "write it as one page")
+@output_option("--markdown", "markdown_file", "write the comparison as Markdown")
+@output_option("--html", "html_file", "write the comparison as an HTML page")
 @click.option(
     "--only", type=click.Choice(("speed", "conformance")), help="live: compare only this (default: both)"
 )
@@ -77,14 +77,14 @@ Exit codes: 0 compared, whatever it says (critests gate decides), 4 wrong usage,
     "--own-oci-runtimes",
     "own_oci",
     is_flag=True,
-    help="live: each throwaway side uses the OCI runtime that it finds (default: both use that of the first)",
+    help="live: each private runtime uses the OCI runtime that it finds (default: both use that of A)",
 )
 @run_options("compare", profiles=PROFILES, help_of=HELP)
 def compare(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Compare speed and conformance of A and B.
+    """Compare the speed and conformance of A and B.
 
-    Live runtimes are measured in one run, in interleaved random blocks; earlier runs are compared for speed
-    where their machines agree.
+    Live runtimes are measured in one run, in interleaved random blocks. The speed of stored runs is compared
+    if their machines are alike.
     """
     run = settings_from(values)
     with of_comparisons():
@@ -101,7 +101,7 @@ def _compare(run: Settings, values: dict[str, Any]) -> RunComparison:
     if isinstance(a, RunSubject) and b is None:
         earlier = read_run(a.path)
         if not earlier.two_sided:
-            msg = f"{a.path} is one run of one runtime: name what it is to be compared with"
+            msg = f"{a.path} is a run of a single runtime: name a second run, B, to compare it with"
             raise click.UsageError(msg)
         return compare_sides(earlier.record, earlier.samples, how)
     if isinstance(a, RunSubject) and isinstance(b, RunSubject):
@@ -109,11 +109,11 @@ def _compare(run: Settings, values: dict[str, Any]) -> RunComparison:
         return compare_records(runs[0].record, runs[1].record, runs[0].samples, runs[1].samples, how)
     if b is None or isinstance(a, RunSubject) or isinstance(b, RunSubject):
         msg = (
-            "a live runtime is compared with another live runtime: name two, or measure this one first and"
-            " compare the two runs"
+            "a live runtime can only be compared with another live runtime: name two, or measure this one"
+            " first and compare the two stored runs"
         )
         raise click.UsageError(msg)
-    # it needs gRPC, earlier runs do not
+    # a live comparison needs gRPC, stored runs do not
     from critests.cli.live_comparison import LiveOptions, compare_live  # noqa: PLC0415 - see above
 
     options = LiveOptions(how=how, only=values["only"] or "", run=run, own_oci=values["own_oci"])

@@ -27,13 +27,13 @@ Examples:
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
-    help="folder of the site",
+    help="directory of the site",
 )
-@click.option("--title", default=Options.title, show_default=True, help="heading of the overview")
+@click.option("--title", default=Options.title, show_default=True, help="heading of the overview page")
 @click.option(
     "--run-links",
     metavar="URL",
-    help="where the folders of runs are, for links to their reports, or none (default: RESULTS)",
+    help="base URL of the run folders, for links to their reports, or none (default: RESULTS)",
 )
 def dashboard(
     results: Path,
@@ -43,9 +43,9 @@ def dashboard(
 ) -> None:
     """Build a static site from all runs below RESULTS (default ./results).
 
-    Grids of requirements and runs, benchmark series, a page for each requirement, and runtimes side by side.
-    The site needs no server, no network and no JavaScript. Files of an earlier build are replaced; a folder
-    with anything else in it is refused.
+    The site has grids of requirements and runs, benchmark series, a page for each requirement, and
+    comparisons of runtimes. It needs no server, no network and no JavaScript. A new build replaces the files
+    of the last one; a directory with other files is rejected.
     """
     with open_index(results) as index:
         try:
@@ -62,10 +62,10 @@ def dashboard(
     click.echo(f"{plural(built.pages, 'page')}, {written}\n{output / 'index.html'}")
 
 
-def links(results: Path, output: Path, wanted: str | None) -> str:
-    """Return the prefix of links to runs: what the user wants, else the way from the site to the results."""
-    if wanted == NO_LINKS:
+def links(results: Path, output: Path, base_url: str | None) -> str:
+    """Return the prefix of links to runs: the user's base URL, else the path from the site to the results."""
+    if base_url == NO_LINKS:
         return ""
-    if wanted:
-        return wanted.rstrip("/") + "/"
+    if base_url:
+        return base_url.rstrip("/") + "/"
     return Path(os.path.relpath(results.resolve(), output.resolve())).as_posix() + "/"

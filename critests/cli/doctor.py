@@ -38,16 +38,16 @@ Rows: TypeAlias = list[tuple[str, str]]
 
 @dataclass
 class Findings:
-    """What was found; as plain data it is what `--json` writes.
+    """The findings of `critests doctor`, in the form that `--json` writes.
 
     Attributes:
         ready: whether a run could begin.
-        exit_code: what `critests doctor` ends with.
-        reason: why it could not begin; empty where it could.
-        runtime: what is known of the runtime, by name.
+        exit_code: exit code of `critests doctor`.
+        reason: why a run could not begin; empty if it could.
+        runtime: facts about the runtime, by name.
         images: where the test images come from, by name.
-        capabilities: each with whether it is there, why, and where it is not, how to get it.
-        machine: facts of this machine; sizes are in bytes.
+        capabilities: for each, whether it is present, the evidence, and how to get it if it is missing.
+        machine: facts about this machine; sizes are in bytes.
         left_behind: what could not be removed.
     """
 
@@ -63,12 +63,12 @@ class Findings:
 
 @click.command(cls=Sectioned)
 @run_options("doctor")
-@click.option("--json", "as_json", is_flag=True, help="print what was found as one JSON object")
+@click.option("--json", "as_json", is_flag=True, help="print the findings as one JSON object")
 def doctor(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Say what can be tested here, what is missing, and how to get it.
+    """Report what can be tested here, what is missing, and how to get it.
 
-    Makes a pod, a container and an image of its own and removes them again; with --read-only it only looks.
-    Ends with 0 if a run could begin and with 5 if not.
+    Creates a pod and a container, pulls an image, and removes them again; with --read-only changes nothing.
+    Exits with 0 if a run could begin, else with 5.
     """
     found = _examined(settings_from(values))
     if as_json:
@@ -112,7 +112,7 @@ def _examine(context: RunContext, connection: Connection, found: Findings) -> No
             {"name": fact.name, "present": fact.present, "evidence": fact.evidence, "remedy": remedy}
         )
     if not pulled:
-        found.reason = "only what needs no image can be tested"
+        found.reason = "only tests that need no image can run"
 
 
 def _print(found: Findings, out: Console) -> None:
@@ -128,22 +128,22 @@ def _print(found: Findings, out: Console) -> None:
     if found.ready and found.reason:
         out.print(Text(f"\n{found.reason.capitalize()}.", style="yellow"))
     elif found.ready:
-        out.print(Text("\nReady: critests run with the same options.", style="green"))
+        out.print(Text("\nReady: run `critests run` with the same options.", style="green"))
     for problem in found.left_behind:
         out.print(Text(f"left behind: {problem}", style="yellow"))
 
 
 def _known(context: RunContext) -> str:
-    """Say how many failures of this very version are listed."""
+    """Say how many known failures are listed for this version."""
     version = context.version
     listed = known_failures(context.settings, version.runtime_name)
     if not listed.known:
         return (
-            f"no list for {version.runtime_name or 'a runtime without a name'}, so that every failure counts;"
-            " critests run --expectations FILE takes one"
+            f"no list for {version.runtime_name or 'a runtime without a name'}, so every failure counts;"
+            " pass a list with critests run --expectations FILE"
         )
     holding = sum(entry.versions.holds(version.runtime_version) for entry in listed.known)
-    return f"{holding} of the {len(listed.known)} in {listed.source} are of this version"
+    return f"{holding} of the {len(listed.known)} in {listed.source} apply to this version"
 
 
 def _runtime(context: RunContext, connection: Connection) -> Rows:
@@ -155,7 +155,7 @@ def _runtime(context: RunContext, connection: Connection) -> Rows:
             context.image_endpoint.text if context.image_endpoint != context.endpoint else "the same",
         ),
         ("version", f"{version.runtime_name} {version.runtime_version}, CRI {version.runtime_api_version}"),
-        ("API level", f"proven up to {context.level} ({context.level.evidence}); --api-level says more"),
+        ("API level", f"at least {context.level} ({context.level.evidence}); --api-level can raise it"),
         ("cgroup driver", context.driver.value),
         ("known failures", _known(context)),
     ]
@@ -167,7 +167,7 @@ def _runtime(context: RunContext, connection: Connection) -> Rows:
         rows.append(
             (
                 "its privileges",
-                f"{len(held)} capabilities{', without ' + ', '.join(lacking) if lacking else ''}",
+                f"{len(held)} capabilities{', missing ' + ', '.join(lacking) if lacking else ''}",
             )
         )
     status = connection.runtime.Status(cri.StatusRequest())
@@ -184,7 +184,7 @@ def _runtime(context: RunContext, connection: Connection) -> Rows:
     pods = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
     foreign = sum(RUN_LABEL not in pod.labels for pod in pods)
     signs = live_kubelet(context.endpoint.text, [dict(pod.labels) for pod in pods])
-    rows.append(("kubelet", "; ".join(sign.evidence for sign in signs) or "none is at work on this endpoint"))
+    rows.append(("kubelet", "; ".join(sign.evidence for sign in signs) or "none uses this endpoint"))
     rows.append(("other pods", str(foreign)))
     return rows
 
@@ -196,7 +196,7 @@ def _images(context: RunContext, images: TestImages) -> tuple[Rows, bool]:
     try:
         image = images.pull()
     except (Blocked, SetUpFailed, grpc.RpcError) as error:
-        return [("source", where), ("pull", f"does not work: {error}")], False
+        return [("source", where), ("pull", f"failed: {error}")], False
     return [("source", where), ("pull", f"works: {image.written}")], True
 
 
@@ -207,10 +207,10 @@ def _capabilities(out: Console, found: Findings) -> None:
     for fact in found.capabilities:
         present = fact["present"]
         word, style = marks[present if isinstance(present, bool) else None]
-        said = Text(str(fact["evidence"]), style="dim")
+        evidence = Text(str(fact["evidence"]), style="dim")
         if fact["remedy"]:
-            said.append(f"\nto get it: {fact['remedy']}", style="default")
-        table.add_row(Text(f"  {word}", style=style), Text(str(fact["name"])), said)
+            evidence.append(f"\nto get it: {fact['remedy']}", style="default")
+        table.add_row(Text(f"  {word}", style=style), Text(str(fact["name"])), evidence)
     out.print(table)
 
 

@@ -1,4 +1,4 @@
-"""`critests explore`: make sequences at random, and hand back the shortest one that breaks a promise."""
+"""`critests explore`: random sequences of calls, reduced to the shortest that breaks the CRI."""
 
 import contextlib
 import secrets
@@ -27,18 +27,18 @@ Examples:
   critests explore --runtime-endpoint unix:///run/crio/crio.sock --seed 7 --steps 20
 
 \b
-Ends with 1 where a MUST is broken that is not listed as known, with 0 where none is; a broken SHOULD counts
-with --strict."""
+Exits with 1 if a MUST is broken that is not a known failure, else with 0; with --strict, a broken SHOULD
+counts too."""
 HELP = {
-    "--disruptive": "with --node, also restarts of the daemon, and steps in which its OCI runtime, its CNI"
-    " plugins or the registry fail"
+    "--disruptive": "with --node: also restart the daemon, and let its OCI runtime, its CNI plugins or the"
+    " registry fail"
 }
 
 
 @dataclass(frozen=True)
 class ExplorationPlan:
-    """What to look for, and for how long: `seconds`, `steps` of a sequence, `clients` at once, and the folder
-    of a run to `resume`.
+    """The limits of an exploration: `seconds` in all, `steps` per sequence, concurrent `clients`, and the
+    folder of a run to `resume`.
     """
 
     seconds: float
@@ -55,33 +55,34 @@ class ExplorationPlan:
     type=Duration(),
     default="5m",
     show_default=True,
-    help="how long to look, as 90s, 5m or 1h",
+    help="how long to explore, e.g. 90s, 5m or 1h",
 )
 @click.option(
-    "--steps", type=click.IntRange(1, 200), default=40, show_default=True, help="most steps of a sequence"
+    "--steps", type=click.IntRange(1, 200), default=40, show_default=True, help="maximum steps per sequence"
 )
 @click.option(
     "--clients",
     type=click.IntRange(1, 3),
     default=1,
     show_default=True,
-    help="most calls at once; with more than one, what comes about seldom comes about twice",
+    help="maximum concurrent calls; with more than one, few findings can be reproduced",
 )
 @click.option(
     "--resume",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="folder of an earlier exploration: go on where it was ended, and report nothing again",
+    help="folder of an earlier exploration: continue it, without reporting its findings again",
 )
 def explore(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Look for sequences of calls that break a promise, at random.
+    """Search for sequences of calls that break the CRI, at random.
 
-    After every step lists and statuses are checked against a model of the API. A sequence that breaks it is
-    reduced, repeated ten times, and written as a test, as a script of crictl calls, and with its calls.
+    After every step, lists and statuses are checked against a model of the API. A sequence that breaks the
+    model is reduced, repeated ten times, and written as a test, as a script of crictl calls, and as a log of
+    its calls.
     """
     settings = settings_from(values)
     check_installed("hypothesis")
     if settings.disruptive and not settings.node:
-        msg = "--disruptive ends the daemon and lets what is below it fail: give --node for a throwaway one"
+        msg = "--disruptive kills the daemon and makes its OCI runtime and CNI plugins fail: pass --node too"
         raise click.UsageError(msg)
     settings = replace(settings, oci_wrapper=settings.disruptive, cni_wrapper=settings.disruptive)
     plan = ExplorationPlan(**{name: values[name] for name in ("seconds", "steps", "clients", "resume")})
@@ -89,7 +90,7 @@ def explore(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
 
 
 def _explored(settings: Settings, plan: ExplorationPlan) -> ExitCode:
-    # imported here: what they need may be missing, which the user has been told by now
+    # imported here: check_installed has reported missing packages by now
     from critests.explore.exploration_output import keep, lines  # noqa: PLC0415 - see above
     from critests.explore.exploration_state import StoppedExploration, read  # noqa: PLC0415 - see above
     from critests.explore.exploring import Exploration  # noqa: PLC0415 - see above
@@ -131,10 +132,10 @@ def _explored(settings: Settings, plan: ExplorationPlan) -> ExitCode:
 
 @contextlib.contextmanager
 def _connected_run(settings: Settings) -> Iterator[tuple["RunContext", "Connection"]]:
-    """Begin a run and connect to its runtime; at the end say what could not be removed.
+    """Begin a run and connect to its runtime; at the end, report what could not be removed.
 
     Raises:
-        CannotTest: there is nothing to ask, or what was done needs a step that failed.
+        CannotTest: the runtime is gone, or a step of the set-up failed.
         UsageError: an option makes no sense with this runtime.
     """
     from critests.report.wording.reason_sentences import said  # noqa: PLC0415 - `--help` must not wait

@@ -1,4 +1,4 @@
-"""Packages that one command needs and others do not: the extras of pyproject.toml."""
+"""Packages that only some commands need: the extras of pyproject.toml."""
 
 import importlib.util
 
@@ -6,10 +6,10 @@ from critests.exit_codes import UsageError
 
 
 def check_installed(*packages: str) -> None:
-    """Look for packages, without importing them.
+    """Check that packages are installed, without importing them.
 
     Args:
-        packages: their names, on a package index and in Python alike.
+        packages: names that are the same for pip and for `import`.
 
     Raises:
         UsageError: one is missing; the message says how to install it.
@@ -20,5 +20,5 @@ def check_installed(*packages: str) -> None:
 
 
 def missing_packages(*missing: str) -> str:
-    """Say what to install. Not `critests[extra]`: critests is on no package index."""
-    return f"this needs {' and '.join(missing)}: pip install {' '.join(missing)}"
+    """Say what to install. Not `critests[extra]`, as critests is on no package index."""
+    return f"this command needs {' and '.join(missing)}: pip install {' '.join(missing)}"

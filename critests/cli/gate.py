@@ -1,4 +1,4 @@
-"""`critests gate`: may this run pass?"""
+"""`critests gate`: whether a run passes."""
 
 import dataclasses
 import sys
@@ -27,38 +27,39 @@ Examples:
   critests gate NEW --baseline OLD --max-regression 15%
   critests gate latest --baseline last
   critests gate RUN --policy gate.toml --expectations known.toml --junit gate.xml
-  critests gate RUN           of a live comparison: side A is the baseline
+  critests gate RUN           RUN is a live comparison: side A is the baseline
 
 \b
-Exit codes: 0 passes, 1 fails, 4 wrong usage or policy, 5 could not be judged"""
+Exit codes: 0 passed, 1 failed, 4 wrong usage or policy, 5 could not be judged"""
 
 
 @click.command(epilog=EPILOG)
 @click.argument("run", type=StoredRunPath())
-@click.option("--policy", "policy_file", type=FILE, metavar="FILE", help="what may pass")
+@click.option("--policy", "policy_file", type=FILE, metavar="FILE", help="policy: what fails (TOML)")
 @click.option(
     "--expectations",
     "known_failures",
     type=FILE,
     metavar="FILE",
-    help="more known failures, which do not fail, than the run knew; each with an owner and a last day",
+    help="further known failures, which do not fail the gate; each has an owner and an expiry date",
 )
 @click.option(
     "--baseline",
     type=EarlierRun(),
     metavar="RUN",
-    help="an earlier run, or last, the last good one of this machine: only what is new since then fails",
+    help="an earlier run, or last for the last good run on this machine: only what is new since then fails",
 )
 @click.option(
     "--max-regression", callback=share, metavar="SHARE", help="how much worse an operation may be (10%)"
 )
-@click.option("--unlike-machines", is_flag=True, help="compare speed although the machines differ")
+@click.option("--unlike-machines", is_flag=True, help="compare speed even if the machines differ")
 @output_option("--json", "json_file", "write the decision as JSON")
 @output_option("--junit", "junit_file", "write the decision as JUnit XML")
 def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Decide whether RUN may pass: conformance and speed, one exit code, and ten lines that explain it.
+    """Decide whether RUN passes: conformance and speed in one exit code.
 
-    `--max-regression` goes before what the policy file says. Speed fails only on evidence.
+    At most ten lines explain the decision. `--max-regression` overrides the policy file. A regression fails
+    only if it is statistically significant.
     """
     file, known_file, named = values["policy_file"], values["known_failures"], values["baseline"]
     with of_comparisons():

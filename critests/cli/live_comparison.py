@@ -1,5 +1,5 @@
-"""The live comparison of two runtimes: both measured in one run, in interleaved random blocks, and both
-validated.
+"""The live comparison of two runtimes: one run measures both in interleaved random blocks, two more validate
+each.
 """
 
 import dataclasses
@@ -31,19 +31,21 @@ from critests.runtimes import oci_runtimes
 
 SPEED, CONFORMANCE = "speed", "conformance"
 DEFAULT_SCENARIOS: Final = ("B-01", "B-11", "B-13")
-"""The floor, the pod cycle with all its calls, and exec: what a comparison of a few minutes can decide."""
+"""Version as the baseline of the client, the pod lifecycle with all its calls, and exec: what a comparison of
+a few minutes can decide.
+"""
 DEFAULT_PROFILE: Final = "smoke"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LiveOptions:
-    """How a live comparison is made.
+    """Options of a live comparison.
 
     Attributes:
         how: How its samples are compared.
         only: `speed`, `conformance`, or empty for both.
-        run: The options of the runs that are made.
-        own_oci: Each throwaway side uses the OCI runtime that it finds, not that of side A.
+        run: Options of the runs that it starts.
+        own_oci: Whether each throwaway side uses the OCI runtime that it finds, not that of side A.
     """
 
     how: CompareSettings
@@ -53,12 +55,12 @@ class LiveOptions:
 
 
 def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunComparison:
-    """Measure both sides in one run and validate each, and compare what was found.
+    """Measure both sides in one run, validate each, and compare the results.
 
     Raises:
-        UsageError: what measures is not installed.
+        UsageError: a package that measuring needs is not installed.
         NotPossible: a side could not be measured or validated.
-        click.exceptions.Exit: the user stopped it; nothing is left behind.
+        click.exceptions.Exit: the user stopped the comparison; nothing is left behind.
     """
     if options.only != CONFORMANCE:
         check_installed("numpy", "scipy")
@@ -76,8 +78,8 @@ def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCom
 
 
 def _with_one_oci_runtime(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> LiveOptions:
-    """Give two throwaway sides the OCI runtime that the first one finds, unless the user says otherwise: else
-    what is compared may be runc with runc.
+    """Configure two throwaway sides with the OCI runtime that side A finds, unless the user chose otherwise:
+    else the comparison may be one of two versions of runc.
     """
     throwaway = isinstance(a, ThrowawaySubject) and isinstance(b, ThrowawaySubject)
     if not throwaway or options.own_oci or options.run.handler_binary:
@@ -86,9 +88,9 @@ def _with_one_oci_runtime(a: LiveSubject, b: LiveSubject, options: LiveOptions) 
     try:
         program = find_program(oci_runtimes.DEFAULT, path=search_path(first))
     except MissingProgram:
-        return options  # the run says so, and how to get it
-    told = dataclasses.replace(options.run, handler_binary=(f"{oci_runtimes.DEFAULT}={program}",))
-    return dataclasses.replace(options, run=told)
+        return options  # the run reports that it is missing, and how to get it
+    run = dataclasses.replace(options.run, handler_binary=(f"{oci_runtimes.DEFAULT}={program}",))
+    return dataclasses.replace(options, run=run)
 
 
 def _speed(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunComparison:
@@ -98,7 +100,7 @@ def _speed(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCompariso
         profile=options.run.profile or DEFAULT_PROFILE,
         select=options.run.select or DEFAULT_SCENARIOS,
     )
-    record = _run(BENCHMARK, settings, f"measuring {a} and {b} in turn")
+    record = _run(BENCHMARK, settings, f"measuring {a} and {b} alternately")
     folder = _folder_of(record, settings.results)
     return compare_sides(record, read_samples(folder / "samples"), options.how)
 
@@ -128,13 +130,13 @@ def _run(package: str, settings: Settings, what: str) -> RunRecord:
         if code == ExitCode.INTERRUPTED:
             raise click.exceptions.Exit(code)
         if code not in COMPLETE:
-            msg = f"{what} ended with exit code {code}; what it printed above says why"
+            msg = f"{what} failed with exit code {code}; its output above says why"
             raise NotPossible(msg)
         return read(copy)
 
 
 def _folder_of(record: RunRecord, results: Path) -> Path:
-    """Return the folder of a run that has just been written."""
+    """Return the folder of the run that has just been written."""
     parent = results / safe_name(record.runtime.name) / safe_name(record.runtime.version)
     for file in sorted(parent.glob(f"*/{RUN_FILE}"), reverse=True):
         try:
@@ -142,12 +144,12 @@ def _folder_of(record: RunRecord, results: Path) -> Path:
                 return file.parent
         except RecordUnreadable:
             continue
-    msg = f"the run {record.run_id} is not below {parent}, where it was to be written"
+    msg = f"the run {record.run_id} is not below {parent}, where it should have been written"
     raise NotPossible(msg)
 
 
 def _reaching(subject: LiveSubject, settings: Settings) -> Settings:
-    """Return the options with which a subject is reached."""
+    """Return the options that select a subject."""
     match subject:
         case EndpointSubject(endpoint):
             return dataclasses.replace(

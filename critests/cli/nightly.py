@@ -1,4 +1,4 @@
-"""`critests nightly`: run, measure, compare with the last good run, show, and tell one command."""
+"""`critests nightly`: run, measure, compare with the last good run, build the dashboard, notify."""
 
 import json
 import shlex
@@ -27,7 +27,7 @@ SCHEMA: Final = "critests.notice"
 SCHEMA_VERSION: Final = 2
 NOTIFY_SECONDS: Final = 60.0
 EPILOG: Final = """\b
-All other options go to `critests run`; those that name the runtime also to `critests bench`.
+All other options are passed to `critests run`; those that select the runtime also to `critests bench`.
 
 \b
 Examples:
@@ -36,7 +36,7 @@ Examples:
   critests nightly --node crio --notify-command 'logger -t critests'
 
 \b
-Ends with the exit code of the run. Where that is 0: with that of the benchmark, or with 3 if a later step
+Exits with the exit code of the run. If that is 0: with that of the benchmark, or with 3 if a later step
 failed."""
 
 
@@ -47,29 +47,29 @@ failed."""
     default="results",
     help="directory of all results (./results)",
 )
-@click.option("--bench", is_flag=True, help="also `critests bench`, after the run")
+@click.option("--bench", is_flag=True, help="also run `critests bench`, after the run")
 @click.option(
     "--bench-options",
     metavar="TEXT",
     default="",
-    help="options of `critests bench` alone, such as '--profile smoke'",
+    help="options for `critests bench` only, e.g. '--profile smoke'",
 )
 @click.option("--site", type=click.Path(file_okay=False, path_type=Path), help="build the dashboard here")
-@click.option("--run-links", metavar="URL", help="where the dashboard's links to runs lead, or none")
+@click.option("--run-links", metavar="URL", help="base URL of the dashboard's links to runs, or none")
 @click.option(
     "--notify-command",
     metavar="COMMAND",
     default="",
-    help="give this program what changed on its standard input, as JSON, where anything did; no shell reads"
-    " the words: for a pipe or a variable write sh -c '...'",
+    help="if anything changed, run this program with the changes as JSON on its standard input; without a"
+    " shell: for a pipe or a variable write sh -c '...'",
 )
 @run_options("nightly", hidden=True)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Run everything that a night needs.
+    """Run, measure, compare with the last good run, and notify.
 
-    Run the suite (with --bench the benchmarks too), compare each run with the last good one of the runtime,
-    build the dashboard, and tell a command what changed.
+    Runs the suite (with --bench the benchmarks too), compares each run with the last good one of the runtime,
+    builds the dashboard, and passes the changes to a command.
     """
     results: Path = values["results"]
     given = settings_from(values).given()
@@ -85,14 +85,14 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
         code = code or measured
         new.append(newest_run(results))
     runs = [run for run in dict.fromkeys(new) if run is not None and run != before]
-    problems = [] if runs else ["the run left no record"]
+    problems = [] if runs else ["the run wrote no record"]
     notices = [_notice(run, results) for run in runs]
     if values["site"] is not None:
         links = ["--run-links", values["run_links"]] if values["run_links"] else []
         if _critests("dashboard", str(results), "-o", str(values["site"]), *links):
             problems.append("the dashboard was not built")
     if command and any(notice["changed"] for notice in notices):
-        problems += _tell(command, {"text": "\n".join(each["text"] for each in notices), "runs": notices})
+        problems += _notify(command, {"text": "\n".join(each["text"] for each in notices), "runs": notices})
     for problem in problems:
         click.echo(f"nightly: {one_line(problem, 600)}", err=True)
     raise click.exceptions.Exit(code or (ExitCode.HARNESS_ERROR if problems else 0))
@@ -107,18 +107,14 @@ def _words(name: str, values: dict[str, str]) -> list[str]:
 
 
 def _critests(*arguments: str) -> int:
-    """Run a command of critests in a process of its own and return its exit code; a signal is left to it to
-    act upon.
-    """
+    """Run a command of critests in a separate process, which handles signals itself; return its exit code."""
     sys.stdout.flush()
     code = wait_for(subprocess.Popen([sys.executable, "-P", "-m", "critests.cli", *arguments]))
     return code if code >= 0 else int(ExitCode.INTERRUPTED)
 
 
 def _notice(folder: Path, results: Path) -> dict[str, Any]:
-    """Compare a new run with the last good one, else the last complete one; print the result, and return
-    it.
-    """
+    """Compare a new run with the last good or else the last complete one; print and return the result."""
     notice: dict[str, Any] = {"run": str(folder), "changed": False, "comparison": None}
     try:
         run = read_run(folder)
@@ -139,11 +135,11 @@ def _notice(folder: Path, results: Path) -> dict[str, Any]:
     return notice
 
 
-def _tell(command: Sequence[str], document: dict[str, Any]) -> list[str]:
-    """Give a document to a command on its standard input, and return what went wrong."""
+def _notify(command: Sequence[str], document: dict[str, Any]) -> list[str]:
+    """Run a command with a document on its standard input, and return the errors."""
     whole = {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, **document}
     try:
         ended = subprocess.run(command, input=json.dumps(whole).encode(), timeout=NOTIFY_SECONDS, check=False)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        return [f"the command of the notice cannot be started, or does not end ({type(error).__name__})"]
-    return [f"the command of the notice ended with {ended.returncode}"] if ended.returncode else []
+        return [f"--notify-command could not be started, or did not exit ({type(error).__name__})"]
+    return [f"--notify-command exited with {ended.returncode}"] if ended.returncode else []

@@ -1,4 +1,4 @@
-"""Options that more than one command takes: a share, a length of time, a file to write."""
+"""Types of options that several commands take: a share, a duration, a file to write."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +15,10 @@ SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
 def share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    """Read the value of an option that is a share, `10%` or `0.1`; to be given as its callback.
+    """Read a share, `10%` or `0.1`; the callback of an option.
 
     Raises:
-        click.BadParameter: it is none.
+        click.BadParameter: the value is not a share.
     """
     try:
         return None if value is None else read_share(value)
@@ -42,14 +42,14 @@ class Duration(click.ParamType[float]):
             return value
         number, unit = (value[:-1], value[-1]) if value[-1:] in SECONDS else (value, "s")
         if not number.isdigit() or not 0 < int(number) < 1_000_000:
-            self.fail(f"{value}: expected a time such as 90s, 5m, 36h, 90d or 12w", param, ctx)
+            self.fail(f"{value}: expected a duration such as 90s, 5m, 36h, 90d or 12w", param, ctx)
         return float(int(number) * SECONDS[unit])
 
 
-def output_option(name: str, dest: str, says: str) -> Callable[[F], F]:
+def output_option(name: str, dest: str, help_text: str) -> Callable[[F], F]:
     """Add an option that names a file to write.
 
-    Standard output is none: what people read goes there.
+    `-` is rejected, as standard output carries the text for people.
     """
     return click.option(
         name,
@@ -57,12 +57,12 @@ def output_option(name: str, dest: str, says: str) -> Callable[[F], F]:
         type=click.Path(dir_okay=False, path_type=Path),
         callback=_a_file,
         metavar="FILE",
-        help=says,
+        help=help_text,
     )
 
 
 def _a_file(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Path | None:
     if path == STANDARD_OUTPUT:
-        msg = "what people read goes to standard output; name a file"
+        msg = "standard output carries the text for people; name a file"
         raise click.BadParameter(msg)
     return path

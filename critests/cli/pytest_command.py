@@ -1,6 +1,4 @@
-"""The pytest that validates or measures: its command line and its environment, for every command that runs
-one.
-"""
+"""The command line and environment of the pytest that validates or measures."""
 
 import os
 import sys
@@ -38,12 +36,12 @@ def pytest_environment(package: str) -> dict[str, str]:
 
 
 def look_for_runtime(settings: Settings) -> None:
-    """Look whether anybody listens where the runtime should be, before pytest is started to find it out.
+    """Check that the runtime's socket accepts connections, before pytest is started.
 
     Raises:
-        EndpointError: no runtime is named or found, or nobody listens there.
+        EndpointError: no runtime is named or found, or nothing listens there.
     """
-    # here, for `--help` and `--list`, which need no runtime
+    # imported here, as `--help` and `--list` need no runtime
     from critests.client.discovery import find  # noqa: PLC0415 - see above
     from critests.client.socket_check import GREETING_SECONDS, look_there  # noqa: PLC0415 - see above
 
@@ -53,11 +51,11 @@ def look_for_runtime(settings: Settings) -> None:
 
 
 def become_pytest(package: str, settings: Settings, more: Iterable[str] = ()) -> None:
-    """Go on as pytest; does not return.
+    """Replace this process by pytest; does not return.
 
-    Another process image, not a call: pytest must see the suite's modules before anybody else does, to
-    explain their assertions.
+    It is an exec, not a call, because pytest must import the suite's modules first to rewrite their
+    assertions.
     """
     command = pytest_command(package, settings, more)
     sys.stdout.flush()
-    os.execve(command[0], command, pytest_environment(package))  # noqa: S606 - no shell in between
+    os.execve(command[0], command, pytest_environment(package))  # noqa: S606 - no shell is involved

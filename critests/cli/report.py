@@ -1,4 +1,4 @@
-"""`critests report`: what others read, derived from stored runs."""
+"""`critests report`: stored runs in the formats of other tools."""
 
 import sys
 from pathlib import Path
@@ -32,40 +32,40 @@ Examples:
     metavar="NAME",
     default="summary",
     show_default=True,
-    help="what to write",
+    help="format to write",
 )
 @click.option(
     "--output",
     metavar="PATH",
     type=click.Path(path_type=Path),
-    help="file, or folder of a tree (default: print a text)",
+    help="file to write, or directory if the format is one (default: print)",
 )
 @click.option("--baseline", metavar="RUN", type=StoredRunPath(), help="the run to compare with")
 @click.option(
     "--job",
     metavar="NAME",
     default="",
-    help="the job that the runs are builds of (default: runtime and version)",
+    help="CI job that the runs are builds of (default: runtime and version)",
 )
 @click.option(
     "--bucket",
     metavar="NAME",
     default="",
-    help="bucket, and folder in it, that the tree will be published in",
+    help="bucket, and folder in it, where the directory will be published",
 )
-@click.option("--mail", metavar="ADDRESSES", default="", help="who gets the dashboard's alerts")
-@click.option("--url", metavar="URL", default="", help="page of the CI job that ran it")
+@click.option("--mail", metavar="ADDRESSES", default="", help="recipients of the dashboard's alerts")
+@click.option("--url", metavar="URL", default="", help="page of the CI job that produced the run")
 def report(
     runs: tuple[Path, ...], name: str, output: Path | None, baseline: Path | None, **publishing: str
 ) -> None:
-    """Write stored runs in a format that others read.
+    """Export stored runs to the formats of other tools.
 
-    RUN is a folder of results, a run.json (or run.json.gz), or latest. Everything is derived from the record
-    (and the evidence and samples next to it), as often as you like; the runtime is not asked.
+    RUN is the folder of a run, its run.json (or run.json.gz), or latest. Everything is derived from the
+    record and from the evidence and samples next to it; no runtime is needed.
     """
     chosen = FORMATS[name]
     if output is None and isinstance(chosen, TreeFormat):
-        msg = f"--format {name} writes a folder: name it with --output"
+        msg = f"--format {name} writes a directory: name it with --output"
         raise click.UsageError(msg)
     if isinstance(chosen, TextFormat) and len(runs) > 1:
         msg = f"--format {name} takes one run, not {len(runs)}"

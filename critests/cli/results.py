@@ -1,4 +1,4 @@
-"""`critests results`: all stored runs."""
+"""`critests results`: list, prune and merge stored runs."""
 
 import json
 import time
@@ -22,25 +22,25 @@ SHOWN: Final = (
     *("path", "run_id", "kind", "runtime", "version", "started", "finished"),
     *("exit_code", "exit_reason", "interrupted"),
 )
-"""What a line of JSON says of a run."""
+"""The keys of a run in the JSON list."""
 
 
 @click.group()
 def results() -> None:
     """List, prune and merge stored runs.
 
-    The index is a file beside the runs and is brought up to date by every command that uses it. It may be
-    deleted at any time.
+    The index is a file next to the runs, which every command that uses it updates. You may delete it at any
+    time.
     """
 
 
 @results.command("list")
 @RESULTS
-@click.option("--runtime", metavar="NAME", help="only of this runtime")
-@click.option("--kind", type=click.Choice(("validation", "benchmark")), help="only of this kind")
-@click.option("--json", "as_json", is_flag=True, help="one JSON object a line")
+@click.option("--runtime", metavar="NAME", help="only runs of this runtime")
+@click.option("--kind", type=click.Choice(("validation", "benchmark")), help="only runs of this kind")
+@click.option("--json", "as_json", is_flag=True, help="print one JSON object per line")
 def list_(results: Path, runtime: str | None, kind: str | None, *, as_json: bool) -> None:
-    """Print all runs below RESULTS (default ./results), the newest first."""
+    """Print all runs below RESULTS (default ./results), newest first."""
     with open_index(results) as index:
         for entry in index.runs(runtime=runtime, kind=kind):
             click.echo(
@@ -56,32 +56,32 @@ def list_(results: Path, runtime: str | None, kind: str | None, *, as_json: bool
     metavar="N",
     help="keep the N newest runs of each runtime, version and kind",
 )
-@click.option("--newer-than", "age", type=Duration(), metavar="AGE", help="keep what is newer: 90d, 12w, 36h")
-@click.option("--yes", is_flag=True, help="remove them; without it they are only named")
+@click.option("--newer-than", "age", type=Duration(), metavar="AGE", help="keep newer runs: 90d, 12w, 36h")
+@click.option("--yes", is_flag=True, help="remove the runs; without it they are only listed")
 def prune(results: Path, keep: int | None, age: float | None, *, yes: bool) -> None:
     """Remove old runs below RESULTS (default ./results).
 
-    With both rules a run goes that breaks one of them. The newest run of each runtime, version and kind
-    stays, and so does every folder that is not a run.
+    With both rules, runs that break either are removed. The newest run of each runtime, version and kind is
+    never removed, nor is a folder that is not a run.
     """
     if keep is None and age is None:
-        msg = "say what to keep: --keep N, --newer-than AGE, or both"
+        msg = "choose what to keep: --keep N, --newer-than AGE, or both"
         raise click.UsageError(msg)
     with open_index(results) as index:
-        found = surplus(index.runs(), now=time.time(), keep=keep, age=age)
+        expired = surplus(index.runs(), now=time.time(), keep=keep, age=age)
         if not yes:
-            for entry, reason in found:
+            for entry, reason in expired:
                 click.echo(f"{entry.path}  {reason}")
-            click.echo(f"{plural(len(found), 'run')} would be removed; say --yes to do it")
+            click.echo(f"{plural(len(expired), 'run')} would be removed; pass --yes to remove")
             return
-        removed, left = remove(results, [entry for entry, _ in found])
+        removed, failed = remove(results, [entry for entry, _ in expired])
         index.update(results)
     for path in removed:
         click.echo(f"{path}  removed")
-    if left:
-        for path, problem in left.items():
-            click.echo(f"{one_line(path)}: left alone: {one_line(problem)}", err=True)
-        msg = f"{plural(len(left), 'run')} could not be removed"
+    if failed:
+        for path, problem in failed.items():
+            click.echo(f"{one_line(path)}: not removed: {one_line(problem)}", err=True)
+        msg = f"{plural(len(failed), 'run')} could not be removed"
         raise Failed(msg)
     click.echo(f"{plural(len(removed), 'run')} removed")
 
@@ -92,13 +92,13 @@ def prune(results: Path, keep: int | None, age: float | None, *, yes: bool) -> N
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
     default="results",
-    help="where it goes (./results)",
+    help="directory of all results (default ./results)",
 )
 @click.option("--strict", is_flag=True, help="a broken SHOULD counts for the exit code")
 def merge(runs: tuple[Path, ...], results: Path, *, strict: bool) -> None:
-    """Join the shards of a run into one, with the evidence of all of them; the shards stay.
+    """Merge the shards of a run into one run, with all their evidence; the shards are not removed.
 
-    The worst outcome of a test that is in several counts. Ends with the exit code of the joined run.
+    If a test is in several shards, its worst outcome counts. Exits with the exit code of the merged run.
     """
     try:
         folder, record = merge_runs(runs, results, strict=strict)
@@ -111,7 +111,7 @@ def merge(runs: tuple[Path, ...], results: Path, *, strict: bool) -> None:
 
 
 def open_index(results: Path) -> Index:
-    """Open the index of a tree, bring it up to date, and name on standard error what is damaged.
+    """Open the index of a tree, update it, and report damaged runs on standard error.
 
     Raises:
         Failed: the index cannot be written.
@@ -121,7 +121,7 @@ def open_index(results: Path) -> Index:
     except RecordError as error:
         raise Failed(str(error)) from error
     for path, problem in index.damaged().items():
-        click.echo(f"{one_line(path)}: left out: {one_line(problem)}", err=True)
+        click.echo(f"{one_line(path)}: skipped: {one_line(problem)}", err=True)
     return index
 
 

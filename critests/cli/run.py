@@ -10,7 +10,7 @@ from critests.exit_codes import CannotTest
 from critests.run.profiles import MACHINE, PROFILES, table
 from critests.run.run_settings import Settings
 
-if TYPE_CHECKING:  # what knows tests and requirements is imported for a list, and for workers
+if TYPE_CHECKING:  # the modules that read tests and requirements are imported for --list and for workers
     from critests.run.known_tests import KnownTest
 
 EPILOG = f"""\b
@@ -19,11 +19,11 @@ Profiles, and about how long each takes ({MACHINE}):
 
 \b
 Examples:
-  critests run --node containerd                        a throwaway containerd, nothing else touched
+  critests run --node containerd                        start a private containerd, and remove it again
   critests run -n 2 --runtime-handler runc --runtime-handler crun
   critests run --select sandboxes,CTR-21 --deselect SHOULD
-  critests run --rerun latest                           what was not green the last time
-  critests run --list --select SBX                      what would run; needs no runtime
+  critests run --rerun latest                           run again what did not pass in the last run
+  critests run --list --select SBX                      print the tests that would run; needs no runtime
   critests run --list --json -                          the same with titles, as JSON
 
 \b
@@ -31,23 +31,26 @@ The same with plain pytest:
   pytest -p critests.plugin --pyargs critests.validation --runtime-endpoint unix:///run/containerd/containerd.sock"""
 
 UNUSED: Final = ("-p", "no:allure_pytest")
-"""What pytest loads only because it is installed, and does nothing without an option of its own."""
+"""A plugin that pytest loads because it is installed, and that does nothing without its own options."""
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)
 @run_options("run", profiles=tuple(PROFILES))
-@click.option("-n", "workers", metavar="N", help="run in N processes at a time ('auto' for one per core)")
-@click.option("-k", "expression", metavar="EXPRESSION", help="only tests whose names match, as pytest's -k")
+@click.option("-n", "workers", metavar="N", help="run in N processes ('auto' for one per core)")
+@click.option("-k", "expression", metavar="EXPRESSION", help="only tests whose names match, as in pytest")
 @click.option("-x", "stop_early", is_flag=True, help="stop at the first failure")
 @click.option(
-    "--list", "list_only", is_flag=True, help="print aspect, level and name of the tests, and run none"
+    "--list",
+    "list_only",
+    is_flag=True,
+    help="print aspect, level and name of the tests, without running them",
 )
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
 def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Validate a CRI runtime and report what it keeps and what it breaks.
+    """Validate a CRI runtime and report which requirements it breaks.
 
     The runtime is found as crictl finds it: --runtime-endpoint, CONTAINER_RUNTIME_ENDPOINT, /etc/crictl.yaml,
-    or the only well-known socket that answers. What follows `--` goes to pytest as it is.
+    or the only well-known socket that accepts connections. Arguments after `--` are passed to pytest.
     """
     settings = settings_from(values)
     workers, list_only = values["workers"], values["list_only"]
@@ -73,17 +76,17 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
         arguments.append("-x")
     arguments += values["pytest_args"]
     arguments.append("--cri-list" if list_only else "--cri-progress")
-    # pytest's own arguments may ask for something that needs no runtime, such as --collect-only
+    # with arguments for pytest a run may need no runtime, for example with --collect-only
     if not (list_only or settings.node or values["pytest_args"]):
         look_for_runtime(settings)
     become_pytest(VALIDATION, settings, arguments)
 
 
 def _chosen(settings: Settings) -> "list[KnownTest] | None":
-    """Return the tests that a run would have, None where only pytest can tell.
+    """Return the tests that a run would have, or None if only a collection by pytest can list them.
 
     Raises:
-        CannotTest: there are none.
+        CannotTest: the run would have no test.
     """
     from critests.run import suite_index  # noqa: PLC0415 - see above
     from critests.run.selection import NOTHING_LEFT, choose  # noqa: PLC0415 - see above

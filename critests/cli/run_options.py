@@ -1,4 +1,4 @@
-"""The options of a run, as click options; what they mean is said once, in `critests.run.options`."""
+"""The options of a run as click options; `critests.run.options` defines them."""
 
 import dataclasses
 from collections import defaultdict
@@ -24,15 +24,15 @@ def run_options(
     """Add the options that a command takes.
 
     Args:
-        command: its name.
-        profiles: that this kind of run has, where not all are.
-        help_of: option to another sentence in `--help`.
-        hidden: whether `--help` leaves them out.
+        command: name of the command.
+        profiles: profiles of this kind of run, if it does not have all.
+        help_of: help texts that replace those of the options, by name of the option.
+        hidden: whether `--help` leaves the options out.
     """
-    wanted = [option for option in OPTIONS if command in option.commands]
+    options = [option for option in OPTIONS if command in option.commands]
 
     def add(function: F) -> F:
-        for option in reversed(wanted):
+        for option in reversed(options):
             choices = profiles if option.name == "--profile" and profiles else option.choices
             text = (help_of or {}).get(option.name, option.help)
             function = _click_option(dataclasses.replace(option, choices=choices, help=text), hidden=hidden)(
@@ -68,13 +68,13 @@ def settings_from(values: dict[str, Any]) -> Settings:
     settings = Settings.read(values.get)
     for name, file in (("--json", settings.json), ("--html", settings.html), ("--junit", settings.junit)):
         if file == STANDARD_OUTPUT and not (name == "--json" and values.get("list_only")):
-            msg = f"{name} -: only a list goes to standard output (--list --json -); name a file"
+            msg = f"{name} -: only a list can go to standard output (--list --json -); name a file"
             raise UsageError(msg)
     return settings
 
 
 class Sectioned(click.Command):
-    """A command whose options stand under headings in `--help`."""
+    """A command whose options are grouped under headings in `--help`."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, section by section."""

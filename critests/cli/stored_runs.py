@@ -1,4 +1,4 @@
-"""Arguments and options that name a stored run: its folder, its `run.json`, `latest`, or `last`."""
+"""Types of arguments that name a stored run: its folder, its `run.json`, `latest` or `last`."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from critests.record.run_layout import LAST, run_named
 
 
 class StoredRunPath(click.Path):
-    """A stored run, as the path of its folder or of its record."""
+    """A stored run, given as the path of its folder or of its record."""
 
     name = "run"
 
@@ -23,7 +23,7 @@ class StoredRunPath(click.Path):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str | bytes | os.PathLike[str]:
-        """Read it; `latest` becomes the run that it stands for."""
+        """Return the path of the run; `latest` is resolved."""
         try:
             return super().convert(run_named(Path(value)), param, ctx)
         except RecordUnreadable as error:
@@ -31,9 +31,7 @@ class StoredRunPath(click.Path):
 
 
 class EarlierRun(StoredRunPath):
-    """A stored run that another one is compared with; `last` stays as it is, and is looked for when that
-    other one is known.
-    """
+    """A stored run as a baseline; `last` is not resolved yet, as it depends on the run that is compared."""
 
     def convert(
         self,
@@ -41,5 +39,5 @@ class EarlierRun(StoredRunPath):
         param: click.Parameter | None,
         ctx: click.Context | None,
     ) -> str | bytes | os.PathLike[str]:
-        """Read it."""
+        """Return the path of the run, or `last`."""
         return Path(value) if os.fspath(value) == LAST else super().convert(value, param, ctx)

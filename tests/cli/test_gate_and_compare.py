@@ -98,7 +98,7 @@ def test_a_live_comparison_is_given_alone(tmp_path: Path, old: Path) -> None:
     assert gated(live).exit_code == 1
     result = compared(old)
     assert result.exit_code == 2  # click's own number; critests turns it into 4
-    assert "name what it is to be compared with" in said(result)
+    assert "name a second run, B, to compare it with" in said(result)
 
 
 def test_wrong_usage_and_wrong_policies_end_with_4(old: Path, tmp_path: Path) -> None:
@@ -178,4 +178,4 @@ def test_two_sides_have_no_other_baseline() -> None:
     result = CliRunner().invoke(bench, ["--node", "containerd", "--against", "crio", "--baseline", "last"])
 
     assert result.exit_code != 0
-    assert "the first is what the other is held against" in said(result)
+    assert "side A is the baseline of side B" in said(result)

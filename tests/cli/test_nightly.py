@@ -104,7 +104,7 @@ def test_a_run_without_a_record_is_told(night: Night) -> None:
     ended = call(night)
 
     assert ended.exit_code == 3
-    assert "nightly: the run left no record" in ended.stderr
+    assert "nightly: the run wrote no record" in ended.stderr
 
 
 def writing_to(target: Path) -> str:

@@ -185,7 +185,7 @@ def test_clean_removes_what_a_killed_run_left_and_not_what_a_live_one_holds(
     out, err = live.communicate(timeout=SECONDS)
 
     assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
-    assert "left alone" in cleaned.stdout
+    assert "not touched" in cleaned.stdout
     assert live.returncode == 0, out + err
     assert left_on(runtime.endpoint) == []
 
