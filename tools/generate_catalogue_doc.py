@@ -16,9 +16,9 @@ sys.path.insert(
 )  # the page is about the catalogue of this checkout, not about one that happens to be installed
 
 from critests import catalogue  # noqa: E402 - after the line above
-from critests.catalogue import Aspect, Catalogue, Group, Level, Requirement  # noqa: E402 - likewise
-from critests.catalogue.references import Reference, problems_of, references_below  # noqa: E402 - likewise
-from critests.catalogue.rpcs import all_rpcs  # noqa: E402 - likewise
+from critests.catalogue import Aspect, Catalogue, Group, Level, Requirement  # noqa: E402 - as above
+from critests.catalogue.references import Reference, problems_of, references_below  # noqa: E402 - as above
+from critests.catalogue.rpcs import all_rpcs  # noqa: E402 - as above
 
 PAGE = ROOT / "docs" / "catalogue.md"
 TESTS = ROOT / "critests" / "validation"

@@ -1,4 +1,4 @@
-"""The data are complete, hold together, and a mistake in them is named."""
+"""The data are complete and consistent, and errors in them are reported."""
 
 import time
 from pathlib import Path
@@ -33,7 +33,7 @@ def catalogue_of(folder: Path, text: str, file: str = "EXA.toml") -> catalogue.C
     return read(folder)
 
 
-def test_every_group_is_numbered_from_one_on_without_a_gap() -> None:
+def test_requirements_of_a_group_are_numbered_from_1_without_gaps() -> None:
     assert ENTRIES.groups
     for group in ENTRIES.groups:
         assert [entry.id for entry in group.requirements] == [
@@ -41,7 +41,7 @@ def test_every_group_is_numbered_from_one_on_without_a_gap() -> None:
         ]
 
 
-def test_ids_of_aspects_are_unique_and_begin_with_their_requirement() -> None:
+def test_aspect_ids_are_unique_and_begin_with_the_requirement_id() -> None:
     ids = [aspect.id for entry in ENTRIES.requirements for aspect in entry.aspects]
     assert len(ids) == len(set(ids)) == len(ENTRIES.aspects)
     for entry in ENTRIES.requirements:
@@ -50,7 +50,7 @@ def test_ids_of_aspects_are_unique_and_begin_with_their_requirement() -> None:
             assert isinstance(aspect.level, Level)
 
 
-def test_names_of_aspects_are_short_and_in_one_form() -> None:
+def test_aspect_names_are_short_lower_case_words() -> None:
     names = {aspect.name for entry in ENTRIES.requirements for aspect in entry.aspects if aspect.name}
     assert [
         name for name in names if name.strip("abcdefghijklmnopqrstuvwxyz0123456789-") or len(name) > 16
@@ -69,7 +69,7 @@ def test_an_optional_aspect_says_how_it_is_found() -> None:
     ] == []
 
 
-def test_no_text_carries_escapes_of_markdown_or_stray_blanks() -> None:
+def test_texts_have_no_markdown_escapes_or_stray_spaces() -> None:
     texts = [
         (entry.id, text)
         for entry in ENTRIES.requirements
@@ -88,12 +88,12 @@ def test_no_text_carries_escapes_of_markdown_or_stray_blanks() -> None:
     assert [entry.id for entry in ENTRIES.requirements if not entry.statement or not entry.source] == []
 
 
-def test_every_rpc_that_is_named_is_one_of_the_api() -> None:
+def test_named_rpcs_are_in_the_api() -> None:
     named = {rpc for entry in ENTRIES.requirements for rpc in entry.rpcs}
     assert named == set(catalogue.all_rpcs())
 
 
-def test_features_are_used_and_those_that_are_capabilities_spelt_so() -> None:
+def test_features_are_used_and_spelt_like_capabilities() -> None:
     used = {entry.feature for entry in ENTRIES.requirements} - {""}
     assert used == set(ENTRIES.features)
     spelling = {capability.value.casefold(): capability.value for capability in Capability}
@@ -137,7 +137,7 @@ def test_areas_are_those_of_the_groups() -> None:
     assert all(entry.area is areas[entry.group] for entry in ENTRIES.requirements)
 
 
-def test_what_no_test_can_decide_says_why_for_one_aspect_or_a_whole_group(tmp_path: Path) -> None:
+def test_an_aspect_or_a_group_can_be_untestable(tmp_path: Path) -> None:
     second = ENTRY.split("\n\n", 1)[1].replace("EXA-01", "EXA-02") + 'untestable = "Own reason."\n'
     head = ENTRY.replace('area = "images"', 'area = "images"\nuntestable = "Of the group."')
 
@@ -146,7 +146,7 @@ def test_what_no_test_can_decide_says_why_for_one_aspect_or_a_whole_group(tmp_pa
     assert [aspect.untestable for _, aspect in entries.aspects.values()] == ["Of the group.", "Own reason."]
 
 
-def test_an_aspect_may_be_judged_by_the_tests_of_another(tmp_path: Path) -> None:
+def test_an_aspect_can_be_judged_by_tests_of_another(tmp_path: Path) -> None:
     second = ENTRY.split("\n\n", 1)[1].replace("EXA-01", "EXA-02") + 'judged_by = ["EXA-01"]\n'
 
     entries = catalogue_of(tmp_path, f"{ENTRY}\n{second}")
@@ -154,13 +154,13 @@ def test_an_aspect_may_be_judged_by_the_tests_of_another(tmp_path: Path) -> None
     assert [aspect.judged_by for _, aspect in entries.aspects.values()] == [(), ("EXA-01",)]
 
 
-def test_everything_about_a_restart_is_disruptive() -> None:
+def test_aspects_about_a_restart_are_disruptive() -> None:
     restart = [aspect for entry, aspect in ENTRIES.aspects.values() if entry.group == "RST"]
     assert restart
     assert all(aspect.disruptive for aspect in restart)
 
 
-def test_it_is_read_once_and_fast() -> None:
+def test_the_catalogue_is_read_once_and_fast() -> None:
     assert catalogue.load() is ENTRIES
     best = float("inf")
     for _ in range(3):
@@ -170,7 +170,7 @@ def test_it_is_read_once_and_fast() -> None:
     assert best < 0.5  # seconds of processor time; about 0.05 on the machine it was written on
 
 
-def test_revision_follows_the_content(tmp_path: Path) -> None:
+def test_the_revision_depends_on_the_content(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     (tmp_path / "three").mkdir()
@@ -180,7 +180,7 @@ def test_revision_follows_the_content(tmp_path: Path) -> None:
     assert len(ENTRIES.revision) == 12
 
 
-def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
+def test_missing_keys_have_defaults(tmp_path: Path) -> None:
     (entry,) = catalogue_of(tmp_path, ENTRY).requirements
     assert (entry.rev, entry.critest, entry.since, entry.feature, entry.own_test) == (1, "no", "", "", True)
     (aspect,) = entry.aspects
@@ -193,7 +193,7 @@ def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ('level = "MUST"', 'level = "MAY"', "EXA.toml: EXA-01: 'MAY' is not a valid Level"),
         ('level = "MUST"', "", "EXA.toml: EXA-01: the key 'level' is missing"),
@@ -254,7 +254,7 @@ def test_what_is_not_written_has_its_default(tmp_path: Path) -> None:
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else None,
 )
-def test_a_mistake_in_the_data_is_named(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_an_error_in_the_data_is_reported(tmp_path: Path, old: str, new: str, message: str) -> None:
     with pytest.raises(CatalogueError) as raised:
         catalogue_of(tmp_path, ENTRY.replace(old, new))
-    assert str(raised.value) == told
+    assert str(raised.value) == message

@@ -1,4 +1,4 @@
-"""Looking requirements and aspects up, and selecting them."""
+"""Look-up and selection of requirements and aspects."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def test_an_aspect_has_its_level(name: str, level: Level, judgement: bool) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("SBX-26", "SBX-26 has several aspects, name one of SBX-26/error, SBX-26/code"),
         ("SBX-26/cod", "no aspect 'SBX-26/cod': those of SBX-26 are SBX-26/error, SBX-26/code"),
@@ -58,18 +58,18 @@ def test_an_aspect_has_its_level(name: str, level: Level, judgement: bool) -> No
         ("XYZZY", "no requirement 'XYZZY' in the catalogue"),
     ],
 )
-def test_an_unknown_aspect_is_answered_with_those_there_are(name: str, told: str) -> None:
+def test_the_error_for_an_unknown_aspect_lists_the_existing_ones(name: str, message: str) -> None:
     with pytest.raises(UnknownRequirement) as raised:
         catalogue.aspect(name)
-    assert str(raised.value) == told
+    assert str(raised.value) == message
 
 
-def test_an_unknown_requirement_is_answered_with_near_ones() -> None:
+def test_the_error_for_an_unknown_requirement_lists_similar_ones() -> None:
     with pytest.raises(UnknownRequirement, match=r"no requirement 'sbx-99' in the catalogue; near it: SBX-"):
         catalogue.requirement("sbx-99")
 
 
-def test_a_level_can_wait_for_the_user_to_declare_a_version() -> None:
+def test_a_level_can_depend_on_the_declared_version() -> None:
     _, should_else = catalogue.aspect("IMS-15")
     assert (
         should_else.level_at(36),
@@ -88,7 +88,7 @@ def test_a_level_can_wait_for_the_user_to_declare_a_version() -> None:
     assert plain.level_at(None) is Level.MUST
 
 
-def test_an_aspect_may_be_newer_than_its_requirement() -> None:
+def test_an_aspect_can_be_newer_than_its_requirement() -> None:
     entry, details = catalogue.aspect("VOL-12/details")
     _, image = catalogue.aspect("VOL-12/image")
     assert (entry.since, image.since_minor, details.since_minor) == ("1.31", 31, 36)
@@ -134,27 +134,27 @@ def test_selecting_a_level() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "told"),
+    ("word", "message"),
     [
         ("sandbox", "'sandbox' is no requirement, aspect, group, area or level; near it: sandboxes"),
         ("SBX-26/cod", "no aspect 'SBX-26/cod': those of SBX-26 are SBX-26/error, SBX-26/code"),
         ("xyzzy", "'xyzzy' is no requirement, aspect, group, area or level"),
     ],
 )
-def test_selecting_an_unknown_word_says_so(word: str, told: str) -> None:
+def test_selecting_an_unknown_word_is_an_error(word: str, message: str) -> None:
     with pytest.raises(UnknownRequirement) as raised:
         ENTRIES.select([word])
-    assert str(raised.value).startswith(told)
+    assert str(raised.value).startswith(message)
 
 
-def test_the_table_of_rpcs_is_that_of_the_api() -> None:
+def test_all_rpcs_of_the_api_are_listed() -> None:
     services = cri.DESCRIPTOR.services_by_name.values()
 
     assert set(all_rpcs()) == {method.name for service in services for method in service.methods}
     assert len(all_rpcs()) == 43
 
 
-def test_every_rpc_of_the_api_has_a_judge_that_exists() -> None:
+def test_the_judge_of_every_rpc_exists() -> None:
     for rpc in all_rpcs().values():
         entry, aspect = catalogue.aspect(rpc.judge)
         assert rpc.name in entry.rpcs
@@ -164,7 +164,7 @@ def test_every_rpc_of_the_api_has_a_judge_that_exists() -> None:
         assert not entry.feature or not rpc.mandatory, f"{rpc.name} belongs to an optional feature"
 
 
-def test_what_came_with_the_api_is_mandatory_and_what_came_later_is_not() -> None:
+def test_rpcs_of_cri_v1_are_mandatory_and_later_ones_optional() -> None:
     assert [rpc.name for rpc in all_rpcs().values() if rpc.mandatory is (rpc.since != "1.20")] == []
 
 
@@ -180,11 +180,11 @@ def test_what_came_with_the_api_is_mandatory_and_what_came_later_is_not() -> Non
     ],
     ids=["of the API itself", "of before v1", "optional", "known", "too young", "nothing proven"],
 )
-def test_what_may_be_missing(rpc: Rpc, known: int | None, may: bool) -> None:
+def test_rpcs_that_may_be_missing(rpc: Rpc, known: int | None, may: bool) -> None:
     assert rpc.may_be_missing(known) is may
 
 
-def test_a_table_of_rpcs_that_the_api_does_not_have_is_refused(tmp_path: Path) -> None:
+def test_an_rpc_that_the_api_does_not_have_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "rpcs.toml"
     file.write_text('[Unheard]\nmandatory = true\njudge = "SBX-01"\nwhy = ""\n', encoding="utf-8")
 
@@ -192,7 +192,7 @@ def test_a_table_of_rpcs_that_the_api_does_not_have_is_refused(tmp_path: Path) -
         read(file)
 
 
-def test_a_judge_is_found_by_name_and_by_path() -> None:
+def test_a_judge_is_found_by_rpc_name_or_method_path() -> None:
     assert judge_of("RunPodSandbox") == judge_of("/runtime.v1.RuntimeService/RunPodSandbox") == "SBX-02"
     assert judge_of("Unheard") is None
     assert rpc_of("Unheard") is None

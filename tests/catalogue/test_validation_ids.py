@@ -1,4 +1,4 @@
-"""Every validation test names requirements that exist, has a name of its own and a docstring; the page
+"""Every validation test names existing requirements and has a unique name and a docstring; the page
 says which test judges what.
 """
 
@@ -60,7 +60,7 @@ def test_the_suite_names_requirements_that_exist() -> None:
 
 
 SILENT = re.compile(r"not stated by the cri|nor the cri says|the cri (does not say|leaves it open)")
-"""Words of a docstring by which a promise has no source in the API."""
+"""Words in a docstring of a promise without a source in the API."""
 
 
 def test_a_must_that_the_api_does_not_state_is_our_judgement() -> None:
@@ -69,15 +69,17 @@ def test_a_must_that_the_api_does_not_state_is_our_judgement() -> None:
         for function in ast.parse(file.read_bytes()).body:
             if not isinstance(function, ast.FunctionDef):
                 continue
-            told = " ".join((ast.get_docstring(function) or "").split()).casefold()
-            if not SILENT.search(told):
+            problem_text = " ".join((ast.get_docstring(function) or "").split()).casefold()
+            if not SILENT.search(problem_text):
                 continue
             for name in aspects_of(function):
                 _, aspect = catalogue.aspect(name)
                 if aspect.level is Level.MUST and not aspect.judgement:
                     plain.append(f"{name}: {function.name}")
 
-    assert plain == [], "name what in the API, or in a standard that it stands on, demands it; else it is †"
+    assert plain == [], (
+        "name what in the API, or in a standard that it refers to, requires it; otherwise it is †"
+    )
 
 
 def aspects_of(function: ast.FunctionDef) -> list[str]:
@@ -104,13 +106,13 @@ def test_tests_are_found_in_their_source(tmp_path: Path) -> None:
     assert problems_of(found, catalogue.load()) == []
 
 
-def test_no_tests_are_no_problem(tmp_path: Path) -> None:
+def test_a_folder_without_tests_has_no_problems(tmp_path: Path) -> None:
     assert problems_of(references_below(tmp_path), catalogue.load()) == []
     assert references_below(tmp_path / "missing") == ()
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "problem_text"),
     [
         (
             '@requirement("SBX-26")\ndef test_a():\n    """A."""',
@@ -150,13 +152,13 @@ def test_no_tests_are_no_problem(tmp_path: Path) -> None:
         "judged",
     ],
 )
-def test_a_wrong_test_is_named(tmp_path: Path, source: str, told: str) -> None:
+def test_an_invalid_test_is_reported(tmp_path: Path, source: str, problem_text: str) -> None:
     (problem,) = problems_of(references_below(suite_of(tmp_path, test_one=source)), catalogue.load())
     assert problem.startswith("sandboxes/test_one.py:")
-    assert f": test_a: {told}" in problem
+    assert f": test_a: {problem_text}" in problem
 
 
-def test_equal_names_in_two_files_are_named(tmp_path: Path) -> None:
+def test_equal_names_in_two_files_are_reported(tmp_path: Path) -> None:
     source = '@requirement("SBA-17")\ndef test_a():\n    """A."""'
     problems = problems_of(
         references_below(suite_of(tmp_path, test_one=source, test_two=source)), catalogue.load()
@@ -190,7 +192,7 @@ def test_the_page_says_which_test_judges_what(tmp_path: Path) -> None:
 
 
 @NEEDS_CHECKOUT
-def test_a_page_is_not_written_where_a_test_is_wrong(tmp_path: Path) -> None:
+def test_no_page_is_written_if_a_test_is_invalid(tmp_path: Path) -> None:
     suite, page = (
         suite_of(tmp_path, test_one='@requirement("SBA-17")\ndef test_a(): ...'),
         tmp_path / "page.md",
