@@ -86,16 +86,16 @@ def explore(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
         raise click.UsageError(msg)
     settings = replace(settings, oci_wrapper=settings.disruptive, cni_wrapper=settings.disruptive)
     plan = ExplorationPlan(**{name: values[name] for name in ("seconds", "steps", "clients", "resume")})
-    sys.exit(_explored(settings, plan))
+    sys.exit(_explore(settings, plan))
 
 
-def _explored(settings: Settings, plan: ExplorationPlan) -> ExitCode:
+def _explore(settings: Settings, plan: ExplorationPlan) -> ExitCode:
     # imported here: check_installed has reported missing packages by now
-    from critests.explore.exploration_output import keep, lines  # noqa: PLC0415 - see above
+    from critests.explore.exploration_output import lines, write_results  # noqa: PLC0415 - see above
     from critests.explore.exploration_state import StoppedExploration, read  # noqa: PLC0415 - see above
     from critests.explore.exploring import Exploration  # noqa: PLC0415 - see above
     from critests.explore.known_findings import known_breaches  # noqa: PLC0415 - see above
-    from critests.explore.setting_up import player_on  # noqa: PLC0415 - see above
+    from critests.explore.setting_up import runner_on  # noqa: PLC0415 - see above
     from critests.run.stop_signals import announce_cleanup, handled_by  # noqa: PLC0415 - see above
 
     seed = secrets.randbelow(1 << 31) if settings.seed is None else settings.seed
@@ -103,7 +103,7 @@ def _explored(settings: Settings, plan: ExplorationPlan) -> ExitCode:
     with _connected_run(settings) as (context, connection):
         runtime = f"{context.version.runtime_name} {context.version.runtime_version}"
         exploration = Exploration(
-            player_on(context, connection),
+            runner_on(context, connection),
             earlier,
             plan.seconds,
             plan.steps,
@@ -118,15 +118,15 @@ def _explored(settings: Settings, plan: ExplorationPlan) -> ExitCode:
 
         with handled_by(interrupt):
             click.echo(f"exploring {runtime} for {plan.seconds:g} s, --seed {earlier.seed}")
-            explored = exploration.run()
-    for line in lines(explored):
+            result = exploration.run()
+    for line in lines(result):
         click.echo(line)
-    for place in keep(explored, context.folder.path, runtime):
+    for place in write_results(result, context.folder.path, runtime):
         click.echo(f"written: {place}")
-    if explored.interrupted:
+    if result.interrupted:
         return ExitCode.INTERRUPTED
     counts = {"MUST", "SHOULD"} if settings.strict else {"MUST"}
-    broken = any(finding.breach.level in counts for finding in explored.findings)
+    broken = any(finding.breach.level in counts for finding in result.findings)
     return ExitCode.BROKEN if broken else ExitCode.CONFORMS
 
 

@@ -1,6 +1,7 @@
-"""Sequences that nobody thought of: made at random, judged by the model of the API after every step, and
-handed back as the shortest one that breaks a promise.
+"""Generates random sequences of calls, judges them by the model of the API after every step, and returns the
+shortest sequence that breaks a promise.
 
-`exploring` leads, `machine` makes sequences with Hypothesis, `possible` says which steps there are, `playing`
-plays them on a runtime, `shortening` leaves out what is not needed, `findings` writes what was found.
+`exploring` runs the rounds, `step_machine` generates sequences with Hypothesis (`concurrent_steps` those of
+several clients), `step_generator` lists the possible steps, `sequence_runner` runs them on a runtime,
+`shortening` removes steps that are not needed, `exploration_findings` writes what was found.
 """

@@ -1,4 +1,4 @@
-"""A sequence as a script of crictl calls, where crictl can say it."""
+"""Writes a sequence as a script of crictl calls, as far as crictl can do them."""
 
 import json
 import shlex
@@ -13,14 +13,14 @@ from critests.model.steps import (
     NOTHING,
     TERMINAL,
     TERMINATED,
-    Beat,
     ContainerProcess,
     Step,
+    StepGroup,
     colour_of,
 )
 
 EXEC_FLAGS = {INPUT: "-i ", TERMINAL: "-it "}
-NOBODY = "0000000000000000000000000000000000000000000000000000000000000000"
+NO_SUCH_ID = "0000000000000000000000000000000000000000000000000000000000000000"
 HEAD = """#!/bin/sh
 # {title}
 # IMAGE: any image with a shell that is on the node; its tags are pulled from there where a step pulls.
@@ -30,31 +30,31 @@ step() {{ echo "+ $*" >&2; "$@"; }}
 """
 
 
-def script(beats: Sequence[Beat], title: str) -> str:
-    """Return the script; steps that crictl cannot say stand in it as comments, and those of several clients
-    run in the background.
+def script(groups: Sequence[StepGroup], title: str) -> str:
+    """Return the script; steps that crictl cannot do are comments in it, and concurrent steps run in the
+    background.
     """
     lines = [HEAD.format(title=title)]
-    for beat in beats:
-        if len(beat) == 1:
-            lines += _lines(beat[0])
+    for group in groups:
+        if len(group) == 1:
+            lines += _lines(group[0])
         else:
-            lines += [*(f"{{\n{chr(10).join(_lines(step))}\n}} &" for step in beat), "wait"]
+            lines += [*(f"{{\n{chr(10).join(_lines(step))}\n}} &" for step in group), "wait"]
     return "\n".join([*lines, "crictl pods; crictl ps -a", ""])
 
 
 def _lines(step: Step) -> list[str]:
-    making = {"RunPodSandbox": _sandbox, "CreateContainer": _container}.get(step.rpc)
-    if making:
-        return making(step)
-    words = _words(step)
-    return [f"step {words}"] if words else [f"# crictl cannot say: {step}"]
+    creation = {"RunPodSandbox": _sandbox, "CreateContainer": _container}.get(step.rpc)
+    if creation:
+        return creation(step)
+    command = _command(step)
+    return [f"step {command}"] if command else [f"# crictl cannot do: {step}"]
 
 
 def _sandbox(step: Step) -> list[str]:
     config = {
         "metadata": {"name": step.name, "uid": step.name, "namespace": "explore", "attempt": step.attempt},
-        "log_directory": "/tmp",  # noqa: S108 - of a script that a person runs on a machine for trials
+        "log_directory": "/tmp",  # noqa: S108 - in a script for a test machine
         "labels": {COLOUR: colour_of(step.makes)},
         "linux": {},
     }
@@ -86,15 +86,15 @@ def _container(step: Step) -> list[str]:
 
 
 def _id_file(key: str) -> str:
-    """Return where an id is kept: in a file, since what runs in the background sets no variables."""
+    """Return the file with an object's id, since what runs in the background cannot set variables."""
     return f'"$folder/{key}.id"'
 
 
 def _value(key: str) -> str:
-    return NOBODY if key == NOTHING else f'"$(cat {_id_file(key)})"'
+    return NO_SUCH_ID if key == NOTHING else f'"$(cat {_id_file(key)})"'
 
 
-def _words(step: Step) -> str:
+def _command(step: Step) -> str:
     on = _value(step.on) if step.on else ""
     output = shlex.quote(f"echo in {step.on}; exit {EXEC_CODE}")
     filters = [f"--label {COLOUR}={step.colour}"] if step.colour else []

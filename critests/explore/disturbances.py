@@ -1,5 +1,5 @@
-"""What is below the calls, as far as steps disturb it: the daemon of a throwaway runtime, its OCI runtime,
-its CNI plugins, and the registry.
+"""Disturbs what is below the calls during a step: the daemon of a throwaway runtime, its OCI runtime, its CNI
+plugins, and the registry.
 """
 
 import contextlib
@@ -24,27 +24,27 @@ from critests.node.wrappers.actions import Delay, Fail
 from critests.node.wrappers.hanging import cut_off, sleeping
 from critests.node.wrappers.stand_in import Wrapper
 
-if TYPE_CHECKING:  # it is there already where a runtime was started
+if TYPE_CHECKING:  # a run that started a runtime has loaded it already
     from critests.node.starting.throwaway import ThrowawayRuntime
 
 RECONNECT_SECONDS = 5.0
-LONGER_THAN_A_CALL = 120.0
-"""Seconds that something hangs if nobody lets it go on; behind the point comes the id of this process, by
-which its own are told from another's.
+HANG_SECONDS = 120.0
+"""How long something hangs if nothing ends it; the decimals are the id of this process, to find its own
+`sleep` processes.
 """
 IMAGES = {"image-1": ("one",), "image-2": ("first", "second")}
-"""What steps pull and remove, with their tags."""
+"""Images that steps pull and remove, with their tags."""
 CNI_CODE = 100
-"""Of a plugin's own errors; those below are the specification's."""
+"""Error code of a CNI plugin; the specification reserves those below 100."""
 
 
 @dataclass
 class SequenceImages:
-    """The images that the steps of a sequence pull and remove: each sequence has its own.
+    """The images that the steps of a sequence pull and remove: new ones for each sequence.
 
     Attributes:
-        registry: that serves them; None where it is the user's, and steps pull and remove none: they may be
-            somebody else's too.
+        registry: that serves them; None for the user's registry: then no step pulls or removes images, which
+            may be used by others.
         run_id: of the run.
     """
 
@@ -54,13 +54,15 @@ class SequenceImages:
     _repositories: list[str] = field(default_factory=list)
 
     def __call__(self) -> dict[str, tuple[str, ...]]:
-        """Make those of the next sequence, by key, with their names; those of the last one go."""
+        """Create the images of the next sequence, by key, with their names, and remove those of the
+        last one.
+        """
         if self.registry is None:
             return {}
         for repository in self._repositories:
             self.registry.remove_repository(repository)
         self._repositories.clear()
-        made = {}
+        names = {}
         for key, tags in IMAGES.items():
             salt = secrets.token_hex(8)
             image = self.registry.mint(
@@ -71,22 +73,20 @@ class SequenceImages:
                 labels={RUN_LABEL: self.run_id},
             )
             self._repositories.append(image.repository)
-            made[key] = tuple(f"{self.registry.address}/{image.repository}:{tag}" for tag in tags)
-        return made
+            names[key] = tuple(f"{self.registry.address}/{image.repository}:{tag}" for tag in tags)
+        return names
 
     def failing(self) -> contextlib.AbstractContextManager[None]:
-        """Let no pull of them succeed for a while."""
+        """Let every pull of them fail within the context."""
         return self._faulty(RegistryFault(kind=FaultKind.SERVER_ERROR))
 
     def hanging(self) -> contextlib.AbstractContextManager[None]:
-        """Let every pull of them hang in the middle for a while; then it goes on."""
-        return self._faulty(
-            RegistryFault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=LONGER_THAN_A_CALL)
-        )
+        """Let every pull of them hang half way within the context; afterwards it continues."""
+        return self._faulty(RegistryFault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=HANG_SECONDS))
 
     @contextlib.contextmanager
     def _faulty(self, fault: RegistryFault) -> Iterator[None]:
-        assert self.registry is not None, "without one no step pulls"
+        assert self.registry is not None, "no step pulls without a registry"
         for repository in self._repositories:
             self.registry.fault(repository, fault)
         try:
@@ -97,26 +97,26 @@ class SequenceImages:
 
 
 def started_again(runtime: "ThrowawayRuntime", connection: Connection) -> None:
-    """End the daemon with SIGKILL if it lives, start it again and wait until it answers.
+    """Kill the daemon with SIGKILL if it lives, start it again and wait until it responds.
 
     Raises:
         RuntimeStartFailed: it does not come back.
     """
-    # nobody listens any more a moment before the process of a daemon that ends is gone
+    # a daemon that exits closes its socket a moment before its process is gone
     runtime.kill()
     runtime.start_again()
 
-    def answers() -> bool:
+    def responds() -> bool:
         with contextlib.suppress(grpc.RpcError):
             return bool(connection.runtime.Version(cri.VersionRequest()))
         return False
 
-    with contextlib.suppress(ConditionNotMet):  # then whatever is asked next says so
-        eventually("Version after a restart", answers, RECONNECT_SECONDS * connection.deadlines.scale)
+    with contextlib.suppress(ConditionNotMet):  # then the next call fails
+        eventually("Version after a restart", responds, RECONNECT_SECONDS * connection.deadlines.scale)
 
 
 @dataclass(frozen=True)
-class Below:
+class Disturbances:
     """What is below the calls to a runtime that was started for the run.
 
     Attributes:
@@ -130,7 +130,7 @@ class Below:
     images: SequenceImages
 
     def restart(self) -> None:
-        """End the daemon with SIGKILL, start it again and wait until it answers.
+        """Kill the daemon with SIGKILL, start it again and wait until it responds.
 
         Raises:
             RuntimeStartFailed: it does not come back.
@@ -138,23 +138,25 @@ class Below:
         started_again(self.runtime, self.connection)
 
     def pipes(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return how many pipes are open in the processes of the runtime that have the id of a sandbox among
-        their arguments.
+        """Return the number of open pipes of the runtime's processes with the id of a sandbox among their
+        arguments.
         """
         found = dict.fromkeys(ids, 0)
         for pid in self.runtime.processes:
-            with contextlib.suppress(OSError):  # it has ended meanwhile
+            with contextlib.suppress(OSError):  # it has exited meanwhile
                 arguments = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
                 for sandbox_id in found.keys() & {*arguments}:
                     found[sandbox_id] += sum(file.startswith("pipe:") for file in open_files(pid))
         return found
 
     def leases(self) -> frozenset[str]:
-        """Return the addresses that its network has given away."""
+        """Return the addresses that its network has allocated."""
         return frozenset(self.runtime.leases)
 
     def failing(self, operation: str) -> contextlib.AbstractContextManager[None]:
-        """Let an operation of its OCI runtime or of its CNI plugins, or the registry, fail for a while."""
+        """Let an operation of its OCI runtime or of its CNI plugins, or the registry, fail within the
+        context.
+        """
         if operation == REGISTRY:
             return self.images.failing()
         code = CNI_CODE if operation.isupper() else 1
@@ -162,19 +164,19 @@ class Below:
         return self._wrapper(operation).planned({operation: [failure]})
 
     def hanging(self, operation: str) -> contextlib.AbstractContextManager[None]:
-        """Let an operation of its OCI runtime or of its CNI plugins, or the registry, hang for a while; then
-        it goes on, as if it had only been slow.
+        """Let an operation of its OCI runtime or of its CNI plugins, or the registry, hang within the
+        context; afterwards it continues, as if it had only been slow.
         """
         return self.images.hanging() if operation == REGISTRY else self._hanging(operation)
 
     @contextlib.contextmanager
     def _hanging(self, operation: str) -> Iterator[None]:
-        hangs = Delay(LONGER_THAN_A_CALL + os.getpid() % 1_000_000 / 1e6)
+        hang = Delay(HANG_SECONDS + os.getpid() % 1_000_000 / 1e6)
         try:
-            with self._wrapper(operation).planned({operation: [hangs]}):
+            with self._wrapper(operation).planned({operation: [hang]}):
                 yield
         finally:
-            cut_off(sleeping(hangs))
+            cut_off(sleeping(hang))
 
     def _wrapper(self, operation: str) -> "Wrapper":
         wrapper = self.runtime.cni_wrapper if operation.isupper() else self.runtime.oci_wrapper

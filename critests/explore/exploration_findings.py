@@ -1,4 +1,4 @@
-"""What was found, and the files that it is handed over as."""
+"""What was found, and the files that describe it."""
 
 import datetime as dt
 import json
@@ -12,7 +12,7 @@ from typing import Any
 from critests.catalogue import aspect
 from critests.explore.crictl import script
 from critests.explore.sequence_runner import SequenceEvidence
-from critests.model import Beat, Breach, Step
+from critests.model import Breach, Step, StepGroup
 from critests.model.steps import to_plain
 
 TEST = '''"""{title}.
@@ -21,7 +21,7 @@ Found by `critests explore --seed {seed}` on {runtime}. Run it with
 `pytest {file} --runtime-endpoint ENDPOINT`.
 """
 
-from critests.explore.setting_up import play_again
+from critests.explore.setting_up import replay
 from critests.fixtures.runtime import Runtime
 from critests.model import Step
 from critests.run.marks import requirement
@@ -35,20 +35,20 @@ STEPS = [
 def test_found_{name}(runtime: Runtime) -> None:
     """{level}: {statement}
 
-    Seen: {what}: expected {expected}, seen {seen}.
+    Observed: {what}: expected {expected}, observed {observed}.
     """
-    assert play_again(runtime.context, STEPS, "{aspect}") == []
+    assert replay(runtime.context, STEPS, "{aspect}") == []
 '''
 
 EXPECTATION = """\
-# Known from now on, once all of it is true: an entry of the runtime's expectations.
+# Complete and check this, then add it to the runtime's known failures.
 [[known]]
 requirement = {aspect}
 test = {test}
 versions = "*"
 proven = {proven}
 outcome = {outcome}
-reason = {seen}
+reason = {observed}
 api = {statement}
 owner = {owner}
 expires = {expires}{intermittent}
@@ -63,20 +63,20 @@ class ExplorationFinding:
 
     Attributes:
         breach: the promise, and how it was broken.
-        beats: the shortest sequence that was found.
-        tries: how often that was played again.
-        again: in how many of them it broke the promise.
+        groups: the shortest sequence that was found.
+        tries: how often it was run again.
+        reproduced: in how many of these tries it broke the promise.
         evidence: of the last try in which it did.
     """
 
     breach: Breach
-    beats: tuple[Beat, ...]
+    groups: tuple[StepGroup, ...]
     tries: int
-    again: int
+    reproduced: int
     evidence: SequenceEvidence = field(default_factory=SequenceEvidence)
 
     def __str__(self) -> str:
-        lines = [" | ".join(map(str, beat)) for beat in self.beats]
+        lines = [" | ".join(map(str, group)) for group in self.groups]
         return "\n  ".join([str(self.breach), *lines])
 
     @property
@@ -94,16 +94,16 @@ class ExplorationFinding:
             "what": breach.what,
             "rpc": breach.rpc,
             "expected": breach.expected,
-            "seen": breach.seen,
+            "seen": breach.observed,
             "tries": self.tries,
-            "again": self.again,
-            "steps": to_plain(self.beats),
+            "again": self.reproduced,
+            "steps": to_plain(self.groups),
         }
 
 
 def write(finding: ExplorationFinding, folder: Path, *, seed: int, runtime: str) -> Path:
-    """Write a finding into a folder of its own: a test, a script, its calls and the runtime's log,
-    and what makes it known.
+    """Write a finding into a folder of its own: a test, a script, its calls, the runtime's log and an entry
+    for its known failures.
     """
     place = folder / finding.name
     place.mkdir(parents=True, exist_ok=True)
@@ -116,19 +116,19 @@ def write(finding: ExplorationFinding, folder: Path, *, seed: int, runtime: str)
             seed=seed,
             runtime=_one_line(runtime),
             file=file,
-            steps="\n".join(f"    {_written(beat)}," for beat in finding.beats),
+            steps="\n".join(f"    {_source_of(group)}," for group in finding.groups),
             aspect=breach.aspect,
             name=finding.name,
             level=breach.level,
             statement=_one_line(requirement.statement),
             what=breach.what,
             expected=_one_line(breach.expected),
-            seen=_one_line(breach.seen),
+            observed=_one_line(breach.observed),
         ),
         encoding="utf-8",
     )
     (place / "crictl.sh").write_text(
-        script(finding.beats, _one_line(f"{breach.aspect}: {breach.what}")), encoding="utf-8"
+        script(finding.groups, _one_line(f"{breach.aspect}: {breach.what}")), encoding="utf-8"
     )
     (place / "expectation.toml").write_text(_expectation(finding, runtime), encoding="utf-8")
     with (place / "calls.jsonl").open("w", encoding="utf-8", errors="backslashreplace") as calls:
@@ -149,7 +149,7 @@ def _expectation(finding: ExplorationFinding, runtime: str) -> str:
         "test": f"test_found_{finding.name}",
         "proven": f"=={version.removeprefix('v')}",
         "outcome": "failed" if breach.level == "MUST" else "warned",
-        "seen": _one_line(f"expected {breach.expected}, seen {breach.seen}"),
+        "observed": _one_line(f"expected {breach.expected}, seen {breach.observed}"),
         "statement": _one_line(part.scope or requirement.statement),
         "owner": name,
         "signature": breach.signature,
@@ -157,29 +157,30 @@ def _expectation(finding: ExplorationFinding, runtime: str) -> str:
     return EXPECTATION.format(
         **{key: json.dumps(value) for key, value in values.items()},
         expires=dt.datetime.now(dt.UTC).date() + LISTED_FOR,
-        intermittent="" if finding.again == finding.tries else "\nintermittent = true",
+        intermittent="" if finding.reproduced == finding.tries else "\nintermittent = true",
     )
 
 
-def _written(beat: Beat) -> str:
-    """Return a beat as Python."""
-    steps = [_step(step) for step in beat]
+def _source_of(group: StepGroup) -> str:
+    """Return a group as Python source."""
+    steps = [_step(step) for step in group]
     return steps[0] if len(steps) == 1 else f"({', '.join(steps)})"
 
 
 def _step(step: Step) -> str:
-    given = step.arguments()
-    words = [json.dumps(given.pop("rpc")), *(f"{name}={json.dumps(value)}" for name, value in given.items())]
-    return f"Step({', '.join(words)})"
+    fields = step.arguments()
+    rpc = json.dumps(fields.pop("rpc"))
+    arguments = [rpc, *(f"{name}={json.dumps(value)}" for name, value in fields.items())]
+    return f"Step({', '.join(arguments)})"
 
 
 def _one_line(text: str) -> str:
-    """Return what a runtime may have said as text that ends no docstring and no comment."""
+    """Return a runtime's text in a form that ends no docstring and no comment."""
     return " ".join(text.replace("\\", "/").replace('"', "'").split())[:300]
 
 
 def table(outcomes: Counter[tuple[str, str, str]]) -> Sequence[tuple[str, str, str]]:
-    """Return what was covered: RPC, situation, and how often each outcome came."""
+    """Return what was covered: RPC, situation, and the count of each outcome."""
     rows: dict[tuple[str, str], list[str]] = {}
     for (rpc, situation, outcome), count in sorted(outcomes.items()):
         rows.setdefault((rpc, situation), []).append(f"{outcome} {count}")

@@ -1,4 +1,6 @@
-"""Where an exploration goes on that was ended: its rounds, what they covered, and what was told already."""
+"""The state of an ended exploration, from which another one resumes: its rounds, what they covered, and what
+was reported.
+"""
 
 import json
 from collections import Counter
@@ -9,25 +11,25 @@ from typing import Any
 from critests.exit_codes import UsageError
 from critests.explore.step_generator import Place
 
-NAME = "explore.json"
-"""The file of an exploration, in the folder of its run."""
+STATE_FILE = "explore.json"
+"""File of an exploration in the folder of its run."""
 
 
 @dataclass(frozen=True)
 class StoppedExploration:
-    """What an exploration was ended with.
+    """The state of an exploration at its end.
 
     Attributes:
         seed: of its random choices.
         rounds: that it began.
         covered: how often they covered each place.
-        told: the breaches that it reported, and those that an exploration before it did.
+        reported: kinds of the breaches that it, or an exploration before it, reported.
     """
 
     seed: int
     rounds: int = 0
     covered: Counter[Place] = field(default_factory=Counter)
-    told: frozenset[tuple[str, str, str]] = frozenset()
+    reported: frozenset[tuple[str, str, str]] = frozenset()
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data."""
@@ -35,17 +37,17 @@ class StoppedExploration:
             "seed": self.seed,
             "rounds": self.rounds,
             "places": [[*place, count] for place, count in sorted(self.covered.items())],
-            "told": [list(kind) for kind in sorted(self.told)],
+            "told": [list(kind) for kind in sorted(self.reported)],
         }
 
 
 def read(folder: Path) -> StoppedExploration:
-    """Read what an exploration was ended with, from the folder of its run.
+    """Read the state of an exploration from the folder of its run.
 
     Raises:
         UsageError: there is none.
     """
-    path = folder / NAME
+    path = folder / STATE_FILE
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))["resume"]
         return StoppedExploration(

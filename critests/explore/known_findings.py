@@ -1,7 +1,7 @@
-"""What a runtime is known to break, by its expectations: counted, and not reported again.
+"""What a runtime is known to break, by its known failures: counted, and not reported again.
 
-Only what an entry says it shows as in an exploration (`explored`) is known by it: another breach of the same
-requirement is news.
+An entry covers only the breaches that match its `explored` patterns: another breach of the same requirement
+is reported.
 """
 
 import datetime as dt
@@ -15,14 +15,16 @@ from critests.run.context import RunContext
 
 
 def known_breaches(context: RunContext) -> Callable[[Breach], bool]:
-    """Return what tells the breaches that the runtime of a run is known for, in its version."""
+    """Return a function that recognises the breaches for which the runtime of a run is known in its
+    version.
+    """
     version = context.version
     known = known_failures(context.settings, version.runtime_name)
     return explored_before(known, version.runtime_version, dt.datetime.now(dt.UTC).date())
 
 
 def explored_before(known: Expectations, version: str, today: dt.date) -> Callable[[Breach], bool]:
-    """Return what tells the breaches that entries name for a version of the runtime."""
+    """Return a function that recognises the breaches that entries name for a version of the runtime."""
     patterns = [
         pattern
         for entry in known.known

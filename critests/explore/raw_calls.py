@@ -1,4 +1,4 @@
-"""The calls of a sequence on the raw stub, and what they answer as plain data."""
+"""The calls of a sequence on the raw stub, and their results as plain data."""
 
 import contextlib
 import time
@@ -13,32 +13,32 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.client.connection import Connection
 from critests.exit_codes import CannotTest
-from critests.explore.disturbances import Below
-from critests.explore.event_listener import Listening
-from critests.explore.processes import ENDS, READY_LINE, command_of, script_of, shell, signalling
+from critests.explore.disturbances import Disturbances
+from critests.explore.event_listener import EventListener
+from critests.explore.processes import EXITS, READY_LINE, command_of, script_of, shell, signalling
 from critests.explore.state_reading import SEQUENCE_LABEL
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.model import Step, World
 from critests.model.image_rules import reference
 from critests.model.invariants import ANNOTATION, COLOUR
 from critests.model.linearization import ENDING
-from critests.model.observations import NOT_TOLD, CallResult, ContainerSeen, StateSnapshot
-from critests.model.steps import LAST_WORDS, NO_EVENTS, ContainerProcess, colour_of
+from critests.model.observations import NOT_SIGNALLED, CallResult, ObservedContainer, StateSnapshot
+from critests.model.steps import LAST_LINES, NO_EVENTS, ContainerProcess, colour_of
 from critests.model.world import EXITED
 from critests.node.observing.capabilities import NO_SUCH_ID
 
 CALL_SECONDS, ENDING_SECONDS = 20.0, 8.0
-"""Deadlines: of every call, and of one that ends something, since some runtimes take nearly all of it to end
-what ignores SIGTERM.
+"""Deadlines of every call, and of one that stops or removes something: some runtimes take nearly all of it
+for a process that ignores SIGTERM.
 """
-PATIENCE_SECONDS = 2.0
-"""Deadline of a call below which something hangs."""
+HANGING_CALL_SECONDS = 2.0
+"""Deadline of a call during which something hangs."""
 END_SECONDS = 10.0
 READY_SECONDS = 2.0
 POLL_SECONDS = 0.01
 DRAIN_SECONDS, SETTLE_SECONDS = 2.0, 1.0
 MOUNT: Final = cri.Mount(container_path="/mnt/hosts", host_path="/etc/hosts", readonly=True)
-"""In every container, so that its status has one to tell of; every node has that file."""
+"""A mount of every container, so that its status has one to report; every node has that file."""
 
 
 @dataclass
@@ -48,54 +48,56 @@ class Calls:
     Attributes:
         connection: to the runtime.
         requests: builds messages with the run's label.
-        base: what containers are made of that name no image.
+        base: image of containers whose step names none.
         handler: of every sandbox.
-        daemon: what steps may disturb; None where they may not.
+        daemon: what steps may disturb; None if they may not.
         world: what is known.
-        listening: the client that listens for events; None where none does.
+        listening: the client of GetContainerEvents; None without one.
     """
 
     connection: Connection
     requests: RequestBuilder
     base: ImageName
     handler: str
-    daemon: Below | None
+    daemon: Disturbances | None
     world: World
-    listening: Listening | None = None
+    listening: EventListener | None = None
     _configs: dict[str, cri.PodSandboxConfig] = field(default_factory=dict)
     _logs: dict[str, Path] = field(default_factory=dict)
 
-    def logs_of(self, statuses: Mapping[str, ContainerSeen | str]) -> dict[str, tuple[str, ...]]:
-        """Return the lines in the logs of containers that have ended, of each once; what a process wrote last
-        may take a moment.
+    def logs_of(self, statuses: Mapping[str, ObservedContainer | str]) -> dict[str, tuple[str, ...]]:
+        """Return the log lines of exited containers, for each of them once. The last line may arrive a moment
+        after the exit.
         """
         found = {}
         for container in self.world.containers.values():
             status = statuses.get(container.id)
-            unread = container.has_run and not container.log_read and container.key in self._logs
-            if unread and isinstance(status, ContainerSeen) and status.state == EXITED:
+            is_new = container.has_run and not container.log_read and container.key in self._logs
+            if is_new and isinstance(status, ObservedContainer) and status.state == EXITED:
                 found[container.id] = self._lines(self._logs[container.key], status.exit_code)
         return found
 
     def _lines(self, log: Path, exit_code: int) -> tuple[str, ...]:
-        last = LAST_WORDS.get(exit_code, "")
+        last = LAST_LINES.get(exit_code, "")
         self.until(DRAIN_SECONDS, lambda: last in _text(log))
-        return _said(log)
+        return _lines_of(log)
 
-    def lines_in_log(self, step: Step, words: str) -> int:
-        """Return how many lines of a container's log are these words."""
+    def lines_in_log(self, step: Step, line: str) -> int:
+        """Return how many lines of a container's log equal a line."""
         log = self._logs.get(step.on)
-        return 0 if log is None else _said(log).count(words)
+        return 0 if log is None else _lines_of(log).count(line)
 
-    def pipes_of(self, look: StateSnapshot) -> dict[str, int]:
-        """Return how many pipes what serves each sandbox has open; what closes them may take a moment."""
-        assert self.daemon is not None, "without one nothing below is looked at"
-        ids = [each.id for each in look.sandboxes]
-        inhabited = {each.sandbox_id for each in look.containers}
+    def pipes_of(self, snapshot: StateSnapshot) -> dict[str, int]:
+        """Return how many pipes the processes that serve each sandbox have open. They may close some a moment
+        after a call.
+        """
+        assert self.daemon is not None, "only the suite's own daemon is inspected"
+        ids = [each.id for each in snapshot.sandboxes]
+        with_containers = {each.sandbox_id for each in snapshot.containers}
         before = {
             each.id: each.pipes
             for each in self.world.sandboxes.values()
-            if each.id not in inhabited and each.pipes >= 0
+            if each.id not in with_containers and each.pipes >= 0
         }
         deadline = time.monotonic() + SETTLE_SECONDS
         while True:
@@ -106,8 +108,8 @@ class Calls:
             time.sleep(POLL_SECONDS)
 
     def clear(self) -> None:
-        """Remove what the sequence made, as far as the runtime does it."""
-        self.leave_events(Step(NO_EVENTS))
+        """Remove the sequence's objects, as far as the runtime does so."""
+        self.cancel_events(Step(NO_EVENTS))
         runtime = self.connection.runtime
         with contextlib.suppress(grpc.RpcError):
             listed = runtime.ListContainers(cri.ListContainersRequest()).containers
@@ -140,7 +142,7 @@ class Calls:
         stub = self.connection.images if "Image" in step.rpc else self.connection.runtime
         seconds = ENDING_SECONDS if step.rpc in ENDING else CALL_SECONDS
         if step.hanging:
-            seconds = PATIENCE_SECONDS
+            seconds = HANGING_CALL_SECONDS
         return getattr(stub, step.rpc)(
             request, timeout=seconds * self.connection.deadlines.scale + step.timeout
         )
@@ -154,7 +156,7 @@ class Calls:
         return {SEQUENCE_LABEL: self.world.prefix, COLOUR: colour_of(key)}
 
     def run_sandbox(self, step: Step) -> CallResult:
-        """RunPodSandbox: the same name is the same pod, with its uid."""
+        """RunPodSandbox: the same name is the same pod, with the same uid."""
         name = f"{self.world.prefix}{step.name}"
         config = self.requests.sandbox(
             name,
@@ -163,9 +165,9 @@ class Calls:
             labels=self._labels(step.makes),
             annotations={ANNOTATION: step.makes},
         )
-        answer = self.call(step, cri.RunPodSandboxRequest(config=config, runtime_handler=self.handler))
-        self._configs[answer.pod_sandbox_id] = config
-        return CallResult(id=answer.pod_sandbox_id)
+        response = self.call(step, cri.RunPodSandboxRequest(config=config, runtime_handler=self.handler))
+        self._configs[response.pod_sandbox_id] = config
+        return CallResult(id=response.pod_sandbox_id)
 
     def create_container(self, step: Step) -> CallResult:
         """CreateContainer, of the base image or of one that steps pull and remove."""
@@ -176,33 +178,35 @@ class Calls:
             self.base if image is None else ImageName(image.id or image.names[0], image.names[0]),
             step.name,
             attempt=step.attempt,
-            command=shell(script_of(step, self.mark_of(step.makes), self.world)),
+            command=shell(script_of(step, self.marker_of(step.makes), self.world)),
             labels=self._labels(step.makes),
             annotations={ANNOTATION: step.makes},
             mounts=[MOUNT],
             stdin=step.process == ContainerProcess.LISTENS,
         )
         request = cri.CreateContainerRequest(pod_sandbox_id=sandbox_id, config=config, sandbox_config=pod)
-        answer = self.call(step, request)
-        # before it can end
+        response = self.call(step, request)
+        # before it can exit
         self._logs[step.makes] = Path(pod.log_directory) / config.log_path
-        return CallResult(id=answer.container_id)
+        return CallResult(id=response.container_id)
 
-    def mark_of(self, key: str) -> str:
-        """Return what stands in the command line of a container's process and of no other."""
+    def marker_of(self, key: str) -> str:
+        """Return a text that is in the command line of a container's process and of no other."""
         return f"{self.requests.run.id}-{self.world.prefix}{key}"
 
     def start_container(self, step: Step) -> CallResult:
-        """StartContainer, and wait until its process is as far as later steps expect."""
+        """StartContainer, and wait until its process has installed its handlers, or has exited if it exits at
+        once.
+        """
         self.call(step, cri.StartContainerRequest(container_id=self.id_of(step.on)))
         container = self.world.containers.get(step.on)
         if container is None or container.gone:
             return CallResult()
         if not ContainerProcess(container.process).brief:
-            # until its handlers stand, a signal means something else
-            self.until(READY_SECONDS, lambda: self._has_said(self._logs[step.on]))
+            # before its handlers are installed, a signal has its default effect
+            self.until(READY_SECONDS, lambda: self._is_ready(self._logs[step.on]))
         else:
-            # what overtakes the end of a process comes out otherwise each time
+            # a call that races with the exit of a process has a different result each time
             self.until(READY_SECONDS, lambda: self._has_ended(container.id))
         return CallResult()
 
@@ -211,11 +215,11 @@ class Calls:
         try:
             status = self.connection.runtime.ContainerStatus(request).status
         except grpc.RpcError:
-            return True  # another client has removed it, or the look after the step will tell
+            return True  # another client has removed it, or the snapshot after the step shows why
         return bool(status.state == cri.CONTAINER_EXITED)
 
     @staticmethod
-    def _has_said(log: Path) -> bool:
+    def _is_ready(log: Path) -> bool:
         return READY_LINE in _text(log)
 
     def stop_container(self, step: Step) -> CallResult:
@@ -225,20 +229,22 @@ class Calls:
 
     def list_sandboxes(self, step: Step) -> CallResult:
         """ListPodSandbox with a filter."""
-        wanted = cri.PodSandboxFilter(id=self.id_of(step.on))
-        answer = self.call(step, cri.ListPodSandboxRequest(filter=_chosen(step, wanted)))
-        return CallResult(ids=tuple(item.id for item in answer.items))
+        by_id = cri.PodSandboxFilter(id=self.id_of(step.on))
+        response = self.call(step, cri.ListPodSandboxRequest(filter=_filter(step, by_id)))
+        return CallResult(ids=tuple(item.id for item in response.items))
 
     def list_containers(self, step: Step) -> CallResult:
         """ListContainers with a filter."""
-        wanted = cri.ContainerFilter(id=self.id_of(step.on), pod_sandbox_id=self.id_of(step.inside))
-        answer = self.call(step, cri.ListContainersRequest(filter=_chosen(step, wanted)))
-        return CallResult(ids=tuple(item.id for item in answer.containers))
+        by_id = cri.ContainerFilter(id=self.id_of(step.on), pod_sandbox_id=self.id_of(step.inside))
+        response = self.call(step, cri.ListContainersRequest(filter=_filter(step, by_id)))
+        return CallResult(ids=tuple(item.id for item in response.containers))
 
     def exec_sync(self, step: Step) -> CallResult:
-        """ExecSync of a command whose output and exit code are the container's own."""
-        answer = self.call(step, self._exec_request(step, command_of(step, self.world)))
-        return CallResult(exit_code=answer.exit_code, output=answer.stdout.decode(errors="backslashreplace"))
+        """ExecSync of a command whose output and exit code are specific to the container."""
+        response = self.call(step, self._exec_request(step, command_of(step, self.world)))
+        return CallResult(
+            exit_code=response.exit_code, output=response.stdout.decode(errors="backslashreplace")
+        )
 
     def _exec_request(self, step: Step, script: str) -> cri.ExecSyncRequest:
         return cri.ExecSyncRequest(
@@ -246,40 +252,42 @@ class Calls:
         )
 
     def signal(self, step: Step, name: str) -> bool:
-        """Send a signal to a container's process, and return whether the command that does so succeeded."""
-        script = signalling(self.mark_of(step.on), name)
+        """Send a signal to a container's process; return whether the command in the container that does so
+        succeeded.
+        """
+        script = signalling(self.marker_of(step.on), name)
         return self._quietly(self.connection.runtime.ExecSync, self._exec_request(step, script))
 
     def end_process(self, step: Step) -> CallResult:
-        """Let the process of a container end by itself, and wait until the runtime says so."""
+        """Make the process of a container exit by itself, and wait until the runtime reports it."""
         container = self.world.containers.get(step.on)
         if container is None:
-            return CallResult("NOT_MADE")  # by a step that was to make it, and failed this time
-        ends = ContainerProcess(container.process).brief or self.signal(step, ENDS)
-        # what ends a container ends its commands too, so that this one may fail
+            return CallResult("NOT_MADE")  # the step that creates it failed this time
+        ends = ContainerProcess(container.process).brief or self.signal(step, EXITS)
+        # the exit of a container kills its commands too, so that this one may fail
         if not ends and not self.until(READY_SECONDS, lambda: self._has_ended(container.id)):
-            return CallResult(NOT_TOLD)
+            return CallResult(NOT_SIGNALLED)
         if self.until(END_SECONDS, lambda: self._has_ended(container.id)):
             return CallResult()
         return CallResult("NOT_ENDED", details=f"not EXITED within {END_SECONDS:g} s")
 
     def listen(self, step: Step) -> CallResult:
-        """GetContainerEvents, beside all steps that follow."""
-        self.leave_events(step)
-        self.listening = Listening(self.connection)
+        """GetContainerEvents, during all steps that follow."""
+        self.cancel_events(step)
+        self.listening = EventListener(self.connection)
         return CallResult()
 
-    def leave_events(self, step: Step) -> CallResult:
-        """End the stream of events."""
+    def cancel_events(self, step: Step) -> CallResult:
+        """Cancel the stream of events."""
         del step
         if self.listening is not None:
-            self.listening.leave()
+            self.listening.cancel()
         self.listening = None
         return CallResult()
 
     def restart_daemon(self, step: Step) -> CallResult:
         """SIGKILL the daemon and start it again, which ends a stream of events."""
-        self.leave_events(step)
+        self.cancel_events(step)
         try:
             if self.daemon is not None:
                 self.daemon.restart()
@@ -288,7 +296,7 @@ class Calls:
         return CallResult()
 
     def until(self, seconds: float, holds: Callable[[], bool]) -> bool:
-        """Wait until something holds, and return whether it does."""
+        """Wait until a condition holds, and return whether it does."""
         deadline = time.monotonic() + seconds * self.connection.deadlines.scale
         while not holds():
             if time.monotonic() >= deadline:
@@ -311,8 +319,8 @@ class Calls:
 
     def image_status(self, step: Step) -> CallResult:
         """ImageStatus, by a tag or by its id."""
-        answer = self.call(step, cri.ImageStatusRequest(image=self._spec(step)))
-        return CallResult(id=answer.image.id, found=answer.HasField("image"))
+        response = self.call(step, cri.ImageStatusRequest(image=self._spec(step)))
+        return CallResult(id=response.image.id, found=response.HasField("image"))
 
 
 def _text(log: Path) -> str:
@@ -322,15 +330,15 @@ def _text(log: Path) -> str:
         return ""
 
 
-def _said(log: Path) -> tuple[str, ...]:
+def _lines_of(log: Path) -> tuple[str, ...]:
     """Return the lines of a log without time, stream and tag."""
     return tuple(line.split(" ", 3)[-1] for line in _text(log).splitlines())
 
 
-def _chosen(step: Step, wanted: Any) -> Any:  # noqa: ANN401 - the filter of either list
-    """Return a filter with the state and the label of a step."""
+def _filter(step: Step, by_id: Any) -> Any:  # noqa: ANN401 - the filter of either list
+    """Add the state and the label of a step to a filter."""
     if step.state:
-        wanted.state.state = getattr(cri, step.state)
+        by_id.state.state = getattr(cri, step.state)
     if step.colour:
-        wanted.label_selector[COLOUR] = step.colour
-    return wanted
+        by_id.label_selector[COLOUR] = step.colour
+    return by_id

@@ -1,4 +1,4 @@
-"""What a round tells of its sequences: what was covered, what was found, and whether the time is over."""
+"""Counts the steps of sequences: what was covered, what was found, and whether the time is over."""
 
 import math
 import time
@@ -6,20 +6,20 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from critests.explore.sequence_runner import Played, SequenceEvidence
+from critests.explore.sequence_runner import SequenceEvidence, StepSequence
 from critests.explore.step_generator import Place
-from critests.model import Beat, Breach
+from critests.model import Breach, StepGroup
 
 SHORTEN_SECONDS = 8.0
-"""For Hypothesis to shorten in, before single steps are left out."""
+"""How long Hypothesis may shorten, before single steps are left out."""
 
 
-class Over(BaseException):
-    """The time is over; no exception that Hypothesis would take for a failure of a sequence."""
+class TimeIsOver(BaseException):
+    """The time is over; not an Exception, which Hypothesis would take for a failure of a sequence."""
 
 
-class ShortEnough(BaseException):
-    """Hypothesis has shortened for long enough; no failure of a sequence either."""
+class ShorteningIsOver(BaseException):
+    """Hypothesis has shortened for long enough; not an Exception either."""
 
 
 @dataclass(frozen=True)
@@ -27,22 +27,22 @@ class FailingSequence:
     """A sequence that broke a promise.
 
     Attributes:
-        breach: with its last beat.
-        beats: the sequence.
+        breach: with its last group.
+        groups: the sequence.
         evidence: of that sequence.
     """
 
     breach: Breach
-    beats: list[Beat]
+    groups: list[StepGroup]
     evidence: SequenceEvidence
 
 
 class SequenceCounts:
-    """Keeps count of the sequences of an exploration.
+    """Counts the steps of an exploration.
 
     Args:
         muted: which breaches are known.
-        over: says whether the time is over.
+        over: returns whether the time is over.
     """
 
     def __init__(self, muted: Callable[[Breach], bool], over: Callable[[], bool]) -> None:
@@ -52,50 +52,52 @@ class SequenceCounts:
         self.outcomes: Counter[tuple[str, str, str]] = Counter()
         self.found: dict[tuple[str, str, str], FailingSequence] = {}
         """The shortest sequence of each kind of breach."""
-        self.muted_seen: Counter[str] = Counter()
+        self.muted_counts: Counter[str] = Counter()
         self._shorten_until = math.inf
 
-    def round_begins(self) -> Counter[Place]:
-        """Note that a round begins, and return how often each place was covered before it."""
+    def begin_round(self) -> Counter[Place]:
+        """Begin a round, and return how often each place was covered before it."""
         self._shorten_until = math.inf
         return Counter(self.covered)
 
     def check(self) -> None:
-        """Let a round go on.
+        """Check that a round may go on.
 
         Raises:
-            Over: the time is over.
-            ShortEnough: there was time enough for shortening what the round has found.
+            TimeIsOver: the time is over.
+            ShorteningIsOver: the time for shortening the round's finding is over.
         """
         if self.over():
-            raise Over
+            raise TimeIsOver
         if time.monotonic() > self._shorten_until:
-            raise ShortEnough
+            raise ShorteningIsOver
 
-    def play(self, played: Played, beat: Beat, places: list[Place]) -> Breach | None:
-        """Play a beat, keep count, and return a promise that it broke, if that is not known.
+    def run(self, sequence: StepSequence, group: StepGroup, places: list[Place]) -> Breach | None:
+        """Run a group, count it, and return a promise that it broke, if that is not known.
 
         Args:
-            played: the sequence.
-            beat: its next one.
-            places: of the beat's steps.
+            sequence: that it belongs to.
+            group: its next one.
+            places: of the group's steps.
         """
-        breaches = played.play(beat, self.muted)
-        for place, code in zip(places, played.codes, strict=True):
-            # how many sequences shorten what was found depends on the time, and what comes next must not
+        breaches = sequence.run(group, self.muted)
+        for place, code in zip(places, sequence.codes, strict=True):
+            # the number of sequences for shortening depends on time, which must not influence later choices
             self.covered[place] += self._shorten_until == math.inf
             self.outcomes[(*place, code)] += 1
         new = None
         for breach in breaches:
             if self.muted(breach):
-                self.muted_seen[breach.signature] += 1
+                self.muted_counts[breach.signature] += 1
             else:
                 new = new or breach
-                self._keep(breach, played)
+                self._note(breach, sequence)
         return new
 
-    def _keep(self, breach: Breach, played: Played) -> None:
+    def _note(self, breach: Breach, sequence: StepSequence) -> None:
         self._shorten_until = min(self._shorten_until, time.monotonic() + SHORTEN_SECONDS)
         known = self.found.get(breach.kind)
-        if known is None or len(played.beats) < len(known.beats):
-            self.found[breach.kind] = FailingSequence(breach, list(played.beats), played.player.evidence())
+        if known is None or len(sequence.groups) < len(known.groups):
+            self.found[breach.kind] = FailingSequence(
+                breach, list(sequence.groups), sequence.runner.evidence()
+            )

@@ -1,4 +1,4 @@
-"""Plays sequences on a runtime: every step, and after it a look at everything, held against the model."""
+"""Runs sequences on a runtime, takes a snapshot after every step and judges both by the model."""
 
 import contextlib
 import secrets
@@ -15,15 +15,15 @@ from critests.client.call_recording import Call
 from critests.client.connection import Connection
 from critests.client.failures import code_of
 from critests.exit_codes import CannotTest
-from critests.explore.disturbances import Below
+from critests.explore.disturbances import Disturbances
 from critests.explore.raw_calls import Calls
-from critests.explore.state_reading import look_of, world_before
-from critests.explore.step_execution import answer_to
+from critests.explore.state_reading import snapshot_of, world_before
+from critests.explore.step_execution import result_of
 from critests.lifecycle.requests import ImageName, RequestBuilder
-from critests.model import Beat, Breach, Step, World, event_rules, judge
-from critests.model.linearization import Done, judge_together
+from critests.model import Breach, Step, StepGroup, World, event_rules, judge
+from critests.model.linearization import CompletedStep, judge_together
 from critests.model.observations import StateSnapshot
-from critests.model.steps import playable
+from critests.model.steps import runnable
 from critests.run.failure_evidence import RuntimeLog
 
 DAEMON_ENDED = "the daemon has ended"
@@ -32,30 +32,30 @@ UNAVAILABLE = "UNAVAILABLE"
 
 @dataclass(frozen=True)
 class SequenceEvidence:
-    """What was asked and answered in the time of a sequence, and what the runtime wrote meanwhile."""
+    """The calls of a sequence, and what the runtime logged meanwhile."""
 
     calls: tuple[Call, ...] = ()
     log: bytes = b""
 
 
 @dataclass
-class Player:
-    """Plays sequences on one runtime, each under a label of its own, and cleans up after each.
+class SequenceRunner:
+    """Runs sequences on one runtime, each with a label of its own, and cleans up after each.
 
     Attributes:
         connection: to the runtime.
         requests: builds messages with the run's label.
-        base: what containers are made of that name no image; no step removes it.
-        images: makes what the steps of a sequence pull and remove, by key, with their tags: of each sequence
-            its own, so that none meets what another left behind.
+        base: image of containers whose step names none; no step removes it.
+        images: creates the images that the steps of a sequence pull and remove, by key, with their tags: new
+            ones for each sequence, so that it finds nothing of another.
         handler: of every sandbox.
-        daemon: what steps may disturb; None where they may not.
-        start_again: starts the daemon that has ended, and raises CannotTest where it does not come back; None
-            where it is somebody else's.
+        daemon: what steps may disturb; None if they may not.
+        start_again: starts the daemon after it exited, and raises CannotTest if it does not come back; None
+            if the suite did not start it.
         log: of the runtime.
-        gone: the daemon has ended, and nobody starts it again.
-        played: number of sequences.
-        steps: number of steps of all of them.
+        gone: the daemon exited, and is not started again.
+        sequence_count: number of sequences.
+        step_count: number of steps of all sequences.
     """
 
     connection: Connection
@@ -63,38 +63,40 @@ class Player:
     base: ImageName
     images: Callable[[], dict[str, tuple[str, ...]]] = dict
     handler: str = ""
-    daemon: Below | None = None
+    daemon: Disturbances | None = None
     start_again: Callable[[], None] | None = None
     log: RuntimeLog = field(default_factory=lambda: RuntimeLog(""))
     gone: bool = False
-    played: int = 0
-    steps: int = 0
+    sequence_count: int = 0
+    step_count: int = 0
     _salt: str = field(default_factory=lambda: secrets.token_hex(3))
-    """In the names of everything, so that two players on one runtime do not take the other's for theirs."""
+    """Part of all names, so that two runners on one runtime do not mistake each other's objects for their
+    own.
+    """
 
     _begun: tuple[int, float] = (0, 0.0)
     """Where the last sequence begins in the record of calls, and in the log."""
 
     @contextlib.contextmanager
-    def sequence(self) -> "Iterator[Played]":
-        """Give a sequence that has not begun; what it made is removed at the end."""
-        self.played += 1
+    def sequence(self) -> "Iterator[StepSequence]":
+        """Give a sequence without steps; its objects are removed at the end."""
+        self.sequence_count += 1
         self._begun = self.connection.recorder.position, self.log.position()
-        world = world_before(self.connection, self.images(), f"x{self._salt}-{self.played}-")
+        world = world_before(self.connection, self.images(), f"x{self._salt}-{self.sequence_count}-")
         calls = Calls(self.connection, self.requests, self.base, self.handler, self.daemon, world)
         try:
-            yield Played(self, calls)
+            yield StepSequence(self, calls)
         finally:
-            self.bring_back()
+            self.restart_if_exited()
             calls.clear()
 
     def evidence(self) -> SequenceEvidence:
-        """Return what the last sequence left behind so far."""
+        """Return the evidence of the last sequence so far."""
         calls, log = self._begun
         return SequenceEvidence(tuple(self.connection.recorder.since(calls)), self.log.since(log))
 
-    def bring_back(self) -> None:
-        """Start the daemon again where it has ended, so that the next sequence finds one."""
+    def restart_if_exited(self) -> None:
+        """Start the daemon again if it exited, so that the next sequence finds one."""
         if self.gone or self.daemon_lives():
             return
         self.gone = True
@@ -104,7 +106,7 @@ class Player:
                 self.gone = not self.daemon_lives()
 
     def daemon_lives(self) -> bool:
-        """Whether the runtime answers."""
+        """Whether the runtime responds to Version."""
         try:
             self.connection.runtime.Version(cri.VersionRequest())
         except grpc.RpcError:
@@ -112,32 +114,32 @@ class Player:
         return True
 
     def breaches(
-        self, beats: Iterable[Beat], muted: Callable[[Breach], bool] = lambda _: False
+        self, groups: Iterable[StepGroup], muted: Callable[[Breach], bool] = lambda _: False
     ) -> list[Breach]:
-        """Play a sequence until it breaks a promise that is not muted; return those breaches."""
-        with self.sequence() as played:
-            for beat in playable(beats):
-                found = [breach for breach in played.play(beat, muted) if not muted(breach)]
-                if found or played.over:
+        """Run a sequence until it breaks a promise that is not muted; return those breaches."""
+        with self.sequence() as sequence:
+            for group in runnable(groups):
+                found = [breach for breach in sequence.run(group, muted) if not muted(breach)]
+                if found or sequence.over:
                     return found
         return []
 
 
 @dataclass
-class Played:
-    """One sequence as it is played.
+class StepSequence:
+    """One sequence while it runs.
 
     Attributes:
-        player: what plays it.
-        calls: does its steps.
-        beats: those that were played.
-        codes: what each step of the last one was answered with.
-        over: the daemon has ended, so that nothing more can be said of it.
+        runner: that runs it.
+        calls: runs its steps.
+        groups: that were run.
+        codes: the result code of each step of the last group.
+        over: the daemon exited, so that the sequence cannot go on.
     """
 
-    player: Player
+    runner: SequenceRunner
     calls: Calls
-    beats: list[Beat] = field(default_factory=list)
+    groups: list[StepGroup] = field(default_factory=list)
     codes: list[str] = field(default_factory=list)
     over: bool = False
 
@@ -146,63 +148,63 @@ class Played:
         """What is known."""
         return self.calls.world
 
-    def play(self, beat: Beat, muted: Callable[[Breach], bool] = lambda _: False) -> list[Breach]:
-        """Play the steps of a beat at once, and return the promises that they broke.
+    def run(self, group: StepGroup, muted: Callable[[Breach], bool] = lambda _: False) -> list[Breach]:
+        """Run the steps of a group concurrently, and return the promises that they broke.
 
         Args:
-            beat: one step or several.
-            muted: which breaches are known: an order of several steps that has no others explains them.
+            group: one step or several.
+            muted: which breaches are known: an order of the steps without any other explains them.
         """
-        done = self._done(beat)
-        self.player.steps += len(beat)
-        self.beats.append(beat)
-        self.codes = [each.answer.code for each in done]
+        done = self._done(group)
+        self.runner.step_count += len(group)
+        self.groups.append(group)
+        self.codes = [each.result.code for each in done]
         try:
-            look = self._look()
+            snapshot = self._snapshot()
         except grpc.RpcError as error:
             code, details = code_of(error)
-            rpc, seen = beat[-1].rpc, f"{code}: {details}"
-            if not self.player.daemon_lives():
-                return [self._ended(seen)]
-            return [Breach("CNC-08", "a list fails", rpc, "a list", seen)]
-        statuses = (*look.sandbox_statuses.values(), *look.container_statuses.values())
-        if UNAVAILABLE in statuses and not self.player.daemon_lives():
+            rpc, failure = group[-1].rpc, f"{code}: {details}"
+            if not self.runner.daemon_lives():
+                return [self._ended(failure)]
+            return [Breach("CNC-08", "a list fails", rpc, "a list", failure)]
+        statuses = (*snapshot.sandbox_statuses.values(), *snapshot.container_statuses.values())
+        if UNAVAILABLE in statuses and not self.runner.daemon_lives():
             return [self._ended(UNAVAILABLE)]
         if len(done) == 1:
-            return judge(self.world, beat[0], done[0].answer, look)
-        return judge_together(self.world, done, look, muted)
+            return judge(self.world, group[0], done[0].result, snapshot)
+        return judge_together(self.world, done, snapshot, muted)
 
-    def _ended(self, seen: str) -> Breach:
+    def _ended(self, observed: str) -> Breach:
         self.over = True
-        beat = self.beats[-1]
-        # which of several it was, nobody knows, and fewer of them may do
-        rpc = beat[0].rpc if len(beat) == 1 else "calls at once"
-        return Breach("GEN-17", DAEMON_ENDED, rpc, "a daemon that lives", seen)
+        group = self.groups[-1]
+        # which of several steps caused it is unknown, and fewer may suffice
+        rpc = group[0].rpc if len(group) == 1 else "calls at once"
+        return Breach("GEN-17", DAEMON_ENDED, rpc, "a daemon that lives", observed)
 
-    def _look(self) -> StateSnapshot:
-        look = look_of(self.player.connection, self.world)
-        logs = self.calls.logs_of(look.container_statuses)
+    def _snapshot(self) -> StateSnapshot:
+        snapshot = snapshot_of(self.runner.connection, self.world)
+        logs = self.calls.logs_of(snapshot.container_statuses)
         if self.calls.listening is not None:
-            wanted = event_rules.due(self.world, look, self.beats[-1])
-            look = replace(look, events=self.calls.listening.heard(look, wanted))
-        daemon = self.player.daemon
+            expected = event_rules.expected_events(self.world, snapshot, self.groups[-1])
+            snapshot = replace(snapshot, events=self.calls.listening.received(snapshot, expected))
+        daemon = self.runner.daemon
         if daemon is None:
-            return replace(look, logs=logs)
-        return replace(look, logs=logs, leases=daemon.leases(), pipes=self.calls.pipes_of(look))
+            return replace(snapshot, logs=logs)
+        return replace(snapshot, logs=logs, leases=daemon.leases(), pipes=self.calls.pipes_of(snapshot))
 
-    def _done(self, beat: Beat) -> list[Done]:
-        if len(beat) == 1:
-            return [self._timed(beat[0])]
-        together = threading.Barrier(len(beat))
+    def _done(self, group: StepGroup) -> list[CompletedStep]:
+        if len(group) == 1:
+            return [self._timed(group[0])]
+        barrier = threading.Barrier(len(group))
 
-        def one(step: Step) -> Done:
-            together.wait()
+        def one(step: Step) -> CompletedStep:
+            barrier.wait()
             return self._timed(step)
 
-        with ThreadPoolExecutor(len(beat)) as clients:
-            return list(clients.map(one, beat))
+        with ThreadPoolExecutor(len(group)) as clients:
+            return list(clients.map(one, group))
 
-    def _timed(self, step: Step) -> Done:
+    def _timed(self, step: Step) -> CompletedStep:
         begun = time.monotonic()
-        answer = answer_to(self.calls, step)
-        return Done(step, answer, begun, time.monotonic())
+        result = result_of(self.calls, step)
+        return CompletedStep(step, result, begun, time.monotonic())

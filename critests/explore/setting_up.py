@@ -1,19 +1,21 @@
-"""A player on the runtime of a run: its base image pulled, and images of its own to pull and to remove."""
+"""Sets up a runner on the runtime of a run: pulls its base image, and provides images for its steps to pull
+and remove.
+"""
 
 from collections.abc import Sequence
 from functools import partial
 
 from critests.client.connection import Connection
-from critests.explore.disturbances import Below, SequenceImages, started_again
-from critests.explore.sequence_runner import Player
-from critests.model import Beat, Breach, Step
+from critests.explore.disturbances import Disturbances, SequenceImages, started_again
+from critests.explore.sequence_runner import SequenceRunner
+from critests.model import Breach, Step, StepGroup
 from critests.run.context import RunContext
 from critests.run.failure_evidence import RuntimeLog
 from critests.run.pulled_images import TestImages
 
 
-def player_on(context: RunContext, connection: Connection) -> Player:
-    """Return a player. A throwaway runtime whose daemon ends is started again, and in a disruptive run steps
+def runner_on(context: RunContext, connection: Connection) -> SequenceRunner:
+    """Return a runner. A throwaway runtime whose daemon exits is started again, and in a disruptive run steps
     disturb what is below the calls to it.
 
     Raises:
@@ -24,30 +26,30 @@ def player_on(context: RunContext, connection: Connection) -> Player:
     images = SequenceImages(None if context.settings.image_prefix else context.registry, context.run.id)
     owned = context.owned.runtime if context.owned else None
     runtime = owned if context.settings.disruptive else None
-    return Player(
+    return SequenceRunner(
         connection,
         context.requests(),
         base,
         images,
         context.settings.handlers[0],
-        Below(runtime, connection, images) if runtime and runtime.oci_wrapper else None,
+        Disturbances(runtime, connection, images) if runtime and runtime.oci_wrapper else None,
         partial(started_again, owned, connection) if owned else None,
         RuntimeLog(context.runtime_log),
     )
 
 
-def play_again(context: RunContext, steps: Sequence[Step | Beat], aspect: str) -> list[Breach]:
-    """Play a sequence on the runtime of a run, and return how it breaks a promise: what a test calls that was
-    written by `critests explore`.
+def replay(context: RunContext, steps: Sequence[Step | StepGroup], aspect: str) -> list[Breach]:
+    """Run a sequence on the runtime of a run, and return how it breaks a promise. Tests that `critests
+    explore` writes call this.
 
     Args:
         context: the run.
-        steps: one after another; a tuple of steps is played at once.
+        steps: in their order; the steps of a tuple run concurrently.
         aspect: the promise.
     """
-    beats = [(each,) if isinstance(each, Step) else each for each in steps]
+    groups = [(each,) if isinstance(each, Step) else each for each in steps]
     connection = context.connect()
     try:
-        return player_on(context, connection).breaches(beats, lambda breach: breach.aspect != aspect)
+        return runner_on(context, connection).breaches(groups, lambda breach: breach.aspect != aspect)
     finally:
         connection.close()

@@ -1,4 +1,4 @@
-"""What lists and statuses say, as plain data: of one sequence's own objects, told by their label."""
+"""Reads lists and statuses as plain data, of the objects with the label of one sequence."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -10,24 +10,24 @@ from critests.api import api_pb2 as cri
 from critests.client.connection import Connection
 from critests.client.failures import code_of
 from critests.model import World
-from critests.model.observations import ContainerSeen, ImageSeen, SandboxSeen, StateSnapshot
+from critests.model.observations import ObservedContainer, ObservedImage, ObservedSandbox, StateSnapshot
 from critests.model.world import Image
 
 SEQUENCE_LABEL = "critests.sequence"
 
 
 def world_before(connection: Connection, images: Mapping[str, tuple[str, ...]], prefix: str) -> World:
-    """Return what is known before the first step: which of the images are there already."""
+    """Return what is known before the first step: which of the images are present already."""
     world = World(prefix, images={key: Image(key, names) for key, names in images.items()})
     for image in world.images.values():
-        for seen in _images(connection, [*image.names]):
-            image.id, image.seen = seen.id, seen
-            image.present, image.tags = frozenset({True}), frozenset({*image.names} & seen.names)
+        for entry in _images(connection, [*image.names]):
+            image.id, image.entry = entry.id, entry
+            image.present, image.tags = frozenset({True}), frozenset({*image.names} & entry.names)
     return world
 
 
-def look_of(connection: Connection, world: World) -> StateSnapshot:
-    """Look at everything that is a sequence's own.
+def snapshot_of(connection: Connection, world: World) -> StateSnapshot:
+    """List all objects of a sequence and call their statuses.
 
     Raises:
         grpc.RpcError: a list failed.
@@ -53,18 +53,18 @@ def look_of(connection: Connection, world: World) -> StateSnapshot:
 
 
 def _handlers(connection: Connection) -> tuple[str, ...]:
-    """Return none where Status fails, which is not what the model is about."""
+    """Return the names of the handlers; none if Status fails, which the model does not judge."""
     try:
-        answer = connection.runtime.Status(cri.StatusRequest())
+        response = connection.runtime.Status(cri.StatusRequest())
     except grpc.RpcError:
         return ()
-    return tuple(handler.name for handler in answer.runtime_handlers)
+    return tuple(handler.name for handler in response.runtime_handlers)
 
 
-def _images(connection: Connection, names: Iterable[str]) -> list[ImageSeen]:
+def _images(connection: Connection, names: Iterable[str]) -> list[ObservedImage]:
     repositories = {name.rpartition(":")[0] for name in names}
     return [
-        ImageSeen(image.id, frozenset(image.repo_tags))
+        ObservedImage(image.id, frozenset(image.repo_tags))
         for image in connection.images.ListImages(cri.ListImagesRequest()).images
         if repositories
         & {
@@ -74,7 +74,7 @@ def _images(connection: Connection, names: Iterable[str]) -> list[ImageSeen]:
     ]
 
 
-def _sandbox_status(connection: Connection, sandbox_id: str) -> SandboxSeen | str:
+def _sandbox_status(connection: Connection, sandbox_id: str) -> ObservedSandbox | str:
     try:
         status = connection.runtime.PodSandboxStatus(
             cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
@@ -86,7 +86,7 @@ def _sandbox_status(connection: Connection, sandbox_id: str) -> SandboxSeen | st
     return replace(_sandbox(status), addresses=tuple(addresses))
 
 
-def _container_status(connection: Connection, container_id: str) -> ContainerSeen | str:
+def _container_status(connection: Connection, container_id: str) -> ObservedContainer | str:
     try:
         status = connection.runtime.ContainerStatus(
             cri.ContainerStatusRequest(container_id=container_id)
@@ -98,7 +98,7 @@ def _container_status(connection: Connection, container_id: str) -> ContainerSee
         started_at=status.started_at,
         finished_at=status.finished_at,
         exit_code=status.exit_code,
-        kept={
+        restart_safe={
             "mounts": ", ".join(sorted(mount.container_path for mount in status.mounts)),
             "image": status.image.image,
             "image_ref": status.image_ref,
@@ -108,28 +108,28 @@ def _container_status(connection: Connection, container_id: str) -> ContainerSee
     )
 
 
-def _sandbox(told: cri.PodSandbox | cri.PodSandboxStatus) -> SandboxSeen:
-    """Return what a list and a status have in common."""
-    return SandboxSeen(
-        told.id,
-        cri.PodSandboxState.Name(told.state),
-        told.metadata.name,
-        told.metadata.attempt,
-        told.created_at,
-        dict(told.labels),
-        dict(told.annotations),
+def _sandbox(message: cri.PodSandbox | cri.PodSandboxStatus) -> ObservedSandbox:
+    """Return the fields that a list and a status have in common."""
+    return ObservedSandbox(
+        message.id,
+        cri.PodSandboxState.Name(message.state),
+        message.metadata.name,
+        message.metadata.attempt,
+        message.created_at,
+        dict(message.labels),
+        dict(message.annotations),
     )
 
 
-def _container(told: cri.Container | cri.ContainerStatus) -> ContainerSeen:
-    """Return what a list and a status have in common."""
-    return ContainerSeen(
-        told.id,
-        cri.ContainerState.Name(told.state),
-        name=told.metadata.name,
-        attempt=told.metadata.attempt,
-        created_at=told.created_at,
-        image_id=told.image_id,
-        labels=dict(told.labels),
-        annotations=dict(told.annotations),
+def _container(message: cri.Container | cri.ContainerStatus) -> ObservedContainer:
+    """Return the fields that a list and a status have in common."""
+    return ObservedContainer(
+        message.id,
+        cri.ContainerState.Name(message.state),
+        name=message.metadata.name,
+        attempt=message.metadata.attempt,
+        created_at=message.created_at,
+        image_id=message.image_id,
+        labels=dict(message.labels),
+        annotations=dict(message.annotations),
     )

@@ -1,4 +1,4 @@
-"""How each step is done: as which call, and with what below it disturbed meanwhile."""
+"""Runs each step: as which call, and while something below it is disturbed."""
 
 import contextlib
 from collections.abc import Callable
@@ -22,11 +22,11 @@ ABOUT_ONE: Final[dict[str, tuple[Callable[..., Any], str]]] = {
     "ContainerStatus": (cri.ContainerStatusRequest, "container_id"),
     "ReopenContainerLog": (cri.ReopenContainerLogRequest, "container_id"),
 }
-"""RPCs whose request is the id of a sandbox or of a container, and nothing else."""
+"""RPCs whose request is only the id of a sandbox or of a container."""
 
 
-def answer_to(calls: Calls, step: Step) -> CallResult:
-    """Do a step, and return what came back; with what it wants to fail failing meanwhile."""
+def result_of(calls: Calls, step: Step) -> CallResult:
+    """Run a step, with the disturbance that it asks for, and return its result."""
     disturbed: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
     if calls.daemon and step.failing:
         disturbed = calls.daemon.failing(step.failing)
@@ -34,7 +34,7 @@ def answer_to(calls: Calls, step: Step) -> CallResult:
         disturbed = calls.daemon.hanging(step.hanging)
     with disturbed:
         try:
-            return _about_one(calls, step) if step.rpc in ABOUT_ONE else HOW[step.rpc](calls, step)
+            return _about_one(calls, step) if step.rpc in ABOUT_ONE else RUN_STEP[step.rpc](calls, step)
         except grpc.RpcError as error:
             code, details = code_of(error)
             return CallResult(code, details=details)
@@ -42,12 +42,12 @@ def answer_to(calls: Calls, step: Step) -> CallResult:
 
 def _about_one(calls: Calls, step: Step) -> CallResult:
     message, name = ABOUT_ONE[step.rpc]
-    answer = calls.call(step, message(**{name: calls.id_of(step.on)}))
-    return CallResult(id=answer.status.id) if step.rpc.endswith("Status") else CallResult()
+    response = calls.call(step, message(**{name: calls.id_of(step.on)}))
+    return CallResult(id=response.status.id) if step.rpc.endswith("Status") else CallResult()
 
 
-def _asked(message: Callable[[], Any]) -> Callable[[Calls, Step], CallResult]:
-    """Return how an RPC is called whose request and answer say nothing here."""
+def _without_result(message: Callable[[], Any]) -> Callable[[Calls, Step], CallResult]:
+    """Return the function for an RPC of which neither request nor response matter."""
 
     def call(calls: Calls, step: Step) -> CallResult:
         calls.call(step, message())
@@ -56,15 +56,15 @@ def _asked(message: Callable[[], Any]) -> Callable[[Calls, Step], CallResult]:
     return call
 
 
-HOW: Final[dict[str, Callable[[Calls, Step], CallResult]]] = {
+RUN_STEP: Final[dict[str, Callable[[Calls, Step], CallResult]]] = {
     "RunPodSandbox": Calls.run_sandbox,
     "ListPodSandbox": Calls.list_sandboxes,
     "CreateContainer": Calls.create_container,
     "StartContainer": Calls.start_container,
     "StopContainer": Calls.stop_container,
     "ListContainers": Calls.list_containers,
-    "ListPodSandboxStats": _asked(cri.ListPodSandboxStatsRequest),
-    "ListContainerStats": _asked(cri.ListContainerStatsRequest),
+    "ListPodSandboxStats": _without_result(cri.ListPodSandboxStatsRequest),
+    "ListContainerStats": _without_result(cri.ListContainerStatsRequest),
     "ExecSync": Calls.exec_sync,
     "PullImage": Calls.pull_image,
     "RemoveImage": Calls.remove_image,
@@ -74,6 +74,6 @@ HOW: Final[dict[str, Callable[[Calls, Step], CallResult]]] = {
     "Exec": exec_session,
     "Attach": attach_session,
     EVENTS: Calls.listen,
-    NO_EVENTS: Calls.leave_events,
+    NO_EVENTS: Calls.cancel_events,
 }
-"""How each step is done that is more than a call with an id."""
+"""The function that runs each step that is not in `ABOUT_ONE`."""

@@ -1,11 +1,11 @@
-"""Which steps there are in a world, by what they would cover, and how likely each is taken."""
+"""Lists the possible steps in a world, by the place that they cover, and how likely each is drawn."""
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from critests.model.image_rules import leads_there
+from critests.model.image_rules import resolves
 from critests.model.steps import (
     DAEMON_RESTARTS,
     EVENTS,
@@ -32,15 +32,15 @@ from critests.model.world import (
 )
 
 Place = tuple[str, str]
-"""An RPC, and the situation in which it meets what it is about."""
+"""An RPC, and the situation of its object: what coverage counts."""
 
-MOST_SANDBOXES, MOST_CONTAINERS, STALE = 3, 4, 2
-"""Objects that live at a time, and removed ones of a kind that steps still name."""
+MAX_SANDBOXES, MAX_CONTAINERS, STALE = 3, 4, 2
+"""Objects that exist at a time, and removed ones of a kind that steps still name."""
 COLOURS = ("red", "blue", "green")
-"""Values of a label that filters name; none has the last."""
+"""Label values in filters; no object has the last one."""
 BY = ("tag", "other tag", "id")
 
-USUAL = {
+RPC_WEIGHTS = {
     "RunPodSandbox": 8,
     "CreateContainer": 16,
     "StartContainer": 16,
@@ -59,10 +59,10 @@ USUAL = {
     EVENTS: 6,
     NO_EVENTS: 1,
 }
-"""How often an RPC is taken, all its places together; 2 where it is not named. What leads on to other states
-is taken more often than what only looks, since a look at everything follows every step.
+"""How often an RPC is drawn, for all its places together; 2 by default. Steps that change a state are drawn
+more often than those that only read, because a snapshot follows every step.
 """
-INTEREST = {
+SITUATION_WEIGHTS = {
     "unknown": 0.05,
     "gone": 0.4,
     "no image": 0.3,
@@ -75,13 +75,13 @@ INTEREST = {
     "fresh name in ready": 4.0,
     "created in ready": 4.0,
 }
-"""How much more or less likely a place is within its RPC, by words of its situation."""
+"""How much more or less likely a place is within its RPC, by words in its situation."""
 BOOST = 4
 """How much more likely a place is that was never covered."""
 SCALE = 8
-"""Chances are whole numbers of this fineness."""
-IN_A_ROW = 2
-"""How often the same step may follow itself."""
+"""Weights are multiplied by this and rounded to whole numbers."""
+MAX_REPEATS = 2
+"""How often the same step may occur in a row."""
 
 ABOUT_A_CONTAINER = (
     "StartContainer",
@@ -104,51 +104,51 @@ OPERATIONS = {
     "RemovePodSandbox": ("delete", "DEL"),
     "PullImage": (REGISTRY,),
 }
-"""What can fail or hang in the middle of an RPC: operations of the OCI runtime and of the CNI plugins, and
-the registry.
+"""What can fail or hang during an RPC: operations of the OCI runtime and of the CNI plugins, and the
+registry.
 """
 
 
 def steps_by_place(
-    world: World, played: Sequence[Step], *, disruptive: bool = False
+    world: World, earlier: Sequence[Step], *, disruptive: bool = False
 ) -> dict[Place, list[Step]]:
-    """Return every step that makes sense in a world after those that were played, by its place.
+    """Return every step that makes sense in a world after the earlier ones, by its place.
 
     Args:
         world: as it is.
-        played: the steps before.
+        earlier: the steps before.
         disruptive: also a restart of the daemon, and steps in which what is below the runtime fails or hangs.
     """
     found: dict[Place, list[Step]] = defaultdict(list)
-    last = played[-IN_A_ROW:]
+    last = earlier[-MAX_REPEATS:]
     for step in (*_steps(world), *(_disruptions(world) if disruptive else ())):
-        if len(last) == IN_A_ROW and all(step == each for each in last):
+        if len(last) == MAX_REPEATS and all(step == each for each in last):
             continue
         found[step.rpc, world.situation(step)].append(step)
     return dict(found)
 
 
 def likely(places: Sequence[Place], covered: Counter[Place]) -> list[Place]:
-    """Return the places, each as often as it is likely: those that were seldom covered more often.
+    """Return the places, each as often as its weight: those that were seldom covered more often.
 
     Args:
-        places: that there are.
-        covered: how often each was; must not change within a run of Hypothesis, which draws from the same
-            list again when it shortens.
+        places: to choose from.
+        covered: how often each was covered; must not change within a run of Hypothesis, which draws from the
+            same list again when it shortens.
     """
-    chances = {place: _interest(place[1]) * (1 + BOOST / (1 + covered[place])) for place in places}
+    weights = {place: _situation_weight(place[1]) * (1 + BOOST / (1 + covered[place])) for place in places}
     of_rpc: Counter[str] = Counter()
-    for (rpc, _), chance in chances.items():
-        of_rpc[rpc] += math.ceil(chance)
+    for (rpc, _), weight in weights.items():
+        of_rpc[rpc] += math.ceil(weight)
     drawn: list[Place] = []
-    for place, chance in chances.items():
-        share = USUAL.get(place[0], 2) * chance / of_rpc[place[0]]
+    for place, weight in weights.items():
+        share = RPC_WEIGHTS.get(place[0], 2) * weight / of_rpc[place[0]]
         drawn += [place] * max(1, round(share * SCALE))
     return drawn
 
 
-def _interest(situation: str) -> float:
-    return math.prod(factor for words, factor in INTEREST.items() if words in situation)
+def _situation_weight(situation: str) -> float:
+    return math.prod(factor for words, factor in SITUATION_WEIGHTS.items() if words in situation)
 
 
 def _steps(world: World) -> Iterator[Step]:
@@ -158,7 +158,7 @@ def _steps(world: World) -> Iterator[Step]:
     yield from (Step(rpc) for rpc in STATISTICS)
     yield Step(EVENTS if world.stream is None else NO_EVENTS)
     for step in world.failed[-STALE:]:
-        yield replace(step, makes=f"{step.makes.partition('-')[0]}-{world.makings + 1}")
+        yield replace(step, makes=f"{step.makes.partition('-')[0]}-{world.creation_count + 1}")
 
 
 def _disruptions(world: World) -> Iterator[Step]:
@@ -172,8 +172,8 @@ def _disruptions(world: World) -> Iterator[Step]:
 
 def _sandbox_steps(world: World) -> Iterator[Step]:
     named = [*world.living_sandboxes(), *[each for each in world.sandboxes.values() if each.gone][-STALE:]]
-    key = f"sandbox-{world.makings + 1}"
-    if len(world.living_sandboxes()) < MOST_SANDBOXES:
+    key = f"sandbox-{world.creation_count + 1}"
+    if len(world.living_sandboxes()) < MAX_SANDBOXES:
         yield Step("RunPodSandbox", makes=key, name=f"pod-{key[8:]}")
         for each in named:
             yield Step("RunPodSandbox", makes=key, name=each.name, attempt=each.attempt)
@@ -195,7 +195,7 @@ def _sandbox_steps(world: World) -> Iterator[Step]:
 
 def _container_steps(world: World) -> Iterator[Step]:
     named = [*world.living_containers(), *[each for each in world.containers.values() if each.gone][-STALE:]]
-    if len(world.living_containers()) < MOST_CONTAINERS:
+    if len(world.living_containers()) < MAX_CONTAINERS:
         yield from _creations(world, named)
     for each in named:
         for rpc in ABOUT_A_CONTAINER:
@@ -226,15 +226,15 @@ def _container_lists(world: World, named: list[ContainerState]) -> Iterator[Step
 
 
 def _creations(world: World, named: list[ContainerState]) -> Iterator[Step]:
-    key = f"container-{world.makings + 1}"
+    key = f"container-{world.creation_count + 1}"
     gone = [each for each in world.sandboxes.values() if each.gone][-1:]
     for inside in (*(each.key for each in (*world.living_sandboxes(), *gone)), NOTHING):
-        beside = [each for each in named if each.sandbox == inside]
-        taken = list(dict.fromkeys((each.name, each.attempt) for each in beside))
+        in_sandbox = [each for each in named if each.sandbox == inside]
+        taken = list(dict.fromkeys((each.name, each.attempt) for each in in_sandbox))
         names = [
             *((each.name, 0) for each in named if each.sandbox != inside and (each.name, 0) not in taken),
             *taken,
-            *((each.name, _next_attempt(each, beside)) for each in beside),
+            *((each.name, _next_attempt(each, in_sandbox)) for each in in_sandbox),
         ]
         for image in ("", *world.images):
             for process in (ContainerProcess.WAITS, *ContainerProcess):
@@ -264,7 +264,7 @@ def _image_steps(world: World) -> Iterator[Step]:
         for by in BY if len(image.names) > 1 else ("tag", "id"):
             if by != "id" or image.id:
                 yield Step("ImageStatus", on=image.key, by=by)
-                if True in leads_there(image, by) or image.present == {False}:
+                if True in resolves(image, by) or image.present == {False}:
                     yield Step("RemoveImage", on=image.key, by=by)
 
 

@@ -1,20 +1,21 @@
-"""What a CRI runtime may answer, and what its lists and statuses must say then: the API as a state machine.
+"""The CRI as a state machine: how a runtime may respond to a call, and what its lists and statuses must
+report afterwards.
 
-Read it beside the API, in this order: `steps` (what a client can do), `sights` (what it sees), `world` (what
-it knows), then a module for each kind of object: `sandboxes`, `containers`, `images`; `orders` is about calls
-at the same time. Every rule names the aspect of the catalogue that it comes from, and the catalogue has its
-level. Where the API leaves a choice, the model follows what the runtime did, and holds it to that from then
-on.
+Read the modules next to the API, in this order: `steps` (what a client can do), `observations` (what it
+observes), `world` (what it knows), then the rules by kind of object: `sandbox_rules`, `container_rules`,
+`image_rules`, `event_rules`, `restart_rules`; `linearization` is about concurrent calls. Every rule names an
+aspect of the catalogue, which defines its level. Where the API leaves a choice, the model accepts what the
+runtime did first, and expects the same from then on.
 
     >>> world = World()
-    >>> judge(world, step, answer, look)
+    >>> judge(world, step, result, snapshot)
     []
 
-Pure: nothing here knows gRPC, time or chance.
+Pure functions: no gRPC, no clock, no randomness.
 """
 
 from critests.model.step_check import judge
-from critests.model.steps import Beat, Step
+from critests.model.steps import Step, StepGroup
 from critests.model.world import Breach, World
 
-__all__ = ["Beat", "Breach", "Step", "World", "judge"]
+__all__ = ["Breach", "Step", "StepGroup", "World", "judge"]

@@ -1,9 +1,9 @@
-"""Steps of several clients at once: there must be an order of them, one after another, that explains what
-came back and what is seen then.
+"""Concurrent steps of several clients: some sequential order of them must explain all results and the
+snapshot afterwards.
 
-Only orders count in which nothing comes before what had ended before it began. What may happen besides,
-since two calls were about the same object: one of them may fail (CNC-05, CNC-13), but for calls that must
-succeed side by side (`ALL_SUCCEED`), and a command may be ended together with its container (EXS-22).
+A step that returned before another one began comes first in every order. A conflict between calls about the
+same object allows more: one of them may fail (CNC-05, CNC-13), except where all must succeed (`ALL_SUCCEED`),
+and a command may be killed together with its container (EXS-22).
 """
 
 import copy
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from critests.model.observations import NOT_FOUND, CallResult, StateSnapshot
-from critests.model.step_check import judge_answer, judge_look
+from critests.model.step_check import judge_result, judge_snapshot
 from critests.model.steps import EXEC_CODE, LINGER_SECONDS, NOTHING, PROCESS_ENDS, Step
 from critests.model.success_rules import SUCCESS
 from critests.model.world import LINGERING, Breach, World
@@ -22,46 +22,49 @@ ENDING = frozenset({"StopContainer", "RemoveContainer", "StopPodSandbox", "Remov
 CHANGING = MAKING | ENDING
 ENDING_PROCESSES = ENDING - {"RemoveImage"} | {PROCESS_ENDS}
 ALL_SUCCEED = {"StopContainer": "STP-17", "RemoveImage": "IMS-24"}
-"""RPCs of which several calls for one object all succeed, by the aspect that says so."""
-TWICE = {"RunPodSandbox": "CNC-02/one", "CreateContainer": "CNC-03/one", "StartContainer": "CNC-04"}
-"""What is broken where calls of this RPC alone have no order."""
+"""RPCs of which concurrent calls for one object all succeed, by the aspect that requires it."""
+ONE_OF_SEVERAL = {"RunPodSandbox": "CNC-02/one", "CreateContainer": "CNC-03/one", "StartContainer": "CNC-04"}
+"""The aspect that is broken if no order explains concurrent calls of this RPC alone."""
 DURING_A_STOP = {"ExecSync": "STP-18", "ReopenContainerLog": "LOG-26"}
-"""RPCs that work on while a container has time to end, by the aspect that says so."""
+"""RPCs that must work while a container is within its grace period, by the aspect that requires it."""
 AT_ONCE_SECONDS = 0.3
-"""By which two calls may miss each other that are made at once: that long, the process is sure to run."""
+"""The largest difference in the begin of concurrent calls: for that long, the process certainly runs."""
 
 
 @dataclass(frozen=True)
-class Done:
-    """A step that is over.
+class CompletedStep:
+    """A step that returned.
 
     Attributes:
-        step: what was done.
-        answer: what came back.
-        begun: when, on any one clock.
-        ended: likewise.
+        step: that ran.
+        result: of the step.
+        begun: when it began, on any one clock, in seconds.
+        ended: when it returned, on the same clock.
     """
 
     step: Step
-    answer: CallResult
+    result: CallResult
     begun: float
     ended: float
 
-    def overlaps(self, other: "Done") -> bool:
-        """Whether neither had ended before the other began."""
+    def overlaps(self, other: "CompletedStep") -> bool:
+        """Whether neither returned before the other began."""
         return self.begun <= other.ended and other.begun <= self.ended
 
 
 def judge_together(
-    world: World, done: Sequence[Done], look: StateSnapshot, muted: Callable[[Breach], bool] = lambda _: False
+    world: World,
+    done: Sequence[CompletedStep],
+    snapshot: StateSnapshot,
+    muted: Callable[[Breach], bool] = lambda _: False,
 ) -> list[Breach]:
-    """Say which promises steps broke that were done at once, and bring the world up to date.
+    """Return the promises that concurrent steps broke, and update the world.
 
     Args:
-        world: what was known before; becomes what is known after the order that breaks least.
+        world: what was known before; afterwards, what is known after the order with the fewest breaches.
         done: the steps.
-        look: what lists and statuses say when all of them are over.
-        muted: which breaches do not count against an order.
+        snapshot: of lists and statuses after all of them returned.
+        muted: which breaches are ignored when orders are compared.
     """
     best: list[Breach] | None = None
     best_world = world
@@ -70,19 +73,19 @@ def judge_together(
         found = [
             breach
             for each in order
-            for breach in judge_answer(after, each.step, each.answer)
+            for breach in judge_result(after, each.step, each.result)
             if not _may_fail(world, breach, each, done)
         ]
-        found += judge_look(after, order[-1].step, look)
+        found += judge_snapshot(after, order[-1].step, snapshot)
         if best is None or _counted(found, muted) < _counted(best, muted):
             best, best_world = found, after
-    held_up = list(_held_up(world, done))
+    delayed = list(_delayed_by_a_stop(world, done))
     vars(world).update(vars(best_world))
-    return [*held_up, *(breach if muted(breach) else _side_by_side(breach, done) for breach in best or ())]
+    return [*delayed, *(breach if muted(breach) else _as_concurrent(breach, done) for breach in best or ())]
 
 
-def orders(done: Sequence[Done]) -> Iterator[tuple[Done, ...]]:
-    """Give every order that time allows."""
+def orders(done: Sequence[CompletedStep]) -> Iterator[tuple[CompletedStep, ...]]:
+    """Yield every order that is consistent with the times of the steps."""
     for order in itertools.permutations(done):
         pairs = itertools.combinations(order, 2)
         if all(later.ended >= earlier.begun for earlier, later in pairs):
@@ -90,7 +93,7 @@ def orders(done: Sequence[Done]) -> Iterator[tuple[Done, ...]]:
 
 
 def touches(world: World, step: Step) -> set[str]:
-    """Return what a step is about: objects, with what they live in, and the metadata of a new one."""
+    """Return what a step is about: keys of objects and of their owners, and the metadata of a new one."""
     container = world.containers.get(step.on)
     named = {step.on, step.inside, container.sandbox if container else ""}
     if step.makes:
@@ -104,14 +107,14 @@ def _counted(breaches: Sequence[Breach], muted: Callable[[Breach], bool]) -> int
     return sum(not muted(breach) for breach in breaches)
 
 
-def _may_fail(world: World, breach: Breach, one: Done, done: Sequence[Done]) -> bool:
-    """Whether a breach is only that a call failed, or with which code, while another one was at work on the
-    same object; or that a command was ended together with its container (EXS-22).
+def _may_fail(world: World, breach: Breach, one: CompletedStep, done: Sequence[CompletedStep]) -> bool:
+    """Whether a breach is only a failed call, or its code, while another call worked on the same object; or a
+    command that was killed together with its container (EXS-22).
     """
-    ended = one.step.rpc in {"ExecSync", "Exec"} and one.answer.ok and one.answer.exit_code != 0
+    ended = one.step.rpc in {"ExecSync", "Exec"} and one.result.ok and one.result.exit_code != 0
     if breach.expected not in {SUCCESS, NOT_FOUND} and not ended:
         return False
-    beside = [
+    concurrent = [
         other
         for other in done
         if other is not one
@@ -119,15 +122,15 @@ def _may_fail(world: World, breach: Breach, one: Done, done: Sequence[Done]) -> 
         and other.step.rpc in (ENDING_PROCESSES if ended else CHANGING | {PROCESS_ENDS})
         and touches(world, one.step) & touches(world, other.step)
     ]
-    alike = all(other.step.rpc == one.step.rpc for other in beside)
-    return bool(beside) and not (alike and one.step.rpc in ALL_SUCCEED)
+    alike = all(other.step.rpc == one.step.rpc for other in concurrent)
+    return bool(concurrent) and not (alike and one.step.rpc in ALL_SUCCEED)
 
 
-def _held_up(world: World, done: Sequence[Done]) -> Iterator[Breach]:
-    """In the grace period of a stop, a container is there for other calls as before: they wait neither for
-    its end nor are they ended by it.
+def _delayed_by_a_stop(world: World, done: Sequence[CompletedStep]) -> Iterator[Breach]:
+    """Yield the calls that a stop delayed or failed within the grace period, in which a container takes calls
+    as before.
     """
-    # what ends it earlier is no stop within the grace period
+    # another step that kills the container ends the grace period early, so that nothing is expected
     stops = {
         each.step.on: each
         for each in done
@@ -141,7 +144,7 @@ def _held_up(world: World, done: Sequence[Done]) -> Iterator[Breach]:
         if stop is None or aspect is None or each.begun > stop.begun + AT_ONCE_SECONDS:
             continue
         waited = each.ended > stop.begun + LINGER_SECONDS
-        as_asked = each.answer.ok and each.answer.exit_code == (
+        as_asked = each.result.ok and each.result.exit_code == (
             EXEC_CODE if each.step.rpc == "ExecSync" else 0
         )
         if waited or not as_asked:
@@ -150,12 +153,12 @@ def _held_up(world: World, done: Sequence[Done]) -> Iterator[Breach]:
                 "a call during the grace period of a stop",
                 each.step.rpc,
                 f"{SUCCESS} before its container ends",
-                f"{each.answer.code} after {each.ended - each.begun:.1f} s",
+                f"{each.result.code} after {each.ended - each.begun:.1f} s",
             )
 
 
-def _side_by_side(breach: Breach, done: Sequence[Done]) -> Breach:
-    """Return a breach in the words of calls at once, under the aspect that speaks of them."""
+def _as_concurrent(breach: Breach, done: Sequence[CompletedStep]) -> Breach:
+    """Return a breach with the aspect and the words for concurrent calls."""
     if len(done) == 1:
         return breach
     rpcs = sorted(each.step.rpc for each in done)
@@ -164,8 +167,8 @@ def _side_by_side(breach: Breach, done: Sequence[Done]) -> Breach:
     aspect = breach.aspect
     if len(changing) > 1:
         only = next(iter(kinds)) if len(kinds) == 1 else ""
-        if only in TWICE:
-            aspect = TWICE[only]
+        if only in ONE_OF_SEVERAL:
+            aspect = ONE_OF_SEVERAL[only]
         elif only in ALL_SUCCEED:
             aspect = ALL_SUCCEED[only]
         elif kinds <= {"PullImage", "RemoveImage"}:

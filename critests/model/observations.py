@@ -1,5 +1,5 @@
-"""What a client sees: the answer to a step, and what lists and statuses say after it. Plain data, in the
-words of the API.
+"""What a client observes: the result of a step, and what lists and statuses report after it. Plain data with
+the API's names.
 """
 
 from collections.abc import Mapping
@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 OK = "OK"
 NOT_FOUND = "NOT_FOUND"
 DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
-NOT_TOLD = "NOT_TOLD"
-"""No code of gRPC: a process was to end by itself, and the command that tells it to was refused."""
+NOT_SIGNALLED = "NOT_SIGNALLED"
+"""No gRPC code: a process should exit by itself, and the command that sends it the signal was rejected."""
 
 
 @dataclass(frozen=True)
 class CallResult:
-    """What came back.
+    """The outcome of a step.
 
     Attributes:
         code: name of the gRPC status code.
-        id: of what was made, or an image's reference; or of what a status is about.
-        ids: what a list with a filter holds, in its order.
+        id: of the created object, an image's reference, or the id in a status.
+        ids: of a list with a filter, in its order.
         found: whether ImageStatus found an image.
         exit_code: of the command of an ExecSync.
         output: what it printed.
-        details: the runtime's own words, never judged.
+        details: the runtime's error message, never judged.
     """
 
     code: str = OK
@@ -41,8 +41,8 @@ class CallResult:
 
 
 @dataclass(frozen=True)
-class SandboxSeen:
-    """A sandbox in a list or in its status; only a status tells its addresses."""
+class ObservedSandbox:
+    """A sandbox in a list or in its status; only a status has its addresses."""
 
     id: str
     state: str
@@ -55,12 +55,12 @@ class SandboxSeen:
 
 
 @dataclass(frozen=True)
-class ContainerSeen:
-    """A container in a list or in its status; a list tells neither times of the process nor its exit code, a
-    status not the sandbox.
+class ObservedContainer:
+    """A container in a list or in its status; a list has neither times of the process nor its exit code, a
+    status has no sandbox.
 
     Attributes:
-        kept: other fields of the status, by name, that stay as they are over a restart.
+        restart_safe: other fields of the status, by name, that a restart of the daemon must not change.
     """
 
     id: str
@@ -75,11 +75,11 @@ class ContainerSeen:
     image_id: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
-    kept: Mapping[str, str] = field(default_factory=dict)
+    restart_safe: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class ImageSeen:
+class ObservedImage:
     """An image in a list, with all its names."""
 
     id: str
@@ -91,9 +91,9 @@ class ObservedEvent:
     """An event of a sandbox or of a container.
 
     Attributes:
-        kind: of `LIFE`.
-        created_at: as it says.
-        state: of the object itself, in the statuses that came with it; empty where it is not among them.
+        kind: of `EVENT_ORDER`.
+        created_at: its timestamp, nanoseconds since 1970.
+        state: of the object itself in the event's statuses; empty if it is not among them.
     """
 
     kind: str
@@ -103,27 +103,27 @@ class ObservedEvent:
 
 @dataclass(frozen=True)
 class StateSnapshot:
-    """What lists without a filter and statuses say, after a step; of the run's own objects only.
+    """What unfiltered lists and statuses report after a step, about the run's own objects only.
 
     Attributes:
         sandboxes: as listed.
         containers: as listed.
         images: as listed.
-        sandbox_statuses: by id; the name of a code where the status is an error.
-        container_statuses: likewise.
-        logs: the lines of the containers that have ended, by id, as far as they were read: once for each.
-        pipes: how many are open in what serves a sandbox, by its id; of none where that is not seen.
-        leases: addresses that the network has given away; None where that is not seen.
-        handlers: names of the runtime handlers, in the order in which Status tells them.
-        events: what has come by id, in its order, since a client listens; None where none does any more.
-        at: when it was taken, by the client's clock, in nanoseconds since 1970; 0 where that is not known.
+        sandbox_statuses: by id; the name of the code if the RPC failed.
+        container_statuses: by id; the name of the code if the RPC failed.
+        logs: the log lines of exited containers, by id; each log is read once.
+        pipes: number of open pipes of the processes that serve a sandbox, by its id; empty if unknown.
+        leases: addresses that the network has allocated; None if unknown.
+        handlers: names of the runtime handlers, in the order of Status.
+        events: received since the client listens, by id, in their order; None without an open stream.
+        at: when it was taken, by the client's clock, in nanoseconds since 1970; 0 if unknown.
     """
 
-    sandboxes: tuple[SandboxSeen, ...] = ()
-    containers: tuple[ContainerSeen, ...] = ()
-    images: tuple[ImageSeen, ...] = ()
-    sandbox_statuses: Mapping[str, SandboxSeen | str] = field(default_factory=dict)
-    container_statuses: Mapping[str, ContainerSeen | str] = field(default_factory=dict)
+    sandboxes: tuple[ObservedSandbox, ...] = ()
+    containers: tuple[ObservedContainer, ...] = ()
+    images: tuple[ObservedImage, ...] = ()
+    sandbox_statuses: Mapping[str, ObservedSandbox | str] = field(default_factory=dict)
+    container_statuses: Mapping[str, ObservedContainer | str] = field(default_factory=dict)
     logs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pipes: Mapping[str, int] = field(default_factory=dict)
     leases: frozenset[str] | None = None

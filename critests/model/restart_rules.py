@@ -1,5 +1,5 @@
-"""A restart of the daemon: everything is as it was. Only a container that was never started may be told to
-have ended, or not to be known (RST-04); it can be removed then.
+"""A restart of the daemon changes nothing. Only a container that was never started may be EXITED or UNKNOWN
+afterwards (RST-04); it can be removed then.
 """
 
 from collections.abc import Iterator
@@ -20,16 +20,16 @@ from critests.model.world import (
 )
 
 
-def restarted(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
+def restarted(world: World, step: Step, result: CallResult) -> Iterator[Breach]:
     """The daemon got SIGKILL and was started again."""
-    if not answer.ok:
+    if not result.ok:
         yield Breach(
-            "RST-02", "the daemon after SIGKILL", step.rpc, "one that is ready again", answer.details
+            "RST-02", "the daemon after SIGKILL", step.rpc, "one that is ready again", result.details
         )
     world.stream = None
     for sandbox in world.living_sandboxes():
         if sandbox.removal_failed:
-            # what a removal has begun, a restart may bring to its end
+            # a restart may complete a removal that failed half way
             sandbox.may_be |= {GONE}
             for container in world.living_containers(sandbox.key):
                 container.may_be |= {GONE}
@@ -40,7 +40,7 @@ def restarted(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
 
 
 def aspect_of(one: SandboxState | ContainerState) -> str:
-    """Return what is broken where something is not as it was."""
+    """Return the aspect that is broken if an object changed."""
     if isinstance(one, SandboxState):
         return "RST-03" if NOTREADY in one.may_be else "RST-02"
     if CREATED in one.may_be:

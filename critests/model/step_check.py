@@ -1,4 +1,4 @@
-"""One step, judged: first what came back, then what lists and statuses say."""
+"""Judges one step: first its result, then what lists and statuses report."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,20 +12,20 @@ from critests.model.world import Breach, World, twins
 Rule = Callable[[World, Step, CallResult], Iterator[Breach]]
 
 
-def _list_images(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
-    """ListImages: the look after every step asks the same."""
+def _list_images(world: World, step: Step, result: CallResult) -> Iterator[Breach]:
+    """ListImages: the snapshot after every step checks its entries."""
     del world
-    if not answer.ok:
-        yield Breach("IMS-11/no-filter", "a list of images", step.rpc, "success", answer.code)
+    if not result.ok:
+        yield Breach("IMS-11/no-filter", "a list of images", step.rpc, "success", result.code)
 
 
-def _list_stats(world: World, step: Step, answer: CallResult) -> Iterator[Breach]:
-    """ListContainerStats and ListPodSandboxStats, which is optional: no state of anything makes them fail."""
+def _list_stats(world: World, step: Step, result: CallResult) -> Iterator[Breach]:
+    """ListContainerStats and ListPodSandboxStats, which is optional, MUST succeed in every state."""
     del world
-    if answer.ok or (step.rpc == "ListPodSandboxStats" and answer.code == "UNIMPLEMENTED"):
+    if result.ok or (step.rpc == "ListPodSandboxStats" and result.code == "UNIMPLEMENTED"):
         return
     aspect = "STA-25" if step.rpc == "ListPodSandboxStats" else "STA-15"
-    yield from succeeds(aspect, "a list of statistics", step, answer)
+    yield from succeeds(aspect, "a list of statistics", step, result)
 
 
 RULES: dict[str, Rule] = {
@@ -46,8 +46,8 @@ RULES: dict[str, Rule] = {
     "Attach": container_rules.attach,
     PROCESS_ENDS: container_rules.process_ends,
     DAEMON_RESTARTS: restart_rules.restarted,
-    EVENTS: event_rules.listens,
-    NO_EVENTS: event_rules.leaves,
+    EVENTS: event_rules.subscribe,
+    NO_EVENTS: event_rules.unsubscribe,
     "PullImage": image_rules.pull,
     "RemoveImage": image_rules.remove,
     "ImageStatus": image_rules.status,
@@ -55,60 +55,60 @@ RULES: dict[str, Rule] = {
     "ListPodSandboxStats": _list_stats,
     "ListContainerStats": _list_stats,
 }
-"""What judges each step. An RPC that is not here is none that the model knows."""
+"""The rule for each step; the model knows no other RPC."""
 
 
-def judge(world: World, step: Step, answer: CallResult, look: StateSnapshot) -> list[Breach]:
-    """Say which promises a step broke, and bring the world up to date.
+def judge(world: World, step: Step, result: CallResult, snapshot: StateSnapshot) -> list[Breach]:
+    """Return the promises that a step broke, and update the world.
 
     Args:
         world: what was known before; changed in place.
-        step: what was done.
-        answer: what came back.
-        look: what lists and statuses say after it.
+        step: that ran.
+        result: of the step.
+        snapshot: of lists and statuses after it.
     """
-    return [*judge_answer(world, step, answer), *judge_look(world, step, look)]
+    return [*judge_result(world, step, result), *judge_snapshot(world, step, snapshot)]
 
 
-def judge_answer(world: World, step: Step, answer: CallResult) -> list[Breach]:
-    """The first half of `judge`: what came back."""
-    world.makings += bool(step.makes)
-    lost = _is_about_what_is_lost(world, step)
-    found = list(RULES[step.rpc](world, step, answer))
-    if lost:
-        world.lost |= {answer.id} - {""}
+def judge_result(world: World, step: Step, result: CallResult) -> list[Breach]:
+    """Judge the result of a step: the first half of `judge`."""
+    world.creation_count += bool(step.makes)
+    unpredictable = _is_unpredictable(world, step)
+    found = list(RULES[step.rpc](world, step, result))
+    if unpredictable:
+        world.unpredictable |= {result.id} - {""}
         return []
     if not step.disturbed:
         return found
     event_rules.disturb(world, step)
-    # how a call fails whose OCI runtime fails, is its own business; what is true afterwards is not
-    if step.makes and not answer.ok:
+    # a call may fail in any way while the OCI runtime fails; lists and statuses must be right afterwards
+    if step.makes and not result.ok:
         world.failed.append(replace(step, failing="", hanging=""))
         if step.hanging:
-            world.given_up.add((step.inside, step.name, step.attempt))
+            world.abandoned.add((step.inside, step.name, step.attempt))
     return [breach for breach in found if breach.expected != SUCCESS]
 
 
-def _is_about_what_is_lost(world: World, step: Step) -> bool:
-    """Whether nothing can be said of a step, since what it is about has broken a promise that is known."""
+def _is_unpredictable(world: World, step: Step) -> bool:
+    """Whether a step is not judged, because a promise about its object was broken before."""
     container = world.containers.get(step.on)
     keys = {step.on, step.inside, container.sandbox if container else ""}
     about = [world.containers.get(key) or world.sandboxes.get(key) for key in keys]
     if step.makes:
         about += twins(step, (world.containers if step.inside else world.sandboxes).values())
-    return any(one is not None and one.id in world.lost for one in about)
+    return any(one is not None and one.id in world.unpredictable for one in about)
 
 
-def judge_look(world: World, step: Step, look: StateSnapshot) -> list[Breach]:
-    """The second half of `judge`: what lists and statuses say."""
+def judge_snapshot(world: World, step: Step, snapshot: StateSnapshot) -> list[Breach]:
+    """Judge what lists and statuses report: the second half of `judge`."""
     return [
         breach
-        for every in (
+        for check in (
             invariants.sandboxes,
             invariants.containers,
             invariants.images,
             invariants.handlers,
-            event_rules.heard,
+            event_rules.received,
         )
-        for breach in every(world, step, look)
+        for breach in check(world, step, snapshot)
     ]

@@ -1,8 +1,7 @@
 """What a client can do: one step of a sequence, as plain data.
 
-Objects have names of the sequence's own (`sandbox-1`, `container-2`, `image-1`), which are bound to the ids
-that the runtime gives; a name that is bound to nothing any more is a stale id, and `NOTHING` is an id that no
-object ever had.
+A sequence names its objects (`sandbox-1`, `container-2`, `image-1`), and the runtime returns an id for each.
+The name of a removed object stands for a stale id, `NOTHING` for an id that no object ever had.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,44 +16,46 @@ class ContainerProcess(StrEnum):
     """What a container runs."""
 
     WAITS = "waits"
-    """Until SIGTERM, where it ends with `TERMINATED`, or until it is told to end, with `TOLD`."""
+    """Waits for SIGTERM, then exits with `TERMINATED`, or for a signal to exit by itself, with
+    `EXIT_ASKED`.
+    """
     SUCCEEDS = "succeeds"
-    """Ends at once with 0."""
+    """Exits at once with 0."""
     LINGERS = "lingers"
-    """Like `WAITS`, but after SIGTERM it takes `LINGER_SECONDS` to end, and its container runs until then."""
+    """Like `WAITS`, but exits `LINGER_SECONDS` after SIGTERM, and its container runs until then."""
     LISTENS = "listens"
-    """Like `WAITS`, and writes every line that it gets as input."""
+    """Like `WAITS`, and echoes every line of its standard input."""
     FAILS = "fails"
-    """Ends at once with `FAILED`."""
+    """Exits at once with `FAILED`."""
 
     @property
     def brief(self) -> bool:
-        """Whether it ends at once."""
+        """Whether it exits at once."""
         return self in {ContainerProcess.SUCCEEDS, ContainerProcess.FAILS}
 
 
-TERMINATED, TOLD, FAILED = 5, 7, 3
-"""The exit codes of these ends: each its own, so that one container's is not taken for another's."""
+TERMINATED, EXIT_ASKED, FAILED = 5, 7, 3
+"""The exit codes of these processes, all different, so that one container's is not taken for another's."""
 LINGER_SECONDS = 1.5
-LAST_WORDS = {code: f"ends with {code}" for code in (0, FAILED, TERMINATED, TOLD)}
-"""What a process writes before it ends, by the exit code that it then has."""
+LAST_LINES = {code: f"ends with {code}" for code in (0, FAILED, TERMINATED, EXIT_ASKED)}
+"""What a process writes before it exits, by its exit code."""
 EXEC_CODE = 42
-"""What the command of an ExecSync ends with."""
+"""The exit code of the command of an ExecSync."""
 INPUT, TERMINAL = "input", "terminal"
-"""Sessions in which the process is told by input what to print, and those of Exec that have a terminal."""
+"""Sessions that send the process on standard input what to print, and Exec sessions with a terminal."""
 
 PROCESS_ENDS = "ProcessEnds"
-"""No RPC: a process ends by itself, and the client waits until it has."""
+"""No RPC: a process exits by itself, and the client waits until it has."""
 DAEMON_RESTARTS = "DaemonRestarts"
-"""No RPC either: the daemon gets SIGKILL and is started again, and the client waits until it is ready."""
+"""No RPC: the daemon gets SIGKILL and is started again, and the client waits until it is ready."""
 EVENTS = "GetContainerEvents"
-"""A client listens from now on: what it hears is looked at after every step."""
+"""A client listens from now on: its events are checked after every step."""
 NO_EVENTS = "EventsCancelled"
-"""No RPC: the client that listens leaves."""
+"""No RPC: the client cancels the stream."""
 STATISTICS = ("ListPodSandboxStats", "ListContainerStats")
-"""Lists that are about everything that there is, so that they may be asked for beside any other step."""
+"""Lists that cover all objects, so that they may run concurrently with any other step."""
 REGISTRY = "registry"
-"""What fails where a pull meets only errors, and hangs where it gets no answer."""
+"""What a step disturbs so that every pull fails or hangs."""
 
 
 @dataclass(frozen=True)
@@ -63,21 +64,21 @@ class Step:
 
     Attributes:
         rpc: its name in the service, `PROCESS_ENDS` or `DAEMON_RESTARTS`.
-        on: the object that it is about, or that a filter names by its id.
-        makes: what an object that it makes is called from then on.
-        inside: the sandbox of a new container, or the one that a filter names.
+        on: the object that it is about, or the id in a filter.
+        makes: the name of the object that it creates.
+        inside: the sandbox of a new container, or the one in a filter.
         image: of a new container.
-        name: in the metadata of a new object: the same name is the same metadata.
-        attempt: likewise.
+        name: in the metadata of a new object.
+        attempt: in the metadata of a new object.
         process: of a new container.
-        state: that a filter names, as the API has it, such as `CONTAINER_EXITED`.
-        colour: value of the label that a filter names.
+        state: in a filter, with the API's name, such as `CONTAINER_EXITED`.
+        colour: label value in a filter.
         timeout: grace period in seconds.
         by: how an image is named: `tag`, `other tag` or `id`; or what a session has: `input` or a
             `terminal`.
-        failing: what fails as long as the step lasts: an operation of the OCI runtime (`create`), of the CNI
-            plugins (`ADD`), or the `REGISTRY`.
-        hanging: likewise, what hangs until the client has given up, and goes on then.
+        failing: what fails during the step: an operation of the OCI runtime (`create`), of the CNI plugins
+            (`ADD`), or the `REGISTRY`.
+        hanging: which of these hangs until the client abandons the call, and continues then.
     """
 
     rpc: str
@@ -96,16 +97,16 @@ class Step:
     hanging: str = ""
 
     def __str__(self) -> str:
-        said = ", ".join(
+        rest = ", ".join(
             f"{name}={value}"
             for name, value in self.arguments().items()
             if name not in {"rpc", "makes", "on"}
         )
-        inside = ", ".join(filter(None, (self.on, said)))
+        inside = ", ".join(filter(None, (self.on, rest)))
         return f"{self.makes + ' = ' if self.makes else ''}{self.rpc}({inside})"
 
     def arguments(self) -> dict[str, Any]:
-        """Return what is set, by name."""
+        """Return the fields that are set, by name."""
         return {
             field.name: value
             for field in fields(self)
@@ -114,44 +115,44 @@ class Step:
 
     @property
     def disturbed(self) -> bool:
-        """Whether something below the runtime does not work meanwhile."""
+        """Whether something below the runtime fails or hangs during the step."""
         return bool(self.failing or self.hanging)
 
     @property
     def needs(self) -> set[str]:
-        """The objects that an earlier step must have made."""
+        """The objects that an earlier step must have created."""
         named = {self.on, self.inside, self.image} - {"", NOTHING}
         return {name for name in named if not name.startswith("image-")}
 
 
-def colour_of(made: str) -> str:
-    """Return the value of the label `colour` that an object carries, by its name in the sequence."""
-    return "red" if made[-1:] in "13579" else "blue"
+def colour_of(key: str) -> str:
+    """Return the value of the label `colour` of an object, by its name in the sequence."""
+    return "red" if key[-1:] in "13579" else "blue"
 
 
-Beat = tuple[Step, ...]
-"""What is played at once, each step by a client of its own; in a sequence of one client always one step."""
+StepGroup = tuple[Step, ...]
+"""Steps that run concurrently, each on a client of its own; in a sequence of one client always one step."""
 
 
-def one_by_one(steps: Iterable[Step]) -> list[Beat]:
+def one_by_one(steps: Iterable[Step]) -> list[StepGroup]:
     """Return a sequence of one client."""
     return [(step,) for step in steps]
 
 
-def playable(beats: Iterable[Beat]) -> list[Beat]:
-    """Return the sequence without the steps that need what none of the beats before theirs makes."""
-    made: set[str] = set()
-    kept = []
-    for beat in beats:
-        steps = tuple(step for step in beat if step.needs <= made)
+def runnable(groups: Iterable[StepGroup]) -> list[StepGroup]:
+    """Return the sequence without the steps that need an object which no earlier group creates."""
+    created: set[str] = set()
+    remaining = []
+    for group in groups:
+        steps = tuple(step for step in group if step.needs <= created)
         if steps:
-            kept.append(steps)
-            made.update(step.makes for step in steps)
-    return kept
+            remaining.append(steps)
+            created.update(step.makes for step in steps)
+    return remaining
 
 
-def to_plain(beats: Sequence[Beat]) -> list[list[dict[str, Any]]]:
+def to_plain(groups: Sequence[StepGroup]) -> list[list[dict[str, Any]]]:
     """Return a sequence as plain data, for a file."""
     return [
-        [{name: value for name, value in asdict(step).items() if value} for step in beat] for beat in beats
+        [{name: value for name, value in asdict(step).items() if value} for step in group] for group in groups
     ]

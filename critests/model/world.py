@@ -1,44 +1,44 @@
-"""What a client knows of a runtime: its own sandboxes, containers and images, each in the states that it can
-be in.
+"""What a client knows about a runtime: its own sandboxes, containers and images, each with its possible
+states.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from critests import catalogue
-from critests.model.observations import ContainerSeen, ImageSeen
-from critests.model.steps import FAILED, NOTHING, TERMINATED, TOLD, ContainerProcess, Step
+from critests.model.observations import ObservedContainer, ObservedImage
+from critests.model.steps import EXIT_ASKED, FAILED, NOTHING, TERMINATED, ContainerProcess, Step
 
 READY, NOTREADY = "SANDBOX_READY", "SANDBOX_NOTREADY"
 CREATED, RUNNING, EXITED = "CONTAINER_CREATED", "CONTAINER_RUNNING", "CONTAINER_EXITED"
 UNKNOWN = "CONTAINER_UNKNOWN"
 GONE = "gone"
 ORDER = (CREATED, RUNNING, UNKNOWN, EXITED, GONE)
-"""Of the states of a container, which never go back."""
+"""The states of a container in the only order in which they can follow each other."""
 
 LINGERING = "lingering"
-"""Of a situation: a container whose process takes its time to end, within the grace period."""
+"""Part of a situation: the container's process takes some time to exit, within the grace period."""
 KILLED = frozenset({128 + 9, 128 + 15})
-"""Exit codes of what was stopped by a signal that it did not handle."""
+"""Exit codes of a process that did not handle SIGKILL or SIGTERM: 128 + the signal's number."""
 
 
 @dataclass(frozen=True)
 class Breach:
-    """A promise that was not kept.
+    """A requirement that the runtime violated.
 
     Attributes:
         aspect: of the catalogue, such as `SBX-26/error`.
         what: in a few words, the same for every breach of this kind.
-        rpc: the step after which it was seen.
-        expected: what the promise says here.
-        seen: what the runtime said.
+        rpc: the step after which it was observed.
+        expected: what the requirement asks for.
+        observed: what the runtime reported.
     """
 
     aspect: str
     what: str
     rpc: str
     expected: str
-    seen: str
+    observed: str
 
     @property
     def kind(self) -> tuple[str, str, str]:
@@ -47,19 +47,19 @@ class Breach:
 
     @property
     def signature(self) -> str:
-        """The same, in one line: by it an expectation knows what was told already."""
+        """The same in one line, which the `explored` patterns of known failures match."""
         return f"{self.aspect}: {self.what} after {self.rpc}"
 
     @property
     def level(self) -> str:
-        """MUST or SHOULD, as where no level of the API is declared: what is our own judgement, no text of the
-        API, counts as SHOULD.
+        """MUST or SHOULD, the level when no API level is declared; an aspect that is our own judgement counts
+        as SHOULD.
         """
         _, aspect = catalogue.aspect(self.aspect)
         return "SHOULD" if aspect.judgement else str(aspect.level_at(None) or aspect.level)
 
     def __str__(self) -> str:
-        return f"{self.aspect} ({self.level}): {self.what}: expected {self.expected}, seen {self.seen}"
+        return f"{self.aspect} ({self.level}): {self.what}: expected {self.expected}, seen {self.observed}"
 
 
 @dataclass
@@ -67,20 +67,22 @@ class SandboxState:
     """A sandbox.
 
     Attributes:
-        key: what the sequence calls it.
+        key: its name in the sequence.
         id: the runtime's.
         name: in its metadata.
-        may_be: the states that it can be in.
-        under_way: a call that failed may still be at work on it.
-        removal_failed: a removal of it has failed, and may have taken a part of it away.
-        created_at: as it was listed last; it must not change.
-        addresses: as the status told them last while it was READY.
-        stop_failed: a stop of it has failed, with the network perhaps.
-        stopped: a stop or a removal of it has succeeded, so that its addresses are free.
-        pipes: that what serves it had open when no container was in it; -1 as long as that was not seen.
-        start_failed: the start of a container in it has failed.
-        again: one of the same metadata was given up before, which it may be: until it is seen, nobody knows.
-        carries: key of the one whose label and annotation it has, where that is another than itself.
+        may_be: its possible states.
+        under_way: a failed call may still be changing it.
+        removal_failed: a removal failed, and may have removed a part of it.
+        created_at: as listed last; it must not change.
+        addresses: as its status reported them last while it was READY.
+        stop_failed: a stop failed, perhaps in the network.
+        stopped: a stop or a removal succeeded, so that its addresses are free.
+        pipes: number of pipes that its processes on the host had open without a container in it; -1 while
+            unknown.
+        start_failed: the start of a container in it failed.
+        identity_unclear: a creation with the same metadata was abandoned before, and may have created it: the
+            next list shows which it is.
+        labelled_as: key in its label and annotation, where that is not its own.
     """
 
     key: str
@@ -96,8 +98,8 @@ class SandboxState:
     stopped: bool = False
     pipes: int = -1
     start_failed: bool = False
-    again: bool = False
-    carries: str = ""
+    identity_unclear: bool = False
+    labelled_as: str = ""
 
     @property
     def gone(self) -> bool:
@@ -110,22 +112,22 @@ class ContainerState:
     """A container.
 
     Attributes:
-        key: what the sequence calls it.
+        key: its name in the sequence.
         id: the runtime's.
         sandbox: key of its sandbox.
         image: key of its image.
         process: what it runs.
-        may_be: the states that it can be in.
-        under_way: a call that failed may still be at work on it.
-        exit_codes: with which it can end; empty where any will do.
-        created_at: as it was listed last; it must not change.
-        started_at: as its status told it first.
-        ended: its status when it was seen EXITED first.
-        last: its status when it was looked at last.
+        may_be: its possible states.
+        under_way: a failed call may still be changing it.
+        exit_codes: its possible exit codes; empty if any is possible.
+        created_at: as listed last; it must not change.
+        started_at: as its status reported it first.
+        exit_status: its first status with EXITED.
+        last_status: its latest status.
         has_run: a start of it succeeded.
-        log_read: what it wrote last was looked for in its log.
-        again: one of the same metadata was given up before, which it may be: until it is seen, nobody knows.
-        carries: key of the one whose label and annotation it has, where that is another than itself.
+        log_read: its log was searched for the last line of its process.
+        identity_unclear: as for a sandbox.
+        labelled_as: as for a sandbox.
     """
 
     key: str
@@ -140,28 +142,28 @@ class ContainerState:
     exit_codes: frozenset[int] = frozenset()
     created_at: int = 0
     started_at: int = 0
-    ended: ContainerSeen | None = None
-    last: ContainerSeen | None = None
+    exit_status: ObservedContainer | None = None
+    last_status: ObservedContainer | None = None
     has_run: bool = False
     log_read: bool = False
-    again: bool = False
-    carries: str = ""
+    identity_unclear: bool = False
+    labelled_as: str = ""
 
     @property
     def gone(self) -> bool:
         """Whether it was removed."""
         return self.may_be == {GONE}
 
-    def begins(self) -> None:
-        """Its process was started."""
+    def process_starts(self) -> None:
+        """Note that its process was started."""
         brief = ContainerProcess(self.process).brief
         self.may_be = frozenset({RUNNING, EXITED}) if brief else frozenset({RUNNING})
         self.has_run = True
         if brief:
             self.exit_codes = frozenset({0 if self.process == ContainerProcess.SUCCEEDS else FAILED})
 
-    def is_ended(self) -> None:
-        """Its process was ended from outside, if it ran; what may be gone already may be that still."""
+    def process_killed(self) -> None:
+        """Note that its process was killed if it ran; a container that may be gone still may be."""
         gone, there = self.may_be & {GONE}, self.may_be - {GONE}
         if self.may_be == {RUNNING}:
             self.exit_codes = KILLED | {TERMINATED}
@@ -173,20 +175,20 @@ class ContainerState:
             self.may_be = gone | there & {CREATED, UNKNOWN} | {EXITED}
             self.exit_codes = frozenset()
 
-    def may_be_ended(self, *, or_gone: bool = False) -> None:
-        """A call that was to end it, or to remove it, has failed, and may still be at work on it."""
+    def may_be_killed(self, *, or_gone: bool = False) -> None:
+        """Note that a call to stop or to remove it failed, and may still be in progress."""
         before = self.may_be
         self.under_way = True
-        self.is_ended()
+        self.process_killed()
         self.may_be |= before | ({GONE} if or_gone else frozenset())
 
-    def ends_by_itself(self) -> None:
-        """Its process ended because it wanted to."""
+    def process_exits(self) -> None:
+        """Note that its process exited by itself."""
         if self.may_be == {RUNNING}:
-            self.exit_codes = frozenset({TOLD})
+            self.exit_codes = frozenset({EXIT_ASKED})
         elif RUNNING in self.may_be and self.exit_codes and not ContainerProcess(self.process).brief:
-            # a stop that failed may have left it running
-            self.exit_codes |= {TOLD}
+            # a failed stop may have left it running
+            self.exit_codes |= {EXIT_ASKED}
         if self.may_be <= {RUNNING, EXITED}:
             self.may_be = frozenset({EXITED})
 
@@ -196,15 +198,14 @@ class Image:
     """An image that can be pulled.
 
     Attributes:
-        key: what the sequence calls it.
-        names: its tags, in full.
-        id: as a pull returned it or it was listed; empty before the first pull.
+        key: its name in the sequence.
+        names: its tags, as full references.
+        id: as a pull returned it or a list reported it; empty before the first pull.
         pulled_as: the reference that the last pull returned.
-        present: whether it is there; both where the runtime had a choice.
-        tags: which of its names lead to it.
-        coming: names by which a client has given up to pull it, since something hung: it may come all the
-            same, at any time.
-        seen: how it was listed last.
+        present: whether it is on the node; both values where the runtime had a choice.
+        tags: which of its names resolve to it.
+        pending: names of abandoned pulls, in which something hung: they may still complete at any time.
+        entry: how it was listed last.
     """
 
     key: str
@@ -213,22 +214,22 @@ class Image:
     pulled_as: str = ""
     present: frozenset[bool] = frozenset({False})
     tags: frozenset[str] = frozenset()
-    coming: frozenset[str] = frozenset()
-    seen: ImageSeen | None = None
+    pending: frozenset[str] = frozenset()
+    entry: ObservedImage | None = None
 
-    def is_here(self, *here: bool) -> None:
-        """It is there, or not, or may be; what is still coming may be there in any case."""
-        self.present = frozenset({*here, True}) if self.coming else frozenset(here)
+    def set_present(self, *present: bool) -> None:
+        """Note whether it is on the node; both values where that is open, as with a pending pull."""
+        self.present = frozenset({*present, True}) if self.pending else frozenset(present)
 
 
 @dataclass
 class EventStream:
-    """What a client that listens for events knows.
+    """What a client of GetContainerEvents knows.
 
     Attributes:
-        live: an event has come, or was waited for: from now on none may be missing.
-        states: everything as it was looked at last, by id; None before the first look.
-        judged: how many events of each id were looked at.
+        live: an event arrived, or was waited for: from now on none may be missing.
+        states: state of each object in the last snapshot, by id; None before the first one.
+        judged: how many events of each id were checked.
     """
 
     live: bool = False
@@ -238,43 +239,41 @@ class EventStream:
 
 @dataclass
 class World:
-    """All that the client knows.
+    """Everything that the client knows.
 
     Attributes:
         prefix: of the names in metadata, so that no two sequences share one.
-        handlers: of the runtime, in the order in which Status told them last.
-        lost: ids of which nothing can be said any more, since a promise about them was broken.
-        makings: how many steps were to make something, so that each gives it a name of its own.
-        failed: those that could not, since the OCI runtime failed: what they asked for can be asked for
-            again.
-        given_up: sandbox, name and attempt of what a client has given up to make, since something hung: it
-            may come about all the same, at any time.
-        left: names and attempts of sandboxes that such a step left behind, NOTREADY, for a removal to clean
-            up.
-        stream: of events; None where nobody listens.
-        disturbed: ids of what was met by a step in which something failed below the runtime, or may have been
-            made by one that was given up: which events that has, is open.
+        handlers: of the runtime, in the order of its last Status.
+        unpredictable: ids that are no longer checked, because the runtime broke a promise about them.
+        creation_count: how many steps were meant to create something, for unique names.
+        failed: creations that failed because the OCI runtime failed: they can be tried again.
+        abandoned: sandbox, name and attempt of creations that the client abandoned because something hung:
+            they may still complete at any time.
+        leftovers: names and attempts of NOTREADY sandboxes that such a step left, for a removal to clean up.
+        stream: of events; None without a client that listens.
+        disturbed: ids affected by a step in which something failed below the runtime, or that an abandoned
+            step may have created: their events are not checked.
     """
 
     prefix: str = ""
-    makings: int = 0
+    creation_count: int = 0
     failed: list[Step] = field(default_factory=list)
-    given_up: set[tuple[str, str, int]] = field(default_factory=set)
-    left: set[tuple[str, int]] = field(default_factory=set)
+    abandoned: set[tuple[str, str, int]] = field(default_factory=set)
+    leftovers: set[tuple[str, int]] = field(default_factory=set)
     sandboxes: dict[str, SandboxState] = field(default_factory=dict)
     containers: dict[str, ContainerState] = field(default_factory=dict)
     images: dict[str, Image] = field(default_factory=dict)
     handlers: tuple[str, ...] = ()
-    lost: set[str] = field(default_factory=set)
+    unpredictable: set[str] = field(default_factory=set)
     stream: EventStream | None = None
     disturbed: set[str] = field(default_factory=set)
 
     def living_sandboxes(self) -> list[SandboxState]:
-        """Return those that were not removed."""
+        """Return the sandboxes that were not removed."""
         return [each for each in self.sandboxes.values() if not each.gone]
 
     def living_containers(self, sandbox: str = "") -> list[ContainerState]:
-        """Return those that were not removed, of one sandbox or of all."""
+        """Return the containers that were not removed, of one sandbox or of all."""
         return [
             each
             for each in self.containers.values()
@@ -282,15 +281,16 @@ class World:
         ]
 
     def users_of(self, image: str) -> list[ContainerState]:
-        """Return the containers that are made of an image."""
+        """Return the containers of an image."""
         return [each for each in self.living_containers() if each.image == image]
 
     def situation(self, step: Step) -> str:
-        """Say in which state a step meets what it is about: with the RPC and the outcome, what is covered."""
-        met = self._situation(step)
+        """Return the state of a step's object as text; coverage counts RPC, situation and outcome."""
+        situation = self._situation(step)
         if step.disturbed:
-            return f"{met}, {step.failing} failing" if step.failing else f"{met}, {step.hanging} hanging"
-        return met
+            disturbed = f"{step.failing} failing" if step.failing else f"{step.hanging} hanging"
+            return f"{situation}, {disturbed}"
+        return situation
 
     def _situation(self, step: Step) -> str:
         if step.rpc == "RunPodSandbox":
@@ -320,34 +320,34 @@ class World:
     def _creation(self, step: Step) -> str:
         image = self.images.get(step.image)
         absent = "" if image is None or True in image.present else ", no image"
-        beside = [each for each in self.containers.values() if each.sandbox == step.inside]
-        return f"{_name_of(step, beside)} name in {self.state_of(step.inside)}{absent}"
+        in_sandbox = [each for each in self.containers.values() if each.sandbox == step.inside]
+        return f"{_name_of(step, in_sandbox)} name in {self.state_of(step.inside)}{absent}"
 
     def state_of(self, key: str) -> str:
-        """Return the state of an object in a word."""
+        """Return the state of an object in one word."""
         if key in self.sandboxes:
             return _word(self.sandboxes[key].may_be)
         if key in self.containers:
             return _word(self.containers[key].may_be)
         if key in self.images:
             used = ", used" if self.users_of(key) else ""
-            here = self.images[key].present
-            return ("unclear" if len(here) > 1 else "present" if True in here else "absent") + used
+            present = self.images[key].present
+            return ("unclear" if len(present) > 1 else "present" if True in present else "absent") + used
         return "unknown" if key == NOTHING else "-"
 
 
-def still_possible(one: SandboxState | ContainerState, seen: str, *, ending: bool) -> frozenset[str]:
-    """Return the states that something can be in from now on, after it was seen in one of them.
+def still_possible(one: SandboxState | ContainerState, observed: str, *, ending: bool) -> frozenset[str]:
+    """Return the possible states of an object from now on, after one of them was observed.
 
     Args:
         one: a sandbox or a container.
-        seen: its state.
-        ending: whether its process may end at any moment.
+        observed: its state.
+        ending: whether its process may exit at any moment.
     """
     if not (one.under_way or ending):
-        return frozenset({seen})
-    order = ORDER if seen in ORDER else (READY, NOTREADY, GONE)
-    return one.may_be & frozenset(order[order.index(seen) :])
+        return frozenset({observed})
+    order = ORDER if observed in ORDER else (READY, NOTREADY, GONE)
+    return one.may_be & frozenset(order[order.index(observed) :])
 
 
 def _word(states: Iterable[str]) -> str:
@@ -366,7 +366,7 @@ def _name_of(step: Step, others: Iterable[SandboxState | ContainerState]) -> str
 def twins(
     step: Step, others: Iterable[SandboxState | ContainerState]
 ) -> Iterator[SandboxState | ContainerState]:
-    """Give what lives under the metadata that a step asks for."""
+    """Yield the existing objects with the metadata of a step's request."""
     for each in others:
         if not each.gone and (each.name, each.attempt) == (step.name, step.attempt):
             yield each

@@ -1,5 +1,5 @@
-"""Bugs that were planted in our own server, and what an exploration finds of them: `python -m
-tests.explore.planted [WRONG …]` plays all of them, or those that are named, and counts.
+"""Bugs that were planted in the suite's own CRI server, and whether an exploration finds them: `python -m
+tests.explore.planted [WRONG …]` explores with each of them, or with the named ones, and counts.
 """
 
 import contextlib
@@ -16,8 +16,8 @@ from critests.client.connection import connect
 from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint
 from critests.explore.exploration_state import StoppedExploration
-from critests.explore.exploring import Exploration, Explored
-from critests.explore.sequence_runner import Player
+from critests.explore.exploring import Exploration, ExplorationResult
+from critests.explore.sequence_runner import SequenceRunner
 from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
@@ -25,12 +25,12 @@ from tests.criserver import CriServer, ImageConfig, serve
 
 SECONDS, MOST_STEPS = 300.0, 30
 LONGEST = 8
-"""Steps of the shortest sequence."""
+"""Most steps that the shortest sequence may have."""
 BASE = "example.test/base:1"
 
 
 class Pullable(dict[str, ImageConfig]):
-    """Every sequence pulls images of its own: any name that begins so leads to one."""
+    """Images of sequences: any name with this prefix can be pulled."""
 
     def get(self, name: str, default: ImageConfig | None = None) -> ImageConfig | None:  # type: ignore[override]  # the table is asked for names only
         number = name.partition(":")[0].rpartition("-")[2]
@@ -64,66 +64,68 @@ BUGS = {
 }
 
 
-def our_own_server(*wrong: str) -> CriServer:
+def server_with(*wrong: str) -> CriServer:
     server = CriServer(wrong=wrong, images=Pullable({BASE: ImageConfig(cmd=["sh"])}))
     server.services.attaches = True
     return server
 
 
 @contextlib.contextmanager
-def player_on(server: CriServer, logs: Path) -> Iterator[Player]:
+def runner_on(server: CriServer, logs: Path) -> Iterator[SequenceRunner]:
     with serve(server) as endpoint:
         connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines())
         run = RunIdentity.new()
         requests = RequestBuilder(run, logs, CgroupParents(run, CgroupDriver.UNKNOWN))
         base = connection.images.PullImage(pulling(BASE)).image_ref
         try:
-            yield Player(connection, requests, ImageName(base, BASE), images_of_sequences())
+            yield SequenceRunner(connection, requests, ImageName(base, BASE), images_of_sequences())
         finally:
             connection.close()
 
 
-def explored(logs: Path, wrong: str, seed: int = 1, seconds: float = SECONDS, clients: int = 1) -> Explored:
-    """Explore our own server with a planted bug, or with none and so many clients."""
-    with player_on(our_own_server(*([wrong] if wrong else [])), logs) as player:
+def explored(
+    logs: Path, wrong: str, seed: int = 1, seconds: float = SECONDS, clients: int = 1
+) -> ExplorationResult:
+    """Explore the CRI server with a planted bug, or without one and with so many clients."""
+    with runner_on(server_with(*([wrong] if wrong else [])), logs) as runner:
         clients = BUGS[wrong].clients if wrong else clients
         return Exploration(
-            player, StoppedExploration(seed), seconds, MOST_STEPS, most_findings=1, clients=clients
+            runner, StoppedExploration(seed), seconds, MOST_STEPS, most_findings=1, clients=clients
         ).run()
 
 
-def found_as(wrong: str, found: Explored) -> str:
+def found_as(wrong: str, found: ExplorationResult) -> str:
     """Return why a planted bug does not count as found, empty where it does."""
     if not found.findings:
         return "nothing found"
     finding = found.findings[0]
     if finding.breach.aspect.partition("/")[0] not in BUGS[wrong].breaks:
-        return f"told as {finding.breach}"
-    steps = sum(map(len, finding.beats))
+        return f"reported as {finding.breach}"
+    steps = sum(map(len, finding.groups))
     if steps > LONGEST:
         return f"{steps} steps"
-    # what overlaps need not overlap again
-    enough = finding.again == finding.tries if BUGS[wrong].clients == 1 else finding.again > 0
-    return "" if enough else f"came again in {finding.again} of {finding.tries}"
+    # races need not reproduce every time
+    enough = finding.reproduced == finding.tries if BUGS[wrong].clients == 1 else finding.reproduced > 0
+    return "" if enough else f"reproduced in {finding.reproduced} of {finding.tries}"
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or list(BUGS)
+    names = sys.argv[1:] or list(BUGS)
     missed = 0
-    for wrong in wanted:
+    for wrong in names:
         begun = time.monotonic()
         with tempfile.TemporaryDirectory() as logs:
             found = explored(Path(logs), wrong)
         why = found_as(wrong, found)
         missed += bool(why)
-        said = found.findings[0] if found.findings else None
-        steps = sum(map(len, said.beats)) if said else 0
+        finding = found.findings[0] if found.findings else None
+        steps = sum(map(len, finding.groups)) if finding else 0
         print(
             f"{'missed' if why else 'found'} {wrong}: {steps} steps, {time.monotonic() - begun:.1f} s {why}",
-            said.breach if said else "",
+            finding.breach if finding else "",
             flush=True,
         )
-    print(f"{len(wanted) - missed} of {len(wanted)} found")
+    print(f"{len(names) - missed} of {len(names)} found")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is below the calls fails as long as a step lasts, and no longer."""
+"""What is below the calls fails for the duration of a step, and no longer."""
 
 import contextlib
 import http.client
@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from critests.explore.disturbances import Below, SequenceImages, started_again
+from critests.explore.disturbances import Disturbances, SequenceImages, started_again
 from critests.images.registry import RegistryServer
 from critests.lifecycle.waiting import eventually
 from critests.model.steps import REGISTRY
@@ -20,8 +20,8 @@ from critests.node.wrappers.actions import Action, Delay
 from critests.node.wrappers.hanging import sleeping
 
 
-class Plan:
-    """Stands for a wrapper: remembers what is planned."""
+class RecordedPlan:
+    """Replaces a wrapper, and records what is planned."""
 
     def __init__(self) -> None:
         self.now: list[str] = []
@@ -40,7 +40,7 @@ def images() -> Iterator[SequenceImages]:
 
 
 def status_of(name: str) -> int:
-    """What a client that pulls is answered."""
+    """Return the HTTP status of a pull."""
     address, _, rest = name.partition("/")
     repository, _, tag = rest.rpartition(":")
     with contextlib.closing(http.client.HTTPConnection(address, timeout=10)) as connection:
@@ -50,7 +50,7 @@ def status_of(name: str) -> int:
 
 
 def layer_of(name: str) -> int:
-    """What a client is answered that asks for the only layer of an image."""
+    """Return the HTTP status of a request for the only layer of an image."""
     address, _, rest = name.partition("/")
     repository, _, tag = rest.rpartition(":")
     with contextlib.closing(http.client.HTTPConnection(address, timeout=10)) as connection:
@@ -73,7 +73,7 @@ def test_every_sequence_has_images_of_its_own(images: SequenceImages) -> None:
 def test_no_pull_succeeds_while_the_registry_fails(images: SequenceImages) -> None:
     names = [name for names in images().values() for name in names]
 
-    with Below(cast("Any", None), cast("Any", None), images).failing(REGISTRY):
+    with Disturbances(cast("Any", None), cast("Any", None), images).failing(REGISTRY):
         assert {status_of(name) for name in names} == {500}
     assert {status_of(name) for name in names} == {200}
 
@@ -82,7 +82,7 @@ def test_a_pull_hangs_while_the_registry_does_and_goes_on_afterwards(images: Seq
     name = images()["image-1"][0]
     assert images.registry is not None
     repository = name.partition("/")[2].rpartition(":")[0]
-    below = Below(cast("Any", None), cast("Any", None), images)
+    below = Disturbances(cast("Any", None), cast("Any", None), images)
 
     with ThreadPoolExecutor(1) as client:
         with below.hanging(REGISTRY):
@@ -97,12 +97,12 @@ def test_a_pull_hangs_while_the_registry_does_and_goes_on_afterwards(images: Seq
 
 
 @pytest.mark.parametrize(("operation", "oci", "cni"), [("kill", ["kill"], []), ("ADD", [], ["ADD"])])
-def test_an_operation_fails_or_hangs_where_it_is_one(
+def test_an_operation_fails_or_hangs_in_the_wrapper_that_has_it(
     images: SequenceImages, operation: str, oci: list[str], cni: list[str]
 ) -> None:
-    runtime = SimpleNamespace(oci_wrapper=Plan(), cni_wrapper=Plan())
+    runtime = SimpleNamespace(oci_wrapper=RecordedPlan(), cni_wrapper=RecordedPlan())
 
-    below = Below(cast("Any", runtime), cast("Any", None), images)
+    below = Disturbances(cast("Any", runtime), cast("Any", None), images)
     for disturbed in (below.failing, below.hanging):
         with disturbed(operation):
             assert (runtime.oci_wrapper.now, runtime.cni_wrapper.now) == (oci, cni)
@@ -117,13 +117,13 @@ def test_what_hangs_goes_on_afterwards(images: SequenceImages) -> None:
         (delay,) = actions["create"]
         assert isinstance(delay, Delay)
         started.append(subprocess.Popen(["sleep", f"{delay.seconds:.6f}"]))
-        # a program that has just begun has no command line yet
+        # a program that was just started has no command line yet
         eventually("the command line of the sleep", lambda: sleeping(delay), 10)
         yield
 
     runtime = SimpleNamespace(oci_wrapper=SimpleNamespace(planned=planned))
 
-    with Below(cast("Any", runtime), cast("Any", None), images).hanging("create"):
+    with Disturbances(cast("Any", runtime), cast("Any", None), images).hanging("create"):
         assert started[0].poll() is None
     assert started[0].wait(10) == -signal.SIGKILL
 

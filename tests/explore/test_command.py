@@ -16,7 +16,7 @@ from tests.plugin.command import begin, critests
 
 
 @pytest.mark.nightly("explores until a bug is found")
-def test_a_found_bug_ends_with_1_and_is_handed_over(tmp_path: Path) -> None:
+def test_a_found_bug_exits_with_1_and_is_written(tmp_path: Path) -> None:
     with serve(CriServer(wrong=["lost=StopPodSandbox"])) as endpoint:
         ended = critests(
             "explore",
@@ -36,8 +36,8 @@ def test_a_found_bug_ends_with_1_and_is_handed_over(tmp_path: Path) -> None:
 
     assert ended.returncode == 1, ended.stdout + ended.stderr
     assert "SBX-12 (MUST)" in ended.stdout
-    (told,) = tmp_path.rglob("explore.json")
-    found = json.loads(told.read_text(encoding="utf-8"))
+    (file,) = tmp_path.rglob("explore.json")
+    found = json.loads(file.read_text(encoding="utf-8"))
     assert (found["seed"], found["findings"][0]["requirement"]) == (1, "SBX-12")
     assert list(tmp_path.rglob("test_found_*.py"))
     assert not left

@@ -1,4 +1,4 @@
-"""What a runtime is known for is not reported again, and nothing beside it is hidden."""
+"""What a runtime is known for is not reported again, and everything else is reported."""
 
 import datetime as dt
 from pathlib import Path
@@ -12,7 +12,7 @@ from critests.model import Breach, Step
 from critests.record.expectations import load
 
 TODAY = dt.date(2026, 11, 22)
-REWRITTEN = Breach("STP-07", "how it ended is told otherwise later", "StopContainer", "5", "6")
+REWRITTEN = Breach("STP-07", "exit code or finish time changed later", "StopContainer", "5", "6")
 REFUSED = Breach("STP-07", "stopping a container that has ended", "StopContainer", "success", "UNKNOWN")
 ENTRY = """[[known]]
 requirement = "STP-07"
@@ -32,11 +32,11 @@ def is_known(tmp_path: Path, breach: Breach, *lines: str, version: str = "1.6", 
 
 
 def test_only_what_an_entry_names_is_known(tmp_path: Path) -> None:
-    named = 'explored = ["STP-07: how it ended is told otherwise later after StopContainer"]'
+    named = 'explored = ["STP-07: exit code or finish time changed later after StopContainer"]'
 
     assert is_known(tmp_path, REWRITTEN, named)
     assert not is_known(tmp_path, REFUSED, named)
-    assert not is_known(tmp_path, REWRITTEN), "an entry that says nothing of explorations hides nothing there"
+    assert not is_known(tmp_path, REWRITTEN), "an entry without `explored` covers no breach of an exploration"
 
 
 @pytest.mark.parametrize("limit", [{"version": "2.0"}, {"day": dt.date(2027, 7, 1)}])
@@ -45,7 +45,7 @@ def test_an_entry_is_known_within_its_versions_and_days(tmp_path: Path, limit: d
 
 
 @pytest.mark.parametrize("again", [3, 10])
-def test_what_was_found_comes_with_an_entry_that_makes_it_known(tmp_path: Path, again: int) -> None:
+def test_a_finding_has_an_entry_that_covers_it(tmp_path: Path, again: int) -> None:
     finding = ExplorationFinding(REWRITTEN, ((Step("StopContainer", on="container-1"),),), 10, again)
     place = exploration_findings.write(finding, tmp_path, seed=1, runtime="a-runtime v1.36.3")
 

@@ -1,7 +1,7 @@
-"""Bugs of state that were planted in our own server are found, and where there are none nothing is told.
+"""Planted bugs are found, and without a bug nothing is reported.
 
-A sample of those that are found within seconds, so that the bound of time is never what decides; all are
-played by `python -m tests.explore.planted`.
+This is a sample of bugs that are found within seconds, so that the time limit never decides; `python -m
+tests.explore.planted` explores with all of them.
 """
 
 import os
@@ -13,7 +13,7 @@ from critests.exit_codes import CannotTest
 from critests.explore.exploration_state import StoppedExploration
 from critests.explore.exploring import Exploration
 from critests.lifecycle.waiting import eventually
-from tests.explore.planted import BUGS, explored, found_as, our_own_server, player_on
+from tests.explore.planted import BUGS, explored, found_as, runner_on, server_with
 
 SAMPLE = [
     "lost=StopPodSandbox",
@@ -40,7 +40,7 @@ def test_a_planted_bug_is_found(tmp_path: Path, wrong: str) -> None:
 
 
 @pytest.mark.nightly("explores until time is up")
-def test_where_nothing_is_wrong_nothing_is_told(tmp_path: Path) -> None:
+def test_without_a_bug_nothing_is_reported(tmp_path: Path) -> None:
     found = explored(tmp_path, "", seconds=SOUND_SECONDS)
 
     assert (found.findings, dict(found.known)) == ([], {})
@@ -53,71 +53,71 @@ def test_the_table_of_planted_bugs_is_long_enough() -> None:
 
 
 @pytest.mark.nightly("explores until time is up")
-def test_a_planted_bug_of_calls_at_once_is_found(tmp_path: Path) -> None:
+def test_a_planted_bug_of_concurrent_calls_is_found(tmp_path: Path) -> None:
     wrong = "made-twice-at-once"
 
     assert found_as(wrong, explored(tmp_path, wrong, seconds=SECONDS)) == ""
 
 
 @pytest.mark.nightly("explores until time is up")
-def test_where_nothing_is_wrong_nothing_is_told_of_calls_at_once(tmp_path: Path) -> None:
+def test_without_a_bug_nothing_is_reported_of_concurrent_calls(tmp_path: Path) -> None:
     found = explored(tmp_path, "", seconds=10.0, clients=3)
 
     assert (found.findings, dict(found.known)) == ([], {})
 
 
 @pytest.mark.parametrize("clients", [1, 2])
-def test_a_daemon_that_ends_is_told_and_ends_the_exploration(tmp_path: Path, clients: int) -> None:
-    with player_on(our_own_server("dies-after=300"), tmp_path) as player:
-        found = Exploration(player, StoppedExploration(1), 60.0, 30, clients=clients).run()
+def test_a_daemon_that_exits_is_reported_and_ends_the_exploration(tmp_path: Path, clients: int) -> None:
+    with runner_on(server_with("dies-after=300"), tmp_path) as runner:
+        found = Exploration(runner, StoppedExploration(1), 60.0, 30, clients=clients).run()
 
     assert [each.breach.aspect for each in found.findings] == ["GEN-17"]
 
 
 @pytest.mark.nightly("explores until time is up")
-def test_what_was_found_is_kept_where_the_daemon_ends_while_it_is_shortened(tmp_path: Path) -> None:
-    server = our_own_server("lost=StopContainer")
+def test_a_finding_is_reported_even_if_the_daemon_exits_while_it_is_shortened(tmp_path: Path) -> None:
+    server = server_with("lost=StopContainer")
 
     def end_it(line: str) -> None:
         if line.endswith("shortening"):
             server.die()
 
-    with player_on(server, tmp_path) as player:
-        found = Exploration(player, StoppedExploration(1), SECONDS, 30, say=end_it).run()
+    with runner_on(server, tmp_path) as runner:
+        found = Exploration(runner, StoppedExploration(1), SECONDS, 30, say=end_it).run()
 
     assert [each.breach.aspect for each in found.findings] == ["CTA-27", "GEN-17"]
 
 
 @pytest.mark.nightly("explores until time is up")
 @pytest.mark.parametrize("clients", [1, 2])
-def test_a_daemon_that_can_be_started_again_is_and_the_exploration_goes_on(
+def test_a_daemon_that_exits_is_started_again_and_the_exploration_continues(
     tmp_path: Path, clients: int
 ) -> None:
-    server = our_own_server("dies-at=ReopenContainerLog")
-    with player_on(server, tmp_path) as player:
+    server = server_with("dies-at=ReopenContainerLog")
+    with runner_on(server, tmp_path) as runner:
 
         def again() -> None:
             server.start_again()
-            eventually("the server that was started again", player.daemon_lives, 10)
+            eventually("the server that was started again", runner.daemon_lives, 10)
 
-        player.start_again = again
-        found = Exploration(player, StoppedExploration(1), 60.0, 30, most_findings=1, clients=clients).run()
+        runner.start_again = again
+        found = Exploration(runner, StoppedExploration(1), 60.0, 30, most_findings=1, clients=clients).run()
 
     (finding,) = found.findings
     assert finding.breach.aspect == "GEN-17"
-    assert len(finding.beats) <= 3  # the call needs a container, which needs a sandbox
+    assert len(finding.groups) <= 3  # the call needs a container, which needs a sandbox
     # each try has ended it
-    assert (finding.again, finding.tries) == (10, 10)
-    assert not player.gone
+    assert (finding.reproduced, finding.tries) == (10, 10)
+    assert not runner.gone
 
 
 def test_a_daemon_that_does_not_come_back_ends_the_exploration(tmp_path: Path) -> None:
     def in_vain() -> None:
         raise CannotTest("it does not come back")
 
-    with player_on(our_own_server("dies-after=300"), tmp_path) as player:
-        player.start_again = in_vain
-        found = Exploration(player, StoppedExploration(1), 60.0, 30).run()
+    with runner_on(server_with("dies-after=300"), tmp_path) as runner:
+        runner.start_again = in_vain
+        found = Exploration(runner, StoppedExploration(1), 60.0, 30).run()
 
     assert [each.breach.aspect for each in found.findings] == ["GEN-17"]
-    assert player.gone
+    assert runner.gone

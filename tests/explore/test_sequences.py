@@ -1,4 +1,4 @@
-"""How sequences are made, shortened and handed over."""
+"""How sequences are generated, shortened and written."""
 
 import ast
 import contextlib
@@ -12,14 +12,14 @@ import pytest
 
 from critests.explore import crictl, exploration_findings, shortening, step_machine
 from critests.explore.exploration_findings import ExplorationFinding
-from critests.explore.sequence_counts import Over, SequenceCounts
-from critests.explore.sequence_runner import Played
-from critests.explore.step_generator import IN_A_ROW, likely, steps_by_place
-from critests.model import Beat, Breach, Step, World
+from critests.explore.sequence_counts import SequenceCounts, TimeIsOver
+from critests.explore.sequence_runner import StepSequence
+from critests.explore.step_generator import MAX_REPEATS, likely, steps_by_place
+from critests.model import Breach, Step, StepGroup, World
 from critests.model.steps import DAEMON_RESTARTS, ContainerProcess, one_by_one
-from tests.explore.planted import our_own_server, player_on
+from tests.explore.planted import runner_on, server_with
 
-LIFE = [
+LIFECYCLE = [
     Step("RunPodSandbox", makes="sandbox-1", name="pod-1"),
     Step(
         "CreateContainer",
@@ -34,22 +34,24 @@ LIFE = [
 ]
 
 
-def sequences(logs: Path, number: int) -> list[list[Beat]]:
-    """The first sequences of a round."""
-    played: list[list[Beat]] = []
-    with player_on(our_own_server(), logs) as player:
-        watch = SequenceCounts(lambda _: False, lambda: len(played) > 6)
-        play = Played.play
+def sequences(logs: Path, number: int) -> list[list[StepGroup]]:
+    """Return the first sequences of a round."""
+    groups: list[list[StepGroup]] = []
+    with runner_on(server_with(), logs) as runner:
+        counts = SequenceCounts(lambda _: False, lambda: len(groups) > 6)
+        run = StepSequence.run
 
-        def keeping(sequence: Played, beat: Beat, muted: Callable[[Breach], bool]) -> list[Breach]:
-            if not any(sequence.beats is known for known in played):
-                played.append(sequence.beats)
-            return play(sequence, beat, muted)
+        def recording(
+            sequence: StepSequence, group: StepGroup, muted: Callable[[Breach], bool]
+        ) -> list[Breach]:
+            if not any(sequence.groups is known for known in groups):
+                groups.append(sequence.groups)
+            return run(sequence, group, muted)
 
-        with pytest.MonkeyPatch.context() as patch, contextlib.suppress(Over):
-            patch.setattr(Played, "play", keeping)
-            step_machine.play_round(player, watch, number, 12)
-    return played[:6]
+        with pytest.MonkeyPatch.context() as patch, contextlib.suppress(TimeIsOver):
+            patch.setattr(StepSequence, "run", recording)
+            step_machine.run_round(runner, counts, number, 12)
+    return groups[:6]
 
 
 def test_the_same_seed_makes_the_same_sequences(tmp_path: Path) -> None:
@@ -57,25 +59,25 @@ def test_the_same_seed_makes_the_same_sequences(tmp_path: Path) -> None:
 
     assert once == again
     assert once != other
-    assert all(len(beats) == 12 for beats in once)
+    assert all(len(groups) == 12 for groups in once)
 
 
-def test_of_a_sequence_only_what_breaks_the_promise_is_left() -> None:
-    tried: list[list[Beat]] = []
+def test_only_the_steps_that_break_the_promise_are_left() -> None:
+    tried: list[list[StepGroup]] = []
 
-    def breaks(beats: list[Beat]) -> bool:
-        tried.append(beats)
-        return any(step.rpc == "StartContainer" for beat in beats for step in beat)
+    def breaks(groups: list[StepGroup]) -> bool:
+        tried.append(groups)
+        return any(step.rpc == "StartContainer" for group in groups for step in group)
 
-    assert shortening.shortest(one_by_one(LIFE), breaks) == one_by_one([*LIFE[:3], LIFE[4]])
+    assert shortening.shortest(one_by_one(LIFECYCLE), breaks) == one_by_one([*LIFECYCLE[:3], LIFECYCLE[4]])
     assert len(tried) < 15
 
 
-def test_of_several_steps_at_once_only_those_are_left_that_break_the_promise() -> None:
-    run, create, start, command, stop = LIFE
+def test_only_the_concurrent_steps_that_break_the_promise_are_left() -> None:
+    run, create, start, command, stop = LIFECYCLE
 
-    def breaks(beats: list[Beat]) -> bool:
-        return {start, stop} <= set(beats[-1])
+    def breaks(groups: list[StepGroup]) -> bool:
+        return {start, stop} <= set(groups[-1])
 
     assert shortening.shortest([(run,), (create,), (start, command, stop)], breaks) == [
         (run,),
@@ -84,7 +86,7 @@ def test_of_several_steps_at_once_only_those_are_left_that_break_the_promise() -
     ]
 
 
-def test_what_was_never_covered_is_more_likely() -> None:
+def test_a_place_that_was_never_covered_is_more_likely() -> None:
     places = [("StopPodSandbox", "ready with none"), ("StopPodSandbox", "notready with none")]
 
     drawn = Counter(likely(places, Counter({places[0]: 100})))
@@ -92,26 +94,26 @@ def test_what_was_never_covered_is_more_likely() -> None:
     assert drawn[places[1]] > 2 * drawn[places[0]] > 0
 
 
-def test_how_long_something_is_shortened_does_not_decide_what_comes_next(tmp_path: Path) -> None:
-    watch = SequenceCounts(lambda _: False, lambda: False)
-    watch.round_begins()
-    with player_on(our_own_server("lost=StopPodSandbox"), tmp_path) as player, player.sequence() as played:
-        for step in (LIFE[0], LIFE[4], LIFE[4], LIFE[4]):
-            watch.play(played, (step,), [(step.rpc, "a situation")])
+def test_the_time_for_shortening_does_not_influence_later_choices(tmp_path: Path) -> None:
+    counts = SequenceCounts(lambda _: False, lambda: False)
+    counts.begin_round()
+    with runner_on(server_with("lost=StopPodSandbox"), tmp_path) as runner, runner.sequence() as sequence:
+        for step in (LIFECYCLE[0], LIFECYCLE[4], LIFECYCLE[4], LIFECYCLE[4]):
+            counts.run(sequence, (step,), [(step.rpc, "a situation")])
 
-    assert watch.covered == {("RunPodSandbox", "a situation"): 1, ("StopPodSandbox", "a situation"): 1}
-    assert watch.outcomes["StopPodSandbox", "a situation", "OK"] == 3
+    assert counts.covered == {("RunPodSandbox", "a situation"): 1, ("StopPodSandbox", "a situation"): 1}
+    assert counts.outcomes["StopPodSandbox", "a situation", "OK"] == 3
 
 
-def test_the_same_step_comes_twice_in_a_row_at_most() -> None:
+def test_the_same_step_occurs_at_most_twice_in_a_row() -> None:
     step = Step("ListPodSandbox", colour="red")
     place = ("ListPodSandbox", World().situation(step))
 
     assert step in steps_by_place(World(), [step])[place]
-    assert step not in steps_by_place(World(), [step] * IN_A_ROW)[place]
+    assert step not in steps_by_place(World(), [step] * MAX_REPEATS)[place]
 
 
-def test_the_daemon_is_disturbed_only_where_it_may_be() -> None:
+def test_the_daemon_is_disturbed_only_if_that_is_allowed() -> None:
     world = World()
 
     assert not any(step.failing for steps in steps_by_place(world, []).values() for step in steps)
@@ -122,18 +124,18 @@ def test_the_daemon_is_disturbed_only_where_it_may_be() -> None:
 
 def test_a_finding_is_written_as_a_test_and_a_script_and_is_plain_data(tmp_path: Path) -> None:
     breach = Breach("SBX-12", "a sandbox is READY", "StopPodSandbox", "NOTREADY", 'hostile """ \\ text')
-    finding = ExplorationFinding(breach, (*one_by_one(LIFE[:3]), tuple(LIFE[3:])), 10, 10)
+    finding = ExplorationFinding(breach, (*one_by_one(LIFECYCLE[:3]), tuple(LIFECYCLE[3:])), 10, 10)
 
     place = exploration_findings.write(finding, tmp_path, seed=1, runtime="a runtime")
 
     (test,) = place.glob("test_found_*.py")
     ast.parse(test.read_text(encoding="utf-8"))
     plain = json.loads(json.dumps(finding.plain()))
-    assert (plain["level"], [len(beat) for beat in plain["steps"]]) == ("MUST", [1, 1, 1, 2])
+    assert (plain["level"], [len(group) for group in plain["steps"]]) == ("MUST", [1, 1, 1, 2])
     subprocess.run(["sh", "-n", place / "crictl.sh"], check=True)
 
 
-def test_what_crictl_cannot_say_is_a_comment() -> None:
+def test_a_step_that_crictl_cannot_do_is_a_comment() -> None:
     script = crictl.script([(Step("ProcessEnds", on="container-2"),)], "title")
 
-    assert "# crictl cannot say: ProcessEnds(container-2)" in script
+    assert "# crictl cannot do: ProcessEnds(container-2)" in script

@@ -1,4 +1,6 @@
-"""Sessions and events as steps, on our own server: right, and with a bug that a few steps show."""
+"""Sessions and events as steps, on the suite's own CRI server: without a bug, and with one that a few steps
+show.
+"""
 
 from pathlib import Path
 
@@ -14,9 +16,9 @@ from critests.model.steps import (
     ContainerProcess,
     one_by_one,
 )
-from tests.explore.planted import our_own_server, player_on
+from tests.explore.planted import runner_on, server_with
 
-MADE = [
+CREATIONS = [
     Step("RunPodSandbox", makes="sandbox-1", name="pod"),
     Step(EVENTS),
     *(
@@ -29,8 +31,8 @@ MADE = [
     Step("StartContainer", on="container-2"),
     Step("StartContainer", on="container-3"),
 ]
-SPOKEN_TO = [
-    *MADE,
+SESSIONS = [
+    *CREATIONS,
     Step("Attach", on="container-3"),
     Step("ExecSync", on="container-3"),
     Step("Exec", on="container-3"),
@@ -45,7 +47,7 @@ SPOKEN_TO = [
     Step("Attach", on="nothing"),
 ]
 ENDED = [
-    *MADE,
+    *CREATIONS,
     Step("StopContainer", on="container-2", timeout=2),
     Step("RemoveContainer", on="container-2"),
     Step("StopPodSandbox", on="sandbox-1"),
@@ -57,32 +59,32 @@ ENDED = [
 
 
 def broken(logs: Path, steps: list[Step], *wrong: str) -> list[str]:
-    """Return the aspects that a sequence breaks on our own server."""
-    with player_on(our_own_server(*wrong), logs) as player:
-        return [breach.aspect for breach in player.breaches(one_by_one(steps))]
+    """Return the aspects that a sequence breaks on the suite's own server."""
+    with runner_on(server_with(*wrong), logs) as runner:
+        return [breach.aspect for breach in runner.breaches(one_by_one(steps))]
 
 
-@pytest.mark.parametrize("steps", [SPOKEN_TO, ENDED])
-def test_where_nothing_is_wrong_nothing_is_told(tmp_path: Path, steps: list[Step]) -> None:
+@pytest.mark.parametrize("steps", [SESSIONS, ENDED])
+def test_without_a_bug_nothing_is_reported(tmp_path: Path, steps: list[Step]) -> None:
     assert broken(tmp_path, steps) == []
 
 
 @pytest.mark.parametrize(
     ("wrong", "steps", "aspect"),
     [
-        ("no-session-after-a-reopened-log", SPOKEN_TO, "ATT-01"),
-        ("session-after-the-end", SPOKEN_TO, "EXE-15/exited"),
-        ("exit-code-of-a-session-lost", SPOKEN_TO, "EXE-04"),
-        ("input-after-the-first-session-lost", SPOKEN_TO, "EXE-03"),
-        ("input-after-the-first-client-lost", SPOKEN_TO, "ATT-02"),
-        ("no-terminal-beside-a-neighbour", SPOKEN_TO, "EXE-02"),
+        ("no-session-after-a-reopened-log", SESSIONS, "ATT-01"),
+        ("session-after-the-end", SESSIONS, "EXE-15/exited"),
+        ("exit-code-of-a-session-lost", SESSIONS, "EXE-04"),
+        ("input-after-the-first-session-lost", SESSIONS, "EXE-03"),
+        ("input-after-the-first-client-lost", SESSIONS, "ATT-02"),
+        ("no-terminal-beside-a-neighbour", SESSIONS, "EXE-02"),
         ("end-told-twice", ENDED, "EVT-02/once"),
         ("removal-untold", ENDED, "EVT-02/sent"),
         ("runs-in-the-event-of-its-end", ENDED, "EVT-05"),
         ("events-end-with-a-removal", ENDED, "EVT-08"),
     ],
 )
-def test_a_session_or_an_event_that_is_wrong_is_told(
+def test_a_wrong_session_or_event_is_reported(
     tmp_path: Path, wrong: str, steps: list[Step], aspect: str
 ) -> None:
     assert broken(tmp_path, steps, wrong) == [aspect]

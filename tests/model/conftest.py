@@ -1,13 +1,13 @@
-"""What most tests of the model begin with."""
+"""A fake runtime with one READY sandbox, with which most tests of the model begin."""
 
 import pytest
 
-from tests.model.telling import Told
+from tests.model.fake_runtime import FakeRuntime
 
 
 @pytest.fixture
-def told() -> Told:
-    """A runtime that tells of one sandbox, which is ready."""
-    told = Told()
-    told.sandbox()
-    return told
+def fake() -> FakeRuntime:
+    """A fake runtime with one READY sandbox."""
+    fake = FakeRuntime()
+    fake.add_sandbox()
+    return fake

@@ -1,43 +1,43 @@
-"""What the model of the API expects of the stream of events."""
+"""How the model judges the stream of events."""
 
 import pytest
 
 from critests.model import Step
-from critests.model.event_rules import DELETED, MADE, STARTED, STOPPED
+from critests.model.event_rules import CREATED_EVENT, DELETED, STARTED, STOPPED
 from critests.model.observations import CallResult, ObservedEvent
 from critests.model.steps import EVENTS, NO_EVENTS, PROCESS_ENDS
-from tests.model.telling import EXITED, NOTREADY, RUNNING, Told, aspects
+from tests.model.fake_runtime import EXITED, NOTREADY, RUNNING, FakeRuntime, aspects
 
 NAME = "id of container-1"
 
 
-def hears(told: Told, *kinds: str, identity: str = NAME, **fields: str) -> None:
-    """Let events come."""
-    assert told.events is not None
-    earlier = told.events.get(identity, ())
-    told.events[identity] = (
+def receive(fake: FakeRuntime, *kinds: str, identity: str = NAME, **fields: str) -> None:
+    """Let events arrive."""
+    assert fake.events is not None
+    earlier = fake.events.get(identity, ())
+    fake.events[identity] = (
         *earlier,
         *(ObservedEvent(kind, 10 + len(earlier) + index, **fields) for index, kind in enumerate(kinds)),
     )
 
 
 @pytest.fixture
-def listening(told: Told) -> Told:
-    """A client that has heard of a container that runs."""
-    told.events = {}
-    assert told.play(Step(EVENTS)) == []
-    told.events = {NAME: (ObservedEvent(MADE, 8), ObservedEvent(STARTED, 9))}
-    told.running()
-    return told
+def listening(fake: FakeRuntime) -> FakeRuntime:
+    """A client that received the events of a running container."""
+    fake.events = {}
+    assert fake.run(Step(EVENTS)) == []
+    fake.events = {NAME: (ObservedEvent(CREATED_EVENT, 8), ObservedEvent(STARTED, 9))}
+    fake.add_running()
+    return fake
 
 
-def test_every_change_is_told(listening: Told) -> None:
-    listening.becomes("container-1", EXITED, finished_at=9, exit_code=5)
-    hears(listening, STOPPED)
-    assert listening.play(Step("StopContainer", on="container-1", timeout=2)) == []
+def test_every_change_has_an_event(listening: FakeRuntime) -> None:
+    listening.set_state("container-1", EXITED, finished_at=9, exit_code=5)
+    receive(listening, STOPPED)
+    assert listening.run(Step("StopContainer", on="container-1", timeout=2)) == []
     listening.containers.clear()
-    hears(listening, DELETED)
-    assert listening.play(Step("RemoveContainer", on="container-1")) == []
+    receive(listening, DELETED)
+    assert listening.run(Step("RemoveContainer", on="container-1")) == []
 
 
 @pytest.mark.parametrize(
@@ -47,89 +47,91 @@ def test_every_change_is_told(listening: Told) -> None:
         (Step(PROCESS_ENDS, on="container-1"), 7, "EVT-07"),
     ],
 )
-def test_an_end_that_is_not_told_is_missed(listening: Told, step: Step, code: int, aspect: str) -> None:
-    listening.becomes("container-1", EXITED, finished_at=9, exit_code=code)
+def test_an_exit_without_an_event_is_a_breach(
+    listening: FakeRuntime, step: Step, code: int, aspect: str
+) -> None:
+    listening.set_state("container-1", EXITED, finished_at=9, exit_code=code)
 
-    assert aspects(listening.play(step)) == [aspect]
+    assert aspects(listening.run(step)) == [aspect]
 
 
-def test_a_removal_that_is_not_told_is_missed(listening: Told) -> None:
+def test_a_removal_without_an_event_is_a_breach(listening: FakeRuntime) -> None:
     listening.containers.clear()
 
-    assert aspects(listening.play(Step("RemoveContainer", on="container-1"))) == ["EVT-02/sent"]
+    assert aspects(listening.run(Step("RemoveContainer", on="container-1"))) == ["EVT-02/sent"]
 
 
-def test_what_goes_with_its_sandbox_may_go_untold(listening: Told) -> None:
+def test_a_container_removed_with_its_sandbox_needs_no_event(listening: FakeRuntime) -> None:
     listening.containers.clear()
     listening.sandboxes.clear()
 
-    assert listening.play(Step("RemovePodSandbox", on="sandbox-1")) == []
+    assert listening.run(Step("RemovePodSandbox", on="sandbox-1")) == []
 
 
-def test_sandboxes_are_told_of_too(listening: Told) -> None:
-    listening.becomes("sandbox-1", NOTREADY)
-    listening.becomes("container-1", EXITED, finished_at=9, exit_code=5)
-    hears(listening, STOPPED)
+def test_a_stopped_sandbox_without_an_event_is_a_breach(listening: FakeRuntime) -> None:
+    listening.set_state("sandbox-1", NOTREADY)
+    listening.set_state("container-1", EXITED, finished_at=9, exit_code=5)
+    receive(listening, STOPPED)
 
-    assert aspects(listening.play(Step("StopPodSandbox", on="sandbox-1"))) == ["EVT-03/sent"]
-
-
-def test_nothing_is_told_twice_or_out_of_its_order(listening: Told) -> None:
-    hears(listening, STARTED)
-    assert aspects(listening.play(Step("ListImages"))) == ["EVT-02/once"]
-    hears(listening, DELETED, STOPPED)
-    assert aspects(listening.play(Step("ListImages"))) == ["EVT-02/order"]
+    assert aspects(listening.run(Step("StopPodSandbox", on="sandbox-1"))) == ["EVT-03/sent"]
 
 
-def test_the_state_in_an_event_is_the_one_it_tells_of(listening: Told) -> None:
-    hears(listening, STOPPED, state=RUNNING)
-
-    assert aspects(listening.play(Step("ListImages"))) == ["EVT-05"]
-
-
-def test_nothing_is_missing_before_the_first_event(told: Told) -> None:
-    told.events = {}
-    assert told.play(Step(EVENTS)) == []
-    told.container()
-    told.becomes("container-1", RUNNING, started_at=7)
-
-    # the creation was waited for in vain, so that from now on the client is known
-    assert aspects(told.play(Step("StartContainer", on="container-1"))) == ["EVT-02/sent"]
+def test_an_event_that_comes_twice_or_out_of_order_is_a_breach(listening: FakeRuntime) -> None:
+    receive(listening, STARTED)
+    assert aspects(listening.run(Step("ListImages"))) == ["EVT-02/once"]
+    receive(listening, DELETED, STOPPED)
+    assert aspects(listening.run(Step("ListImages"))) == ["EVT-02/order"]
 
 
-def test_a_stream_that_is_not_offered_tells_nothing(told: Told) -> None:
-    assert told.play(Step(EVENTS)) == []
-    told.running()
+def test_the_state_in_an_event_matches_its_kind(listening: FakeRuntime) -> None:
+    receive(listening, STOPPED, state=RUNNING)
 
-    assert told.world.stream is None
+    assert aspects(listening.run(Step("ListImages"))) == ["EVT-05"]
 
 
-def test_a_stream_that_ends_by_itself_is_missed(listening: Told) -> None:
+def test_nothing_is_missing_before_the_first_event(fake: FakeRuntime) -> None:
+    fake.events = {}
+    assert fake.run(Step(EVENTS)) == []
+    fake.add_container()
+    fake.set_state("container-1", RUNNING, started_at=7)
+
+    # the event of the creation was awaited in vain, so from now on none may be missing
+    assert aspects(fake.run(Step("StartContainer", on="container-1"))) == ["EVT-02/sent"]
+
+
+def test_without_the_stream_no_event_is_expected(fake: FakeRuntime) -> None:
+    assert fake.run(Step(EVENTS)) == []
+    fake.add_running()
+
+    assert fake.world.stream is None
+
+
+def test_a_stream_that_ends_by_itself_is_a_breach(listening: FakeRuntime) -> None:
     listening.events = None
 
-    assert aspects(listening.play(Step("ListImages"))) == ["EVT-08"]
+    assert aspects(listening.run(Step("ListImages"))) == ["EVT-08"]
 
 
-def test_whoever_has_left_hears_nothing(listening: Told) -> None:
+def test_after_the_client_cancelled_no_event_is_expected(listening: FakeRuntime) -> None:
     listening.events = None
-    assert listening.play(Step(NO_EVENTS)) == []
+    assert listening.run(Step(NO_EVENTS)) == []
     listening.containers.clear()
 
-    assert listening.play(Step("RemoveContainer", on="container-1"), CallResult()) == []
+    assert listening.run(Step("RemoveContainer", on="container-1"), CallResult()) == []
 
 
-def test_what_failed_below_may_go_untold(listening: Told) -> None:
-    listening.becomes("container-1", EXITED, finished_at=9, exit_code=137)
+def test_a_step_that_failed_below_the_runtime_needs_no_event(listening: FakeRuntime) -> None:
+    listening.set_state("container-1", EXITED, finished_at=9, exit_code=137)
 
-    assert listening.play(Step("StopContainer", on="container-1", failing="delete")) == []
+    assert listening.run(Step("StopContainer", on="container-1", failing="delete")) == []
 
 
-def test_what_was_given_up_may_have_been_told_before(told: Told) -> None:
+def test_events_of_an_abandoned_creation_may_come_before_it_is_listed(fake: FakeRuntime) -> None:
     hanging = Step("CreateContainer", makes="container-1", inside="sandbox-1", name="app", hanging="create")
-    assert told.play(hanging, CallResult("DEADLINE_EXCEEDED")) == []
-    told.events = {}
-    assert told.play(Step(EVENTS)) == []
-    hears(told, MADE, STARTED, identity="id of another")
-    assert told.play(Step("ListImages")) == []
+    assert fake.run(hanging, CallResult("DEADLINE_EXCEEDED")) == []
+    fake.events = {}
+    assert fake.run(Step(EVENTS)) == []
+    receive(fake, CREATED_EVENT, STARTED, identity="id of another")
+    assert fake.run(Step("ListImages")) == []
 
-    told.container("container-2")
+    fake.add_container("container-2")

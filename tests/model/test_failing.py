@@ -1,190 +1,190 @@
-"""Calls whose OCI runtime fails, as the model of the API has them: how they fail is open, what is true then
-is not.
+"""How the model judges calls whose OCI runtime fails: they may fail in any way, but lists and statuses must
+be right afterwards.
 """
 
 from dataclasses import replace
 
 from critests.model import Step, judge
-from critests.model.observations import NOT_TOLD, CallResult, SandboxSeen
-from critests.model.steps import PROCESS_ENDS, TOLD, colour_of
-from tests.model.telling import CREATED, ERROR, EXITED, NOTREADY, READY, RUNNING, Told, aspects
+from critests.model.observations import NOT_SIGNALLED, CallResult, ObservedSandbox
+from critests.model.steps import EXIT_ASKED, PROCESS_ENDS, colour_of
+from tests.model.fake_runtime import CREATED, ERROR, EXITED, NOTREADY, READY, RUNNING, FakeRuntime, aspects
 
 
-def test_a_start_that_fails_leaves_a_container_that_can_be_removed(told: Told) -> None:
-    told.container()
+def test_a_start_that_fails_leaves_a_container_that_can_be_removed(fake: FakeRuntime) -> None:
+    fake.add_container()
 
-    assert told.play(Step("StartContainer", on="container-1", failing="create"), ERROR) == []
-    told.containers.clear()
-    assert told.play(Step("RemoveContainer", on="container-1")) == []
+    assert fake.run(Step("StartContainer", on="container-1", failing="create"), ERROR) == []
+    fake.containers.clear()
+    assert fake.run(Step("RemoveContainer", on="container-1")) == []
 
 
-def test_a_start_that_fails_may_leave_nothing(told: Told) -> None:
-    told.container()
-    del told.containers["container-1"]
+def test_a_start_that_fails_may_leave_nothing(fake: FakeRuntime) -> None:
+    fake.add_container()
+    del fake.containers["container-1"]
 
-    assert told.play(Step("StartContainer", on="container-1", failing="start"), ERROR) == []
+    assert fake.run(Step("StartContainer", on="container-1", failing="start"), ERROR) == []
     status = Step("ContainerStatus", on="container-1")
-    assert told.play(status, CallResult("NOT_FOUND")) == []
+    assert fake.run(status, CallResult("NOT_FOUND")) == []
 
 
-def test_a_start_that_fails_in_a_stopped_sandbox_may_leave_nothing(told: Told) -> None:
-    told.container()
-    told.becomes("sandbox-1", NOTREADY)
-    assert told.play(Step("StopPodSandbox", on="sandbox-1", failing="kill"), ERROR) == []
-    del told.containers["container-1"]
+def test_a_start_that_fails_in_a_stopped_sandbox_may_leave_nothing(fake: FakeRuntime) -> None:
+    fake.add_container()
+    fake.set_state("sandbox-1", NOTREADY)
+    assert fake.run(Step("StopPodSandbox", on="sandbox-1", failing="kill"), ERROR) == []
+    del fake.containers["container-1"]
 
-    assert told.play(Step("StartContainer", on="container-1"), ERROR) == []
-
-
-def test_a_start_that_fails_behind_a_stop_that_failed_may_leave_nothing(told: Told) -> None:
-    told.container()
-    assert told.play(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
-    assert told.play(Step("StartContainer", on="container-1"), ERROR) == []
-    del told.containers["container-1"]
-    told.becomes("sandbox-1", NOTREADY)
-
-    assert told.play(Step("StopPodSandbox", on="sandbox-1")) == []
+    assert fake.run(Step("StartContainer", on="container-1"), ERROR) == []
 
 
-def test_what_is_asked_for_again_may_be_what_was_given_up(told: Told) -> None:
+def test_a_start_that_fails_behind_a_stop_that_failed_may_leave_nothing(fake: FakeRuntime) -> None:
+    fake.add_container()
+    assert fake.run(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
+    assert fake.run(Step("StartContainer", on="container-1"), ERROR) == []
+    del fake.containers["container-1"]
+    fake.set_state("sandbox-1", NOTREADY)
+
+    assert fake.run(Step("StopPodSandbox", on="sandbox-1")) == []
+
+
+def test_a_repeated_creation_may_return_the_abandoned_sandbox(fake: FakeRuntime) -> None:
     hanging = Step("RunPodSandbox", makes="sandbox-2", name="twin", hanging="ADD")
-    assert told.play(hanging, CallResult("DEADLINE_EXCEEDED")) == []
-    told.is_there("sandbox-2", "twin")
+    assert fake.run(hanging, CallResult("DEADLINE_EXCEEDED")) == []
+    fake.list_sandbox("sandbox-2", "twin")
 
     again = Step("RunPodSandbox", makes="sandbox-3", name="twin")
-    assert told.play(again, CallResult(id="id of sandbox-2")) == []
+    assert fake.run(again, CallResult(id="id of sandbox-2")) == []
     listed = Step("ListPodSandbox", colour=colour_of("sandbox-2"))
-    assert told.play(listed, CallResult(ids=("id of sandbox-2",))) == []
+    assert fake.run(listed, CallResult(ids=("id of sandbox-2",))) == []
 
 
-def test_of_what_broke_a_promise_nothing_more_is_said(told: Told) -> None:
-    told.running()
-    del told.containers["container-1"]
-    assert told.play(Step("ListContainerStats")) != []
+def test_an_object_that_broke_a_promise_is_not_judged_any_more(fake: FakeRuntime) -> None:
+    fake.add_running()
+    del fake.containers["container-1"]
+    assert fake.run(Step("ListContainerStats")) != []
 
-    assert told.play(Step("ExecSync", on="container-1"), ERROR) == []
-    made_anew = Step("CreateContainer", makes="container-2", inside="sandbox-1", name="app", process="waits")
-    assert told.play(made_anew, CallResult(id="id of container-2")) == []
-
-
-def test_a_stop_that_succeeds_has_stopped_whatever_failed(told: Told) -> None:
-    told.running()
-
-    assert aspects(told.play(Step("StopContainer", on="container-1", failing="kill"))) == ["CTA-27"]
+    assert fake.run(Step("ExecSync", on="container-1"), ERROR) == []
+    again = Step("CreateContainer", makes="container-2", inside="sandbox-1", name="app", process="waits")
+    assert fake.run(again, CallResult(id="id of container-2")) == []
 
 
-def test_a_stop_that_fails_can_be_asked_for_again(told: Told) -> None:
-    told.running()
+def test_a_stop_that_succeeds_must_have_stopped_the_container(fake: FakeRuntime) -> None:
+    fake.add_running()
 
-    assert told.play(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
-    assert aspects(told.play(Step("StopContainer", on="container-1"), ERROR)) == ["STP-04"]
+    assert aspects(fake.run(Step("StopContainer", on="container-1", failing="kill"))) == ["CTA-27"]
 
 
-def test_a_removal_that_failed_can_be_asked_for_again(told: Told) -> None:
-    told.sandbox()
+def test_a_failed_stop_can_be_repeated(fake: FakeRuntime) -> None:
+    fake.add_running()
+
+    assert fake.run(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
+    assert aspects(fake.run(Step("StopContainer", on="container-1"), ERROR)) == ["STP-04"]
+
+
+def test_a_failed_removal_can_be_repeated(fake: FakeRuntime) -> None:
+    fake.add_sandbox()
     removal = Step("RemovePodSandbox", on="sandbox-1")
-    assert told.play(Step("RemovePodSandbox", on="sandbox-1", failing="DEL"), ERROR) == []
-    told.becomes("sandbox-1", NOTREADY)
-    assert told.play(Step("StopPodSandbox", on="sandbox-1")) == []
+    assert fake.run(Step("RemovePodSandbox", on="sandbox-1", failing="DEL"), ERROR) == []
+    fake.set_state("sandbox-1", NOTREADY)
+    assert fake.run(Step("StopPodSandbox", on="sandbox-1")) == []
 
-    assert aspects(told.play(removal, ERROR)) == ["SBX-39"]
-    told.sandboxes.clear()
-    assert told.play(removal) == []
-
-
-def test_of_a_sandbox_whose_removal_failed_there_may_be_the_entry_alone(told: Told) -> None:
-    told.sandbox()
-    assert told.play(Step("RemovePodSandbox", on="sandbox-1", failing="delete"), ERROR) == []
-    told.container()
-
-    assert told.play(Step("StartContainer", on="container-1"), ERROR) == []
+    assert aspects(fake.run(removal, ERROR)) == ["SBX-39"]
+    fake.sandboxes.clear()
+    assert fake.run(removal) == []
 
 
-def test_a_creation_that_fails_leaves_no_container(told: Told) -> None:
+def test_a_sandbox_whose_removal_failed_may_be_only_a_list_entry(fake: FakeRuntime) -> None:
+    fake.add_sandbox()
+    assert fake.run(Step("RemovePodSandbox", on="sandbox-1", failing="delete"), ERROR) == []
+    fake.add_container()
+
+    assert fake.run(Step("StartContainer", on="container-1"), ERROR) == []
+
+
+def test_a_creation_that_fails_leaves_no_container(fake: FakeRuntime) -> None:
     step = Step("CreateContainer", makes="container-1", inside="sandbox-1", name="app", failing="create")
-    told.container("container-2", name="left")
-    left = told.world.containers.pop("container-2")
+    fake.add_container("container-2", name="left")
+    left = fake.world.containers.pop("container-2")
 
-    assert aspects(told.play(step, ERROR)) == ["CTR-11"]
-    assert left.id in told.world.lost
+    assert aspects(fake.run(step, ERROR)) == ["CTR-11"]
+    assert left.id in fake.world.unpredictable
 
 
-def test_the_metadata_of_what_failed_are_free(told: Told) -> None:
+def test_the_metadata_of_a_failed_creation_are_free(fake: FakeRuntime) -> None:
     fails = Step("RunPodSandbox", makes="sandbox-2", name="other", failing="create")
     again = Step("RunPodSandbox", makes="sandbox-3", name="other")
-    assert told.play(fails, ERROR) == []
+    assert fake.run(fails, ERROR) == []
 
-    assert aspects(told.play(again, ERROR)) == ["SBX-09"]
+    assert aspects(fake.run(again, ERROR)) == ["SBX-09"]
 
 
-def test_they_may_be_taken_by_what_it_left_behind(told: Told) -> None:
+def test_the_metadata_may_be_taken_by_what_a_failed_creation_left(fake: FakeRuntime) -> None:
     fails = Step("RunPodSandbox", makes="sandbox-2", name="other", failing="create")
     again = Step("RunPodSandbox", makes="sandbox-3", name="other")
-    told.sandboxes["left"] = SandboxSeen("left", NOTREADY, "other")
-    assert told.play(fails, ERROR) == []
+    fake.sandboxes["left"] = ObservedSandbox("left", NOTREADY, "other")
+    assert fake.run(fails, ERROR) == []
 
-    assert told.play(again, ERROR) == []
-
-
-def test_what_runs_is_left_alone(told: Told) -> None:
-    told.running()
-    told.play(Step("StartContainer", on="container-1", failing="start"), ERROR)
-
-    assert told.world.containers["container-1"].may_be == {RUNNING}
+    assert fake.run(again, ERROR) == []
 
 
-def test_what_a_stop_that_failed_has_left_running_may_end_by_itself(told: Told) -> None:
-    told.running()
-    assert told.play(Step("StopPodSandbox", on="sandbox-1", failing="kill"), ERROR) == []
-    told.becomes("container-1", EXITED, finished_at=9, exit_code=TOLD)
+def test_a_failed_second_start_leaves_the_container_running(fake: FakeRuntime) -> None:
+    fake.add_running()
+    fake.run(Step("StartContainer", on="container-1", failing="start"), ERROR)
 
-    assert told.play(Step(PROCESS_ENDS, on="container-1")) == []
-
-
-def test_what_takes_no_commands_after_a_stop_that_failed_need_not_end(told: Told) -> None:
-    told.running()
-    assert told.play(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
-
-    assert told.play(Step(PROCESS_ENDS, on="container-1"), CallResult(NOT_TOLD)) == []
-    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
-    assert told.play(Step("StopContainer", on="container-1")) == []
+    assert fake.world.containers["container-1"].may_be == {RUNNING}
 
 
-def test_what_a_client_has_given_up_may_come_about(told: Told) -> None:
+def test_a_container_may_exit_by_itself_after_a_failed_stop(fake: FakeRuntime) -> None:
+    fake.add_running()
+    assert fake.run(Step("StopPodSandbox", on="sandbox-1", failing="kill"), ERROR) == []
+    fake.set_state("container-1", EXITED, finished_at=9, exit_code=EXIT_ASKED)
+
+    assert fake.run(Step(PROCESS_ENDS, on="container-1")) == []
+
+
+def test_a_container_that_rejects_commands_after_a_failed_stop_need_not_exit(fake: FakeRuntime) -> None:
+    fake.add_running()
+    assert fake.run(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
+
+    assert fake.run(Step(PROCESS_ENDS, on="container-1"), CallResult(NOT_SIGNALLED)) == []
+    fake.set_state("container-1", EXITED, finished_at=9, exit_code=137)
+    assert fake.run(Step("StopContainer", on="container-1")) == []
+
+
+def test_an_abandoned_creation_may_complete(fake: FakeRuntime) -> None:
     fails = Step("RunPodSandbox", makes="sandbox-2", name="other", hanging="ADD")
-    assert told.play(fails, CallResult("DEADLINE_EXCEEDED")) == []
-    told.is_there("sandbox-2", "other")
-    assert told.play(Step("ListContainerStats")) == []
+    assert fake.run(fails, CallResult("DEADLINE_EXCEEDED")) == []
+    fake.list_sandbox("sandbox-2", "other")
+    assert fake.run(Step("ListContainerStats")) == []
 
     again = Step("RunPodSandbox", makes="sandbox-2", name="other")
-    assert told.play(again, ERROR) == []
-    assert told.play(again, CallResult(id="id of sandbox-2")) == []
-    assert told.world.sandboxes["sandbox-2"].may_be == {READY}
+    assert fake.run(again, ERROR) == []
+    assert fake.run(again, CallResult(id="id of sandbox-2")) == []
+    assert fake.world.sandboxes["sandbox-2"].may_be == {READY}
 
 
-def test_so_may_a_container(told: Told) -> None:
+def test_an_abandoned_creation_of_a_container_may_complete(fake: FakeRuntime) -> None:
     step = Step("CreateContainer", makes="container-1", inside="sandbox-1", name="app", hanging="create")
-    told.container("container-2", name="app")
-    del told.world.containers["container-2"]
+    fake.add_container("container-2", name="app")
+    del fake.world.containers["container-2"]
 
-    assert told.play(step, CallResult("DEADLINE_EXCEEDED")) == []
-
-
-def test_a_start_that_hangs_may_happen_later(told: Told) -> None:
-    told.container()
-    assert told.play(Step("StartContainer", on="container-1", hanging="start"), ERROR) == []
-    told.becomes("container-1", RUNNING, started_at=7)
-
-    assert told.play(Step("ListContainerStats")) == []
+    assert fake.run(step, CallResult("DEADLINE_EXCEEDED")) == []
 
 
-def test_what_goes_on_between_the_list_and_the_status_does_so(told: Told) -> None:
-    told.container()
-    told.becomes("container-1", EXITED, finished_at=9, exit_code=137)
-    look = told.look()
-    earlier = replace(look, containers=(replace(look.containers[0], state=CREATED),))
+def test_a_start_that_hangs_may_happen_later(fake: FakeRuntime) -> None:
+    fake.add_container()
+    assert fake.run(Step("StartContainer", on="container-1", hanging="start"), ERROR) == []
+    fake.set_state("container-1", RUNNING, started_at=7)
+
+    assert fake.run(Step("ListContainerStats")) == []
+
+
+def test_a_state_may_change_between_the_list_and_the_status(fake: FakeRuntime) -> None:
+    fake.add_container()
+    fake.set_state("container-1", EXITED, finished_at=9, exit_code=137)
+    snapshot = fake.snapshot()
+    earlier = replace(snapshot, containers=(replace(snapshot.containers[0], state=CREATED),))
     start = Step("StartContainer", on="container-1", hanging="start")
 
-    assert judge(told.world, start, CallResult("DEADLINE_EXCEEDED"), earlier) == []
-    status, answer = Step("ContainerStatus", on="container-1"), CallResult(id="id of container-1")
-    assert aspects(judge(told.world, status, answer, earlier)) == ["CTA-26"]
+    assert judge(fake.world, start, CallResult("DEADLINE_EXCEEDED"), earlier) == []
+    status, result = Step("ContainerStatus", on="container-1"), CallResult(id="id of container-1")
+    assert aspects(judge(fake.world, status, result, earlier)) == ["CTA-26"]

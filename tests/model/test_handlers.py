@@ -1,22 +1,22 @@
-"""Runtime handlers as the model of the API has them."""
+"""How the model judges the runtime handlers."""
 
 from critests.model import Step
-from tests.model.telling import Told, aspects
+from tests.model.fake_runtime import FakeRuntime, aspects
 
-LOOKS = Step("ListImages")
-
-
-def test_handlers_come_in_one_order(told: Told) -> None:
-    told.handlers = ("crun", "runc")
-    assert told.play(LOOKS) == []
-    told.handlers = ("runc", "crun")
-
-    assert aspects(told.play(LOOKS)) == ["RT-21/order"]
+LIST_IMAGES = Step("ListImages")
 
 
-def test_handlers_may_come_and_go(told: Told) -> None:
-    told.handlers = ("crun", "runc")
-    told.play(LOOKS)
-    told.handlers = ("kata", "crun")
+def test_handlers_come_in_one_order(fake: FakeRuntime) -> None:
+    fake.handlers = ("crun", "runc")
+    assert fake.run(LIST_IMAGES) == []
+    fake.handlers = ("runc", "crun")
 
-    assert told.play(LOOKS) == []
+    assert aspects(fake.run(LIST_IMAGES)) == ["RT-21/order"]
+
+
+def test_handlers_may_come_and_go(fake: FakeRuntime) -> None:
+    fake.handlers = ("crun", "runc")
+    fake.run(LIST_IMAGES)
+    fake.handlers = ("kata", "crun")
+
+    assert fake.run(LIST_IMAGES) == []

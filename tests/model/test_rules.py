@@ -1,4 +1,4 @@
-"""What holds of the model as a whole."""
+"""Properties of the whole model."""
 
 import ast
 import re
@@ -15,7 +15,7 @@ from critests.model.steps import (
     PROCESS_ENDS,
     Step,
     one_by_one,
-    playable,
+    runnable,
 )
 
 MODULES = sorted(Path(critests.model.__file__).parent.glob("*.py"))
@@ -42,17 +42,17 @@ def test_every_rule_is_about_an_rpc() -> None:
     assert set(RULES) - {PROCESS_ENDS, DAEMON_RESTARTS, NO_EVENTS} <= set(catalogue.all_rpcs())
 
 
-def test_a_step_without_what_it_needs_cannot_be_played() -> None:
+def test_a_step_without_the_object_that_it_needs_is_left_out() -> None:
     run = Step("RunPodSandbox", makes="sandbox-1", name="pod")
     create = Step("CreateContainer", makes="container-2", inside="sandbox-1", name="app")
     start = Step("StartContainer", on="container-2")
 
-    assert playable(one_by_one([run, create, start])) == [(run,), (create,), (start,)]
-    assert playable(one_by_one([create, start])) == []
-    assert playable([(run, create), (start,)]) == [(run,)]
+    assert runnable(one_by_one([run, create, start])) == [(run,), (create,), (start,)]
+    assert runnable(one_by_one([create, start])) == []
+    assert runnable([(run, create), (start,)]) == [(run,)]
 
 
-def test_a_step_is_shown_with_what_is_set() -> None:
+def test_the_text_of_a_step_has_the_fields_that_are_set() -> None:
     run, stop = Step("RunPodSandbox", makes="sandbox-1", name="pod-1"), Step("StopPodSandbox", on="sandbox-1")
 
     assert [str(step) for step in (run, stop)] == [

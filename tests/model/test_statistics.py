@@ -1,10 +1,10 @@
-"""Lists of statistics as the model of the API has them."""
+"""How the model judges lists of statistics."""
 
 import pytest
 
 from critests.model import Step
 from critests.model.observations import CallResult
-from tests.model.telling import Told, aspects
+from tests.model.fake_runtime import FakeRuntime, aspects
 
 
 @pytest.mark.parametrize(
@@ -17,5 +17,7 @@ from tests.model.telling import Told, aspects
         ("ListPodSandboxStats", "UNIMPLEMENTED", []),
     ],
 )
-def test_a_list_of_statistics_does_not_fail(told: Told, rpc: str, code: str, broken: list[str]) -> None:
-    assert aspects(told.play(Step(rpc), CallResult(code))) == broken
+def test_a_list_of_statistics_does_not_fail(
+    fake: FakeRuntime, rpc: str, code: str, broken: list[str]
+) -> None:
+    assert aspects(fake.run(Step(rpc), CallResult(code))) == broken

@@ -1,6 +1,6 @@
 """Sequences of calls that violated a requirement on some runtime, as `critests explore` printed them."""
 
-from critests.explore.setting_up import play_again
+from critests.explore.setting_up import replay
 from critests.fixtures.runtime import Runtime
 from critests.model import Step
 from critests.run.marks import requirement
@@ -25,7 +25,7 @@ def test_found_container_of_another_attempt(runtime: Runtime) -> None:
 
     Source: CreateContainerRequest.pod_sandbox_id; ContainerMetadata.name, unique within a sandbox only.
     """
-    assert play_again(runtime.context, SAME_NAME_IN_ANOTHER_ATTEMPT, "CTR-09") == []
+    assert replay(runtime.context, SAME_NAME_IN_ANOTHER_ATTEMPT, "CTR-09") == []
 
 
 @requirement("CTR-21")
@@ -34,4 +34,4 @@ def test_found_end_before_the_start(runtime: Runtime) -> None:
 
     Source: ContainerStatus.started_at and finished_at.
     """
-    assert play_again(runtime.context, ENDS_AT_ONCE, "CTR-21") == []
+    assert replay(runtime.context, ENDS_AT_ONCE, "CTR-21") == []

@@ -1,4 +1,4 @@
-"""A runtime in a few lines, for tests of the model: what it would say after every step."""
+"""A fake runtime for tests of the model: a test sets what lists and statuses report after each step."""
 
 from dataclasses import dataclass, field, replace
 
@@ -6,10 +6,10 @@ from critests.model import Breach, Step, World, judge
 from critests.model.invariants import ANNOTATION, COLOUR
 from critests.model.observations import (
     CallResult,
-    ContainerSeen,
-    ImageSeen,
+    ObservedContainer,
     ObservedEvent,
-    SandboxSeen,
+    ObservedImage,
+    ObservedSandbox,
     StateSnapshot,
 )
 from critests.model.steps import ContainerProcess, colour_of
@@ -25,13 +25,13 @@ def a_world() -> World:
 
 
 @dataclass
-class Told:
-    """What the runtime tells; a test changes it, and plays a step with the answer that it wants."""
+class FakeRuntime:
+    """What the runtime reports; a test changes it, and runs a step with a result of its choice."""
 
     world: World = field(default_factory=a_world)
-    sandboxes: dict[str, SandboxSeen] = field(default_factory=dict)
-    containers: dict[str, ContainerSeen] = field(default_factory=dict)
-    images: list[ImageSeen] = field(default_factory=list)
+    sandboxes: dict[str, ObservedSandbox] = field(default_factory=dict)
+    containers: dict[str, ObservedContainer] = field(default_factory=dict)
+    images: list[ObservedImage] = field(default_factory=list)
     logs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     pipes: dict[str, int] = field(default_factory=dict)
     leases: frozenset[str] | None = None
@@ -39,7 +39,7 @@ class Told:
     events: dict[str, tuple[ObservedEvent, ...]] | None = None
     at: int = 0
 
-    def look(self) -> StateSnapshot:
+    def snapshot(self) -> StateSnapshot:
         return StateSnapshot(
             tuple(self.sandboxes.values()),
             tuple(
@@ -56,38 +56,38 @@ class Told:
             at=self.at,
         )
 
-    def play(self, step: Step, answer: CallResult | None = None) -> list[Breach]:
-        return judge(self.world, step, answer or CallResult(), self.look())
+    def run(self, step: Step, result: CallResult | None = None) -> list[Breach]:
+        return judge(self.world, step, result or CallResult(), self.snapshot())
 
-    def is_there(self, key: str, name: str) -> None:
-        """Tell of a READY sandbox."""
+    def list_sandbox(self, key: str, name: str) -> None:
+        """Report a READY sandbox."""
         labels, annotations = {COLOUR: colour_of(key)}, {ANNOTATION: key}
-        self.sandboxes[key] = SandboxSeen(f"id of {key}", READY, name, 0, 5, labels, annotations)
+        self.sandboxes[key] = ObservedSandbox(f"id of {key}", READY, name, 0, 5, labels, annotations)
 
-    def sandbox(self, key: str = "sandbox-1", name: str = "pod") -> None:
-        """Have a READY sandbox."""
-        self.is_there(key, name)
-        assert self.play(Step("RunPodSandbox", makes=key, name=name), CallResult(id=f"id of {key}")) == []
+    def add_sandbox(self, key: str = "sandbox-1", name: str = "pod") -> None:
+        """Run a step that creates a READY sandbox."""
+        self.list_sandbox(key, name)
+        assert self.run(Step("RunPodSandbox", makes=key, name=name), CallResult(id=f"id of {key}")) == []
 
-    def container(
+    def add_container(
         self, key: str = "container-1", name: str = "app", process: str = ContainerProcess.WAITS
     ) -> None:
-        """Have a container in the first sandbox, which was never started."""
+        """Run a step that creates a container in the first sandbox."""
         labels, annotations = {COLOUR: colour_of(key)}, {ANNOTATION: key}
-        self.containers[key] = ContainerSeen(
+        self.containers[key] = ObservedContainer(
             f"id of {key}", CREATED, "id of sandbox-1", name, 0, 6, labels=labels, annotations=annotations
         )
         step = Step("CreateContainer", makes=key, inside="sandbox-1", name=name, process=process)
-        assert self.play(step, CallResult(id=f"id of {key}")) == []
+        assert self.run(step, CallResult(id=f"id of {key}")) == []
 
-    def running(self, key: str = "container-1", **made: str) -> None:
-        """Have a container that runs."""
-        self.container(key, **made)
-        self.becomes(key, RUNNING, started_at=7)
-        assert self.play(Step("StartContainer", on=key)) == []
+    def add_running(self, key: str = "container-1", **arguments: str) -> None:
+        """Run steps that create and start a container."""
+        self.add_container(key, **arguments)
+        self.set_state(key, RUNNING, started_at=7)
+        assert self.run(Step("StartContainer", on=key)) == []
 
-    def becomes(self, key: str, state: str, **fields: int) -> None:
-        """Tell another state from now on."""
+    def set_state(self, key: str, state: str, **fields: int) -> None:
+        """Report another state from now on."""
         if key in self.sandboxes:
             self.sandboxes[key] = replace(self.sandboxes[key], state=state)
         else:
@@ -104,4 +104,4 @@ def aspects(breaches: list[Breach]) -> list[str]:
     return [breach.aspect for breach in breaches]
 
 
-__all__ = ["CREATED", "EXITED", "NOTREADY", "READY", "RUNNING", "Told", "aspects"]
+__all__ = ["CREATED", "EXITED", "NOTREADY", "READY", "RUNNING", "FakeRuntime", "aspects"]
