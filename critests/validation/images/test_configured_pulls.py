@@ -13,14 +13,14 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, shaped
+from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, start_configured
 from critests.fixtures.runtime import Runtime
 from critests.images.registry_faults import Access, FaultKind, RegistryFault, Scheme, Scope
 from critests.images.repositories import MintedImage
 from critests.lifecycle.requests import pulling
 from critests.node.host.addresses import node_address
 from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement, slow
+from critests.run.marks import configured, disruptive, requirement, slow
 from critests.run.outcomes import blocked
 from critests.runtimes.runtime_settings import Credentials, Mirror, PullProgress
 
@@ -41,13 +41,6 @@ EVERY_REQUEST = RegistryFault(kind=FaultKind.UNAVAILABLE)
 
 
 @pytest.fixture
-def mirroring_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime with a mirror for the suite's registry."""
-    with shaped(request, runtime, RuntimeSetup(settings=(Mirror(MIRROR_PATH),))) as own:
-        yield own
-
-
-@pytest.fixture
 def runtime_with_credentials(
     request: pytest.FixtureRequest, runtime: Runtime, registry: Registry, host_folder: Path
 ) -> Iterator[OwnRuntime]:
@@ -55,21 +48,7 @@ def runtime_with_credentials(
     file = host_folder / "credentials.json"
     secret = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
     file.write_text(json.dumps({"auths": {registry.client.address: {"auth": secret}}}), encoding="ascii")
-    with shaped(request, runtime, RuntimeSetup(settings=(Credentials(file),))) as own:
-        yield own
-
-
-@pytest.fixture
-def runtime_with_time_out(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that cancels a pull if no bytes arrive for `PROGRESS_SECONDS`."""
-    with shaped(request, runtime, RuntimeSetup(settings=(PullProgress(PROGRESS_SECONDS),))) as own:
-        yield own
-
-
-@pytest.fixture
-def runtime_without_time_out(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime whose time-out for the progress of pulls is 0: never."""
-    with shaped(request, runtime, RuntimeSetup(settings=(PullProgress(0),))) as own:
+    with start_configured(request, runtime, RuntimeSetup(settings=(Credentials(file),))) as own:
         yield own
 
 
@@ -88,7 +67,8 @@ def has_image(runtime: Runtime, image: MintedImage) -> bool:
 
 @requirement("IMG-33")
 @disruptive
-def test_a_mirror_is_asked_before_the_registry(mirroring_runtime: OwnRuntime, registry: Registry) -> None:
+@configured(Mirror(MIRROR_PATH))
+def test_a_mirror_is_asked_before_the_registry(own_runtime: OwnRuntime, registry: Registry) -> None:
     """PullImage SHOULD take an image from a configured mirror that has it, and send no request to the
     registry.
 
@@ -97,16 +77,17 @@ def test_a_mirror_is_asked_before_the_registry(mirroring_runtime: OwnRuntime, re
     minted = registry.mint()
     mirrored = registry.mirror(minted, MIRROR_PATH)
 
-    mirroring_runtime.images.PullImage(pulling(minted.reference))
+    own_runtime.images.PullImage(pulling(minted.reference))
 
-    assert has_image(mirroring_runtime, minted)
+    assert has_image(own_runtime, minted)
     assert 200 in {request.status for request in registry.requests(mirrored)}
     assert registry.requests(minted) == []
 
 
 @requirement("IMG-33")
 @disruptive
-def test_a_registry_stands_in_for_its_mirror(mirroring_runtime: OwnRuntime, registry: Registry) -> None:
+@configured(Mirror(MIRROR_PATH))
+def test_a_registry_stands_in_for_its_mirror(own_runtime: OwnRuntime, registry: Registry) -> None:
     """PullImage SHOULD take an image from the registry if the configured mirror cannot deliver it.
 
     Source: not stated by the CRI; otherwise no pod starts while a mirror is out of order.
@@ -115,9 +96,9 @@ def test_a_registry_stands_in_for_its_mirror(mirroring_runtime: OwnRuntime, regi
     mirrored = registry.mirror(minted, MIRROR_PATH)
     registry.fault(mirrored, EVERY_REQUEST)
 
-    mirroring_runtime.images.PullImage(pulling(minted.reference))
+    own_runtime.images.PullImage(pulling(minted.reference))
 
-    assert has_image(mirroring_runtime, minted)
+    assert has_image(own_runtime, minted)
     assert {request.fault for request in registry.requests(mirrored)} == {EVERY_REQUEST.kind}
     assert 200 in {request.status for request in registry.requests(minted)}
 
@@ -145,9 +126,8 @@ def test_credentials_of_the_node_are_those_of_a_pull_without(
 @slow
 @requirement("IMG-29")
 @disruptive
-def test_a_pull_of_which_nothing_arrives_is_given_up(
-    runtime_with_time_out: OwnRuntime, registry: Registry
-) -> None:
+@configured(PullProgress(PROGRESS_SECONDS))
+def test_a_pull_of_which_nothing_arrives_is_given_up(own_runtime: OwnRuntime, registry: Registry) -> None:
     """PullImage SHOULD fail and leave no image if nothing arrives for the configured time-out for the
     progress of pulls.
 
@@ -157,16 +137,17 @@ def test_a_pull_of_which_nothing_arrives_is_given_up(
     # the layer with the filler; the top one is small
     registry.fault(minted, replace(STALLING, reference=minted.layer_digests[-2]))
 
-    runtime_with_time_out.refusal(runtime_with_time_out.images.PullImage, pulling(minted.reference), 60)
+    own_runtime.refusal(own_runtime.images.PullImage, pulling(minted.reference), 60)
 
-    assert not has_image(runtime_with_time_out, minted)
+    assert not has_image(own_runtime, minted)
     assert STALLING.kind in {request.fault for request in registry.requests(minted)}
 
 
 @slow
 @requirement("IMG-29")
 @disruptive
-def test_a_slow_pull_is_not_given_up(runtime_with_time_out: OwnRuntime, registry: Registry) -> None:
+@configured(PullProgress(PROGRESS_SECONDS))
+def test_a_slow_pull_is_not_given_up(own_runtime: OwnRuntime, registry: Registry) -> None:
     """PullImage SHOULD succeed if it takes longer than the time-out for the progress of pulls, but bytes
     arrive all the time.
 
@@ -177,28 +158,25 @@ def test_a_slow_pull_is_not_given_up(runtime_with_time_out: OwnRuntime, registry
     # the layer with the filler; the top one is small
     registry.fault(minted, replace(STEADY, reference=minted.layer_digests[-2]))
 
-    call = runtime_with_time_out.timed(runtime_with_time_out.images.PullImage, pulling(minted.reference), 90)
+    call = own_runtime.timed(own_runtime.images.PullImage, pulling(minted.reference), 90)
 
-    assert has_image(runtime_with_time_out, minted)
+    assert has_image(own_runtime, minted)
     assert call.seconds > PROGRESS_SECONDS
 
 
 @slow
 @requirement("IMG-29")
 @disruptive
-def test_no_pull_is_given_up_without_a_time_out(
-    runtime_without_time_out: OwnRuntime, registry: Registry
-) -> None:
+@configured(PullProgress(0))
+def test_no_pull_is_given_up_without_a_time_out(own_runtime: OwnRuntime, registry: Registry) -> None:
     """PullImage SHOULD succeed if the time-out for the progress of pulls is 0.
 
     Source: not stated by the CRI; in the configurations of runtimes, 0 means no time-out.
     """
     for _ in range(PULLS):
         minted = registry.mint()
-        runtime_without_time_out.images.PullImage(
-            pulling(minted.reference), timeout=20 * runtime_without_time_out.scale
-        )
-        assert has_image(runtime_without_time_out, minted)
+        own_runtime.images.PullImage(pulling(minted.reference), timeout=20 * own_runtime.scale)
+        assert has_image(own_runtime, minted)
 
 
 @slow

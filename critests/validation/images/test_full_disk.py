@@ -9,7 +9,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.host_mounts import HostMounts
 from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.own_runtime import OwnRuntime, shaped
+from critests.fixtures.own_runtime import OwnRuntime, start_configured
 from critests.fixtures.runtime import Runtime
 from critests.images.catalogue import Changes
 from critests.lifecycle.requests import pulling
@@ -32,7 +32,7 @@ def small_disk_runtime(
 ) -> Iterator[OwnRuntime]:
     """A runtime of this test whose images and snapshots are on a disk of 48 MiB."""
     disk = host_mounts.tmpfs(host_folder / "disk", f"size={DISK_BYTES}")
-    with shaped(request, runtime, RuntimeSetup(root=disk)) as own:
+    with start_configured(request, runtime, RuntimeSetup(root=disk)) as own:
         yield own
 
 

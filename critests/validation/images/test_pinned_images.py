@@ -7,7 +7,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.own_runtime import OwnRuntime, shaped
+from critests.fixtures.own_runtime import OwnRuntime, start_configured
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.requests import pulling
 from critests.run.context import RuntimeSetup
@@ -23,7 +23,7 @@ def pinning_runtime(
 ) -> Iterator[OwnRuntime]:
     """A runtime that is configured to pin the image in one of the test's repositories."""
     pinned = PinnedImages(f"{registry.client.address}/{registry.prefix}/{PINNED}")
-    with shaped(request, runtime, RuntimeSetup(settings=(pinned,))) as own:
+    with start_configured(request, runtime, RuntimeSetup(settings=(pinned,))) as own:
         yield own
 
 

@@ -1,19 +1,15 @@
 """IMF: where images and the writable layers of containers are stored, as configured."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import OwnRuntime, shaped
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.session_fixtures import RecordVariant
-from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement, requires, slow
+from critests.run.marks import configured, disruptive, requirement, requires, slow
 from critests.run.outcomes import setting_up
 from critests.runtimes.runtime_settings import IMAGE_FOLDER, ImageFolder, SplitStorage
 
@@ -37,20 +33,6 @@ class UsageGrowth:
 
     bytes: int
     inodes: int
-
-
-@pytest.fixture
-def split_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that is configured to store images apart from the writable layers of containers."""
-    with shaped(request, runtime, RuntimeSetup(settings=(SplitStorage(),))) as own:
-        yield own
-
-
-@pytest.fixture
-def image_folder_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that is configured to store images in a certain directory."""
-    with shaped(request, runtime, RuntimeSetup(settings=(ImageFolder(),))) as own:
-        yield own
 
 
 def growth(runtime: OwnRuntime, filesystems: FirstOf) -> UsageGrowth:
@@ -79,14 +61,15 @@ def growth(runtime: OwnRuntime, filesystems: FirstOf) -> UsageGrowth:
 
 
 @requirement("IMF-09")
-def test_images_are_where_they_are_configured_to_be(image_folder_runtime: OwnRuntime) -> None:
+@configured(ImageFolder())
+def test_images_are_where_they_are_configured_to_be(own_runtime: OwnRuntime) -> None:
     """ImageFsInfo MUST report the directory that is configured for images, or one below it.
 
     Source: FilesystemIdentifier.mountpoint; the kubelet removes images by how full that file system is.
     """
-    folder = image_folder_runtime.daemon.root / IMAGE_FOLDER
+    folder = own_runtime.daemon.root / IMAGE_FOLDER
 
-    answer = image_folder_runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    answer = own_runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
 
     named = [Path(filesystem.fs_id.mountpoint) for filesystem in answer.image_filesystems]
     assert named != []
@@ -95,13 +78,14 @@ def test_images_are_where_they_are_configured_to_be(image_folder_runtime: OwnRun
 
 @requirement("IMF-05/split")
 @requires(Capability.SAME_HOST)
-def test_file_system_of_containers_is_reported(split_runtime: OwnRuntime) -> None:
+@configured(SplitStorage())
+def test_file_system_of_containers_is_reported(own_runtime: OwnRuntime) -> None:
     """`container_filesystems` MUST list the directories of writable layers if images are stored apart from
     them; they exist and are none of the images' directories.
 
     Source: ImageFsInfoResponse.container_filesystems, FilesystemIdentifier.mountpoint; KEP-4191.
     """
-    answer = split_runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    answer = own_runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
 
     of_images, of_containers = (
         [filesystem.fs_id.mountpoint for filesystem in filesystems]
@@ -109,18 +93,19 @@ def test_file_system_of_containers_is_reported(split_runtime: OwnRuntime) -> Non
     )
     assert len(of_containers) > 0
     assert [path for path in of_containers if path in of_images] == []
-    assert [path for path in of_containers if not split_runtime.seen_by_daemon(Path(path)).is_dir()] == []
+    assert [path for path in of_containers if not own_runtime.seen_by_daemon(Path(path)).is_dir()] == []
 
 
 @requirement("IMF-06/images")
 @slow
-def test_what_a_container_writes_is_not_counted_to_the_images(split_runtime: OwnRuntime) -> None:
+@configured(SplitStorage())
+def test_what_a_container_writes_is_not_counted_to_the_images(own_runtime: OwnRuntime) -> None:
     """used_bytes and inodes_used of the image file system MUST NOT grow with what a container writes if
     writable layers are stored elsewhere.
 
     Source: FilesystemUsage.used_bytes, FilesystemUsage.inodes_used: what images use.
     """
-    grown = growth(split_runtime, lambda answer: answer.image_filesystems)
+    grown = growth(own_runtime, lambda answer: answer.image_filesystems)
 
     # half: a runtime may store some metadata of the container with the images
     assert grown.bytes < WRITTEN_BYTES // 2
@@ -129,15 +114,16 @@ def test_what_a_container_writes_is_not_counted_to_the_images(split_runtime: Own
 
 @requirement("IMF-06/containers")
 @slow
+@configured(SplitStorage())
 def test_what_a_container_writes_and_where_it_is_counted(
-    split_runtime: OwnRuntime, record_variant: RecordVariant
+    own_runtime: OwnRuntime, record_variant: RecordVariant
 ) -> None:
     """used_bytes and inodes_used of `container_filesystems` MAY grow with what a container writes if images
     are stored elsewhere.
 
     Source: FilesystemUsage.used_bytes speaks of images alone.
     """
-    grown = growth(split_runtime, lambda answer: answer.container_filesystems)
+    grown = growth(own_runtime, lambda answer: answer.container_filesystems)
 
     counted = grown.bytes >= WRITTEN_BYTES and grown.inodes >= FILES
     record_variant("counted to the file system of containers" if counted else "not counted in ImageFsInfo")

@@ -8,7 +8,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.fixtures.container_fixtures import Containers
 from critests.fixtures.host_mounts import HostMounts
-from critests.fixtures.own_runtime import OwnRuntime, shaped
+from critests.fixtures.own_runtime import OwnRuntime, start_configured
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.container import Container
 from critests.run.context import RuntimeSetup
@@ -84,7 +84,7 @@ def parent(host_mounts: HostMounts) -> Path:
 def inner_runtime(request: pytest.FixtureRequest, runtime: Runtime, parent: Path) -> Iterator[OwnRuntime]:
     """A runtime whose images and containers lie below `parent`."""
     (parent / "root").mkdir()
-    with shaped(request, runtime, RuntimeSetup(root=parent / "root")) as own:
+    with start_configured(request, runtime, RuntimeSetup(root=parent / "root")) as own:
         yield own
 
 

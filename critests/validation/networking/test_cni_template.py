@@ -1,32 +1,13 @@
 """RT: a pod network created from a CNI template and the pod CIDR of the kubelet."""
 
 import ipaddress
-from collections.abc import Iterator
-
-import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime, shaped
-from critests.fixtures.runtime import Runtime
-from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement
+from critests.fixtures.own_runtime import OwnRuntime
+from critests.run.marks import configured, disruptive, requirement
 from critests.runtimes.runtime_settings import CniTemplate
 
-TEMPLATE = (CniTemplate(),)
-
-
-@pytest.fixture
-def template_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that has no network until it receives the pod CIDR."""
-    with shaped(request, runtime, RuntimeSetup(settings=TEMPLATE)) as own:
-        yield own
-
-
-@pytest.fixture
-def dual_stack_template_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """Such a runtime with IPv4 and IPv6."""
-    with shaped(request, runtime, RuntimeSetup(settings=TEMPLATE, dual_stack=True)) as own:
-        yield own
+TEMPLATE = CniTemplate()
 
 
 def pod_cidrs(runtime: OwnRuntime) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
@@ -61,29 +42,31 @@ def addresses(
 
 @requirement("RT-25/effect")
 @disruptive
-def test_pods_get_an_address_of_the_pod_cidr(template_runtime: OwnRuntime) -> None:
+@configured(TEMPLATE)
+def test_pods_get_an_address_of_the_pod_cidr(own_runtime: OwnRuntime) -> None:
     """UpdateRuntimeConfig MUST make the runtime give pods addresses of its pod CIDR, if the network is
     created from a template.
 
     Source: NetworkConfig.pod_cidr.
     """
-    cidrs = pod_cidrs(template_runtime)
+    cidrs = pod_cidrs(own_runtime)
 
-    template_runtime.stub.UpdateRuntimeConfig(cidr_request(template_runtime, cidrs))
+    own_runtime.stub.UpdateRuntimeConfig(cidr_request(own_runtime, cidrs))
 
-    pod_addresses = addresses(template_runtime)
+    pod_addresses = addresses(own_runtime)
     assert [address in network for address, network in zip(pod_addresses, cidrs, strict=True)] == [True]
 
 
 @requirement("RT-27")
 @disruptive
-def test_pods_get_an_address_of_both_pod_cidrs(dual_stack_template_runtime: OwnRuntime) -> None:
+@configured(TEMPLATE, dual_stack=True)
+def test_pods_get_an_address_of_both_pod_cidrs(own_runtime: OwnRuntime) -> None:
     """UpdateRuntimeConfig with an IPv4 and an IPv6 range, separated by a comma, SHOULD be accepted, and pods
     get an address of both.
 
     Source: NetworkConfig.pod_cidr.
     """
-    own = dual_stack_template_runtime
+    own = own_runtime
     cidrs = pod_cidrs(own)
 
     own.stub.UpdateRuntimeConfig(cidr_request(own, cidrs))

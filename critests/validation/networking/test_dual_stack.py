@@ -9,7 +9,7 @@ from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import yielding
 from critests.fixtures.own_runtime import OwnRuntime
 from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import disruptive, requirement, requires
+from critests.run.marks import configured, disruptive, requirement, requires
 from critests.validation.networking.connections import Node, until_it_listens
 
 PORT = 7300
@@ -42,63 +42,64 @@ def run_greeter(runtime: OwnRuntime, pod: Sandbox) -> None:
 
 
 @requirement("NET-14")
-def test_pod_of_two_families_has_an_address_of_each(dual_stack_runtime: OwnRuntime) -> None:
+@configured(dual_stack=True)
+def test_pod_of_two_families_has_an_address_of_each(own_runtime: OwnRuntime) -> None:
     """PodSandboxStatus MUST report a dual-stack pod's first address as `ip` and the other one in
     `additional_ips`, and the pod have both.
 
     Source: PodSandboxNetworkStatus.ip and additional_ips.
     """
-    first, second = dual_stack_runtime.daemon.subnets
+    first, second = own_runtime.daemon.subnets
 
-    pod = dual_stack_runtime.sandboxes.attempt(dual_stack_runtime.sandboxes.config())
+    pod = own_runtime.sandboxes.attempt(own_runtime.sandboxes.config())
 
     network = pod.status().network
     additional = [entry.ip for entry in network.additional_ips]
     assert lies_in(network.ip, first)
     assert [lies_in(address, second) for address in additional] == [True]
-    interfaces = dual_stack_runtime.container(pod).output("ip", "-o", "addr")
+    interfaces = own_runtime.container(pod).output("ip", "-o", "addr")
     assert [address for address in (network.ip, *additional) if f" {address}/" not in interfaces] == []
 
 
 @requirement("NET-15")
-def test_pod_of_ipv6_alone_is_reached(dual_stack_runtime: OwnRuntime, node: Node) -> None:
+@configured(dual_stack=True)
+def test_pod_of_ipv6_alone_is_reached(own_runtime: OwnRuntime, node: Node) -> None:
     """PodSandboxStatus MUST report the address of an IPv6-only pod as `ip`, and a server in the pod be
     reachable at it.
 
     Source: PodSandboxNetworkStatus.ip.
     """
-    network = json.loads(dual_stack_runtime.conflist.read_text(encoding="utf-8"))
+    network = json.loads(own_runtime.conflist.read_text(encoding="utf-8"))
     ipam = network["plugins"][0]["ipam"]
     ipam["ranges"], ipam["routes"] = ipam["ranges"][1:], ipam["routes"][1:]
-    dual_stack_runtime.conflist.write_text(json.dumps(network), encoding="utf-8")
-    dual_stack_runtime.restart()
+    own_runtime.conflist.write_text(json.dumps(network), encoding="utf-8")
+    own_runtime.restart()
 
-    pod = dual_stack_runtime.sandboxes.attempt(dual_stack_runtime.sandboxes.config())
+    pod = own_runtime.sandboxes.attempt(own_runtime.sandboxes.config())
 
     reported = pod.status().network
-    assert lies_in(reported.ip, dual_stack_runtime.daemon.subnets[1])
+    assert lies_in(reported.ip, own_runtime.daemon.subnets[1])
     assert list(reported.additional_ips) == []
-    run_greeter(dual_stack_runtime, pod)
+    run_greeter(own_runtime, pod)
     assert node.greeting(PORT, reported.ip) == "welcome"
 
 
 @requirement("NET-33")
 @requires(Capability.HOST_PORTS)
-def test_host_port_leads_to_a_pod_of_two_families_over_both(
-    dual_stack_runtime: OwnRuntime, node: Node
-) -> None:
+@configured(dual_stack=True)
+def test_host_port_leads_to_a_pod_of_two_families_over_both(own_runtime: OwnRuntime, node: Node) -> None:
     """A host port of a dual-stack pod SHOULD lead to the pod over IPv6 as well as over IPv4.
 
     Source: PortMapping, whose `host_ip` may be empty.
     """
     port = node.free_port()
     mapping = cri.PortMapping(protocol=cri.TCP, container_port=PORT, host_port=port)
-    run_greeter(dual_stack_runtime, dual_stack_runtime.sandbox(port_mappings=[mapping]))
+    run_greeter(own_runtime, own_runtime.sandbox(port_mappings=[mapping]))
 
     # of the pods' bridge, and so of the node, once duplicate address detection is over
-    over_ipv6 = str(next(ipaddress.ip_network(dual_stack_runtime.daemon.subnets[1]).hosts()))
+    over_ipv6 = str(next(ipaddress.ip_network(own_runtime.daemon.subnets[1]).hosts()))
 
-    dual_stack_runtime.eventually(f"{over_ipv6} to be the node's", lambda: can_be_bound(over_ipv6))
+    own_runtime.eventually(f"{over_ipv6} to be the node's", lambda: can_be_bound(over_ipv6))
 
     assert node.greeting(port) == "welcome"
     assert node.greeting(port, over_ipv6) == "welcome"

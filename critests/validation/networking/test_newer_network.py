@@ -7,7 +7,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.own_runtime import OwnRuntime
-from critests.run.marks import disruptive, requirement, requires
+from critests.run.marks import configured, disruptive, requirement, requires
 from critests.run.outcomes import unsupported
 from critests.validation.networking.newer_network import NewerNetwork
 
@@ -20,17 +20,17 @@ pytestmark = requires(Capability.POD_NETWORK)
 
 
 @pytest.fixture
-def newer(wrapped_runtime: OwnRuntime) -> NewerNetwork:
+def newer(own_runtime: OwnRuntime) -> NewerNetwork:
     """A network of CNI version 1.1, which replaces that of the test's own runtime."""
-    return NewerNetwork(wrapped_runtime)
+    return NewerNetwork(own_runtime)
 
 
 @pytest.fixture
-def network_is_ready(wrapped_runtime: OwnRuntime) -> NetworkReady:
+def network_is_ready(own_runtime: OwnRuntime) -> NetworkReady:
     """Asks Status for the condition NetworkReady."""
 
     def ask() -> bool:
-        conditions = wrapped_runtime.stub.Status(cri.StatusRequest()).status.conditions
+        conditions = own_runtime.stub.Status(cri.StatusRequest()).status.conditions
         return any(each.type == "NetworkReady" and each.status for each in conditions)
 
     return ask
@@ -38,8 +38,9 @@ def network_is_ready(wrapped_runtime: OwnRuntime) -> NetworkReady:
 
 @requirement("NET-22")
 @disruptive
+@configured(wrapped=True)
 def test_network_is_not_ready_while_its_plugin_is_not(
-    wrapped_runtime: OwnRuntime, newer: NewerNetwork, network_is_ready: NetworkReady
+    own_runtime: OwnRuntime, newer: NewerNetwork, network_is_ready: NetworkReady
 ) -> None:
     """NetworkReady MUST turn false some time after STATUS of a CNI plugin fails, and true once it succeeds,
     if the runtime calls STATUS.
@@ -52,16 +53,17 @@ def test_network_is_not_ready_while_its_plugin_is_not(
 
     newer.go_down()
 
-    wrapped_runtime.eventually(
+    own_runtime.eventually(
         "NetworkReady to turn false", network_is_ready, READINESS_SECONDS, holds=lambda is_ready: not is_ready
     )
     newer.come_up()
-    wrapped_runtime.eventually("NetworkReady to turn true", network_is_ready, READINESS_SECONDS)
+    own_runtime.eventually("NetworkReady to turn true", network_is_ready, READINESS_SECONDS)
 
 
 @requirement("NET-23")
 @disruptive
-def test_attachments_that_are_in_use_are_no_garbage(wrapped_runtime: OwnRuntime, newer: NewerNetwork) -> None:
+@configured(wrapped=True)
+def test_attachments_that_are_in_use_are_no_garbage(own_runtime: OwnRuntime, newer: NewerNetwork) -> None:
     """A runtime that calls GC of CNI plugins MUST list the attachments of existing pods as valid, with their
     interface names, and no others.
 
@@ -70,7 +72,7 @@ def test_attachments_that_are_in_use_are_no_garbage(wrapped_runtime: OwnRuntime,
     used, removed = newer.pod(), newer.pod()
     removed.discard()
 
-    wrapped_runtime.restart()
+    own_runtime.restart()
 
     collections = newer.calls("GC")
     if not collections:

@@ -2,18 +2,13 @@
 containers have those of the host.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import OwnRuntime, shaped
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.own_runtime import OwnRuntime
 from critests.lifecycle.container import Container
-from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement, requires
+from critests.run.marks import configured, disruptive, requirement, requires
 from critests.runtimes.runtime_settings import DeviceOwnership, NoHostDevices
 from critests.validation.resources.devices import spare_device
 from critests.validation.security.daemon import as_far_as_the_daemon_can
@@ -23,20 +18,6 @@ PATH = "/dev/critests"
 USER, GROUP = 1000, 2002
 OWNER = f"{USER}:{GROUP}"
 PRIVILEGED = cri.LinuxContainerSecurityContext(privileged=True)
-
-
-@pytest.fixture
-def device_ownership_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that gives devices to the user of their container."""
-    with shaped(request, runtime, RuntimeSetup(settings=(DeviceOwnership(),))) as own:
-        yield own
-
-
-@pytest.fixture
-def no_host_devices_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that gives privileged containers no devices of the host."""
-    with shaped(request, runtime, RuntimeSetup(settings=(NoHostDevices(),))) as own:
-        yield own
 
 
 def run_with_device(runtime: OwnRuntime, folder: Path) -> Container:
@@ -50,14 +31,15 @@ def run_with_device(runtime: OwnRuntime, folder: Path) -> Container:
 
 
 @requirement("DEV-08")
+@configured(DeviceOwnership())
 def test_devices_belong_to_the_user_where_it_is_configured(
-    device_ownership_runtime: OwnRuntime, host_folder: Path
+    own_runtime: OwnRuntime, host_folder: Path
 ) -> None:
     """A device SHOULD belong to the user and group of its container if the runtime is configured so.
 
     Source: LinuxContainerSecurityContext.run_as_user and run_as_group; not stated by the CRI.
     """
-    container = run_with_device(device_ownership_runtime, host_folder)
+    container = run_with_device(own_runtime, host_folder)
 
     assert container.output("stat", "-c", "%u:%g", PATH) == OWNER
 
@@ -78,18 +60,19 @@ def test_devices_belong_to_root_where_nothing_is_configured(
 
 @requirement("PRV-10")
 @requires(Capability.SHARED_KERNEL)
+@configured(NoHostDevices())
 def test_privileged_containers_have_no_devices_of_the_host_where_it_is_configured(
-    no_host_devices_runtime: OwnRuntime,
+    own_runtime: OwnRuntime,
 ) -> None:
     """A privileged container SHOULD NOT have the devices of the host if the runtime is configured so.
 
     Source: not stated by the CRI; runtimes of virtual machines cannot pass them through.
     """
     device = spare_device()
-    pod = no_host_devices_runtime.sandbox(security_context=cri.LinuxSandboxSecurityContext(privileged=True))
+    pod = own_runtime.sandbox(security_context=cri.LinuxSandboxSecurityContext(privileged=True))
 
-    containers = no_host_devices_runtime.containers
-    with as_far_as_the_daemon_can(no_host_devices_runtime):
+    containers = own_runtime.containers
+    with as_far_as_the_daemon_can(own_runtime):
         container = containers.attempt(containers.config(security_context=PRIVILEGED), in_sandbox=pod)
 
     assert container.exec("test", "-e", f"/dev/{device.name}").exit_code == 1

@@ -10,7 +10,7 @@ from critests.fixtures.runtime import Runtime
 from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.lifecycle.container import Container
 from critests.node.wrappers.actions import Delay
-from critests.run.marks import disruptive, requirement, slow
+from critests.run.marks import configured, disruptive, requirement, slow
 from critests.validation.runtime.concurrent_calls import READ_SECONDS, late_reads, settled
 
 GRACE_SECONDS = 60
@@ -70,20 +70,19 @@ def test_a_command_runs_while_its_container_is_stopped(runtime: Runtime, contain
 
 @requirement("CNC-16/start")
 @disruptive
+@configured(wrapped=True)
 @slow
-def test_reads_of_a_container_return_while_it_starts(wrapped_runtime: OwnRuntime) -> None:
+def test_reads_of_a_container_return_while_it_starts(own_runtime: OwnRuntime) -> None:
     """Status, statistics and lists of a container and its pod MUST be returned while a slow StartContainer is
     in progress.
 
     Source: StartContainer. Not stated by the CRI; the kubelet lists all the time.
     """
-    container = wrapped_runtime.containers.created()
+    container = own_runtime.containers.created()
 
-    with wrapped_runtime.oci.planned({"start": slow_step(wrapped_runtime)}):
-        start = wrapped_runtime.stub.StartContainer.future(
-            cri.StartContainerRequest(container_id=container.id)
-        )
-        late = late_reads(wrapped_runtime, container, start)
+    with own_runtime.oci.planned({"start": slow_step(own_runtime)}):
+        start = own_runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id))
+        late = late_reads(own_runtime, container, start)
         start.result()
 
     assert late == []
@@ -92,39 +91,41 @@ def test_reads_of_a_container_return_while_it_starts(wrapped_runtime: OwnRuntime
 
 @requirement("CNC-16/start")
 @disruptive
+@configured(wrapped=True)
 @slow
-def test_lists_are_answered_while_a_sandbox_is_made(wrapped_runtime: OwnRuntime) -> None:
+def test_lists_are_answered_while_a_sandbox_is_made(own_runtime: OwnRuntime) -> None:
     """Lists and Status MUST be returned while a slow RunPodSandbox is in progress.
 
     Source: RunPodSandbox. Not stated by the CRI; the kubelet lists all the time.
     """
-    container, config = wrapped_runtime.container(), wrapped_runtime.sandboxes.config()
+    container, config = own_runtime.container(), own_runtime.sandboxes.config()
 
-    with wrapped_runtime.oci.planned({"create": slow_step(wrapped_runtime)}):
-        run = wrapped_runtime.stub.RunPodSandbox.future(wrapped_runtime.sandboxes.creation(config))
-        late = late_reads(wrapped_runtime, container, run)
+    with own_runtime.oci.planned({"create": slow_step(own_runtime)}):
+        run = own_runtime.stub.RunPodSandbox.future(own_runtime.sandboxes.creation(config))
+        late = late_reads(own_runtime, container, run)
         response = run.result()
 
-    wrapped_runtime.sandboxes.adopt(response.pod_sandbox_id, config)
+    own_runtime.sandboxes.adopt(response.pod_sandbox_id, config)
     assert late == []
 
 
 @requirement("CNC-16/removal")
 @disruptive
+@configured(wrapped=True)
 @slow
-def test_reads_of_a_container_return_while_it_is_removed(wrapped_runtime: OwnRuntime) -> None:
+def test_reads_of_a_container_return_while_it_is_removed(own_runtime: OwnRuntime) -> None:
     """Status, statistics and lists of a container and its pod MUST be returned while a slow RemoveContainer
     is in progress.
 
     Source: RemoveContainer. Not stated by the CRI; the kubelet lists all the time.
     """
-    container = wrapped_runtime.container()
+    container = own_runtime.container()
 
-    with wrapped_runtime.oci.planned({"delete": slow_step(wrapped_runtime)}):
-        removal = wrapped_runtime.stub.RemoveContainer.future(
+    with own_runtime.oci.planned({"delete": slow_step(own_runtime)}):
+        removal = own_runtime.stub.RemoveContainer.future(
             cri.RemoveContainerRequest(container_id=container.id)
         )
-        late = late_reads(wrapped_runtime, container, removal)
+        late = late_reads(own_runtime, container, removal)
         settled([removal])
 
     assert late == []

@@ -16,10 +16,10 @@ from critests.lifecycle.assertions import single
 from critests.lifecycle.sandbox import Sandbox
 from critests.node.wrappers.hanging import FOR_EVER, cut_off, held
 from critests.node.wrappers.stand_in import Wrapper
-from critests.run.marks import disruptive, requirement, requires
+from critests.run.marks import configured, disruptive, requirement, requires
 from critests.run.outcomes import blocked
 
-pytestmark = disruptive
+pytestmark = [disruptive, configured(wrapped=True)]
 
 RETRY_SECONDS = 10.0
 """For a repeated call: the next daemon may have to clean up first."""
@@ -79,9 +79,9 @@ class Killable:
 
 
 @pytest.fixture
-def target(wrapped_runtime: OwnRuntime) -> Killable:
+def target(own_runtime: OwnRuntime) -> Killable:
     """A runtime of the test's own whose daemon can be killed in the middle of a call."""
-    return Killable(wrapped_runtime)
+    return Killable(own_runtime)
 
 
 @pytest.fixture

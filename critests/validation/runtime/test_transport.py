@@ -4,7 +4,6 @@ import contextlib
 import json
 import math
 import stat
-from collections.abc import Iterator
 
 import grpc
 import pytest
@@ -12,14 +11,13 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
 from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.own_runtime import OwnRuntime, shaped
+from critests.fixtures.own_runtime import OwnRuntime
 from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
 from critests.fixtures.sandbox_fixtures import Sandboxes
 from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle.container import Container
 from critests.lifecycle.sandbox import Sandbox
-from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement, requires
+from critests.run.marks import configured, disruptive, requirement, requires
 from critests.run.outcomes import unsupported
 from critests.runtimes.runtime_settings import NoEvents
 
@@ -294,26 +292,16 @@ def test_every_sandbox_and_container_has_an_id_of_its_own(
     assert len(set(ids)) == 4
 
 
-@pytest.fixture
-def runtime_without_events(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime whose configuration disables container events."""
-    with shaped(request, runtime, RuntimeSetup(settings=(NoEvents(),))) as own:
-        yield own
-
-
 @requirement("GEN-02/disabled")
 @disruptive
-def test_form_of_an_rpc_that_is_switched_off(
-    runtime_without_events: OwnRuntime, record_variant: RecordVariant
-) -> None:
+@configured(NoEvents())
+def test_form_of_an_rpc_that_is_switched_off(own_runtime: OwnRuntime, record_variant: RecordVariant) -> None:
     """An RPC that the configuration disables MAY fail with any code, or, if it is a stream, end at once; it
     never hangs.
 
     Source: gRPC status codes; the CRI does not say.
     """
-    stream = runtime_without_events.stub.GetContainerEvents(
-        cri.GetEventsRequest(), timeout=10 * runtime_without_events.scale
-    )
+    stream = own_runtime.stub.GetContainerEvents(cri.GetEventsRequest(), timeout=10 * own_runtime.scale)
 
     try:
         events = list(stream)

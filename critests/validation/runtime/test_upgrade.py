@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime, shaped_for_module
+from critests.fixtures.own_runtime import OwnRuntime, start_for_module
 from critests.fixtures.runtime import Runtime
 from critests.run.context import RuntimeSetup
 from critests.run.marks import disruptive, requirement
@@ -30,7 +30,7 @@ def older_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[
     before = runtime.context.settings.upgrade_from
     if before is None:
         unsupported("an upgrade: --upgrade-from names no program of an earlier release")
-    with shaped_for_module(request, runtime, RuntimeSetup(before=before)) as own:
+    with start_for_module(request, runtime, RuntimeSetup(before=before)) as own:
         yield own
 
 

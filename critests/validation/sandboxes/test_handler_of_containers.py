@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, shaped
+from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, start_configured
 from critests.fixtures.runtime import Runtime
 from critests.lifecycle.sandbox import Sandbox
 from critests.node.wrappers.actions import Record
@@ -37,7 +37,7 @@ def two_handler_runtime(
     request: pytest.FixtureRequest, runtime: Runtime, program: Path
 ) -> Iterator[OwnRuntime]:
     """A runtime of this test with a second handler; the OCI runtime of the default one is wrapped."""
-    with shaped(request, runtime, RuntimeSetup(wrapped=True, handlers={SECOND: program})) as own:
+    with start_configured(request, runtime, RuntimeSetup(wrapped=True, handlers={SECOND: program})) as own:
         yield own
 
 
@@ -55,7 +55,7 @@ def linked_runtime(
     request: pytest.FixtureRequest, runtime: Runtime, links: list[Path]
 ) -> Iterator[OwnRuntime]:
     """A runtime of this test whose second handler is configured with the first of the links."""
-    with shaped(request, runtime, RuntimeSetup(handlers={SECOND: links[0]})) as own:
+    with start_configured(request, runtime, RuntimeSetup(handlers={SECOND: links[0]})) as own:
         yield own
 
 

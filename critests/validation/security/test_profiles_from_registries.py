@@ -1,27 +1,16 @@
 """SCP: seccomp profiles in a registry."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from critests.catalogue.words import Capability
 from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.own_runtime import OwnRuntime, shaped
-from critests.fixtures.runtime import Runtime
+from critests.fixtures.own_runtime import OwnRuntime
 from critests.images.repositories import MintedImage
 from critests.lifecycle.sandbox import Sandbox
-from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement, requires
+from critests.run.marks import configured, disruptive, requirement, requires
 from critests.runtimes.runtime_settings import ProfilesFromRegistries
 from critests.validation.security.contexts import UNCONFINED, context, outcome, system_call
 from critests.validation.security.seccomp_profiles import PROTOCOL_ERROR
-
-
-@pytest.fixture
-def registry_profiles_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[OwnRuntime]:
-    """A runtime that pulls seccomp profiles from a registry."""
-    with shaped(request, runtime, RuntimeSetup(settings=(ProfilesFromRegistries(),))) as own:
-        yield own
 
 
 @pytest.fixture
@@ -31,24 +20,23 @@ def profile(registry: Registry) -> MintedImage:
 
 
 @pytest.fixture
-def pod(registry_profiles_runtime: OwnRuntime, profile: MintedImage) -> Sandbox:
+def pod(own_runtime: OwnRuntime, profile: MintedImage) -> Sandbox:
     """A pod with an annotation that names the profile."""
-    annotation = f"{registry_profiles_runtime.daemon.profile_annotation}/POD"
-    return registry_profiles_runtime.sandbox(annotations={annotation: profile.reference})
+    annotation = f"{own_runtime.daemon.profile_annotation}/POD"
+    return own_runtime.sandbox(annotations={annotation: profile.reference})
 
 
 @requirement("SCP-13")
 @disruptive
+@configured(ProfilesFromRegistries())
 @requires(Capability.SECCOMP, Capability.SAME_HOST)
-def test_a_profile_of_a_registry_refuses_what_it_names(
-    registry_profiles_runtime: OwnRuntime, pod: Sandbox
-) -> None:
+def test_a_profile_of_a_registry_refuses_what_it_names(own_runtime: OwnRuntime, pod: Sandbox) -> None:
     """The containers of a pod whose annotation names a seccomp profile in a registry MUST have that profile,
     if the runtime offers such annotations.
 
     Source: PodSandboxConfig.annotations; not stated by the CRI. A pod must not run without its profile.
     """
-    containers, tools = registry_profiles_runtime.containers, registry_profiles_runtime.pulled("tools")
+    containers, tools = own_runtime.containers, own_runtime.pulled("tools")
 
     container = containers.attempt(
         containers.config(security_context=context(seccomp=UNCONFINED), image=tools), in_sandbox=pod

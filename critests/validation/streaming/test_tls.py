@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime, shaped
+from critests.fixtures.own_runtime import OwnRuntime, start_configured
 from critests.fixtures.runtime import Runtime
 from critests.fixtures.streaming import Streams
 from critests.run.context import RuntimeSetup
@@ -41,7 +41,7 @@ def tls_runtime(
     request: pytest.FixtureRequest, runtime: Runtime, tls_files: StreamingTls
 ) -> Iterator[OwnRuntime]:
     """A runtime whose streaming server uses TLS."""
-    with shaped(request, runtime, RuntimeSetup(settings=(tls_files,))) as own:
+    with start_configured(request, runtime, RuntimeSetup(settings=(tls_files,))) as own:
         yield own
 
 
