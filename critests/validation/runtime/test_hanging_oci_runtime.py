@@ -136,8 +136,8 @@ def test_pod_can_be_removed_after_a_step_that_hung(hanging: Hanging, step: str, 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("step", STEPS)
 def test_nothing_is_left_of_a_pod_after_a_step_that_hung(hanging: Hanging, step: str, end: str) -> None:
-    """No process, mount or cgroup of a removed pod SHOULD be left, also after a step of its OCI runtime hung
-    until the client cancelled.
+    """RemovePodSandbox SHOULD leave no process, mount or cgroup of a pod, also after a step of its OCI
+    runtime hung until the client cancelled.
 
     Source: RemovePodSandbox. Not stated by the CRI for this case.
     """

@@ -89,8 +89,8 @@ def test_pod_whose_monitor_was_killed_can_be_removed(faulty_runtime: FaultyRunti
 
 @requirement("SBX-40/ended")
 def test_no_process_outlives_its_pod_without_a_monitor(faulty_runtime: FaultyRuntime, orphan: Orphan) -> None:
-    """No process of a pod MUST be left after StopPodSandbox and RemovePodSandbox, also if its shim or monitor
-    was killed before.
+    """StopPodSandbox and RemovePodSandbox MUST leave no process of a pod, also if its shim or monitor was
+    killed before.
 
     Source: StopPodSandbox and RemovePodSandbox, which terminate every process of the sandbox by force.
     """

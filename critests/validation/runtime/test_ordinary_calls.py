@@ -49,8 +49,8 @@ def test_no_ordinary_call_takes_long(
 ) -> None:
     """A call that has nothing to wait for SHOULD return within seconds.
 
-    Not stated by the CRI; a kubelet lists its pods every second. The faster one of two calls counts, as the
-    machine may be busy.
+    Source: not stated by the CRI; a kubelet lists its pods every second. The faster one of two calls counts,
+    as the machine may be busy.
     """
     seconds: dict[str, list[float]] = defaultdict(list)
 
@@ -87,8 +87,8 @@ def test_a_client_of_events_hears_soon_of_what_happens(
     """GetContainerEvents SHOULD report, within seconds after the call, containers that are created from then
     on.
 
-    Not stated by the CRI; the first events may come too early for a stream that has just begun. The faster
-    one of two clients counts, as the machine may be busy.
+    Source: not stated by the CRI; the first events may come too early for a stream that has just begun. The
+    faster one of two clients counts, as the machine may be busy.
     """
     assert _receives_events(runtime, events, containers) or _receives_events(runtime, events, containers)
 

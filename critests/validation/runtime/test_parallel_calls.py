@@ -94,8 +94,8 @@ def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(own_run
 @requirement("CNC-06")
 @disruptive
 def test_a_container_that_is_made_while_its_sandbox_goes_does_not_outlive_it(own_runtime: OwnRuntime) -> None:
-    """No container of a removed sandbox MUST be left, although containers are created in it, one after
-    another, during its removal, whichever of these calls succeed.
+    """RemovePodSandbox MUST leave no container of the sandbox, although containers are created in it, one
+    after another, during the removal, whichever of these calls succeed.
 
     Source: CreateContainer, RemovePodSandbox, which removes the containers in the sandbox. The test has a
     runtime of its own, as some daemons do not survive further calls about such a container.
