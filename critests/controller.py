@@ -31,7 +31,7 @@ from critests.run import conclusion, crash_suspects, item_results, tries
 from critests.run.beginning import begin_run
 from critests.run.conclusion import WorkerResults
 from critests.run.context import RunContext
-from critests.run.first_look import FirstLook
+from critests.run.startup_checks import StartupChecks
 from critests.run.handover import HandoverFile, WorkerReport
 from critests.run.items import is_ours, known, narrowed_by_pytest
 from critests.run.known_tests import KnownTest
@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # progress is imported if a run shows it, the formats at the 
     from critests.run.module_scheduler import ModuleScheduler
 
 
-class Leader:
+class Controller:
     """Begins the run, gathers the results of all processes, judges them, writes the record and cleans up."""
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
@@ -66,7 +66,7 @@ class Leader:
         self.progress: Progress | None = None
         self.total = 0
         self.chosen = False
-        self.deaths: dict[str, list[str]] = {}
+        self.crashes: dict[str, list[str]] = {}
         self.alone = bool(config.getoption("cri_progress") or config.getoption("cri_list"))
         if config.getoption("cri_progress"):
             from critests.report.terminal import progress  # noqa: PLC0415 - see above
@@ -98,7 +98,7 @@ class Leader:
                 pytest.exit(str(error), returncode=error.exit_code)
             self.config.stash[SESSION].context = self.context
             self.config.stash[SESSION].gone = self.context.gone
-            self.worker_results.results += self.context.deaths
+            self.worker_results.results += self.context.crashes
             self.config.stash[SESSION].rules = self.rules
             if self.progress is not None:
                 self.config.stash[SESSION].on_progress = self.progress.running
@@ -117,7 +117,7 @@ class Leader:
             matrix = self.context.matrix(
                 connection, self.settings.handlers[0], TestImages(connection, self.context).pull
             )
-            FirstLook(self.context, connection, recorder).probe(matrix, required)
+            StartupChecks(self.context, connection, recorder).probe(matrix, required)
         except (Blocked, SetUpFailed) as error:
             self.worker_results.notes.append(f"not all required capabilities could be probed: {error}")
         finally:
@@ -203,9 +203,9 @@ class Leader:
             self._take(result)
             gone = getattr(report, "critests_gone", None)
             if gone:
-                if (end := repr(gone)) not in self.deaths:
+                if (end := repr(gone)) not in self.crashes:
                     self._revive()
-                self.deaths.setdefault(end, []).append(result.id)
+                self.crashes.setdefault(end, []).append(result.id)
         elif report.failed and report.when != "call" and not getattr(report, "critests_ours", False):
             # the worker died, or the test failed before the plugin saw it, e.g. by an unknown fixture; tests
             # that do not use the runtime are left to pytest
@@ -286,7 +286,7 @@ class Leader:
         can_repeat = self.context.throwaway and not self.interrupted
         self.worker_results.results = crash_suspects.resolve_crash_suspects(
             self.worker_results.results,
-            self.deaths.values(),
+            self.crashes.values(),
             crash_suspects.repeat_alone if can_repeat else lambda _: None,
         )
         self._try_again(self.context)

@@ -28,7 +28,7 @@ from critests.report.wording.reason_sentences import worded_result
 from critests.run import conclusion, failure_evidence, item_results, marks, options, selection
 from critests.run.classification import RawOutcome, after_a_hang, classify, with_last_change
 from critests.run.context import RunContext
-from critests.run.daemon_watch import Death, End, found_nobody
+from critests.run.daemon_watch import DaemonCrash, DaemonEnd, lost_connection
 from critests.run.failure_text import in_full
 from critests.run.handover import HandoverFile
 from critests.run.item_results import Phase, TestProgress
@@ -41,14 +41,14 @@ from critests.run.suite_session import OBJECT_CLEANUP, PROGRESS, SESSION, SuiteS
 from critests.run.time_limit import TimeLimit
 
 if TYPE_CHECKING:
-    from critests.controller import Leader
+    from critests.controller import Controller
 
 pytest_plugins = [f"{fixtures.__name__}.{module.name}" for module in pkgutil.iter_modules(fixtures.__path__)]
 
 BACK_SECONDS = 30.0
-"""How long the leader may take to restart a throwaway runtime."""
+"""How long the controller may take to restart a throwaway runtime."""
 
-LEADER: "pytest.StashKey[Leader]" = pytest.StashKey()
+CONTROLLER: "pytest.StashKey[Controller]" = pytest.StashKey()
 LIMIT = pytest.StashKey[TimeLimit]()
 COLLECTION = pytest.StashKey[Collection]()
 
@@ -88,11 +88,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[SESSION] = SuiteSession(settings, begin=lambda: _begin(config))
     if _worker_input(config) is None:
         # a worker neither begins nor judges a run
-        from critests.controller import Leader  # noqa: PLC0415 - see above
+        from critests.controller import Controller  # noqa: PLC0415 - see above
 
-        config.stash[LEADER] = Leader(config, settings)
-        config.pluginmanager.register(config.stash[LEADER], "critests-leader")
-        if config.stash[LEADER].alone:
+        config.stash[CONTROLLER] = Controller(config, settings)
+        config.pluginmanager.register(config.stash[CONTROLLER], "critests-controller")
+        if config.stash[CONTROLLER].alone:
             config.pluginmanager.unregister(name="terminalreporter")
 
 
@@ -115,8 +115,8 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     traversing a thousand tests repeatedly takes a tenth of the time.
     """
     _look_into_index(session.config)
-    leader = session.config.stash.get(LEADER, None)
-    ours = leader.alone if leader is not None else "critests" in (_worker_input(session.config) or {})
+    controller = session.config.stash.get(CONTROLLER, None)
+    ours = controller.alone if controller is not None else "critests" in (_worker_input(session.config) or {})
     if not ours or not gc.isenabled():
         return (yield)
     gc.disable()
@@ -128,7 +128,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 
 def _look_into_index(config: pytest.Config) -> None:
-    # under -n the leader collects nothing
+    # under -n the controller collects nothing
     asked = config.getoption("cri_index") and not config.pluginmanager.has_plugin("dsession")
     try:
         config.stash[COLLECTION] = Collection(
@@ -177,15 +177,15 @@ def pytest_collection_modifyitems(
     config.stash[SESSION].deselected = [
         item_results.of_deselected(test, settings) for test in dropped if test.ours
     ]
-    leader = config.stash.get(LEADER, None)
-    if leader is not None:
-        leader.collected(chosen, max(1, settings.times))
+    controller = config.stash.get(CONTROLLER, None)
+    if controller is not None:
+        controller.collected(chosen, max(1, settings.times))
     elif handed := (_worker_input(config) or {}).get("critests"):
         HandoverFile.answer(handed, [test for test in chosen if test.shares])
 
 
 def _begin(config: pytest.Config) -> RunContext:
-    """Begin the run in this process, or take it over from the leader; if that fails, end the session."""
+    """Begin the run in this process, or take it over from the controller; if that fails, end the session."""
     session = config.stash[SESSION]
     if session.context is None:
         handed = _worker_input(config)
@@ -202,7 +202,7 @@ def _begin(config: pytest.Config) -> RunContext:
                 session.settings, version.runtime_name, version.runtime_version
             )
         else:
-            session.context = config.stash[LEADER].begin()
+            session.context = config.stash[CONTROLLER].begin()
     return session.context
 
 
@@ -268,10 +268,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         # no test is to blame for a daemon that exited between two tests
         end = session.watch.ended(suspicious=False)
         session.gone = end.why if end else None
-    # the leader restarts a throwaway runtime
+    # the controller restarts a throwaway runtime
     seconds = BACK_SECONDS * session.settings.deadline_scale
     if session.gone and session.context is not None and session.context.throwaway:
-        session.gone = None if session.watch.came_back(session.connection, seconds) else session.gone
+        session.gone = None if session.watch.wait_for_restart(session.connection, seconds) else session.gone
     if session.gone:
         raise Blocked(why=session.gone)
 
@@ -280,14 +280,14 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Turn the end of a phase into an outcome, write evidence, and send the result to the leader with the
+    """Turn the end of a phase into an outcome, write evidence, and send the result to the controller with the
     last phase.
     """
     report = yield
     progress = item.stash.get(PROGRESS, None)
     if progress is None:
         return report
-    report.critests_ours = True  # type: ignore[attr-defined]  # travels to the leader with the report
+    report.critests_ours = True  # type: ignore[attr-defined]  # travels to the controller with the report
     session = item.config.stash[SESSION]
     phase = progress.phases[call.when] = Phase(seconds=call.duration)
     level = session.context.level if session.context else None
@@ -313,7 +313,7 @@ def pytest_runtest_makereport(
     if phase.raw is not None:
         _set_pytest_outcome(report, result, item)
     if call.when == "teardown":
-        # xdist sends additional attributes of a report to the leader
+        # xdist sends additional attributes of a report to the controller
         report.critests = to_plain(result)  # type: ignore[attr-defined]  # see above
         report.critests_gone = to_plain(session.gone)  # type: ignore[attr-defined]  # see above
     return report
@@ -344,14 +344,14 @@ def _check_daemon(
     if session.gone:
         return raw if raw is None or raw.outcome is not Outcome.ERROR else None
     calls = session.recorder.since(progress.position)
-    lost = (raw is not None and raw.lost) or any(found_nobody(call) for call in calls)
+    lost = (raw is not None and raw.may_be_gone) or any(lost_connection(call) for call in calls)
     end = session.watch.ended(session.connection if when == "teardown" else None, suspicious=lost)
     if end is None:
         return _check_private_daemons(session, progress, raw, when) if lost else raw
     session.gone = end.why
     if not end.died:
         return RawOutcome(Outcome.BLOCKED, end.why) if raw is not None else None
-    return _death(session, progress, end, when)
+    return _crash_outcome(session, progress, end, when)
 
 
 def _check_private_daemons(
@@ -360,35 +360,35 @@ def _check_private_daemons(
     """Fail the test during which a daemon of `own_runtime` or `module_runtime` died, and block later tests
     of the module. A test that provokes a daemon and checks it has failed with its own message already.
     """
-    if raw is not None and not (raw.lost and (raw.rpc or raw.setup_rpc)):
+    if raw is not None and not (raw.may_be_gone and (raw.rpc or raw.setup_rpc)):
         return raw
     for watch in session.private:
         end = watch.ended(suspicious=True)
         if end is None or not end.died:
             continue
-        if watch.told:
+        if watch.reported:
             return RawOutcome(Outcome.BLOCKED, end.why) if raw is not None else None
-        watch.told = True
-        return _death(session, progress, end, when)
+        watch.reported = True
+        return _crash_outcome(session, progress, end, when)
     return raw
 
 
-def _death(session: SuiteSession, progress: TestProgress, end: End, when: str) -> RawOutcome:
+def _crash_outcome(session: SuiteSession, progress: TestProgress, end: DaemonEnd, when: str) -> RawOutcome:
     calls = session.recorder.since(progress.position)
-    death = Death.of(end.why, calls, session.log.since(progress.log_position))
+    crash = DaemonCrash.of(end.why, calls, session.log.since(progress.log_position))
     phase = progress.phases[when]
-    phase.text = f"{phase.text}\n\n{death.last_words}".strip()
-    return RawOutcome(Outcome.FAILED, death.why, under=death.aspect)
+    phase.text = f"{phase.text}\n\n{crash.last_log_lines}".strip()
+    return RawOutcome(Outcome.FAILED, crash.why, judged_as=crash.aspect)
 
 
 def _check_daemon_after_scenario(
     session: SuiteSession, progress: TestProgress, raw: RawOutcome | None, when: str
 ) -> RawOutcome | None:
     """Check that the daemon is alive if a scenario lost its connection. A scenario judges no requirement, so
-    the death of the daemon blocks it and what follows.
+    the crash of the daemon blocks it and what follows.
     """
     del progress, when
-    if session.gone or raw is None or not raw.lost:
+    if session.gone or raw is None or not raw.may_be_gone:
         return raw
     end = session.watch.ended(suspicious=True)
     session.gone = end.why if end else None
@@ -413,7 +413,7 @@ def _set_pytest_outcome(report: pytest.TestReport, result: TestResult, item: pyt
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Send the report of a worker to the leader."""
+    """Send the report of a worker to the controller."""
     output = getattr(session.config, "workeroutput", None)
     suite = session.config.stash[SESSION]
     if output is not None and suite.context is not None:

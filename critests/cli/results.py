@@ -10,7 +10,7 @@ import click
 from critests.cli.command_errors import Failed
 from critests.cli.option_types import Duration
 from critests.cli.stored_runs import StoredRunPath
-from critests.record.record_errors import MergeRefused, RecordError
+from critests.record.record_errors import MergeRejected, RecordError
 from critests.report.store import Index, RunEntry, merge_runs, remove, surplus
 from critests.report.store.history import stamp
 from critests.report.wording.texts import one_line, plural
@@ -103,7 +103,7 @@ def merge(runs: tuple[Path, ...], results: Path, *, strict: bool) -> None:
     try:
         folder, record = merge_runs(runs, results, strict=strict)
     except (RecordError, OSError) as error:
-        refused = isinstance(error, MergeRefused)
+        refused = isinstance(error, MergeRejected)
         raise click.UsageError(str(error)) if refused else Failed(str(error)) from error
     click.echo(f"exit {record.exit_code}: {record.exit_reason}")
     click.echo(f"record: {folder}")

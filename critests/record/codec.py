@@ -16,7 +16,7 @@ Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | Non
 SCALARS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
 
 
-class Mismatch(ValueError):
+class FieldMismatch(ValueError):
     """A JSON value does not have the shape of its dataclass; the message says where."""
 
 
@@ -47,7 +47,7 @@ def from_plain(cls: type[T], data: object, where: str = "") -> T:
     slightly newer versions can be read.
 
     Raises:
-        Mismatch: a value has another type than its field, or a field without a default is missing.
+        FieldMismatch: a value has another type than its field, or a field without a default is missing.
     """
     if not isinstance(data, Mapping):
         raise _mismatch(where or "the file", "an object", data)
@@ -59,7 +59,7 @@ def from_plain(cls: type[T], data: object, where: str = "") -> T:
             arguments[item.name] = _build(hints[item.name], data[item.name], path)
         elif item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING:
             msg = f"{path} is missing"
-            raise Mismatch(msg)
+            raise FieldMismatch(msg)
     return cls(**arguments)
 
 
@@ -109,7 +109,7 @@ def _build_scalar(hint: type, value: object, where: str) -> object:
     return value
 
 
-def _mismatch(where: str, wanted: str, value: object) -> Mismatch:
+def _mismatch(where: str, wanted: str, value: object) -> FieldMismatch:
     """Say what should be where, and what is there."""
     if isinstance(value, str):
         found = f'"{value[:40]}"'
@@ -119,4 +119,4 @@ def _mismatch(where: str, wanted: str, value: object) -> Mismatch:
         found = "a list"
     else:
         found = {"None": "null", "True": "true", "False": "false"}.get(repr(value), repr(value))
-    return Mismatch(f"{where} should be {wanted}, not {found}")
+    return FieldMismatch(f"{where} should be {wanted}, not {found}")

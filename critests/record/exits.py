@@ -18,7 +18,7 @@ MEASURED: Final = "benchmark"
 _NO_BREACH: Final = frozenset({ReasonCode.CAPABILITY_MISSING, ReasonCode.UNEXPECTED_PASS})
 
 
-class Because(StrEnum):
+class ExitCause(StrEnum):
     """What decided how a run ends."""
 
     INTERRUPTED = "interrupted"
@@ -30,11 +30,11 @@ class Because(StrEnum):
     NOTHING_RAN = "nothing ran"
     STRICT = "strict"
     """Nothing is broken, but warnings count."""
-    KEPT = "kept"
+    CONFORMS = "conforms"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ending:
+class ExitDecision:
     """The exit code of a run, and what it follows from.
 
     Attributes:
@@ -59,7 +59,7 @@ class Ending:
     """
 
     code: ExitCode = ExitCode.CONFORMS
-    because: Because = Because.KEPT
+    because: ExitCause = ExitCause.CONFORMS
     ran: int = 0
     broken: Mapping[Level, int] = field(default_factory=dict)
     findings: int = 0
@@ -89,7 +89,7 @@ def ending(  # noqa: PLR0911 - one for each way to end
     interrupted: bool = False,
     harness_error: str = "",
     runtime_gone: Reason | None = None,
-) -> Ending:
+) -> ExitDecision:
     """Return the exit code and what it follows from.
 
     Args:
@@ -104,7 +104,7 @@ def ending(  # noqa: PLR0911 - one for each way to end
     of_code = Counter(test.why.code for test in every)
     failed = [test for test in every if test.why.code not in _NO_BREACH]
     known = [test for test in tests if test.outcome is Outcome.KNOWN]
-    found = Ending(
+    found = ExitDecision(
         ran=sum(outcomes[outcome] for outcome in VERDICTS),
         broken=Counter(test.level for test in failed),
         findings=sum(not test.cause for test in failed),
@@ -129,21 +129,21 @@ def ending(  # noqa: PLR0911 - one for each way to end
         None,
     )
     if interrupted:
-        return replace(found, code=ExitCode.INTERRUPTED, because=Because.INTERRUPTED)
+        return replace(found, code=ExitCode.INTERRUPTED, because=ExitCause.INTERRUPTED)
     if harness_error or found.errors:
-        return replace(found, code=ExitCode.HARNESS_ERROR, because=Because.HARNESS)
+        return replace(found, code=ExitCode.HARNESS_ERROR, because=ExitCause.HARNESS)
     if unreachable is not None:
         # most tests are blocked by that, and the rest make no verdict
-        return replace(found, code=ExitCode.NOT_TESTED, because=Because.UNREACHABLE, shown_by=unreachable)
+        return replace(found, code=ExitCode.NOT_TESTED, because=ExitCause.UNREACHABLE, shown_by=unreachable)
     if found.any_broken or (runtime_gone is not None and _ended_by_itself(tests)):
-        return replace(found, code=ExitCode.BROKEN, because=Because.BROKEN)
+        return replace(found, code=ExitCode.BROKEN, because=ExitCause.BROKEN)
     if runtime_gone is not None:
-        return replace(found, code=ExitCode.NOT_TESTED, because=Because.GONE)
+        return replace(found, code=ExitCode.NOT_TESTED, because=ExitCause.GONE)
     if not binding_ran(tests):
         why = _commonest(tests)
-        return replace(found, code=ExitCode.NOT_TESTED, because=Because.NOTHING_RAN, shown_by=why)
+        return replace(found, code=ExitCode.NOT_TESTED, because=ExitCause.NOTHING_RAN, shown_by=why)
     if strict and found.warned:
-        return replace(found, code=ExitCode.BROKEN, because=Because.STRICT)
+        return replace(found, code=ExitCode.BROKEN, because=ExitCause.STRICT)
     return found
 
 

@@ -105,7 +105,9 @@ class Expectations:
     known: tuple[KnownFailure, ...] = ()
     source: str = ""
 
-    def apply(self, tests: Sequence[TestResult], version: str, today: dt.date | None = None) -> "Applied":
+    def apply(
+        self, tests: Sequence[TestResult], version: str, today: dt.date | None = None
+    ) -> "AppliedExpectations":
         """Turn expected failures into `known`, and unexpected passes into `failed` where runs have shown the
         failure; elsewhere they stay, with a note, and so does a pass that an intermittent entry covers.
 
@@ -119,8 +121,8 @@ class Expectations:
         living = [entry for entry in relevant if entry.expires >= today]
         expired = [entry for entry in relevant if entry.expires < today]
         judged = [_expected(test, living, self.source, version) for test in tests]
-        outlived = [entry for entry in unproven if entry.expires >= today and _has_passed(entry, judged)]
-        return Applied(judged, expired, outlived, self.source)
+        obsolete = [entry for entry in unproven if entry.expires >= today and _has_passed(entry, judged)]
+        return AppliedExpectations(judged, expired, obsolete, self.source)
 
     def _of(self, version: str) -> tuple[list[KnownFailure], list[KnownFailure]]:
         """Return the entries of a version, and those among them that no run has shown in it."""
@@ -139,19 +141,19 @@ class Expectations:
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedExpectations:
     """Results after expectations.
 
     Attributes:
         tests: The results.
         expired: Entries that did not apply, for their last day is over.
-        outlived: Entries of which all tests passed in a version in which no run has shown the failure.
+        obsolete: Entries of which all tests passed in a version in which no run has shown the failure.
         source: Name of the file that the entries stand in.
     """
 
     tests: list[TestResult]
     expired: list[KnownFailure] = field(default_factory=list)
-    outlived: list[KnownFailure] = field(default_factory=list)
+    obsolete: list[KnownFailure] = field(default_factory=list)
     source: str = ""
 
 

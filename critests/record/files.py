@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 from typing import Final
 
-from critests.record.codec import Mismatch, from_plain, to_plain
+from critests.record.codec import FieldMismatch, from_plain, to_plain
 from critests.record.earlier import upgrade
 from critests.record.record_errors import RecordUnreadable, not_written
 from critests.record.result_records import DETAIL_LIMIT, REASON_LIMIT, TestResult
@@ -141,7 +141,7 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
     upgrade(data)
     try:
         return from_plain(RunRecord, data)
-    except Mismatch as error:
+    except FieldMismatch as error:
         msg = f"{source} is not a run record of schema version {version}: {error}"
         raise RecordUnreadable(msg) from error
 

@@ -18,8 +18,8 @@ from critests.record.blocking import (
     own_blocker,
 )
 from critests.record.causes import group_duplicate_failures, root_causes
-from critests.record.exits import Ending, ending
-from critests.record.expectations import Applied, Expectations
+from critests.record.exits import ExitDecision, ending
+from critests.record.expectations import AppliedExpectations, Expectations
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.refused_setups import attribute_refused_setups
 from critests.record.result_records import RequirementVerdict, RootCause, TestResult
@@ -74,8 +74,8 @@ class Judgement:
     root_causes: list[RootCause]
     requirements: dict[str, RequirementVerdict]
     counts: Counts
-    ending: Ending
-    entries: Applied
+    ending: ExitDecision
+    entries: AppliedExpectations
 
     @property
     def exit_code(self) -> int:

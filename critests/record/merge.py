@@ -9,7 +9,7 @@ from critests.exit_codes import ExitCode
 from critests.record.exits import binding_ran
 from critests.record.judgement import JudgeContext, Judgement, judge
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.record_errors import MergeRefused
+from critests.record.record_errors import MergeRejected
 from critests.record.result_records import TestResult
 from critests.record.run_record import ApiCoverage, CapabilityFact, RunRecord, Timing
 from critests.record.scope import joined
@@ -28,11 +28,11 @@ def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecor
             before stay applied.
 
     Raises:
-        MergeRefused: they are of different runtimes, versions or suites.
+        MergeRejected: they are of different runtimes, versions or suites.
     """
     if not records:
         msg = "there is nothing to merge"
-        raise MergeRefused(msg)
+        raise MergeRejected(msg)
     first = min(records, key=lambda record: record.started)
     for record in records:
         _refuse_strangers(first, record)
@@ -107,7 +107,7 @@ def _refuse_strangers(first: RunRecord, other: RunRecord) -> None:
                 f"records of different {what} cannot be one run: {ours} (run {first.run_id}) and {theirs}"
                 f" (run {other.run_id})"
             )
-            raise MergeRefused(msg)
+            raise MergeRejected(msg)
 
 
 def _worst_of_each(records: Sequence[RunRecord]) -> list[TestResult]:

@@ -16,7 +16,7 @@ class RecordUnreadable(RecordError):
     """A file is not a run record that this version can read."""
 
 
-class MergeRefused(RecordError):
+class MergeRejected(RecordError):
     """Records of different runtimes or of different suites cannot be one run."""
 
 

@@ -50,7 +50,7 @@ def attribute_refused_setups(
     ]
 
 
-class SetUp(Protocol):
+class SetupOutcome(Protocol):
     """What is known of how a test ended; see `TestResult`."""
 
     @property
@@ -63,7 +63,7 @@ class SetUp(Protocol):
     def hung(self) -> bool: ...  # noqa: D102 - see above
 
 
-def is_refused(test: SetUp) -> bool:
+def is_refused(test: SetupOutcome) -> bool:
     """Say whether a call of the set-up was refused, for what it asked for as it seems."""
     return (
         test.outcome is Outcome.BLOCKED

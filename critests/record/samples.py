@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from critests.record.codec import Mismatch, from_plain, to_plain
+from critests.record.codec import FieldMismatch, from_plain, to_plain
 from critests.record.files import write_atomically
 from critests.record.record_errors import RecordUnreadable
 
@@ -129,7 +129,7 @@ def read_samples(folder: Path) -> list[Series]:
         try:
             text = gzip.decompress(path.read_bytes()).decode()
             found += [from_plain(Series, json.loads(line)) for line in text.splitlines()]
-        except (OSError, EOFError, UnicodeDecodeError, json.JSONDecodeError, Mismatch) as error:
+        except (OSError, EOFError, UnicodeDecodeError, json.JSONDecodeError, FieldMismatch) as error:
             msg = f"{path} holds no samples, or was cut off: {error}"
             raise RecordUnreadable(msg) from error
     for series in found:

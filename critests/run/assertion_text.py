@@ -25,7 +25,7 @@ AS_IT_IS: Final = frozenset({"all", "frozenset", "list", "set", "sorted", "tuple
 
 
 @dataclass(frozen=True)
-class Asserted:
+class AssertionText:
     """What an assertion says.
 
     Attributes:
@@ -54,7 +54,7 @@ class Asserted:
         return isinstance(node, ast.BinOp) == isinstance(parsed(value), ast.BinOp)
 
 
-def asserted_by(error: AssertionError) -> Asserted | None:
+def asserted_by(error: AssertionError) -> AssertionText | None:
     """Return what an assertion that failed says; None where no statement of a test is at hand."""
     if error.__traceback__ is None:
         return None
@@ -67,8 +67,8 @@ def asserted_by(error: AssertionError) -> Asserted | None:
     text, names = statement.removeprefix(ASSERT), last.frame.f_locals
     tree = parsed(text)
     if tree is not None:
-        tree = _Told(tree, names).visit(tree)
-    return Asserted(text, tree, names)
+        tree = _ReadableExpression(tree, names).visit(tree)
+    return AssertionText(text, tree, names)
 
 
 def evaluated(text: str) -> str:
@@ -80,7 +80,7 @@ def evaluated(text: str) -> str:
         return text
 
 
-class _Told(ast.NodeTransformer):
+class _ReadableExpression(ast.NodeTransformer):
     """Puts what a parameter stands for in its place where it chooses what is looked at, what a lambda returns
     in the place of the lambda, and words in the place of a comprehension.
     """

@@ -30,10 +30,10 @@ from critests.node.starting.daemon_process import complaint_about
 from critests.record.record_errors import RecordNotWritten
 from critests.record.run_layout import RunFolder, new_run_folder
 from critests.run.context import OwnedResources, RunContext, daemon_of, tls_files
-from critests.run.first_look import FirstLook
 from critests.run.pulled_images import TestImages
 from critests.run.run_settings import Settings
 from critests.run.runtime_parts import driver_part, parts_of_throwaway
+from critests.run.startup_checks import StartupChecks
 
 
 def begin_run(
@@ -126,12 +126,12 @@ def _begin(
             owned=owned,
             hangs=hangs,
         )
-        look = FirstLook(context, connection, recorder)
+        checks = StartupChecks(context, connection, recorder)
         _refuse_unknown_handlers(connection, context)
-        look.take(settings.handlers[0])
+        checks.run(settings.handlers[0])
         if mutating and not context.throwaway and not context.gone:
             _refuse_without_sandbox_image(connection, context)
-            look.survived()
+            checks.check_daemon()
         context.parts = driver_part(context.driver)
         if owned.runtime is not None:
             context.parts |= parts_of_throwaway(owned.runtime, settings.handlers[0])

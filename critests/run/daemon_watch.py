@@ -1,5 +1,5 @@
-"""Whether a daemon lives, and is still the process that it was: asked after every test, since a test may take
-a broken connection for a refusal.
+"""Whether a daemon is alive and still the same process. Checked after every test, because a test may take a
+lost connection for a rejection.
 """
 
 import time
@@ -17,70 +17,69 @@ from critests.record.reasons import Reason, ReasonCode
 from critests.run.context import RunContext, companions_of, daemon_of
 
 OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED = "GEN-06/no-crash", "GEN-17"
-"""The aspects that judge the end of a daemon, by the request at which it ended."""
+"""The aspects that judge a crash: after a malformed request, and after a well-formed one."""
 ENDING_SECONDS = 2.0
-"""How long a process may take to be gone after its connections are."""
-LAST_WORDS, LAST_LINES = 1500, 10
-DYING_WORDS = ("panic:", "fatal error:", "SIGSEGV", "Traceback (most recent call last)")
+"""How long a process may take to exit after its connections are closed."""
+LAST_CHARACTERS, LAST_LINES = 1500, 10
+CRASH_MARKERS = ("panic:", "fatal error:", "SIGSEGV", "Traceback (most recent call last)")
 INIT = 1
-"""Of a socket that systemd opened, the listener is systemd and not the daemon."""
+"""With socket activation the listener is systemd, process 1, and not the daemon."""
 
 
 @dataclass(frozen=True)
-class End:
-    """Why the daemon is of no more use.
+class DaemonEnd:
+    """Why the daemon cannot be tested any more.
 
     Attributes:
-        why: which process ended, or that nobody answers.
+        why: which process ended, or that Version gets no response.
     """
 
     why: Reason
 
     @property
     def died(self) -> bool:
-        """Whether it is gone; else it lives and does not answer."""
+        """Whether the process ended; otherwise it runs and does not respond."""
         return self.why.code is ReasonCode.RUNTIME_ENDED
 
 
 @dataclass
 class DaemonWatch:
-    """Watches the runtime under test, or one that a test has for itself.
+    """Watches the runtime under test, or the private runtime of a test.
 
     Attributes:
-        context: the run, or what stands for it where a test has a runtime for itself; its `daemon_pid` is
-            kept up to date.
-        given_up: whether the daemon was waited for in vain.
-        held_down: whether a test has ended the daemon and not yet started it again.
-        told: whether a test has failed with the end that is seen now.
+        context: the run, or its copy for a private runtime of a test; `daemon_pid` is updated.
+        restart_timed_out: whether a wait for the daemon's restart timed out.
+        stopped_by_test: whether a test has stopped the daemon and not yet started it again.
+        reported: whether a test has already failed because of the current end.
     """
 
     context: RunContext
-    given_up: bool = False
-    held_down: bool = False
-    told: bool = False
+    restart_timed_out: bool = False
+    stopped_by_test: bool = False
+    reported: bool = False
     _companions: list[int | None] = field(default_factory=list, init=False)
     _known: object = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._meet()
+        self._start_watching()
 
-    def _meet(self) -> None:
-        """Note which processes are watched from now on."""
+    def _start_watching(self) -> None:
+        """Note which processes are watched from now on, and when they started."""
         self._companions = companions_of(self.context)
         self._known = self._identity()
-        self.held_down = self.told = False
+        self.stopped_by_test = self.reported = False
 
-    def meet_again(self) -> None:
-        """Watch the process that answers now: another one, after a restart."""
+    def watch_new_process(self) -> None:
+        """Watch the process that listens now, after a restart."""
         self.context.daemon_pid = daemon_of(self.context.endpoint)
-        self._meet()
+        self._start_watching()
 
     @property
     def _sees_the_process(self) -> bool:
         return self.context.daemon_pid not in {None, INIT}
 
     def _identity(self) -> object:
-        """Return what other processes do not share: when they started, or else the file of the socket."""
+        """Return what identifies the processes: their start times, or else the file of the socket."""
         if self._sees_the_process:
             return [start_time(pid) for pid in (self.context.daemon_pid, *self._companions) if pid]
         try:
@@ -89,14 +88,14 @@ class DaemonWatch:
             return None
         return (seen.st_ino, seen.st_ctime_ns) if seen else ""
 
-    def ended(self, connection: Connection | None = None, *, suspicious: bool) -> End | None:
-        """Return how the daemon ended; None while it lives and answers, or is held down.
+    def ended(self, connection: Connection | None = None, *, suspicious: bool) -> DaemonEnd | None:
+        """Return how the daemon ended; None while it is alive and responds, or was stopped by a test.
 
         Args:
-            connection: to ask over where the process cannot be seen.
-            suspicious: a call has found nobody, or hung: see whether Version is answered.
+            connection: for Version if the process is not visible.
+            suspicious: a call lost its connection or hung, so Version is called in any case.
         """
-        if self.held_down:
+        if self.stopped_by_test:
             return None
         if self._identity() != self._known:
             return self._gone()
@@ -107,14 +106,14 @@ class DaemonWatch:
         silent = self._silent()
         deadline = time.monotonic() + ENDING_SECONDS
         while silent is not None and silent.died and time.monotonic() < deadline:
-            # its connections go before the process is gone
+            # the kernel closes the connections before the process is gone
             time.sleep(0.02)
             if self._identity() != self._known:
                 return self._gone()
             silent = self._silent()
         return silent
 
-    def _gone(self) -> End:
+    def _gone(self) -> DaemonEnd:
         dead = next((pid for pid in self._companions if pid and start_time(pid) is None), None)
         which = (
             f"process {dead}, which the runtime works with"
@@ -123,40 +122,40 @@ class DaemonWatch:
             if self._sees_the_process
             else self.context.endpoint.text
         )
-        return End(Reason(code=ReasonCode.RUNTIME_ENDED, where=which))
+        return DaemonEnd(Reason(code=ReasonCode.RUNTIME_ENDED, where=which))
 
-    def _silent(self) -> End | None:
-        """Say that nobody answers Version on a fresh connection."""
+    def _silent(self) -> DaemonEnd | None:
+        """Return the end if Version gets no response on a new connection."""
         fresh = self.context.connect()
         try:
             fresh.greet()
         except EndpointError as error:
             code = error.__cause__.code() if isinstance(error.__cause__, grpc.RpcError) else None
             if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-                return End(Reason(code=ReasonCode.RUNTIME_SILENT, words=str(error)))
-            return End(
+                return DaemonEnd(Reason(code=ReasonCode.RUNTIME_SILENT, words=str(error)))
+            return DaemonEnd(
                 Reason(code=ReasonCode.RUNTIME_ENDED, where=self.context.endpoint.text, words=str(error))
             )
         finally:
             fresh.close()
         return None
 
-    def came_back(self, connection: Connection | None, seconds: float) -> bool:
-        """Wait until another process answers, over the connection that tests use, and watch that one; who has
-        waited in vain does not wait again.
+    def wait_for_restart(self, connection: Connection | None, seconds: float) -> bool:
+        """Wait until a new process responds on the connection of the tests, and watch it. After one timeout,
+        return False at once.
         """
         deadline = time.monotonic() + seconds
         opened = connection or self.context.connect()
         try:
-            while not self.given_up and time.monotonic() < deadline:
+            while not self.restart_timed_out and time.monotonic() < deadline:
                 if _answers(opened):
-                    self.meet_again()
+                    self.watch_new_process()
                     return True
                 time.sleep(0.05)
         finally:
             if connection is None:
                 opened.close()
-        self.given_up = True
+        self.restart_timed_out = True
         return False
 
 
@@ -169,42 +168,42 @@ def _answers(connection: Connection) -> bool:
 
 
 @dataclass(frozen=True)
-class Death:
-    """The end of a daemon in the time of a test.
+class DaemonCrash:
+    """The end of a daemon during a test.
 
     Attributes:
-        aspect: that judges it.
-        why: what ended, at which call, and its last words.
-        last_words: the end of the runtime's log.
+        aspect: judges it.
+        why: which process ended, during which call, and its last log line.
+        last_log_lines: the end of the runtime's log.
     """
 
     aspect: str
     why: Reason
-    last_words: str
+    last_log_lines: str
 
     @classmethod
-    def of(cls, end: Reason, calls: Sequence[Call], log: bytes) -> "Death":
-        """Return what is known of an end.
+    def of(cls, end: Reason, calls: Sequence[Call], log: bytes) -> "DaemonCrash":
+        """Return what is known about a crash.
 
         Args:
-            end: of which process.
-            calls: that were made in that time.
-            log: what the runtime wrote in that time.
+            end: which process ended.
+            calls: made during the test.
+            log: written by the runtime during the test.
         """
-        last = next((call for call in calls if found_nobody(call)), calls[-1] if calls else None)
+        last = next((call for call in calls if lost_connection(call)), calls[-1] if calls else None)
         broken = last is not None and malformed(last.request)
-        words = last_words(log)
-        why = replace(end, subject=last.rpc if last is not None else "", words=words.partition("\n")[0])
-        return cls(OUTLIVES_MALFORMED if broken else OUTLIVES_WELL_FORMED, why, words)
+        end_of_log = last_log_lines(log)
+        why = replace(end, subject=last.rpc if last is not None else "", words=end_of_log.partition("\n")[0])
+        return cls(OUTLIVES_MALFORMED if broken else OUTLIVES_WELL_FORMED, why, end_of_log)
 
 
-def found_nobody(call: Call) -> bool:
-    """Say whether a call ended as calls do when the daemon goes."""
+def lost_connection(call: Call) -> bool:
+    """Return whether a call ended as calls do when the daemon exits."""
     return call.code in {"UNAVAILABLE", "CANCELLED"} and call.details != "cancelled by the suite"
 
 
 def malformed(request: object) -> bool:
-    """Say whether a request lacks what it is about: an id, an image, or a configuration with a name."""
+    """Return whether a request lacks an id, an image, or a configuration with a name."""
     if not isinstance(request, Message):
         return False
     fields = request.DESCRIPTOR.fields_by_name
@@ -218,11 +217,11 @@ def malformed(request: object) -> bool:
     return config is not None and not getattr(config.metadata, "name", "")
 
 
-def last_words(log: bytes) -> str:
-    """Return what a daemon wrote before it ended: from its cry on, where there is one."""
+def last_log_lines(log: bytes) -> str:
+    """Return the end of a daemon's log, from the panic or traceback on if there is one."""
     lines = log.decode(errors="replace").splitlines()
-    cry = next(
-        (number for number, line in enumerate(lines) if any(word in line for word in DYING_WORDS)), None
+    crash_at = next(
+        (number for number, line in enumerate(lines) if any(word in line for word in CRASH_MARKERS)), None
     )
-    chosen = lines[-LAST_LINES:] if cry is None else lines[cry : cry + LAST_LINES]
-    return "\n".join(chosen)[:LAST_WORDS]
+    chosen = lines[-LAST_LINES:] if crash_at is None else lines[crash_at : crash_at + LAST_LINES]
+    return "\n".join(chosen)[:LAST_CHARACTERS]

@@ -15,7 +15,7 @@ from critests.api import api_pb2 as cri
 from critests.client.failures import code_of, failed_rpc, hung_for, is_a_hang
 from critests.client.hangs import StillHangs
 from critests.record.reasons import Reason, ReasonCode, seconds_between
-from critests.run.assertion_text import ASSERT, Asserted, asserted_by, evaluated, parsed
+from critests.run.assertion_text import ASSERT, AssertionText, asserted_by, evaluated, parsed
 
 NOT_SAID: Final = "AssertionError"
 LIMIT: Final = 300
@@ -93,7 +93,7 @@ def in_words(text: str, code: ReasonCode = ReasonCode.SAID) -> Reason:
     return Reason(code=code, words=lines[0][:WORDS_LIMIT] if lines else "", more=lines[1:])
 
 
-def _not_so(asserted: Asserted) -> Reason:
+def _not_so(asserted: AssertionText) -> Reason:
     return Reason(code=ReasonCode.VALUE, expected=asserted.shown[:LIMIT])
 
 
@@ -128,7 +128,7 @@ def looked_at(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else ""
 
 
-def _explained(asserted: Asserted, first: str, *more: str) -> Reason:
+def _explained(asserted: AssertionText, first: str, *more: str) -> Reason:
     """Return what pytest explains of an assertion."""
     elements = _elements_apart(asserted.tree, first)
     if elements:
@@ -159,7 +159,7 @@ def _parted(text: str) -> tuple[str, str]:
     return words, values
 
 
-def _compared(asserted: Asserted, values: str) -> Reason:
+def _compared(asserted: AssertionText, values: str) -> Reason:
     """Return what was expected of what, and what was seen, of an assertion and the values that pytest
     gives.
     """

@@ -1,5 +1,5 @@
-"""What the processes of one run hand each other: the leader its run to each worker, each worker its report to
-the leader.
+"""What the processes of one run hand each other: the controller its run to each worker, each worker its
+report to the controller.
 
 Both travel as plain data, which xdist can carry: `critests.record.codec` writes and reads it.
 """
@@ -98,7 +98,7 @@ class HandoverFile:
 
     @staticmethod
     def answer(path: str, sharing: Iterable[KnownTest]) -> None:
-        """Tell the leader, from a worker, which tests use what is made once for their module: it collects
+        """Tell the controller, from a worker, which tests use what is made once for their module: it collects
         none itself. Every worker collects the same, so whichever comes last is right.
         """
         files = {test.id: test.file for test in sharing}
@@ -121,7 +121,7 @@ def _answer_to(path: Path) -> Path:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerReport:
-    """What one process reports to the leader when its last test is over.
+    """What one process reports to the controller when its last test is over.
 
     Attributes:
         coverage: counts of calls and of fields, by kind.

@@ -15,7 +15,7 @@ from critests.run.classification import RawOutcome
 from critests.run.context import RunContext
 from critests.run.failure_text import in_words
 from critests.run.items import known
-from critests.run.known_tests import Judged, KnownTest
+from critests.run.known_tests import JudgedAspect, KnownTest
 from critests.run.repeating import repeat_command
 from critests.run.run_settings import Settings
 
@@ -63,7 +63,7 @@ class TestProgress:
         outdoes all else.
         """
         for name, phase in self.phases.items():
-            if phase.raw is not None and phase.raw.under:
+            if phase.raw is not None and phase.raw.judged_as:
                 return name, phase.raw
         for name in ("setup", "call", "teardown"):
             raw = self.phases[name].raw if name in self.phases else None
@@ -79,9 +79,9 @@ def of_item(
     it.
     """
     decided = progress.worst
-    under = decided[1].under if decided is not None else ""
+    judged_as = decided[1].judged_as if decided is not None else ""
     test = known(item)
-    judged = Judged.named(under) if under else test.judged
+    judged = JudgedAspect.named(judged_as) if judged_as else test.judged
     values = {
         **test.identity(settings, judged),
         "worker": worker,
@@ -116,18 +116,18 @@ def of_item(
         raw_rpc=raw.rpc,
         answer=raw.answer,
         hung=raw.hung,
-        after=raw.after if failed else "",
+        after=raw.last_mutation if failed else "",
         phase_of_failure=name,
         unproven_since=unproven(judged, settings, context.level if context else None) if failed else "",
     )
 
 
-def _of_the_group(judged: Judged, requirement: str) -> bool:
+def _of_the_group(judged: JudgedAspect, requirement: str) -> bool:
     """Return whether a test is of the group of a requirement: it may be about that itself."""
     return judged.requirement is not None and requirement.startswith(f"{judged.requirement.group}-")
 
 
-def about(judged: Judged, rpc: str) -> bool:
+def about(judged: JudgedAspect, rpc: str) -> bool:
     """Return whether a test is about an RPC and does not only call it; one without a requirement is about all
     that it calls.
     """
@@ -150,7 +150,7 @@ def of_crash(nodeid: str, words: str) -> TestResult:
     return TestResult(id=rest, name=rest.rpartition("::")[2], outcome=Outcome.ERROR, why=why, detail=words)
 
 
-def unproven(judged: Judged, settings: Settings, level: ProvenLevel | None) -> str:
+def unproven(judged: JudgedAspect, settings: Settings, level: ProvenLevel | None) -> str:
     """Return the release that a runtime must be shown to know before this aspect can be held against it;
     empty where it is.
     """

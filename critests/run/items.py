@@ -9,7 +9,7 @@ import pytest
 from critests import catalogue
 from critests.catalogue.words import Capability
 from critests.record.files import shortened
-from critests.run.known_tests import PACKAGE, SUITE, Judged, KnownTest
+from critests.run.known_tests import PACKAGE, SUITE, JudgedAspect, KnownTest
 from critests.run.marks import DISRUPTIVE, MALFORMED, REQUIREMENT, REQUIRES, SCENARIO, SLOW
 
 BENCHMARKS = PACKAGE / "benchmark"
@@ -45,7 +45,7 @@ def known(item: pytest.Item) -> KnownTest:
     )
 
 
-def judged_by(item: pytest.Item) -> Judged:
+def judged_by(item: pytest.Item) -> JudgedAspect:
     """Return what a test judges.
 
     Raises:
@@ -53,7 +53,7 @@ def judged_by(item: pytest.Item) -> Judged:
     """
     mark = item.get_closest_marker(REQUIREMENT)
     try:
-        return Judged.named(mark.args[0] if mark is not None else "")
+        return JudgedAspect.named(mark.args[0] if mark is not None else "")
     except catalogue.UnknownRequirement as error:
         msg = f"{item.nodeid}: {error}"
         raise pytest.UsageError(msg) from error

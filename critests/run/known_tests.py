@@ -22,7 +22,7 @@ SUITE: Final = PACKAGE / "validation"
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedAspect:
     """What a test judges.
 
     Attributes:
@@ -39,7 +39,7 @@ class Judged:
         return self.aspect.id if self.aspect else ""
 
     @classmethod
-    def named(cls, name: str) -> "Judged":
+    def named(cls, name: str) -> "JudgedAspect":
         """Return what a test judges that names an aspect, or none.
 
         Raises:
@@ -79,9 +79,9 @@ class KnownTest:
     ours: bool = True
 
     @cached_property
-    def judged(self) -> Judged:
+    def judged(self) -> JudgedAspect:
         """What it judges."""
-        return Judged.named(self.aspect)
+        return JudgedAspect.named(self.aspect)
 
     @property
     def file(self) -> str:
@@ -103,7 +103,7 @@ class KnownTest:
             return profiles.RESTART
         return profiles.SLOW if self.slow else profiles.FULL
 
-    def identity(self, settings: Settings, judged: Judged | None = None) -> dict[str, Any]:
+    def identity(self, settings: Settings, judged: JudgedAspect | None = None) -> dict[str, Any]:
         """Return what a result says of it, whatever its outcome, as the fields of `TestResult` are named.
 
         Args:

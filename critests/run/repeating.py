@@ -9,7 +9,7 @@ import pytest
 
 from critests.run.context import RunContext
 from critests.run.items import scenario_of
-from critests.run.known_tests import SUITE, Judged
+from critests.run.known_tests import SUITE, JudgedAspect
 from critests.run.options import MEASURING, RULES, RUNTIME
 from critests.run.run_settings import Settings
 
@@ -21,7 +21,9 @@ WORD: Final = re.compile(r"[\w:+.\[\]\\/-]+")
 OPERATORS: Final = frozenset({"and", "or", "not"})
 
 
-def repeat_command(item: pytest.Item, judged: Judged, settings: Settings, context: RunContext | None) -> str:
+def repeat_command(
+    item: pytest.Item, judged: JudgedAspect, settings: Settings, context: RunContext | None
+) -> str:
     """Return the command that runs a test again: on the same runtime, with the same parameters, judged by the
     same rules.
 

@@ -13,7 +13,7 @@ from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.host.binaries import MissingProgram, version_text
 from critests.runtimes import shims
 
-if TYPE_CHECKING:  # only the leader of a run starts one
+if TYPE_CHECKING:  # only the controller of a run starts one
     from critests.node.starting.throwaway import ThrowawayRuntime
 
 OCI_RUNTIME: Final = "OCI runtime"

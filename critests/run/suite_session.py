@@ -84,7 +84,7 @@ class SuiteSession:
         return RuntimeLog(self.context.runtime_log if self.context else "")
 
     def report(self) -> WorkerReport:
-        """Return what this process reports to the leader."""
+        """Return what this process reports to the controller."""
         used = resource.getrusage(resource.RUSAGE_SELF)
         return WorkerReport(
             coverage=self.recorder.coverage.to_json(),

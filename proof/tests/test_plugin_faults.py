@@ -10,7 +10,7 @@ from critests_proof.proxy.effects import make_effect
 from critests_proof.proxy.fault_proxy import FaultProxy
 
 from critests.api import nri_pb2 as nri
-from critests.node.nri.nri_plugin import TAMPERINGS, Plugin
+from critests.node.nri.nri_plugin import TAMPERINGS, NriPlugin
 from tests.node.nri.test_plugin import Peer
 
 POD = nri.PodRequest(pod=nri.PodSandbox(id="p", uid="mine", ips=["192.0.2.1", "192.0.2.2"]))
@@ -57,16 +57,16 @@ def test_what_is_so_already_is_no_change() -> None:
 
 
 @pytest.fixture
-def plugin_and_peer() -> Iterator[tuple[Plugin, Peer]]:
+def plugin_and_peer() -> Iterator[tuple[NriPlugin, Peer]]:
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        plugin = Plugin(ours, "test", "07")
+        plugin = NriPlugin(ours, "test", "07")
         yield plugin, Peer(theirs)
         plugin.close()
 
 
 @pytest.mark.parametrize("old", [False, True], ids=["request of its own", "state change"])
-def test_a_plugin_does_not_hear_what_is_swallowed(plugin_and_peer: tuple[Plugin, Peer], old: bool) -> None:
+def test_a_plugin_does_not_hear_what_is_swallowed(plugin_and_peer: tuple[NriPlugin, Peer], old: bool) -> None:
     plugin, peer = plugin_and_peer
     method = "StateChange" if old else "RunPodSandbox"
     request = nri.StateChangeEvent(event=nri.RUN_POD_SANDBOX, pod=POD.pod) if old else POD
@@ -83,7 +83,7 @@ def test_a_plugin_does_not_hear_what_is_swallowed(plugin_and_peer: tuple[Plugin,
     assert not TAMPERINGS
 
 
-def test_a_call_of_a_plugin_is_swallowed(plugin_and_peer: tuple[Plugin, Peer]) -> None:
+def test_a_call_of_a_plugin_is_swallowed(plugin_and_peer: tuple[NriPlugin, Peer]) -> None:
     plugin, _ = plugin_and_peer
     effect = make_effect(fault("plugin.UpdateContainers: swallow"), lambda _: None)
 

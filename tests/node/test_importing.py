@@ -11,7 +11,7 @@ import pytest
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting import image_import
-from critests.node.starting.image_import import NotImported, import_image
+from critests.node.starting.image_import import ImageImportFailed, import_image
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.runtimes.private_kinds import KINDS
 
@@ -65,7 +65,7 @@ def test_the_program_beside_the_daemon_is_told_archive_name_and_storage(
 def test_what_the_program_says_of_its_failure_is_told(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     skopeo(runtime, "echo 'no room' >&2; exit 3")
 
-    with pytest.raises(NotImported, match=re.escape("ended with 3: no room")):
+    with pytest.raises(ImageImportFailed, match=re.escape("ended with 3: no room")):
         import_image(runtime, tmp_path / "image.tar", NAME)
 
 
@@ -74,5 +74,5 @@ def test_a_kind_without_such_a_program_is_a_sentence(
 ) -> None:
     monkeypatch.setattr(image_import, "KINDS", {"crio": replace(KINDS["crio"], importing=None)})
 
-    with pytest.raises(NotImported, match="CRI-O"):
+    with pytest.raises(ImageImportFailed, match="CRI-O"):
         import_image(runtime, tmp_path / "image.tar", NAME)

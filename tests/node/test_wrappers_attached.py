@@ -7,8 +7,8 @@ import pytest
 
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
-from critests.node.starting.daemon_choice import Daemon
-from critests.node.starting.wrapper_setup import NotToBeWrapped, attach
+from critests.node.starting.daemon_choice import DaemonChoice
+from critests.node.starting.wrapper_setup import WrapperUnsupported, attach
 from critests.runtimes.containerd import containerd_configuration
 from critests.runtimes.crio import crio_configuration
 from critests.runtimes.daemon_settings import DaemonSettings
@@ -31,10 +31,10 @@ def footprint(tmp_path: Path) -> Footprint:
     )
 
 
-def daemon_in(directory: Path, kind: str = "crio") -> Daemon:
+def daemon_in(directory: Path, kind: str = "crio") -> DaemonChoice:
     handlers = {"runc": Path("/usr/bin/runc"), "crun": Path("/usr/bin/crun")}
     helpers = {"conmon": Path("/usr/bin/conmon"), "pinns": Path("/usr/bin/pinns")}
-    return Daemon(
+    return DaemonChoice(
         KINDS[kind], Path(f"/usr/bin/{kind}"), kind, (2, 1, 0), handlers, directory / "plugins", {}, helpers
     )
 
@@ -102,7 +102,7 @@ def test_nothing_can_stand_before_a_shim(footprint: Footprint, tmp_path: Path) -
     shim = Path("/opt/gvisor/containerd-shim-runsc-v1")
     with_shim = replace(daemon, handlers={**daemon.handlers, "gvisor": shim})
 
-    with pytest.raises(NotToBeWrapped, match=f"the handler gvisor has a shim of its own, {shim}"):
+    with pytest.raises(WrapperUnsupported, match=f"the handler gvisor has a shim of its own, {shim}"):
         attach(with_shim, footprint, oci=True, cni=False, handler="gvisor")
     wrapped, runtime, _ = attach(with_shim, footprint, oci=True, cni=False)
 

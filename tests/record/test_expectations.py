@@ -161,8 +161,8 @@ def test_a_pass_beyond_what_runs_have_shown_is_noted_once(tmp_path: Path) -> Non
     assert note.startswith("x.toml:2: no longer needed from 2.2.0: STP-09 (test_stop) passed")
     assert note.endswith("runs have shown it to be warned only in ==1.6.20 or >=1.7.24,<=2.1.9")
     broken = result(Outcome.WARNED, name="test_stop[c]")
-    assert known.apply([*cases, broken], "2.2.0", TODAY).outlived == []
-    assert known.apply([result(Outcome.BLOCKED)], "2.2.0", TODAY).outlived == []
+    assert known.apply([*cases, broken], "2.2.0", TODAY).obsolete == []
+    assert known.apply([result(Outcome.BLOCKED)], "2.2.0", TODAY).obsolete == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from critests.catalogue.words import Outcome
 from critests.record.judgement import JudgeContext
 from critests.record.merge import merge
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.record_errors import MergeRefused
+from critests.record.record_errors import MergeRejected
 from critests.record.result_records import TestResult
 from critests.record.run_record import CapabilityFact, RunRecord
 from critests.report.wording.endings import worded
@@ -163,7 +163,7 @@ def test_what_runs_disagree_about_is_unknown(record: RunRecord) -> None:
 def test_records_of_strangers_are_refused(record: RunRecord) -> None:
     other = dataclasses.replace(record, runtime=dataclasses.replace(record.runtime, version="2.1.9"))
 
-    with pytest.raises(MergeRefused, match="different versions of the runtime cannot be one run"):
+    with pytest.raises(MergeRejected, match="different versions of the runtime cannot be one run"):
         merged_of([record, other], CONTEXT)
-    with pytest.raises(MergeRefused, match="nothing to merge"):
+    with pytest.raises(MergeRejected, match="nothing to merge"):
         merged_of([], CONTEXT)

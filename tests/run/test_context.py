@@ -19,7 +19,7 @@ from critests.lifecycle.requests import RequestBuilder
 from critests.lifecycle.run_label import RunIdentity
 from critests.lifecycle.sandbox import Sandbox
 from critests.node.host.binaries import MissingProgram
-from critests.node.network.cni import NoFreeSubnet, NoPlugins
+from critests.node.network.cni import CniPluginsMissing, NoFreeSubnet
 from critests.node.starting import start_runtime
 from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.run.beginning import begin_run
@@ -44,7 +44,7 @@ def settings(**given: object) -> Settings:
                 EndpointError,
                 RuntimeStartFailed,
                 MissingProgram,
-                NoPlugins,
+                CniPluginsMissing,
                 NoFreeSubnet,
                 BusyboxError,
                 RegistryPortTaken,

@@ -9,7 +9,7 @@ from critests.api import api_pb2 as cri
 from critests.client.call_recording import Call
 from critests.node.run_state.locks import start_time
 from critests.record.reasons import Reason, ReasonCode
-from critests.run.daemon_watch import Death, last_words, malformed
+from critests.run.daemon_watch import DaemonCrash, last_log_lines, malformed
 
 ENDED = Reason(code=ReasonCode.RUNTIME_ENDED, where="process 7")
 NAMED = cri.PodSandboxConfig(metadata=cri.PodSandboxMetadata(name="a"))
@@ -47,25 +47,25 @@ def test_an_end_is_held_against_the_first_call_that_found_nobody() -> None:
     ]
     log = b"level=info\npanic: nil pointer\n\ngoroutine 1\n"
 
-    death = Death.of(ENDED, calls, log)
+    crash = DaemonCrash.of(ENDED, calls, log)
 
-    assert death.aspect == "GEN-06/no-crash"
-    assert (death.why.where, death.why.subject, death.why.words) == (
+    assert crash.aspect == "GEN-06/no-crash"
+    assert (crash.why.where, crash.why.subject, crash.why.words) == (
         "process 7",
         "StopContainer",
         "panic: nil pointer",
     )
-    assert death.last_words.startswith("panic: nil pointer")
+    assert crash.last_log_lines.startswith("panic: nil pointer")
 
 
 def test_an_end_at_a_well_formed_request_has_a_requirement_of_its_own() -> None:
-    death = Death.of(ENDED, [call("Status", cri.StatusRequest(), "UNAVAILABLE")], b"")
+    crash = DaemonCrash.of(ENDED, [call("Status", cri.StatusRequest(), "UNAVAILABLE")], b"")
 
-    assert (death.aspect, death.why.subject) == ("GEN-17", "Status")
+    assert (crash.aspect, crash.why.subject) == ("GEN-17", "Status")
 
 
 def test_without_a_cry_the_last_lines_are_the_last_words() -> None:
-    assert last_words(b"\n".join(b"%d" % number for number in range(100))).splitlines()[-1] == "99"
+    assert last_log_lines(b"\n".join(b"%d" % number for number in range(100))).splitlines()[-1] == "99"
 
 
 def test_looking_at_a_process_after_every_test_costs_less_than_a_millisecond() -> None:

@@ -60,7 +60,7 @@ def test_a_worker_gets_the_run_as_the_leader_has_it(context: RunContext) -> None
 
     assert arrived == context
     assert arrived.version == VERSION
-    assert set(plain) == {item.name for item in fields(WorkerStart)}, "what only the leader holds stays"
+    assert set(plain) == {item.name for item in fields(WorkerStart)}, "what only the controller holds stays"
 
 
 def test_the_leader_gets_the_report_as_the_worker_made_it() -> None:

@@ -11,12 +11,12 @@ from _pytest.mark.expression import Expression
 
 from critests.client.endpoint import Endpoint
 from critests.run.context import RunContext
-from critests.run.known_tests import SUITE, Judged
+from critests.run.known_tests import SUITE, JudgedAspect
 from critests.run.repeating import repeat_command
 from critests.run.run_settings import Settings
 from tests.run.test_handover import CONTEXT
 
-NOTHING = Judged(None, None)
+NOTHING = JudgedAspect(None, None)
 
 
 # what stands in for pytest's item

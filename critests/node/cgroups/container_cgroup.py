@@ -58,7 +58,7 @@ _NO_LIMIT_FROM = 1 << 62
 """From here on a number of cgroup v1 means no limit: the largest multiple of a page."""
 
 
-class NoSuchFile(LookupError):
+class CgroupFileMissing(LookupError):
     """A cgroup has no such file: the machine lacks the controller, or it was not given to the container."""
 
 
@@ -108,11 +108,11 @@ class CgroupValues:
         """Return what stands in a file.
 
         Raises:
-            NoSuchFile: there is none.
+            CgroupFileMissing: there is none.
         """
         if name not in self.files:
             msg = f"there is no {name} in the cgroup"
-            raise NoSuchFile(msg)
+            raise CgroupFileMissing(msg)
         return self.files[name]
 
     def limit(self, name: str) -> int | None:
@@ -217,7 +217,7 @@ class CgroupValues:
             if key == what:
                 return int(value)
         msg = f"{name} does not tell {what}"
-        raise NoSuchFile(msg)
+        raise CgroupFileMissing(msg)
 
 
 def weights_of(shares: int) -> frozenset[int]:

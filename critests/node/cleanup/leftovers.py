@@ -32,7 +32,7 @@ _ID = re.compile(r"[0-9a-f]{64}")
 _COMM_LENGTH = 15
 
 
-class LeftBehind(Exception):
+class CleanupIncomplete(Exception):
     """Something of a throwaway runtime could not be removed; the text names each thing."""
 
 
@@ -50,7 +50,7 @@ def kill_processes(footprint: Footprint, *, seconds: float = 10) -> list[str]:
         The processes of which none would die for `seconds`, described; normally none. With hundreds of them
         on a busy machine, all of it may take longer.
     """
-    patience = _Patience(seconds)
+    patience = _StallTimeout(seconds)
     while found := our_processes(footprint):
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
@@ -114,7 +114,7 @@ def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:
     """Remove cgroups with all below them; return those that stayed because they are not empty, when none more
     went for `seconds`.
     """
-    patience = _Patience(seconds)
+    patience = _StallTimeout(seconds)
     waiting = list(cgroups)
     while waiting:
         waiting = [cgroup for cgroup in waiting if not _rmdir_tree(cgroup)]
@@ -151,7 +151,7 @@ def remove_tree(directory: Path) -> list[str]:
     return [f"directory {directory}"] if directory.exists() else []
 
 
-class _Patience:
+class _StallTimeout:
     """Waits for a number to go down to nothing, as long as it goes down."""
 
     def __init__(self, seconds: float) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from critests.lifecycle.cgroup_parents import remove_cgroups_of
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.cleanup import host_state, leftovers
-from critests.node.cleanup.leftovers import LeftBehind
+from critests.node.cleanup.leftovers import CleanupIncomplete
 from critests.node.host.binaries import search_path
 from critests.node.network import firewall
 from critests.node.run_state import run_directories
@@ -24,7 +24,7 @@ from critests.node.run_state.locks import FileLock, machine_lock, run_is_live
 
 
 @dataclass(frozen=True)
-class Reaped:
+class RemovedRuntime:
     """One throwaway runtime of a dead run that was removed, or what kept it from being removed."""
 
     run_id: str
@@ -37,7 +37,7 @@ def remove(footprint: Footprint) -> None:
     """Remove everything that a throwaway runtime made. Its lock must be held by the caller.
 
     Raises:
-        LeftBehind: something stayed; the record stays too, and the removal can be tried again.
+        CleanupIncomplete: something stayed; the record stays too, and the removal can be tried again.
     """
     ids = leftovers.container_ids(footprint)
     elsewhere = leftovers.files_elsewhere(footprint)
@@ -51,7 +51,7 @@ def remove(footprint: Footprint) -> None:
         path.unlink(missing_ok=True)
     left += leftovers.remove_tree(footprint.root) + leftovers.remove_tree(footprint.sockets)
     if left:
-        raise LeftBehind(
+        raise CleanupIncomplete(
             f"of the throwaway runtime {footprint.name}, this could not be removed: {'; '.join(left)}"
         )
     with machine_lock():
@@ -70,7 +70,7 @@ def switch_off(footprint: Footprint, keep: Collection[str]) -> None:
         keep: names of what stays in its directory in /run.
 
     Raises:
-        LeftBehind: something stayed.
+        CleanupIncomplete: something stayed.
     """
     ids = leftovers.container_ids(footprint)
     elsewhere = leftovers.files_elsewhere(footprint)
@@ -88,10 +88,10 @@ def switch_off(footprint: Footprint, keep: Collection[str]) -> None:
         else:
             path.unlink(missing_ok=True)
     if left:
-        raise LeftBehind(f"of {footprint.name}, this outlived its machine: {'; '.join(left)}")
+        raise CleanupIncomplete(f"of {footprint.name}, this outlived its machine: {'; '.join(left)}")
 
 
-def reap_dead_runs() -> list[Reaped]:
+def reap_dead_runs() -> list[RemovedRuntime]:
     """Remove the throwaway runtimes whose owner is dead, and nothing else.
 
     Returns:
@@ -104,7 +104,7 @@ def reap_dead_runs() -> list[Reaped]:
     return [entry for entry in reaped if entry is not None]
 
 
-def reap(state: Path) -> Reaped | None:
+def reap(state: Path) -> RemovedRuntime | None:
     """Remove one throwaway runtime if its owner is dead; None where the owner lives, or somebody else removes
     it already.
     """
@@ -121,11 +121,11 @@ def reap(state: Path) -> Reaped | None:
                 host_state.put_back()
         else:
             remove(footprint)
-    except (LeftBehind, ValueError) as error:
-        return Reaped(run_id, name, left=str(error))
+    except (CleanupIncomplete, ValueError) as error:
+        return RemovedRuntime(run_id, name, left=str(error))
     finally:
         lock.release()
-    return Reaped(run_id, name, left="; ".join(_remove_cgroups_of_dead(run_id)))
+    return RemovedRuntime(run_id, name, left="; ".join(_remove_cgroups_of_dead(run_id)))
 
 
 def forget_dead_run(run_id: str) -> bool:
@@ -160,7 +160,7 @@ def _remove_cgroups_of_dead(run_id: str) -> list[str]:
     return [f"cgroup {path}" for path in remove_cgroups_of(run)]
 
 
-def _reap_files(root: Path) -> Reaped | None:
+def _reap_files(root: Path) -> RemovedRuntime | None:
     """Remove the large files of a throwaway runtime whose directory in /run has gone, as after a reboot."""
     run_id, name = root.parent.parent.name, root.name
     with machine_lock():
@@ -168,7 +168,7 @@ def _reap_files(root: Path) -> Reaped | None:
             return None
         left = [*leftovers.unmount_below([root]), *leftovers.remove_tree(root)]
         run_directories.remove_empty(root.parent, up_to=run_directories.FILES)
-    return Reaped(run_id, name, left="; ".join(left))
+    return RemovedRuntime(run_id, name, left="; ".join(left))
 
 
 def _forget(state: Path) -> None:

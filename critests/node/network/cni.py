@@ -39,7 +39,7 @@ _POOLS = tuple(
 )
 
 
-class NoPlugins(CannotTest):
+class CniPluginsMissing(CannotTest):
     """The CNI plugins that the private network needs are not installed."""
 
 
@@ -51,14 +51,14 @@ def plugin_directory() -> Path:
     """Return the first directory that holds all the CNI plugins needed; those in `CNI_PATH` are asked first.
 
     Raises:
-        NoPlugins: none does; says what is missing where, and how to get it.
+        CniPluginsMissing: none does; says what is missing where, and how to get it.
     """
     told = [Path(part) for part in os.environ.get("CNI_PATH", "").split(os.pathsep) if part]
     places = [*told, *PLUGIN_DIRECTORIES]
     for directory in places:
         if all((directory / plugin).is_file() for plugin in PLUGINS):
             return directory
-    raise NoPlugins(
+    raise CniPluginsMissing(
         f"no directory holds the CNI plugins {', '.join(PLUGINS)}; looked in {', '.join(map(str, places))}. "
         "On Debian and Ubuntu: apt install containernetworking-plugins; elsewhere set CNI_PATH"
     )
@@ -129,7 +129,7 @@ def leases(footprint: Footprint) -> set[str]:
 def _ip(*arguments: str) -> list[dict[str, Any]]:
     program = shutil.which("ip", path=search_path())
     if program is None:
-        raise NoPlugins("the program ip is missing; on Debian and Ubuntu: apt install iproute2")
+        raise CniPluginsMissing("the program ip is missing; on Debian and Ubuntu: apt install iproute2")
     answer = subprocess.run(
         [program, "-json", *arguments], capture_output=True, text=True, timeout=10, check=True
     )

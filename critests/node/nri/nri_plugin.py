@@ -29,11 +29,11 @@ OWN_CALL_SECONDS = 10.0
 """For a call to the runtime, before scaling."""
 
 
-class Refused(Exception):
+class HookRefusal(Exception):
     """What a hook raises so that the plugin answers with an error."""
 
 
-class NotConnected(AssertionError):
+class PluginNotConnected(AssertionError):
     """A plugin could not be connected, or has lost its connection; the message says how far it came. It is an
     assertion: what the runtime offers to plugins must be there.
     """
@@ -73,18 +73,18 @@ answered, with nothing. Here faults are set.
 
 
 Hook = Callable[[PluginEvent], Message | None]
-"""Called at a moment: returns the answer, None for an empty one, or raises `Refused`."""
+"""Called at a moment: returns the answer, None for an empty one, or raises `HookRefusal`."""
 
 
 @dataclass
-class Snapshot:
+class SynchronizedObjects:
     """What Synchronize has told: the pods and containers that there were."""
 
     pods: dict[str, nri.PodSandbox] = field(default_factory=dict)
     containers: dict[str, nri.Container] = field(default_factory=dict)
 
 
-class Plugin:
+class NriPlugin:
     """One plugin, connected to a runtime as long as both want it.
 
     Args:
@@ -112,11 +112,11 @@ class Plugin:
         self.name, self.index = name, index
         self._wanted = moments
         self.configuration: nri.ConfigureRequest | None = None
-        self.snapshot: Snapshot | None = None
+        self.snapshot: SynchronizedObjects | None = None
         self.received: list[PluginEvent] = []
         self.hooks: dict[str, Hook] = {}
         self._seconds = OWN_CALL_SECONDS * scale
-        self._told = Snapshot()
+        self._synchronizing = SynchronizedObjects()
         self._multiplexer = Multiplexer(trunk)
         self._ended = threading.Event()
         self._synchronized = threading.Event()
@@ -136,11 +136,11 @@ class Plugin:
         seconds: float,
         moments: int = WITHOUT_VALIDATION,
         scale: float = 1.0,
-    ) -> "Plugin":
+    ) -> "NriPlugin":
         """Connect to a runtime's socket, register, and return when Synchronize came.
 
         Raises:
-            NotConnected: it did not come.
+            PluginNotConnected: it did not come.
         """
         trunk = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         trunk.settimeout(seconds)
@@ -148,20 +148,20 @@ class Plugin:
             trunk.connect(str(path))
         except OSError as error:
             trunk.close()
-            raise NotConnected(f"the runtime takes no plugins at {path}: {error}") from error
+            raise PluginNotConnected(f"the runtime takes no plugins at {path}: {error}") from error
         trunk.settimeout(None)
         plugin = cls(trunk, name, index, moments, scale)
         try:
             plugin.register()
-        except (ttrpc.TtrpcError, NotConnected) as error:
+        except (ttrpc.TtrpcError, PluginNotConnected) as error:
             plugin.close()
-            raise NotConnected(f"the plugin could not register: {error}") from error
+            raise PluginNotConnected(f"the plugin could not register: {error}") from error
         if plugin.is_synchronized(seconds):
             return plugin
         how_far = "Configure came" if plugin.configuration else "neither Configure nor Synchronize came"
         over = ", and the runtime has ended the connection" if plugin.ended else ""
         plugin.close()
-        raise NotConnected(
+        raise PluginNotConnected(
             f"Synchronize did not come within {seconds:g} s of the registration: {how_far}{over}"
         )
 
@@ -205,7 +205,7 @@ class Plugin:
 
         Raises:
             CallFailed: the runtime refused.
-            NotConnected: the connection is over, or nobody answered.
+            PluginNotConnected: the connection is over, or nobody answered.
         """
         self._call("RegisterPlugin", nri.RegisterPluginRequest(plugin_name=self.name, plugin_idx=self.index))
 
@@ -214,7 +214,7 @@ class Plugin:
 
         Raises:
             CallFailed: the runtime refused.
-            NotConnected: the connection is over, or nobody answered.
+            PluginNotConnected: the connection is over, or nobody answered.
         """
         return nri.UpdateContainersResponse.FromString(self._call("UpdateContainers", request))
 
@@ -240,11 +240,11 @@ class Plugin:
         try:
             response = None if self.ended else answers.get(timeout=self._seconds)
         except queue.Empty:
-            raise NotConnected(f"{method} was not answered within {self._seconds:g} s") from None
+            raise PluginNotConnected(f"{method} was not answered within {self._seconds:g} s") from None
         finally:
             self._waiting.pop(stream, None)
         if response is None:
-            raise NotConnected(f"{method} was not answered: the connection has ended")
+            raise PluginNotConnected(f"{method} was not answered: the connection has ended")
         if response.status.code:
             raise ttrpc.TtrpcError(response.status)
         return response.payload
@@ -295,12 +295,12 @@ class Plugin:
         ).start()
 
     def _synchronize(self, request: nri.SynchronizeRequest) -> Callable[[], Message]:
-        self._told.pods |= {pod.id: pod for pod in request.pods}
-        self._told.containers |= {container.id: container for container in request.containers}
+        self._synchronizing.pods |= {pod.id: pod for pod in request.pods}
+        self._synchronizing.containers |= {container.id: container for container in request.containers}
 
         def answer() -> Message:
             if not request.more:
-                self.snapshot = self._told
+                self.snapshot = self._synchronizing
                 self._synchronized.set()
             return nri.SynchronizeResponse(more=request.more)
 
@@ -315,7 +315,7 @@ class Plugin:
     def _answer(self, stream: int, method: str, answer: Callable[[], Message | None]) -> None:
         try:
             message = answer() or GetMessageClass(CALLED[method].output_type)()
-        except Refused as error:
+        except HookRefusal as error:
             self._send(ttrpc.refusal(stream, ttrpc.UNKNOWN, str(error)))
             return
         self._send(ttrpc.answer(stream, message.SerializeToString()))

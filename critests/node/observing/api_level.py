@@ -44,12 +44,12 @@ class ProvenLevel:
 KNOWS_CRI_V1 = ProvenLevel(FIRST_MINOR, "it answers Version of runtime.v1")
 
 
-def prove(connection: Connection, survived: Callable[[], None] = lambda: None) -> ProvenLevel:
+def prove(connection: Connection, after_call: Callable[[], None] = lambda: None) -> ProvenLevel:
     """Look for the newest part of the API that answers. Nothing is created or changed.
 
     Args:
         connection: to the runtime.
-        survived: called after each RPC, to see whether the daemon lives.
+        after_call: called after each RPC, to see whether the daemon lives.
     """
     runtime = connection.runtime
     levels = [KNOWS_CRI_V1]
@@ -64,7 +64,7 @@ def prove(connection: Connection, survived: Callable[[], None] = lambda: None) -
             if error.code() not in PROVING:
                 return
         finally:
-            survived()
+            after_call()
         levels.append(ProvenLevel(minor, f"{name} is implemented"))
 
     try_rpc(

@@ -26,7 +26,7 @@ COMMAND = ["/bin/sh", "-c", "while :; do sleep 0.1; done"]
 
 
 @dataclass(frozen=True)
-class Attempt:
+class CheckpointAttempt:
     """What came of a checkpoint.
 
     Attributes:
@@ -89,19 +89,19 @@ class CheckpointProbes:
         return fact(capability, self._attempt.restored, words, "CreateContainer")
 
     @cached_property
-    def _attempt(self) -> Attempt:
+    def _attempt(self) -> CheckpointAttempt:
         with self._running() as (sandbox, container, archive):
             request = cri.CheckpointContainerRequest(container_id=container.id, location=str(archive))
             try:
                 self.connection.runtime.CheckpointContainer(request)
             except grpc.RpcError as error:
-                return Attempt(refusal=_words(error))
+                return CheckpointAttempt(refusal=_words(error))
             image = ImageName(str(archive), str(archive))
             try:
                 Container.create(sandbox, self.requests.container(image, command=COMMAND)).start()
             except grpc.RpcError as error:
-                return Attempt(why_not=_words(error))
-            return Attempt(restored=True)
+                return CheckpointAttempt(why_not=_words(error))
+            return CheckpointAttempt(restored=True)
 
     @contextmanager
     def _running(self) -> Iterator[tuple[Sandbox, Container, Path]]:

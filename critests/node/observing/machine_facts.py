@@ -140,7 +140,7 @@ def program_versions(used: Sequence[Path] = ()) -> dict[str, str]:
     path = search_path()
     known = (*programs_with_version(), *_OTHER_PROGRAMS)
     found = {name: Path(where) for name in known if (where := shutil.which(name, path=path))}
-    with contextlib.suppress(cni.NoPlugins):
+    with contextlib.suppress(cni.CniPluginsMissing):
         found[_CNI_BRIDGE] = cni.plugin_directory() / "bridge"
     own = {_CNI_BRIDGE if program.name == "bridge" else program.name: program for program in used}
     found |= {name: program for name, program in own.items() if name in {*known, _CNI_BRIDGE}}

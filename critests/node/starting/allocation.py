@@ -14,7 +14,7 @@ from critests.node.network import cni
 from critests.node.run_state import run_directories
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import FileLock, ProcessIdentity, machine_lock
-from critests.node.starting.daemon_choice import Daemon
+from critests.node.starting.daemon_choice import DaemonChoice
 
 
 class PathTooLong(CannotTest):
@@ -36,7 +36,9 @@ def refuse_long_paths(sockets: Iterable[Path]) -> None:
             )
 
 
-def claim(daemon: Daemon, run_id: str, root: Path | None, *, dual_stack: bool) -> tuple[Footprint, FileLock]:
+def claim(
+    daemon: DaemonChoice, run_id: str, root: Path | None, *, dual_stack: bool
+) -> tuple[Footprint, FileLock]:
     """Choose a token and a subnet, take the lock of the new runtime, and write down what it will make.
 
     Args:

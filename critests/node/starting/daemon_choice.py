@@ -40,7 +40,7 @@ class DaemonCommand:
 
 
 @dataclass(frozen=True)
-class Daemon:
+class DaemonChoice:
     """A daemon that can be started, and the OCI runtimes that it will use."""
 
     kind: ThrowawayKind
@@ -171,12 +171,12 @@ class Daemon:
 
 def find_daemon(
     kind: ThrowawayKind, binary: Path | None, *, extra_handlers: Mapping[str, Path], cni_plugins: Path | None
-) -> Daemon:
+) -> DaemonChoice:
     """Find a runtime's programs and read its version.
 
     Raises:
         MissingProgram: a program is missing or cannot be run, or the version is too old.
-        NoPlugins: the CNI plugins are missing.
+        CniPluginsMissing: the CNI plugins are missing.
     """
     program = kind.facts.program
     binary = binary or find_program(program)
@@ -202,7 +202,7 @@ def find_daemon(
             left_out[name] = reason
         elif found:
             handlers[name] = Path(found)
-    return Daemon(
+    return DaemonChoice(
         kind,
         binary,
         line,

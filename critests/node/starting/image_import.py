@@ -15,7 +15,7 @@ _SECONDS: Final = 60
 _SAID: Final = 500
 
 
-class NotImported(CannotTest):
+class ImageImportFailed(CannotTest):
     """No program puts an image into this kind of runtime, or it did not succeed."""
 
 
@@ -29,11 +29,11 @@ def import_image(runtime: ThrowawayRuntime, archive: Path, name: str) -> None:
 
     Raises:
         MissingProgram: the program that would do it is not on this machine.
-        NotImported: there is none for this kind of runtime, or it failed.
+        ImageImportFailed: there is none for this kind of runtime, or it failed.
     """
     kind, footprint = KINDS[runtime.kind], Footprint.read(runtime.state)
     if kind.importing is None or footprint is None:
-        raise NotImported(f"no program is known that imports images into {kind.facts.title}")
+        raise ImageImportFailed(f"no program is known that imports images into {kind.facts.title}")
     program, *arguments = kind.importing(footprint, archive, name)
     path = search_path(runtime.binary.parent)
     environment = {
@@ -54,7 +54,7 @@ def import_image(runtime: ThrowawayRuntime, archive: Path, name: str) -> None:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NotImported(f"{found} imported no image: {error}") from error
+        raise ImageImportFailed(f"{found} imported no image: {error}") from error
     if ended.returncode != 0:
         said = ended.stderr.decode(errors="replace").strip()[-_SAID:]
-        raise NotImported(f"{found} imported no image and ended with {ended.returncode}: {said}")
+        raise ImageImportFailed(f"{found} imported no image and ended with {ended.returncode}: {said}")

@@ -15,7 +15,7 @@ _POLL_SECONDS = 0.02
 _ANSWER_SECONDS = 2.0
 
 
-class NotReady(Exception):
+class RuntimeNotReady(Exception):
     """The runtime did not become ready in time; says what it last said."""
 
 
@@ -29,7 +29,7 @@ def wait_until_listening(path: Path, *, until: float, ended: Callable[[], str]) 
             attempt.
 
     Raises:
-        NotReady: the time is over or a process has ended.
+        RuntimeNotReady: the time is over or a process has ended.
     """
     while not _accepts(path):
         why = "refuses connections" if path.exists() else "does not exist"
@@ -51,7 +51,7 @@ def wait_until_ready(
         What Version answered.
 
     Raises:
-        NotReady: the time is over or a process has ended.
+        RuntimeNotReady: the time is over or a process has ended.
     """
     with grpc.insecure_channel(f"unix:{path}") as channel:
         runtime = cri_grpc.RuntimeServiceStub(channel)
@@ -91,7 +91,7 @@ def _accepts(path: Path) -> bool:
 
 def _go_on(until: float, last: str, ended: Callable[[], str]) -> None:
     if name := ended():
-        raise NotReady(f"{name} ended ({last})")
+        raise RuntimeNotReady(f"{name} ended ({last})")
     if time.monotonic() > until:
-        raise NotReady(f"it was not ready in time: {last}")
+        raise RuntimeNotReady(f"it was not ready in time: {last}")
     time.sleep(_POLL_SECONDS)

@@ -7,13 +7,13 @@ from pathlib import Path
 from critests.exit_codes import CannotTest
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.cleanup import runtime_removal
-from critests.node.cleanup.leftovers import LeftBehind
+from critests.node.cleanup.leftovers import CleanupIncomplete
 from critests.node.observing.machine_facts import booted_by_systemd
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import FileLock, LockHeld
 from critests.node.starting import readiness, selinux
 from critests.node.starting.allocation import claim
-from critests.node.starting.daemon_choice import Daemon, find_daemon
+from critests.node.starting.daemon_choice import DaemonChoice, find_daemon
 from critests.node.starting.daemon_process import DaemonProcess, log_tail
 from critests.node.starting.throwaway import START_SECONDS, RuntimeStartFailed, ThrowawayRuntime
 from critests.node.starting.wrapper_setup import attach
@@ -126,7 +126,7 @@ def systemd_makes_cgroups(asked: CgroupDriver) -> bool:
 
 def _prepare(
     footprint: Footprint,
-    daemon: Daemon,
+    daemon: DaemonChoice,
     lock: FileLock,
     *,
     pause_image: str,
@@ -150,7 +150,7 @@ def _prepare(
     daemon, oci, cnis = attach(daemon, footprint, oci=oci_wrapper, cni=cni_wrapper, handler=wrapped_handler)
     log = log_file or footprint.state / "daemon.log"
 
-    def processes_of(configured: Daemon) -> list[DaemonProcess]:
+    def processes_of(configured: DaemonChoice) -> list[DaemonProcess]:
         variables = configured.environment(footprint, environment)
         commands = configured.configure(
             footprint,
@@ -173,13 +173,13 @@ def _start_or_stop(runtime: ThrowawayRuntime, *, network: bool, seconds: float) 
     try:
         runtime.stop_at_exit()
         runtime.start_daemon(network=network, seconds=seconds)
-    except (readiness.NotReady, OSError) as error:
+    except (readiness.RuntimeNotReady, OSError) as error:
         failure = RuntimeStartFailed(
             f"{runtime.binary} ({runtime.version_line}) did not start: {error}", log_tail(runtime.log_file)
         )
         try:
             runtime.stop()
-        except LeftBehind as left:
+        except CleanupIncomplete as left:
             failure.add_note(str(left))
         raise failure from error
     except BaseException:

@@ -26,7 +26,7 @@ from critests.node.observing.oci_version import OciRuntimes
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import FileLock
 from critests.node.starting import readiness
-from critests.node.starting.daemon_choice import Daemon, find_daemon
+from critests.node.starting.daemon_choice import DaemonChoice, find_daemon
 from critests.node.starting.daemon_process import DaemonProcess, log_tail
 from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
 from critests.runtimes.cni_conflist import CONFLIST_NAME, LEASES_NAME
@@ -55,12 +55,12 @@ class ThrowawayRuntime:
     def __init__(
         self,
         footprint: Footprint,
-        daemon: Daemon,
-        processes_of: Callable[[Daemon], list[DaemonProcess]],
+        daemon: DaemonChoice,
+        processes_of: Callable[[DaemonChoice], list[DaemonProcess]],
         log_file: Path,
         lock: FileLock,
     ) -> None:
-        self._traces = footprint
+        self._footprint = footprint
         self._daemon = daemon
         self._processes_of = processes_of
         self._processes = processes_of(daemon)
@@ -87,7 +87,7 @@ class ThrowawayRuntime:
     @property
     def kind(self) -> str:
         """Return its kind by the name that `--node` gives it."""
-        return self._traces.kind
+        return self._footprint.kind
 
     @property
     def binary(self) -> Path:
@@ -113,7 +113,7 @@ class ThrowawayRuntime:
         """
         pid = self._daemon_process.pid
         if pid is None:
-            raise ProcessLookupError(f"the throwaway runtime {self._traces.name} is not running")
+            raise ProcessLookupError(f"the throwaway runtime {self._footprint.name} is not running")
         return pid
 
     @property
@@ -151,7 +151,7 @@ class ThrowawayRuntime:
     @property
     def storage(self) -> str:
         """Return how it stores images: `overlay`, or `copies`."""
-        return "overlay" if self._daemon.stores_overlays(self._traces) else "copies"
+        return "overlay" if self._daemon.stores_overlays(self._footprint) else "copies"
 
     @property
     def left_out(self) -> dict[str, str]:
@@ -161,41 +161,41 @@ class ThrowawayRuntime:
     @property
     def oci_runtimes(self) -> OciRuntimes:
         """Return the OCI runtimes and the shims of its further handlers, and where its bundles lie."""
-        bundles = list(self._daemon.kind.container_folders(self._traces))
+        bundles = list(self._daemon.kind.container_folders(self._footprint))
         return OciRuntimes(
             self._daemon.further_programs,
             self.left_out,
             bundles,
             default=self.oci_program(""),
             reference=self._daemon.reference,
-            cgroup=self._traces.cgroup,
+            cgroup=self._footprint.cgroup,
             shims=self._daemon.shims,
         )
 
     @property
     def state(self) -> Path:
         """Return the directory below /run that holds its configuration, sockets and state."""
-        return self._traces.state
+        return self._footprint.state
 
     @property
     def processes(self) -> set[int]:
         """Return its living processes: daemon, shims or monitors, plugins, and those in its containers."""
-        return our_processes(self._traces)
+        return our_processes(self._footprint)
 
     @property
     def root(self) -> Path:
         """Return the directory that holds its images and snapshots."""
-        return self._traces.root
+        return self._footprint.root
 
     @property
     def subnets(self) -> tuple[str, ...]:
         """Return the subnets of its pods: one of IPv4 and, where dual stack was asked for, one of IPv6."""
-        return self._traces.subnets
+        return self._footprint.subnets
 
     @property
     def bridge(self) -> str:
         """Return the name of its network bridge."""
-        return self._traces.bridge
+        return self._footprint.bridge
 
     @property
     def conflist(self) -> Path:
@@ -205,11 +205,11 @@ class ThrowawayRuntime:
     @property
     def leases(self) -> set[str]:
         """Return the addresses of pods that are given away: CNI ADD took them, and no DEL gave them back."""
-        return cni.leases(self._traces)
+        return cni.leases(self._footprint)
 
     def files_of(self, object_id: str) -> list[Path]:
         """Return the files, of whatever size, in which it keeps what it knows of a sandbox or container."""
-        folders = KINDS[self.kind].container_folders(self._traces)
+        folders = KINDS[self.kind].container_folders(self._footprint)
         return [
             path
             for folder in folders
@@ -220,12 +220,12 @@ class ThrowawayRuntime:
     @property
     def cdi_folder(self) -> Path:
         """Return the directory in which it looks for CDI specifications, and nobody else."""
-        return self._traces.cdi
+        return self._footprint.cdi
 
     @property
     def nri_socket(self) -> Path:
         """Return where plugins of the Node Resource Interface connect if it was told that they may."""
-        return self._traces.nri / NRI_SOCKET
+        return self._footprint.nri / NRI_SOCKET
 
     @property
     def profile_annotation(self) -> str:
@@ -237,14 +237,14 @@ class ThrowawayRuntime:
     @property
     def cgroup_parent(self) -> str:
         """Return a cgroup to put pods below that is removed with the runtime (for the cgroupfs driver)."""
-        return f"/{self._traces.cgroup}"
+        return f"/{self._footprint.cgroup}"
 
     def start_daemon(self, *, network: bool, seconds: float = START_SECONDS) -> None:
         """Start the companions that do not run, then the daemon, and wait until it is ready. For
         `start_throwaway` and `restart`.
 
         Raises:
-            NotReady: it was not ready within `seconds`.
+            RuntimeNotReady: it was not ready within `seconds`.
             OSError: the binary cannot be executed.
         """
         self._network, self._seconds = network, seconds
@@ -253,7 +253,7 @@ class ThrowawayRuntime:
             if process.pid is None:
                 process.start()
             if self._watcher is None:
-                self._watcher = start_watcher(self._traces)
+                self._watcher = start_watcher(self._footprint)
             readiness.wait_until_listening(
                 process.command.socket, until=until, ended=partial(_ended, self._processes[:number])
             )
@@ -289,9 +289,9 @@ class ThrowawayRuntime:
         """
         try:
             self.start_daemon(network=self._network, seconds=self._seconds)
-        except readiness.NotReady as error:
+        except readiness.RuntimeNotReady as error:
             raise RuntimeStartFailed(
-                f"{self._traces.name} did not come back after a restart: {error}", log_tail(self.log_file)
+                f"{self._footprint.name} did not come back after a restart: {error}", log_tail(self.log_file)
             ) from error
 
     def exchange(self, binary: Path | None) -> None:
@@ -315,26 +315,26 @@ class ThrowawayRuntime:
         is written down where it stays, as /var/lib/cni is by default.
 
         Raises:
-            LeftBehind: a process, a mount or a file would not go.
+            CleanupIncomplete: a process, a mount or a file would not go.
             RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
         """
         for process in reversed(self._processes):
             process.end(signal.SIGKILL)
-        runtime_removal.switch_off(self._traces, self._written_before)
+        runtime_removal.switch_off(self._footprint, self._written_before)
         self.start_again()
 
     def stop(self) -> None:
         """Stop the runtime and remove everything it made. Calling it again does nothing.
 
         Raises:
-            LeftBehind: something could not be removed; calling it again tries again.
+            CleanupIncomplete: something could not be removed; calling it again tries again.
         """
         with self._stopping:
             if self._stopped:
                 return
             for process in reversed(self._processes):
                 process.end(signal.SIGTERM)
-            runtime_removal.remove(self._traces)
+            runtime_removal.remove(self._footprint)
             self._lock.release()
             if self._watcher is not None:
                 self._watcher.kill()
@@ -349,7 +349,7 @@ class ThrowawayRuntime:
         atexit.register(self._stop_at_exit)
 
     def _stop_at_exit(self) -> None:
-        if os.getpid() == self._traces.owner.pid:
+        if os.getpid() == self._footprint.owner.pid:
             self.stop()
 
     def __enter__(self) -> Self:

@@ -6,17 +6,17 @@ from pathlib import Path
 
 from critests.exit_codes import CannotTest
 from critests.node.run_state.footprint import Footprint
-from critests.node.starting.daemon_choice import Daemon
+from critests.node.starting.daemon_choice import DaemonChoice
 from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
 
 
-class NotToBeWrapped(CannotTest):
+class WrapperUnsupported(CannotTest):
     """A wrapper has nothing to stand before."""
 
 
 def attach(
-    daemon: Daemon, footprint: Footprint, *, oci: bool, cni: bool, handler: str = ""
-) -> tuple[Daemon, OciWrapper | None, CniWrapper | None]:
+    daemon: DaemonChoice, footprint: Footprint, *, oci: bool, cni: bool, handler: str = ""
+) -> tuple[DaemonChoice, OciWrapper | None, CniWrapper | None]:
     """Write the wrappers that are wanted into the runtime's own directories, with which they go.
 
     Args:
@@ -30,7 +30,7 @@ def attach(
         The daemon with the wrappers in place of what they stand before, and the wrappers.
 
     Raises:
-        NotToBeWrapped: the handler has no OCI runtime that a wrapper could stand before.
+        WrapperUnsupported: the handler has no OCI runtime that a wrapper could stand before.
         PermissionError: neither the state directory nor the root directory is on a file system that programs
             run from.
     """
@@ -40,7 +40,7 @@ def attach(
     name = handler if handler in daemon.handlers else next(iter(daemon.handlers))
     real = daemon.handlers[name]
     if oci and name in daemon.shims:
-        raise NotToBeWrapped(
+        raise WrapperUnsupported(
             f"the handler {name} has a shim of its own, {real}, and no OCI runtime that something could stand"
             " before"
         )

@@ -40,7 +40,7 @@ _CONFIG_BYTES = 16384  # about what containerd's config.json of a container is
 
 
 @dataclass(frozen=True)
-class OwnCost:
+class WrapperOverhead:
     """What one wrapper adds to one invocation, in seconds, by what it is told to do."""
 
     empty: float
@@ -57,7 +57,9 @@ class OwnCost:
     """Each is a difference of medians of so many invocations."""
 
 
-def own_cost(kind: str, *, calls: int = CALLS, directory: Path | None = None, shell: str = SHELL) -> OwnCost:
+def own_cost(
+    kind: str, *, calls: int = CALLS, directory: Path | None = None, shell: str = SHELL
+) -> WrapperOverhead:
     """Measure what a wrapper costs on this machine, now.
 
     Args:
@@ -89,7 +91,7 @@ def own_cost(kind: str, *, calls: int = CALLS, directory: Path | None = None, sh
         medians = _medians(list(commands.values()), calls)
     bare, *others = medians
     empty, other, record, delay, edit = (median - bare for median in others)
-    return OwnCost(empty, other, record, delay, edit, calls)
+    return WrapperOverhead(empty, other, record, delay, edit, calls)
 
 
 def main() -> None:

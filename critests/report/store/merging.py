@@ -28,7 +28,7 @@ def merge_runs(folders: Sequence[Path], results: Path, *, strict: bool = False) 
 
     Raises:
         RecordUnreadable: one of them is no run.
-        MergeRefused: they are of different runtimes, versions or suites.
+        MergeRejected: they are of different runtimes, versions or suites.
         RecordNotWritten: the new run cannot be written.
     """
     parts = [read(folder) for folder in folders]

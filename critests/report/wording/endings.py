@@ -6,8 +6,8 @@ from typing import Final
 
 from critests.catalogue.words import Level, Outcome
 from critests.exit_codes import ExitCode
-from critests.record.exits import Because, Ending
-from critests.record.expectations import Applied, KnownFailure
+from critests.record.exits import ExitCause, ExitDecision
+from critests.record.expectations import AppliedExpectations, KnownFailure
 from critests.record.judgement import Judgement
 from critests.record.result_records import RootCause
 from critests.record.run_record import RunRecord
@@ -43,30 +43,30 @@ def worded(record: RunRecord, judgement: Judgement) -> RunRecord:
     )
 
 
-def exit_sentence(end: Ending) -> str:  # noqa: PLR0911 - one for each way to end
+def exit_sentence(end: ExitDecision) -> str:  # noqa: PLR0911 - one for each way to end
     """Say why a run ends with its exit code."""
     gone = said(end.gone) if end.gone else ""
     match end.because:
-        case Because.INTERRUPTED:
+        case ExitCause.INTERRUPTED:
             return f"interrupted after {_of(end.ran, 'test')}; nothing is said about the rest"
-        case Because.HARNESS:
+        case ExitCause.HARNESS:
             tests = _of(end.errors, "test")
             own = f"the harness itself failed in {tests}; nothing is said about the runtime there"
             return "; ".join(filter(None, [end.harness_error or own, _broken(end)]))
-        case Because.UNREACHABLE if end.shown_by is not None:
+        case ExitCause.UNREACHABLE if end.shown_by is not None:
             return f"the runtime could not be tested: {sentence(end.shown_by)}"
-        case Because.BROKEN:
+        case ExitCause.BROKEN:
             found = _broken(end) or "the runtime ended in a way that is known"
             rest = f"; the rest could not be judged: {gone}" if gone else ""
             return f"{found} ({_of(end.known, 'known failure')}){rest}"
-        case Because.GONE:
+        case ExitCause.GONE:
             return f"the runtime could not be tested: {gone}"
-        case Because.NOTHING_RAN:
+        case ExitCause.NOTHING_RAN:
             what = "scenario" if end.measuring else "test of a MUST"
             if end.shown_by is None:
                 return f"no {what} was selected or could run"
             return f"no {what} could run; the commonest reason: {sentence(end.shown_by)}"
-        case Because.STRICT:
+        case ExitCause.STRICT:
             return f"no MUST is broken, but --strict counts {_of(end.warned, 'warning')}"
     others = _others(end)
     if end.known_binding:
@@ -75,7 +75,7 @@ def exit_sentence(end: Ending) -> str:  # noqa: PLR0911 - one for each way to en
     return f"every MUST that could be tested is kept ({others})"
 
 
-def _others(end: Ending) -> str:
+def _others(end: ExitDecision) -> str:
     """Say what there is beside what is kept."""
     others = f"{_of(end.known, 'known failure')}, {_of(end.warned, 'warning')}"
     if not end.by_chance:
@@ -83,7 +83,7 @@ def _others(end: Ending) -> str:
     return f"{others}, {end.by_chance} of them for a failure that did not come again"
 
 
-def _broken(end: Ending) -> str:
+def _broken(end: ExitDecision) -> str:
     """Say what is broken, and how many findings that comes down to; empty where nothing is."""
     found = ", ".join(
         f"{_of(end.broken[level], 'test')} found {breach}"
@@ -113,7 +113,7 @@ def _measured(record: RunRecord) -> str:
     return "; ".join([f"{done} scenario{'s were' if done != 1 else ' was'} measured", *filter(None, rest)])
 
 
-def notes_of(entries: Applied, version: str, causes: Sequence[RootCause] = ()) -> list[str]:
+def notes_of(entries: AppliedExpectations, version: str, causes: Sequence[RootCause] = ()) -> list[str]:
     """Say what became of known failures in a version, and where tests contradict each other."""
     source = entries.source
     notes = [
@@ -124,7 +124,7 @@ def notes_of(entries: Applied, version: str, causes: Sequence[RootCause] = ()) -
     notes += [
         f"{source}:{entry.line}: no longer needed from {version}: {entry.requirement} ({entry.test}) passed;"
         f" runs have shown it to be {entry.outcome}{_where(entry)}"
-        for entry in entries.outlived
+        for entry in entries.obsolete
     ]
     notes += [
         f"{test.requirement} ({test.name})"

@@ -16,10 +16,10 @@ from critests.node.nri.multiplexer import PLUGIN, RUNTIME, Multiplexer
 from critests.node.nri.nri_plugin import (
     PACKAGE,
     WITHOUT_VALIDATION,
-    NotConnected,
-    Plugin,
+    HookRefusal,
+    NriPlugin,
     PluginEvent,
-    Refused,
+    PluginNotConnected,
 )
 
 SECONDS = 10.0
@@ -66,8 +66,8 @@ def sockets() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 @pytest.fixture
-def plugin(sockets: tuple[socket.socket, socket.socket]) -> Iterator[Plugin]:
-    plugin = Plugin(sockets[0], "test", "07")
+def plugin(sockets: tuple[socket.socket, socket.socket]) -> Iterator[NriPlugin]:
+    plugin = NriPlugin(sockets[0], "test", "07")
     yield plugin
     plugin.close()
 
@@ -77,7 +77,7 @@ def peer(sockets: tuple[socket.socket, socket.socket]) -> Peer:
     return Peer(sockets[1])
 
 
-def test_it_says_which_moments_it_wants(plugin: Plugin, peer: Peer) -> None:
+def test_it_says_which_moments_it_wants(plugin: NriPlugin, peer: Peer) -> None:
     answer = peer.call("Configure", nri.ConfigureRequest(runtime_name="ours", request_timeout=2000))
 
     assert nri.ConfigureResponse.FromString(answer.payload).events == WITHOUT_VALIDATION == 0x7FF
@@ -85,7 +85,7 @@ def test_it_says_which_moments_it_wants(plugin: Plugin, peer: Peer) -> None:
     assert (plugin.configuration.runtime_name, plugin.configuration.request_timeout) == ("ours", 2000)
 
 
-def test_it_puts_a_synchronization_of_several_messages_together(plugin: Plugin, peer: Peer) -> None:
+def test_it_puts_a_synchronization_of_several_messages_together(plugin: NriPlugin, peer: Peer) -> None:
     first = nri.SynchronizeRequest(pods=[nri.PodSandbox(id="p")], more=True)
     last = nri.SynchronizeRequest(containers=[nri.Container(id="c", pod_sandbox_id="p")])
 
@@ -99,7 +99,7 @@ def test_it_puts_a_synchronization_of_several_messages_together(plugin: Plugin, 
     assert (set(plugin.snapshot.pods), set(plugin.snapshot.containers)) == ({"p"}, {"c"})
 
 
-def test_moments_of_old_and_new_runtimes_have_one_name(plugin: Plugin, peer: Peer) -> None:
+def test_moments_of_old_and_new_runtimes_have_one_name(plugin: NriPlugin, peer: Peer) -> None:
     pod, container = nri.PodSandbox(id="p"), nri.Container(id="c")
     peer.call("RunPodSandbox", nri.PodRequest(pod=pod))
     peer.call("StateChange", nri.StateChangeEvent(event=nri.RUN_POD_SANDBOX, pod=pod))
@@ -115,7 +115,7 @@ def test_moments_of_old_and_new_runtimes_have_one_name(plugin: Plugin, peer: Pee
     assert plugin.first("StopContainer", "c") is None
 
 
-def test_a_hook_makes_the_answer(plugin: Plugin, peer: Peer) -> None:
+def test_a_hook_makes_the_answer(plugin: NriPlugin, peer: Peer) -> None:
     adjustment = nri.ContainerAdjustment(annotations={"a": "b"})
 
     with plugin.hooked("CreateContainer", lambda _: nri.CreateContainerResponse(adjust=adjustment)):
@@ -126,9 +126,9 @@ def test_a_hook_makes_the_answer(plugin: Plugin, peer: Peer) -> None:
     assert after.payload == b""
 
 
-def test_a_hook_can_refuse(plugin: Plugin, peer: Peer) -> None:
+def test_a_hook_can_refuse(plugin: NriPlugin, peer: Peer) -> None:
     def refuse(_: PluginEvent) -> NoReturn:
-        raise Refused("not this one")
+        raise HookRefusal("not this one")
 
     plugin.hooks["StartContainer"] = refuse
 
@@ -137,12 +137,12 @@ def test_a_hook_can_refuse(plugin: Plugin, peer: Peer) -> None:
     assert (answer.status.code, answer.status.message) == (ttrpc.UNKNOWN, "not this one")
 
 
-def test_what_it_does_not_know_it_does_not_implement(plugin: Plugin, peer: Peer) -> None:
+def test_what_it_does_not_know_it_does_not_implement(plugin: NriPlugin, peer: Peer) -> None:
     assert peer.call("Newest", nri.Empty()).status.code == ttrpc.UNIMPLEMENTED
     assert plugin.received == []
 
 
-def test_it_calls_the_runtime(plugin: Plugin, peer: Peer) -> None:
+def test_it_calls_the_runtime(plugin: NriPlugin, peer: Peer) -> None:
     failed = nri.UpdateContainersResponse(failed=[nri.ContainerUpdate(container_id="c")])
     calls: list[ttrpc_pb2.Request] = []
     serving = threading.Thread(target=lambda: calls.extend((peer.take(nri.Empty()), peer.take(failed))))
@@ -161,7 +161,7 @@ def test_it_calls_the_runtime(plugin: Plugin, peer: Peer) -> None:
     assert (registration.plugin_name, registration.plugin_idx) == ("test", "07")
 
 
-def test_what_the_runtime_refuses_is_raised(plugin: Plugin, peer: Peer) -> None:
+def test_what_the_runtime_refuses_is_raised(plugin: NriPlugin, peer: Peer) -> None:
     serving = threading.Thread(target=lambda: peer.take(ttrpc_pb2.Status(code=2, message="no")))
     serving.start()
 
@@ -172,17 +172,17 @@ def test_what_the_runtime_refuses_is_raised(plugin: Plugin, peer: Peer) -> None:
     assert failure.value.code == 2
 
 
-def test_it_notices_that_it_was_given_up(plugin: Plugin, peer: Peer) -> None:
+def test_it_notices_that_it_was_given_up(plugin: NriPlugin, peer: Peer) -> None:
     peer.multiplexer.close()
 
     assert plugin.ends_within(SECONDS)
-    with pytest.raises(NotConnected, match="ended"):
+    with pytest.raises(PluginNotConnected, match="ended"):
         plugin.register()
 
 
 def test_a_socket_that_nobody_serves_takes_no_plugins(tmp_path: Path) -> None:
-    with pytest.raises(NotConnected, match="takes no plugins"):
-        Plugin.connect(tmp_path / "nri.sock", "test", "07", seconds=1)
+    with pytest.raises(PluginNotConnected, match="takes no plugins"):
+        NriPlugin.connect(tmp_path / "nri.sock", "test", "07", seconds=1)
 
 
 def test_a_runtime_that_does_not_synchronize_is_told(tmp_path: Path) -> None:
@@ -198,6 +198,6 @@ def test_a_runtime_that_does_not_synchronize_is_told(tmp_path: Path) -> None:
 
         serving = threading.Thread(target=serve)
         serving.start()
-        with pytest.raises(NotConnected, match="neither Configure nor Synchronize came"):
-            Plugin.connect(tmp_path / "nri.sock", "test", "07", seconds=0.2)
+        with pytest.raises(PluginNotConnected, match="neither Configure nor Synchronize came"):
+            NriPlugin.connect(tmp_path / "nri.sock", "test", "07", seconds=0.2)
         serving.join(SECONDS)

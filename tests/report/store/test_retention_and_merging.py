@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from critests.record.files import read, write
-from critests.record.record_errors import MergeRefused
+from critests.record.record_errors import MergeRejected
 from critests.record.run_layout import RUN_FILE, RunFolder, evidence_name, safe_test_id
 from critests.report.store import Index, RunEntry, merge_runs, remove, surplus
 from tests.report.store.small_run import DAY, STARTED, small_run, store
@@ -114,5 +114,5 @@ def test_shards_become_one_run_with_their_evidence(tmp_path: Path) -> None:
 def test_strangers_are_not_merged(tmp_path: Path) -> None:
     folders = [store(tmp_path, small_run(version=version)) for version in ("2.0.0", "2.1.0")]
 
-    with pytest.raises(MergeRefused, match="versions of the runtime"):
+    with pytest.raises(MergeRejected, match="versions of the runtime"):
         merge_runs(folders, tmp_path)

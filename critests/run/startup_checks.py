@@ -1,5 +1,5 @@
-"""The first look at a runtime, before any test: what it offers is asked with well-formed requests, and it has
-to outlive being asked.
+"""Checks of a runtime before the first test: well-formed requests find out what it offers, and the daemon
+must survive them.
 """
 
 from collections.abc import Iterable
@@ -15,20 +15,21 @@ from critests.node.observing.capabilities import QUICK, CapabilityMatrix
 from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.record.result_records import TestResult
 from critests.run.context import RunContext
-from critests.run.daemon_watch import DaemonWatch, Death, found_nobody
+from critests.run.daemon_watch import DaemonCrash, DaemonWatch, lost_connection
 from critests.run.failure_evidence import RuntimeLog
 
 BACK_SECONDS = 10.0
+"""How long a restarted daemon may take to answer, before scaling."""
 
 
 @dataclass
-class FirstLook:
-    """Asks a runtime what it offers, and notes the call at which it ended, if it did.
+class StartupChecks:
+    """Finds out what a runtime offers, and notes the call during which the daemon ended, if it did.
 
     Attributes:
-        context: the run; what is found out is written there.
-        connection: to ask over.
-        recorder: of its calls.
+        context: the run, which gets the results.
+        connection: for the calls.
+        recorder: of these calls.
     """
 
     context: RunContext
@@ -46,39 +47,39 @@ class FirstLook:
     def _log(self) -> RuntimeLog:
         return RuntimeLog(self.context.runtime_log)
 
-    def take(self, handler: str) -> None:
-        """Find out what the run needs to know of a handler before its first test."""
-        self.survived()
-        self.context.level = prove(self.connection, self.survived)
+    def run(self, handler: str) -> None:
+        """Find out what the run needs to know about a handler before its first test."""
+        self.check_daemon()
+        self.context.level = prove(self.connection, self.check_daemon)
         self.context.driver = cgroup_driver(self.connection)
-        self.survived()
+        self.check_daemon()
         self.probe(self.context.matrix(self.connection, handler, None), QUICK)
 
     def probe(self, matrix: CapabilityMatrix, capabilities: Iterable[Capability]) -> None:
-        """Find out about capabilities, one after the other."""
+        """Probe capabilities, one after the other."""
         for capability in capabilities:
             matrix.fact(capability)
-            self.survived()
+            self.check_daemon()
         self.context.facts = matrix.known()
 
-    def survived(self) -> None:
-        """Note the end of the daemon, if the calls since the last look were its end. The run goes on with a
-        throwaway one that is started again; the end of any other is the run's.
+    def check_daemon(self) -> None:
+        """Note if the daemon ended during the calls since the last check. A private runtime is started again
+        and the run goes on; with any other runtime the run ends.
         """
         if self.context.gone:
             return
         calls = self.recorder.since(self._position)
         self._position = self.recorder.position
-        end = self._watch.ended(suspicious=any(found_nobody(call) for call in calls))
+        end = self._watch.ended(suspicious=any(lost_connection(call) for call in calls))
         if end is None:
             return
         if not end.died:
             self.context.gone = end.why
             return
-        death = Death.of(end.why, calls, self._log.since(self._log_position))
+        crash = DaemonCrash.of(end.why, calls, self._log.since(self._log_position))
         self._log_position = self._log.position()
-        self.context.deaths.append(of_death(death, len(self.context.deaths)))
-        self.context.gone = None if self._is_back() else death.why
+        self.context.crashes.append(crash_result(crash, len(self.context.crashes)))
+        self.context.gone = None if self._is_back() else crash.why
 
     def _is_back(self) -> bool:
         runtime = self.context.owned.runtime if self.context.owned is not None else None
@@ -89,16 +90,18 @@ class FirstLook:
         except RuntimeStartFailed as error:
             self.context.notes.append(str(error))
             return False
-        return self._watch.came_back(self.connection, BACK_SECONDS * self.context.settings.deadline_scale)
+        return self._watch.wait_for_restart(
+            self.connection, BACK_SECONDS * self.context.settings.deadline_scale
+        )
 
 
-def of_death(death: Death, number: int) -> TestResult:
-    """Return the result of a daemon that did not outlive the first look; no test stands behind it."""
-    requirement, aspect = catalogue.aspect(death.aspect)
+def crash_result(crash: DaemonCrash, number: int) -> TestResult:
+    """Return the result, without a test, of a daemon that ended during the startup checks."""
+    requirement, aspect = catalogue.aspect(crash.aspect)
     return TestResult(
         id=f"<the daemon ended at the first look {number}>",
         name="daemon_outlives_the_first_look" + (f"_{number}" if number else ""),
-        requirement=death.aspect,
+        requirement=crash.aspect,
         requirement_id=requirement.id,
         area=requirement.area.value,
         group=requirement.group,
@@ -106,8 +109,8 @@ def of_death(death: Death, number: int) -> TestResult:
         judgement=aspect.judgement,
         title=requirement.statement,
         outcome=Outcome.FAILED,
-        why=death.why,
-        detail=death.last_words,
+        why=crash.why,
+        detail=crash.last_log_lines,
         synthesized=True,
         phase_of_failure="setup",
     )

@@ -14,7 +14,7 @@ from critests.client.endpoint import Endpoint
 from critests.node.observing.probes import MachineProbes
 from critests.report.wording.reason_sentences import sentence
 from critests.run.context import RunContext, daemon_of
-from critests.run.first_look import FirstLook
+from critests.run.startup_checks import StartupChecks
 from tests.plugin.broken_rpcs import broken_server
 from tests.run.test_handover import CONTEXT
 
@@ -54,13 +54,13 @@ def looked_at(endpoint: str, owned: Any = None) -> RunContext:  # noqa: ANN401 -
         runtime_log="",
         facts=[],
         notes=[],
-        deaths=[],
+        crashes=[],
         owned=owned,
     )
     recorder = Recorder()
     connection = context.connect(recorder)
     try:
-        FirstLook(context, connection, recorder).take("")
+        StartupChecks(context, connection, recorder).run("")
     finally:
         connection.close()
     return context
@@ -70,10 +70,10 @@ def test_the_end_of_a_daemon_at_the_first_look_is_one_finding(tmp_path: Path) ->
     with broken_server("StreamPodSandboxes", "dies", tmp_path) as endpoint:
         context = looked_at(endpoint)
 
-    assert [death.requirement for death in context.deaths] == ["GEN-17"]
+    assert [crash.requirement for crash in context.crashes] == ["GEN-17"]
     assert context.gone is not None
     assert context.gone.subject == "StreamPodSandboxes"
-    assert "ended before the first test at StreamPodSandboxes" in sentence(context.deaths[0])
+    assert "ended before the first test at StreamPodSandboxes" in sentence(context.crashes[0])
 
 
 def test_a_throwaway_runtime_is_started_again_and_looked_at_further(
@@ -84,7 +84,7 @@ def test_a_throwaway_runtime_is_started_again_and_looked_at_further(
 
     context = looked_at(endpoint, type("Owned", (), {"runtime": again})())
 
-    assert [death.requirement for death in context.deaths] == ["GEN-17"]
+    assert [crash.requirement for crash in context.crashes] == ["GEN-17"]
     assert len(again.restarts) == 1
     assert context.gone is None
     assert next(fact for fact in context.facts if fact.name == "pod network").present is True
