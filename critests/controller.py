@@ -31,7 +31,6 @@ from critests.run import conclusion, crash_suspects, item_results, tries
 from critests.run.beginning import begin_run
 from critests.run.conclusion import WorkerResults
 from critests.run.context import RunContext
-from critests.run.startup_checks import StartupChecks
 from critests.run.handover import HandoverFile, WorkerReport
 from critests.run.items import is_ours, known, narrowed_by_pytest
 from critests.run.known_tests import KnownTest
@@ -40,6 +39,7 @@ from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.run_settings import Settings
 from critests.run.selection import NOTHING_LEFT
+from critests.run.startup_checks import StartupChecks
 from critests.run.stop_signals import STOP_SIGNALS, announce_cleanup, handled_by
 from critests.run.suite_session import SESSION
 
