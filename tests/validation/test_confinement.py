@@ -189,9 +189,9 @@ CASES: dict[str, tuple[Callable[..., None], dict[str, Any], EvidenceOf, Evidence
 def test_correct_evidence_passes_and_incorrect_evidence_fails(case: str) -> None:
     test, arguments, correct, incorrect = CASES[case]
 
-    test(shared=RecordedContainers(correct), **arguments)
+    test(shared_containers=RecordedContainers(correct), **arguments)
     with pytest.raises(AssertionError):
-        test(shared=RecordedContainers(incorrect), **arguments)
+        test(shared_containers=RecordedContainers(incorrect), **arguments)
 
 
 @pytest.mark.parametrize(
