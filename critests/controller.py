@@ -170,7 +170,7 @@ class Controller:
             report = from_plain(WorkerReport, reported)
             self.worker_results.take(report)
             if self.context is not None:
-                self.context.hangs.take(report.hangs)
+                self.context.hangs.adopt(report.hangs)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> "ModuleScheduler | None":

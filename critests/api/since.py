@@ -1,6 +1,6 @@
-"""Since when each part of CRI v1 exists, and how to compare such releases. Standard library only.
+"""The release in which each part of CRI v1 appeared, and the comparison of releases. Standard library only.
 
-The data is `since.json` beside this module: Kubernetes minor releases, as strings such as "1.28".
+The data is in `since.json`, next to this module: Kubernetes minor releases, as strings such as "1.28".
 """
 
 import json
@@ -30,8 +30,7 @@ class _Data(TypedDict):
 
 @dataclass(frozen=True, order=True)
 class Minor:
-    """A Kubernetes minor release, or the absence of one. Ordered; hashable; `str` gives back what `parse`
-    reads.
+    """A Kubernetes minor release, or the absence of one. Ordered; hashable; `str` is the inverse of `parse`.
 
     `≤1.15` ("in 1.15 at the latest") compares like 1.15, the release that certainly has it. `-` ("no release
     is named") compares before every release, so that `since <= level` holds for each level.
@@ -43,11 +42,11 @@ class Minor:
 
     @classmethod
     def parse(cls, text: str) -> "Minor":
-        """Read `1.28`, `v1.28`, `≤1.15`, `<=1.15` or `-`.
+        """Parse `1.28`, `v1.28`, `≤1.15`, `<=1.15` or `-`.
 
         Raises:
-            ValueError: The text is none of these. A patch level (`1.28.3`) is refused, because the API has
-                none.
+            ValueError: The text is none of these. A patch release (`1.28.3`) is rejected, because the API
+                changes in minor releases only.
         """
         if text.strip() == "-":
             return ALWAYS
@@ -62,7 +61,7 @@ class Minor:
 
 
 ALWAYS = Minor(0, 0)
-"""What `-` means: before every release."""
+"""The meaning of `-`: before every release."""
 
 
 @cache
@@ -102,8 +101,8 @@ def since_field(name: str) -> str:
         LookupError: CRI v1 has no such message, or the message has no such field.
     """
     message, _, short = name.partition(".")
-    held = _data()["messages"].get(message)
-    return _found(held and held["fields"].get(short), "field", name)
+    entry = _data()["messages"].get(message)
+    return _found(entry and entry["fields"].get(short), "field", name)
 
 
 def since_enum(name: str) -> str:
@@ -126,8 +125,8 @@ def since_value(name: str) -> str:
         LookupError: CRI v1 has no such enum, or the enum has no such value.
     """
     enum, _, short = name.rpartition(".")
-    held = _data()["enums"].get(enum)
-    return _found(held and held["values"].get(short), "enum value", name)
+    entry = _data()["enums"].get(enum)
+    return _found(entry and entry["values"].get(short), "enum value", name)
 
 
 def _found(release: str | None, kind: str, name: str) -> str:

@@ -43,11 +43,11 @@ def look_for_runtime(settings: Settings) -> None:
     """
     # imported here, as `--help` and `--list` need no runtime
     from critests.client.discovery import find  # noqa: PLC0415 - see above
-    from critests.client.socket_check import GREETING_SECONDS, look_there  # noqa: PLC0415 - see above
+    from critests.client.socket_check import GREETING_SECONDS, check_listening  # noqa: PLC0415 - see above
 
     found = find(settings.runtime_endpoint or None, settings.image_endpoint or None)
     for endpoint in dict.fromkeys((found.endpoint, found.image_endpoint)):
-        look_there(endpoint, settings.timeout or GREETING_SECONDS)
+        check_listening(endpoint, settings.timeout or GREETING_SECONDS)
 
 
 def become_pytest(package: str, settings: Settings, more: Iterable[str] = ()) -> None:

@@ -1,4 +1,4 @@
-"""The record of every call: what was asked, what came back, how long it took."""
+"""Records every call: request, response and duration."""
 
 import re
 import threading
@@ -22,13 +22,13 @@ from critests.client.under_way import UnderWay
 REDACTED = "[redacted]"
 SECRET_FIELDS = ("password", "auth", "identity_token", "registry_token")
 MESSAGE_LIMIT_BYTES = 64 * 1024
-KEPT_CALLS = 2000
+MAX_CALLS = 2000
 EVENTS = "GetContainerEvents"
 
 READING = re.compile(
     r"Version|Status|RuntimeConfig|List\w+|Stream\w+|\w+Status|\w+Stats|ImageFsInfo|GetContainerEvents"
 )
-"""Names of the RPCs that change nothing."""
+"""Names of the RPCs that change nothing, allowed with --read-only."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Call:
     Attributes:
         rpc: its name in the service, without the package.
         request: the message that was sent, secrets replaced.
-        response: the message that came back; None where the call failed or was a stream.
-        code: name of the gRPC status code, `OK` where it succeeded.
-        details: the runtime's own words with an error; evidence only, never judged.
+        response: the message that was returned; None if the call failed or was a stream.
+        code: name of the gRPC status code, `OK` on success.
+        details: the runtime's error message; evidence only, never judged.
         started: seconds since the epoch.
         seconds: duration on the monotonic clock.
-        streamed: number of messages, for a streaming RPC.
+        streamed: number of messages of a streaming RPC.
     """
 
     rpc: str
@@ -70,28 +70,28 @@ class Call:
 
 
 class Recorder:
-    """Keeps the latest calls and counts coverage; safe to use from several threads."""
+    """Stores the latest calls and counts coverage; safe in several threads."""
 
     def __init__(self) -> None:
         self.coverage = CallCoverage()
         self.under_way = UnderWay()
         self._lock = threading.Lock()
-        self._calls: deque[Call] = deque(maxlen=KEPT_CALLS)
+        self._calls: deque[Call] = deque(maxlen=MAX_CALLS)
         self._number = 0
 
     @property
     def position(self) -> int:
-        """The number of calls so far; hand it to `since` to get those that follow."""
+        """The number of calls so far; `since` returns those that follow."""
         return self._number
 
     def since(self, position: int) -> list[Call]:
-        """Return the calls made after a position, as far as they are still kept."""
+        """Return the calls after a position, as far as they are still stored."""
         with self._lock:
             latest = list(islice(reversed(self._calls), max(0, self._number - position)))
         return latest[::-1]
 
     def add(self, call: Call) -> None:
-        """Keep a finished call and count what it exercised."""
+        """Store a finished call and count what it exercised."""
         with self._lock:
             self._number += 1
             self._calls.append(call)
@@ -99,7 +99,7 @@ class Recorder:
 
 
 class _RecordedRpc:
-    """An RPC of a stub, and what it needs to be recorded."""
+    """An RPC of a stub, with its recorder."""
 
     # grpcio's own callables have no common public type
     def __init__(self, rpc: str, inner: Any, recorder: Recorder, hangs: Hangs) -> None:  # noqa: ANN401 - see above
@@ -110,7 +110,7 @@ class _RecordedRpc:
 
 
 class RecordedCall(_RecordedRpc):
-    """A unary RPC of a stub: sets the deadline where the caller set none, and records the call."""
+    """A unary RPC of a stub: sets the deadline if the caller set none, and records the call."""
 
     def __call__(
         self,
@@ -119,7 +119,7 @@ class RecordedCall(_RecordedRpc):
         metadata: Any = None,  # noqa: ANN401 - grpcio's signature
         **more: Any,  # noqa: ANN401 - grpcio's signature
     ) -> Message:
-        """Make the call and wait for its end."""
+        """Make the call and wait for its response."""
         return self.with_call(request, timeout, metadata, **more)[0]
 
     def with_call(
@@ -129,11 +129,11 @@ class RecordedCall(_RecordedRpc):
         metadata: Any = None,  # noqa: ANN401 - grpcio's signature
         **more: Any,  # noqa: ANN401 - grpcio's signature
     ) -> tuple[Message, Any]:
-        """Make the call, wait for its end and return the response with the call object.
+        """Make the call, wait for it, and return the response with the call object.
 
         Raises:
-            grpc.RpcError: what it failed with; `StillHangs` where calls before it hung, and so did this one
-                or it was not made.
+            grpc.RpcError: the call failed; `StillHangs` if the RPC hung before, and this call hung too or was
+                not made.
         """
         allowance = self._hangs.allow(self._rpc, request, timeout)
         under_way = self._recorder.under_way
@@ -145,7 +145,7 @@ class RecordedCall(_RecordedRpc):
             )
         except grpc.RpcError as error:
             seconds = time.perf_counter() - begin
-            if self._failed(request, allowance, error, started, seconds) and allowance.look:
+            if self._failed(request, allowance, error, started, seconds) and allowance.probe:
                 raise StillHangs(self._rpc, self._hangs.words(self._rpc)) from error
             raise
         finally:
@@ -170,9 +170,9 @@ class RecordedCall(_RecordedRpc):
             seconds = time.perf_counter() - begin
             self._recorder.under_way.end()
             if done.cancelled():
-                words = "cancelled by the suite"
+                details = "cancelled by the suite"
                 self._recorder.add(
-                    Call(self._rpc, redacted(request), None, "CANCELLED", words, started, seconds)
+                    Call(self._rpc, redacted(request), None, "CANCELLED", details, started, seconds)
                 )
             elif (error := done.exception()) is not None:
                 self._failed(request, allowance, error, started, seconds)
@@ -185,7 +185,7 @@ class RecordedCall(_RecordedRpc):
     def _succeeded(
         self, request: Message, allowance: Allowance, response: Message, started: float, seconds: float
     ) -> None:
-        if allowance.look:
+        if allowance.probe:
             self._hangs.ended(self._rpc, allowance, None, seconds)
         self._recorder.add(Call(self._rpc, redacted(request), response, "OK", "", started, seconds))
 
@@ -202,7 +202,7 @@ class RecordedCall(_RecordedRpc):
 
 
 class RecordedStream(_RecordedRpc):
-    """A server-streaming RPC of a stub: sets the deadline and records how many messages came."""
+    """A server-streaming RPC of a stub: sets the deadline and records how many messages were received."""
 
     def __call__(
         self,
@@ -211,14 +211,14 @@ class RecordedStream(_RecordedRpc):
         metadata: Any = None,  # noqa: ANN401 - grpcio's signature
         **more: Any,  # noqa: ANN401 - grpcio's signature
     ) -> "RecordedMessages":
-        """Open the stream; iterate over what is returned."""
+        """Open the stream; iterate over the returned messages."""
         allowance = self._hangs.allow(self._rpc, request, timeout)
         call = self._inner(request, timeout=allowance.seconds, metadata=metadata, **more)
         return RecordedMessages(self._rpc, request, call, self._recorder, self._hangs, allowance)
 
 
 class RecordedMessages:
-    """The messages of a stream, as they come; `cancel()` ends it from this side."""
+    """The messages of a stream, as they arrive; `cancel()` ends it from this side."""
 
     def __init__(
         self,
@@ -265,7 +265,7 @@ class RecordedMessages:
         return message
 
     def _note(self, code: grpc.StatusCode | None) -> bool:
-        """Note an answer, or that none came; a stream of events is silent while nothing happens."""
+        """Note whether the first message arrived; a stream of events is silent while nothing happens."""
         if self._count or self._rpc == EVENTS:
             return False
         return self._hangs.ended(self._rpc, self._allowance, code, time.perf_counter() - self._begin)
@@ -294,7 +294,7 @@ class RecordedMessages:
 
 
 class RecordingChannel(grpc.Channel):
-    """A channel whose calls are recorded; hand it to the generated stubs."""
+    """A channel whose calls are recorded; pass it to the generated stubs."""
 
     def __init__(
         self,
@@ -312,7 +312,7 @@ class RecordingChannel(grpc.Channel):
     def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - grpcio's signature
         """Return a recorded unary call."""
         if self._read_only and not READING.fullmatch(rpc_name(method)):
-            return _Refused(rpc_name(method))
+            return _NotAllowed(rpc_name(method))
         return RecordedCall(
             rpc_name(method), self._inner.unary_unary(method, *args, **kwargs), self._recorder, self._hangs
         )
@@ -339,11 +339,11 @@ class RecordingChannel(grpc.Channel):
 
     # grpcio's signature
     def subscribe(self, callback: Any, try_to_connect: bool = False) -> None:  # noqa: ANN401, FBT001, FBT002 - see above
-        """Watch the state of the connection."""
+        """Subscribe to the state of the connection."""
         self._inner.subscribe(callback, try_to_connect)
 
     def unsubscribe(self, callback: Any) -> None:  # noqa: ANN401 - grpcio's signature
-        """Stop watching."""
+        """Cancel a subscription."""
         self._inner.unsubscribe(callback)
 
     def close(self) -> None:
@@ -357,7 +357,7 @@ class RecordingChannel(grpc.Channel):
         self.close()
 
 
-class _Refused:
+class _NotAllowed:
     """A call that is not sent."""
 
     def __init__(self, rpc: str) -> None:
@@ -376,10 +376,11 @@ def rpc_name(method: str) -> str:
 
 
 def redacted(message: Message) -> Message:
-    """Return a message that is fit for a file: the same one, or a copy without the secrets of its AuthConfig.
+    """Return a message that may be written to a file: the same one, or a copy without the secrets of its
+    AuthConfig.
 
-    A test that sends raw bytes (an unknown method, an unknown field) has no message; the bytes are kept as
-    they are.
+    A test that sends raw bytes (an unknown method, an unknown field) has no message; the bytes are returned
+    unchanged.
     """
     if not isinstance(message, cri.PullImageRequest) or not message.HasField("auth"):
         return message

@@ -1,5 +1,5 @@
-"""One connection to a runtime: both services, on one socket or on two, and what to say when there is nobody
-there.
+"""A connection to a runtime: both services, on one socket or on two, and error messages if it cannot be
+used.
 """
 
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint, EndpointError, TlsFiles
 from critests.client.failures import code_of
 from critests.client.hangs import Hangs
-from critests.client.socket_check import GREETING_SECONDS, look_there
+from critests.client.socket_check import GREETING_SECONDS, check_listening
 
 RECEIVE_LIMIT_BYTES = 16 * 1024 * 1024
-"""What the kubelet accepts, and so the largest answer that a runtime can count on being heard."""
+"""The kubelet's limit, and so the largest response that a runtime can rely on."""
 KUBELET_API_VERSION = "0.1.0"
 
 
@@ -25,12 +25,12 @@ class Connection:
     """An open connection.
 
     Attributes:
-        endpoint: where the runtime service is.
-        image_endpoint: where the image service is; often the same.
-        runtime: raw stub of RuntimeService, recorded and with deadlines.
-        images: raw stub of ImageService, likewise.
-        channel: the recorded channel below `runtime`, for methods that no stub knows.
-        recorder: where every call is kept.
+        endpoint: of the runtime service.
+        image_endpoint: of the image service; often the same.
+        runtime: raw stub of RuntimeService, with recording and deadlines.
+        images: raw stub of ImageService, with recording and deadlines.
+        channel: the recorded channel of `runtime`, for methods that are in no stub.
+        recorder: stores every call.
         deadlines: the deadline of every call.
         hangs: which of its RPCs hang.
     """
@@ -52,18 +52,18 @@ class Connection:
             self.image_channel.close()
 
     def greet(self, seconds: float | None = None) -> cri.VersionResponse:
-        """Ask for the version, and turn silence or nonsense into a sentence that says what to do.
+        """Call Version; a failure becomes a message that says what to do.
 
         Args:
-            seconds: to wait for a connection, and then for the answer; by default 5, the answer's scaled.
+            seconds: to wait for a connection, and then for the response; 5 by default, scaled for the
+                response.
 
         Raises:
-            EndpointError: nobody there, nobody we may talk to, nobody who speaks CRI v1, or nobody who
-                answers.
+            EndpointError: nothing listens, access is denied, it is not CRI v1, or it does not respond.
         """
-        look_there(self.endpoint, seconds or GREETING_SECONDS)
+        check_listening(self.endpoint, seconds or GREETING_SECONDS)
         if self.image_endpoint != self.endpoint:
-            look_there(self.image_endpoint, seconds or GREETING_SECONDS)
+            check_listening(self.image_endpoint, seconds or GREETING_SECONDS)
         waited = seconds or GREETING_SECONDS * self.deadlines.scale
         try:
             return self.runtime.Version(
@@ -85,17 +85,17 @@ def connect(
     read_only: bool = False,
     hangs: Hangs | None = None,
 ) -> Connection:
-    """Open a connection; nothing is sent before the first call, so use `greet` to see who is there.
+    """Open a connection; nothing is sent before the first call, so use `greet` to check it.
 
     Args:
         endpoint: of the runtime service.
         image_endpoint: of the image service; the same by default.
         tls: certificates for `tcp:` endpoints.
-        deadlines: of every call that sets none of its own.
-        recorder: where calls are kept; a fresh one by default.
-        receive_limit_bytes: the largest answer that is accepted.
+        deadlines: of every call without a timeout of its own.
+        recorder: stores the calls; a new one by default.
+        receive_limit_bytes: the largest response that is accepted.
         read_only: refuse to send any call that may change something, with `CallNotAllowed`.
-        hangs: what is known already of the RPCs of the same runtime; its deadlines hold then.
+        hangs: what is known already of the RPCs of the same runtime; its deadlines are used then.
     """
     recorder = recorder or Recorder()
     hangs = hangs or Hangs(deadlines)
@@ -123,19 +123,17 @@ def connect(
 def open_channel(
     endpoint: Endpoint, tls: TlsFiles | None = None, receive_limit_bytes: int = RECEIVE_LIMIT_BYTES
 ) -> grpc.Channel:
-    """Open a bare channel: nothing is recorded, no call has a deadline of its own, nothing is sent before the
-    first call.
+    """Open a gRPC channel without recording and deadlines; nothing is sent before the first call.
 
     Args:
-        endpoint: to talk to.
+        endpoint: to connect to.
         tls: certificates for `tcp:` endpoints.
-        receive_limit_bytes: the largest answer that is accepted.
+        receive_limit_bytes: the largest response that is accepted.
     """
     options = [
         ("grpc.max_receive_message_length", receive_limit_bytes),
         ("grpc.max_send_message_length", receive_limit_bytes),
-        # a private pool: else two channels to one socket share a connection, and what breaks one breaks the
-        # other
+        # a private pool: otherwise two channels to one socket share a connection, and fail together
         ("grpc.use_local_subchannel_pool", 1),
         ("grpc.enable_retries", 0),
         ("grpc.initial_reconnect_backoff_ms", 50),
@@ -144,7 +142,7 @@ def open_channel(
         ("grpc.enable_http_proxy", 0),
     ]
     if endpoint.socket is not None:
-        # runtimes refuse the path of the socket as :authority, which is gRPC's default for unix sockets
+        # runtimes reject the path of the socket as :authority, which is gRPC's default for unix sockets
         return grpc.insecure_channel(endpoint.target, [*options, ("grpc.default_authority", "localhost")])
     if tls is None or not tls.wanted:
         return grpc.insecure_channel(endpoint.target, options)
@@ -160,7 +158,7 @@ def _why_no_greeting(endpoint: Endpoint, error: grpc.RpcError, waited: float) ->
     code, details = code_of(error)
     if code == "DEADLINE_EXCEEDED":
         return (
-            f"{endpoint.text}: somebody accepts the connection but did not answer Version within {waited:g} s"
+            f"{endpoint.text}: the connection was accepted, but Version got no response within {waited:g} s"
         )
     if code == "UNIMPLEMENTED":
         return (
@@ -169,7 +167,7 @@ def _why_no_greeting(endpoint: Endpoint, error: grpc.RpcError, waited: float) ->
         )
     if code == "UNAVAILABLE":
         return (
-            f"{endpoint.text}: no CRI runtime answers there; what listens does not speak gRPC, or hung up"
-            f" ({details[:200]})"
+            f"{endpoint.text}: no CRI runtime responds; what listens does not speak gRPC, or closed the"
+            f" connection ({details[:200]})"
         )
     return f"{endpoint.text}: Version failed with {code} ({details[:200]})"

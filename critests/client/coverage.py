@@ -8,8 +8,8 @@ from google.protobuf.message import Message
 class CallCoverage:
     """Counts calls by RPC, and set fields of requests and responses by `Message.field`.
 
-    A field counts as exercised when it is present (a message, an optional, a non-empty list or map) or
-    differs from its default; proto3 cannot tell a default that was set on purpose from one that was not.
+    A field counts as exercised if it is present (a message, an optional, a non-empty list or map) or differs
+    from its default; in proto3 a default that was set explicitly looks like an unset field.
     """
 
     def __init__(self) -> None:
@@ -40,6 +40,6 @@ def _count(message: Message, fields: Counter[str]) -> None:
         fields[f"{name}.{field.name}"] += 1
         if field.message_type is None or field.message_type.GetOptions().map_entry:
             continue
-        # long lists repeat one shape: their first hundred elements say which fields are in use
+        # elements of long lists are alike: the first hundred show which fields are used
         for element in value[:100] if field.is_repeated else (value,):
             _count(element, fields)

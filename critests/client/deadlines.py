@@ -1,4 +1,4 @@
-"""How long a call may take before it is given up."""
+"""The deadlines of calls."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from critests.api import api_pb2 as cri
 
 READ_SECONDS = 10.0
 STATISTICS_SECONDS = 30.0
-"""Statistics may wait for a stop of a container that is under way, also of another test's."""
+"""Statistics may wait for a stop that is in progress, also one of another test."""
 SECONDS_BY_RPC = {
     "ContainerStats": STATISTICS_SECONDS,
     "ListContainerStats": STATISTICS_SECONDS,
@@ -32,29 +32,29 @@ SECONDS_BY_RPC = {
 STOP_MARGIN_SECONDS = 120.0
 EXEC_SYNC_SECONDS = 60.0
 STREAM_SECONDS = 60.0
-LOOK_SECONDS = 5.0
-"""For a look at an RPC that hung before."""
-ASKS_FOR_TIME = (cri.StopContainerRequest, cri.ExecSyncRequest)
-"""Requests whose `timeout` the answer may take."""
+PROBE_SECONDS = 5.0
+"""For one call to an RPC that hung before."""
+WITH_TIMEOUT = (cri.StopContainerRequest, cri.ExecSyncRequest)
+"""Requests whose `timeout` is part of the call's duration."""
 
 
 @dataclass(frozen=True)
 class Deadlines:
     """The deadline of every call, scaled for slow machines.
 
-    StopContainer gets its grace period and two minutes on top, as the kubelet's client does; some runtimes
-    take the deadline of the call as their own time-out, so a deadline is behaviour and not only protection.
+    StopContainer gets its grace period and two more minutes, like in the kubelet's client. Some runtimes take
+    the deadline of the call as their own timeout, so a deadline also changes their behaviour.
 
     Attributes:
         scale: factor on every deadline; 1.0 for a machine of ordinary speed.
-        most: of any deadline, in seconds; None for no such bound.
+        most: upper limit of every deadline, in seconds; None without a limit.
     """
 
     scale: float = 1.0
     most: float | None = None
 
     def seconds(self, rpc: str, request: Message | None = None) -> float:
-        """Return the deadline in seconds of one call to an RPC, named as in the service definition."""
+        """Return the deadline of a call in seconds; the RPC is named as in the service definition."""
         usual = self._usual(rpc, request)
         return usual if self.most is None else min(usual, self.most)
 
@@ -68,9 +68,9 @@ class Deadlines:
             return STREAM_SECONDS * self.scale
         return SECONDS_BY_RPC.get(rpc, READ_SECONDS) * self.scale
 
-    def look_seconds(self, request: Message) -> float:
-        """Return how long to wait, in seconds, for an RPC that hung before: what the request itself asks for,
-        and a little.
+    def probe_seconds(self, request: Message) -> float:
+        """Return the deadline in seconds of a call to an RPC that hung before: the request's own timeout, and
+        a little more.
         """
-        asked = max(0, int(request.timeout)) if isinstance(request, ASKS_FOR_TIME) else 0
-        return asked + LOOK_SECONDS * self.scale
+        requested = max(0, int(request.timeout)) if isinstance(request, WITH_TIMEOUT) else 0
+        return requested + PROBE_SECONDS * self.scale

@@ -1,6 +1,4 @@
-"""Finding the endpoint the way crictl does: flag, environment, /etc/crictl.yaml, then the well-known
-sockets.
-"""
+"""Finds the endpoint like crictl: option, environment, /etc/crictl.yaml, then the well-known sockets."""
 
 import os
 from collections.abc import Mapping
@@ -8,17 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critests.client.endpoint import Endpoint, EndpointError
-from critests.client.socket_check import look_there
+from critests.client.socket_check import check_listening
 from critests.runtimes.known_runtimes import well_known_sockets
 
 CRICTL_CONFIG = Path("/etc/crictl.yaml")
 CRICTL_CONFIG_VARIABLE = "CRI_CONFIG_FILE"
-"""Names another one, to crictl and to us."""
+"""The environment variable that names another file, for crictl and for us."""
 
 
 @dataclass(frozen=True)
 class FoundEndpoint:
-    """An endpoint and where it was found, in words fit for a sentence."""
+    """An endpoint, and where it was found as text."""
 
     endpoint: Endpoint
     image_endpoint: Endpoint
@@ -35,16 +33,16 @@ def find(
     """Return the endpoint to test.
 
     Args:
-        runtime: what the user gave with --runtime-endpoint, if anything.
-        image: what the user gave with --image-endpoint, if anything; the runtime endpoint otherwise.
-        environment: where CONTAINER_RUNTIME_ENDPOINT and IMAGE_SERVICE_ENDPOINT are looked up.
-        crictl_config: crictl's configuration file; None for the one that CRI_CONFIG_FILE names, or else
+        runtime: the user's --runtime-endpoint, if any.
+        image: the user's --image-endpoint, if any; otherwise the runtime endpoint.
+        environment: with CONTAINER_RUNTIME_ENDPOINT and IMAGE_SERVICE_ENDPOINT.
+        crictl_config: crictl's configuration file; None for the one in CRI_CONFIG_FILE, or else
             /etc/crictl.yaml.
-        well_known: sockets that are tried last, used only if exactly one of them answers; None for those of
-            all kinds that are known.
+        well_known: sockets that are tried last, and used if exactly one of them accepts connections; None for
+            those of all known runtimes.
 
     Raises:
-        EndpointError: none was found, or more than one answers.
+        EndpointError: there is none, or more than one.
     """
     named = environment.get(CRICTL_CONFIG_VARIABLE)
     if crictl_config is None:
@@ -93,7 +91,7 @@ def _read(file: Path) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(file, error) from error
 
-    import yaml  # noqa: PLC0415 - whoever looks for an endpoint waits for it, and few machines have the file
+    import yaml  # noqa: PLC0415 - its import takes time, and few machines have the file
 
     try:
         content = yaml.safe_load(text)
@@ -109,7 +107,7 @@ def _read(file: Path) -> dict[str, str]:
 
 def _listens(path: Path) -> bool:
     try:
-        look_there(Endpoint.parse(str(path)), 1.0)
+        check_listening(Endpoint.parse(str(path)), 1.0)
     except EndpointError:
         return False
     return True
@@ -117,4 +115,4 @@ def _listens(path: Path) -> bool:
 
 def _unreadable(file: Path, error: Exception) -> EndpointError:
     first_line = str(error).splitlines()[0]
-    return EndpointError(f"{file} cannot be read ({first_line}); mend it, or give --runtime-endpoint")
+    return EndpointError(f"{file} cannot be read ({first_line}); correct it, or use --runtime-endpoint")

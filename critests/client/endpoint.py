@@ -1,4 +1,4 @@
-"""What an endpoint is: the forms a user may write, and what gRPC makes of them."""
+"""The endpoint of a runtime: the forms that a user may write, and what they mean for gRPC."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ class EndpointError(CannotTest):
 
 
 class EndpointMalformed(EndpointError, UsageError):
-    """What the user wrote is no endpoint, whatever is running."""
+    """The user's text is not an endpoint."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class TlsFiles:
 
     Attributes:
         ca: PEM file with the authority that signed the server's certificate; None trusts the system's.
-        certificate: PEM file with the client's certificate, where the server asks for one.
+        certificate: PEM file with the client's certificate, if the server requires one.
         key: PEM file with the key of `certificate`.
     """
 
@@ -30,14 +30,14 @@ class TlsFiles:
 
     @property
     def wanted(self) -> bool:
-        """Whether the user named any file, which is what turns TLS on."""
+        """Whether the user named any file, which turns TLS on."""
         return bool(self.ca or self.certificate or self.key)
 
     def __post_init__(self) -> None:
-        """Refuse half a key pair and files that cannot be read.
+        """Reject half a key pair and files that cannot be read.
 
         Raises:
-            EndpointMalformed: with the option that is missing or the file that is not there.
+            EndpointMalformed: with the option that is missing or the file that does not exist.
         """
         if bool(self.certificate) != bool(self.key):
             msg = "--tls-cert and --tls-key belong together: give both or neither"
@@ -57,8 +57,8 @@ class Endpoint:
     """A parsed endpoint.
 
     Attributes:
-        text: as it is shown to people, always with a scheme.
-        target: as gRPC wants it.
+        text: for messages, always with a scheme.
+        target: for gRPC.
         socket: path of the unix socket; None for `tcp:`.
     """
 
@@ -68,7 +68,7 @@ class Endpoint:
 
     @classmethod
     def parse(cls, text: str) -> "Endpoint":
-        """Read an endpoint in any of the forms that crictl takes.
+        """Parse an endpoint in any of the forms that crictl accepts.
 
         Args:
             text: `unix:///run/x.sock`, `unix:/run/x.sock`, `/run/x.sock`, `tcp://host:port` or

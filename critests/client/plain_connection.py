@@ -1,4 +1,4 @@
-"""A connection with nothing between the caller and gRPC: no recording, no deadlines. For what is timed."""
+"""A connection without recording and deadlines, directly on gRPC, for what is timed."""
 
 from dataclasses import dataclass
 
@@ -11,13 +11,13 @@ from critests.client.endpoint import Endpoint, TlsFiles
 
 @dataclass(frozen=True)
 class PlainConnection:
-    """An open connection whose stubs are gRPC's own.
+    """An open connection with gRPC's own stubs.
 
     Attributes:
-        runtime: stub of RuntimeService; a call without `timeout` may wait for ever.
-        images: stub of ImageService, likewise.
-        channel: below `runtime`.
-        image_channel: below `images`; the same where there is one endpoint.
+        runtime: stub of RuntimeService; a call without `timeout` may wait forever.
+        images: stub of ImageService; a call without `timeout` may wait forever.
+        channel: of `runtime`.
+        image_channel: of `images`; the same if there is one endpoint.
     """
 
     runtime: cri_grpc.RuntimeServiceStub
@@ -26,7 +26,7 @@ class PlainConnection:
     image_channel: grpc.Channel
 
     def close(self) -> None:
-        """Close both channels; calls under way end with CANCELLED."""
+        """Close both channels; pending calls end with CANCELLED."""
         self.channel.close()
         if self.image_channel is not self.channel:
             self.image_channel.close()
@@ -46,7 +46,7 @@ def plain_stubs(
         endpoint: of the runtime service.
         image_endpoint: of the image service; the same by default.
         tls: certificates for `tcp:` endpoints.
-        receive_limit_bytes: the largest answer that is accepted.
+        receive_limit_bytes: the largest response that is accepted.
     """
     channel = open_channel(endpoint, tls, receive_limit_bytes)
     image_channel = channel

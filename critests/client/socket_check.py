@@ -1,4 +1,4 @@
-"""Whether anybody listens at an endpoint, found out without gRPC, and what to say if not."""
+"""Checks without gRPC whether anything listens at an endpoint, and says what to do if not."""
 
 import errno
 import os
@@ -9,38 +9,38 @@ from pathlib import Path
 from critests.client.endpoint import Endpoint, EndpointError
 
 GREETING_SECONDS = 5.0
-"""How long to wait for a runtime to be there, unless the user says otherwise."""
+"""How long to wait for a runtime, unless the user sets another time."""
 
 
-def look_there(endpoint: Endpoint, seconds: float = GREETING_SECONDS) -> None:
-    """Look whether anybody listens, before gRPC does, whose errors do not tell the one from the other.
+def check_listening(endpoint: Endpoint, seconds: float = GREETING_SECONDS) -> None:
+    """Check that an endpoint accepts connections; the errors of gRPC do not say why a connection fails.
 
     Args:
-        endpoint: to look at.
+        endpoint: to check.
         seconds: to wait for a connection.
 
     Raises:
-        EndpointError: nobody is there, or nobody we may talk to.
+        EndpointError: nothing listens, or access is denied.
     """
     if endpoint.socket is None:
-        _look_at_address(endpoint, seconds)
+        _check_address(endpoint, seconds)
     else:
-        _look_at_socket(endpoint, endpoint.socket, seconds)
+        _check_socket(endpoint, endpoint.socket, seconds)
 
 
-def _look_at_address(endpoint: Endpoint, seconds: float) -> None:
+def _check_address(endpoint: Endpoint, seconds: float) -> None:
     host, _, port = endpoint.target.rpartition("/")[2].rpartition(":")
     try:
         socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
     except ConnectionRefusedError as error:
-        msg = f"{endpoint.text}: connection refused, nobody listens on that port; start the runtime"
+        msg = f"{endpoint.text}: connection refused, nothing listens on that port; start the runtime"
         raise EndpointError(msg) from error
     except OSError as error:
         msg = f"{endpoint.text}: cannot connect: {error.strerror or error}"
         raise EndpointError(msg) from error
 
 
-def _look_at_socket(endpoint: Endpoint, path: Path, seconds: float) -> None:
+def _check_socket(endpoint: Endpoint, path: Path, seconds: float) -> None:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError as error:
@@ -62,7 +62,7 @@ def _look_at_socket(endpoint: Endpoint, path: Path, seconds: float) -> None:
             if error.errno in {errno.EACCES, errno.EPERM}:
                 raise EndpointError(_no_permission(endpoint)) from error
             if error.errno == errno.ECONNREFUSED:
-                msg = f"{endpoint.text}: the socket is there, but nobody listens on it; start the runtime"
+                msg = f"{endpoint.text}: the socket exists, but nothing listens on it; start the runtime"
                 raise EndpointError(msg) from error
             msg = f"{endpoint.text}: cannot connect: {os.strerror(error.errno) if error.errno else error}"
             raise EndpointError(msg) from error

@@ -1,4 +1,6 @@
-"""How long calls have been under way: time that their own deadlines bound, and that no other limit counts."""
+"""Measures how long calls are pending: time that is bounded by their own deadlines, and not counted by other
+limits.
+"""
 
 import contextlib
 import threading
@@ -7,26 +9,26 @@ from collections.abc import Iterator
 
 
 class UnderWay:
-    """Adds up the time in which at least one call is waited for; safe to use from several threads and in a
-    signal handler.
+    """Adds up the time in which at least one call is pending. Safe in several threads and in a signal
+    handler.
     """
 
     def __init__(self) -> None:
-        # a signal handler may look while the same thread is in the middle of `begin` or `end`
+        # a signal handler may run while the same thread is inside `begin` or `end`
         self._lock = threading.RLock()
         self._calls = 0
         self._since = 0.0
         self._before = 0.0
 
     def begin(self) -> None:
-        """Note that a call is waited for."""
+        """Note that a call begins."""
         with self._lock:
             if not self._calls:
                 self._since = time.perf_counter()
             self._calls += 1
 
     def end(self) -> None:
-        """Note that it is not waited for any more."""
+        """Note that a call ends."""
         with self._lock:
             self._calls -= 1
             if not self._calls:
@@ -34,7 +36,7 @@ class UnderWay:
 
     @contextlib.contextmanager
     def waiting(self) -> Iterator[None]:
-        """Count as a call what is waited for inside and is as surely bounded, such as a turn."""
+        """Count a wait within the context, which has a deadline of its own, like a call."""
         self.begin()
         try:
             yield
@@ -43,11 +45,11 @@ class UnderWay:
 
     @property
     def calls(self) -> int:
-        """How many are waited for now."""
+        """How many calls are pending."""
         return self._calls
 
     @property
     def seconds(self) -> float:
-        """How long at least one was waited for, up to now."""
+        """How long at least one call was pending, so far."""
         with self._lock:
             return self._before + (time.perf_counter() - self._since if self._calls else 0.0)

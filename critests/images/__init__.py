@@ -1,3 +1,3 @@
-"""Test images: what exists and why, how they are built, and the registry on loopback that serves them and can
-misbehave.
+"""Test images: which exist and why, how they are built, and the registry on loopback that serves them, also
+with faults.
 """

@@ -1,8 +1,8 @@
-"""What a registry serves, and its side for the suite alone: making images and driving faults, over HTTP for
-every worker.
+"""The content of a registry, and its control API for the suite: images and faults, over HTTP for every
+worker.
 
 Each operation is a POST to `/critests/<operation>` with the admin token in `X-Critests-Token` and the JSON
-array of its arguments in the body, answered by a JSON object with its `answer` or an `error`.
+array of its arguments in the body; the response is a JSON object with `answer` or `error`.
 `registry_client.RegistryClient` is the only caller; the two change together.
 """
 
@@ -24,15 +24,14 @@ from critests.record.codec import from_plain, to_plain
 
 @dataclass(eq=False)
 class RegistryContents:
-    """What every connection to a registry works on.
+    """The state that all connections to a registry share.
 
     Attributes:
-        builder: builds an image when it is first asked for.
-        repositories: the images by repository, with the faults and the access of each and the requests that
-            came.
-        admin_token: the right to drive the registry.
+        builder: builds an image at its first request.
+        repositories: the images by repository, with faults, access and requests.
+        admin_token: authorises the control API.
         address: `127.0.0.1:5010`; empty before the registry listens.
-        serving: false before the registry starts and once it stops.
+        serving: false before the registry starts and after it stops.
     """
 
     builder: Builder
@@ -42,7 +41,7 @@ class RegistryContents:
     serving: bool = False
 
     def greeting(self) -> dict[str, object]:
-        """Return what the registry says of itself to anybody."""
+        """Return the registry's public description of itself."""
         return {"registry": "critests", "pid": os.getpid(), "address": self.address}
 
 
@@ -56,14 +55,14 @@ def _mint(
     changes: Changes,
 ) -> MintedImage:
     spec = image_spec(name).changed(changes)
-    held = tuple(spec.tags if tags is None else tags)
+    image_tags = tuple(spec.tags if tags is None else tags)
     image = contents.builder.build(spec, salt=salt, labels=labels)
-    contents.repositories.add(repository, held, image)
+    contents.repositories.add(repository, image_tags, image)
     return MintedImage(
         image=spec.name,
         registry=contents.address,
         repository=repository,
-        tags=held,
+        tags=image_tags,
         digest=image.top.digest,
         manifest_digest=image.native.digest if image.native else "",
         config_digest=image.config.digest if image.config else "",
@@ -73,31 +72,33 @@ def _mint(
 
 
 def _operations(contents: RegistryContents) -> dict[str, Callable[..., object]]:
-    held = contents.repositories
+    repositories = contents.repositories
     return {
         "mint": partial(_mint, contents),
-        "copy": held.copy,
-        "remove": held.remove,
-        "fault": lambda repository, fault: held.add_fault(repository, from_plain(RegistryFault, fault)),
-        "clear-faults": held.clear_faults,
-        "access": lambda repository, access: held.set_access(
+        "copy": repositories.copy,
+        "remove": repositories.remove,
+        "fault": lambda repository, fault: repositories.add_fault(
+            repository, from_plain(RegistryFault, fault)
+        ),
+        "clear-faults": repositories.clear_faults,
+        "access": lambda repository, access: repositories.set_access(
             repository, from_plain(Access, access) if access else None
         ),
-        "requests": held.requests,
-        "reset-requests": held.reset_requests,
+        "requests": repositories.requests,
+        "reset-requests": repositories.reset_requests,
     }
 
 
 def administer(
     contents: RegistryContents, operation: str, token: str, body: bytes
 ) -> tuple[HTTPStatus, dict[str, object]]:
-    """Do one operation and return the answer; `{"error": …}` where it could not be done."""
+    """Do one operation and return the response; `{"error": …}` if it failed."""
     if not secrets.compare_digest(token.encode(), contents.admin_token.encode()):
         return HTTPStatus.FORBIDDEN, {"error": "the admin token is not this registry's"}
     try:
-        answer = _operations(contents)[operation](*json.loads(body))
+        result = _operations(contents)[operation](*json.loads(body))
     except (ValueError, TypeError, AttributeError, LookupError, CannotTest) as error:
         return HTTPStatus.BAD_REQUEST, {"error": str(error)}
-    except Exception as error:  # noqa: BLE001 - a mistake of ours, which whoever asked must hear of
+    except Exception as error:  # noqa: BLE001 - a bug of the suite, which the caller must report
         return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": f"{operation} failed: {error!r}"}
-    return HTTPStatus.OK, {"answer": to_plain(answer)}
+    return HTTPStatus.OK, {"answer": to_plain(result)}

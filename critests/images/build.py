@@ -1,4 +1,4 @@
-"""Builds the images of the catalogue: layers once, and as many images from them as a run wants."""
+"""Builds the images of the catalogue: each layer once, and any number of images from them."""
 
 import random
 import threading
@@ -17,21 +17,21 @@ SALT_LABEL = "critests.salt"
 _FOREIGN = (Platform("amd64"), Platform("arm64", "v8"), Platform("arm", "v7"), Platform("s390x"))
 _CREATED = "1970-01-01T00:00:00Z"
 _DRAWN_AT_ONCE = 64 << 20
-"""Bytes; Python draws no more than 256 MiB of random ones at once."""
+"""Bytes; Python generates at most 256 MiB of random bytes per call."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltImage:
-    """An image ready to be served or written."""
+    """An image that can be served or written."""
 
     top: Blob
-    """What a tag leads to: a manifest or an index."""
+    """The manifest or index to which a tag resolves."""
     manifests: tuple[Blob, ...]
     """The manifests of an index, or the one that `top` is."""
     native: Blob | None
-    """The manifest for the architecture it was built for; None in an index without it."""
+    """The manifest for the builder's architecture; None in an index without it."""
     config: Blob | None
-    """The configuration that belongs to `native`. Its digest is the image's id."""
+    """The configuration of `native`. Its digest is the image's id."""
     layers: tuple[Layer, ...]
     """Those of `native`, lowest first."""
     blobs: tuple[Blob, ...]
@@ -39,13 +39,13 @@ class BuiltImage:
 
     @property
     def size(self) -> int:
-        """Bytes that a pull of `native` transports as blobs."""
+        """Size in bytes of the blobs in a pull of `native`."""
         return sum(layer.blob.size for layer in self.layers) + (self.config.size if self.config else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _BuiltManifest:
-    """One manifest with what it needs."""
+    """One manifest with its configuration and layers."""
 
     manifest: Blob
     config: Blob
@@ -53,9 +53,7 @@ class _BuiltManifest:
 
 
 class Builder:
-    """Builds images for one architecture and remembers the layers that images share. Usable from several
-    threads.
-    """
+    """Builds images for one architecture and caches the layers that images share. Safe in several threads."""
 
     def __init__(self, architecture: Architecture | None = None, busybox: Path | None = None) -> None:
         self.architecture = architecture or machine_architecture()
@@ -69,22 +67,21 @@ class Builder:
         """Build an image.
 
         Args:
-            spec: What to build, from the catalogue or derived from it.
-            salt: A text that makes the image unlike any other: it is in the configuration, in a small layer
-                of its own, and in the content of filler layers. A runtime then holds nothing of the image but
-                its base.
-            labels: Further labels of the configuration; they make the image's id another, its layers stay.
+            spec: From the catalogue, or derived from it.
+            salt: A text that makes the image unique: it is in the configuration, in a small layer of its own,
+                and in the content of filler layers. A runtime then has nothing of the image but its base.
+            labels: More labels of the configuration; they change the image's id, but not its layers.
 
         Raises:
             BusyboxError: The image needs busybox and there is none.
-            ValueError: The media types of the dialect have no such compression.
+            ValueError: The dialect has no media type for the compression.
         """
         if spec.content is Content.ARTIFACT:
-            return self._whole(self._artifact(spec, salt))
+            return self._built(self._artifact(spec, salt))
         layers = self._layers_of(spec, salt)
         native = self._image(spec, Platform(self.architecture), layers, salt, labels or {})
         if spec.content is Content.IMAGE:
-            return self._whole(native)
+            return self._built(native)
         own = Platform(self.architecture, NATIVE_VARIANT[self.architecture])
         parts: list[tuple[_BuiltManifest, Platform]] = (
             [] if spec.content is Content.FOREIGN_INDEX else [(native, own)]
@@ -95,12 +92,12 @@ class Builder:
             if other.architecture != self.architecture
         ]
         top = oci_image.index([(part.manifest, platform) for part, platform in parts], spec.dialect)
-        return self._whole(
+        return self._built(
             native if spec.content is Content.INDEX else None, [part for part, _ in parts], top
         )
 
     @staticmethod
-    def _whole(
+    def _built(
         native: _BuiltManifest | None, parts: list[_BuiltManifest] | None = None, top: Blob | None = None
     ) -> BuiltImage:
         every = parts if parts is not None else [native] if native else []
@@ -121,13 +118,13 @@ class Builder:
     def _layers_of(self, spec: ImageSpec, salt: str) -> list[Layer]:
         if spec.content is Content.FOREIGN_INDEX:
             return []
-        made: list[Layer] = []
+        layers: list[Layer] = []
         if spec.base is Base.BUSYBOX:
-            base = self._remembered(
+            base = self._cached(
                 "base",
                 lambda: oci_image.pack_layer(root_entries(find_busybox(self.architecture, self._busybox))),
             )
-            made.append(oci_image.in_dialect(base, spec.dialect))
+            layers.append(oci_image.in_dialect(base, spec.dialect))
         if spec.programs:
             entries = [
                 LayerEntry(f"bin/{name}", program(name, self.architecture), mode=0o755)
@@ -136,31 +133,32 @@ class Builder:
                 LayerEntry(f"bin/setuid-{name}", program(name, self.architecture), mode=0o4755)
                 for name in spec.setuid_programs
             ]
-            made.append(self._packed(entries, spec.compression, spec.dialect))
-        made += [self._packed(list(entries), spec.compression, spec.dialect) for entries in spec.layers]
-        made += [self._filler(spec, number, salt) for number in range(1, spec.filler_layers + 1)]
+            layers.append(self._packed(entries, spec.compression, spec.dialect))
+        layers += [self._packed(list(entries), spec.compression, spec.dialect) for entries in spec.layers]
+        layers += [self._filler(spec, number, salt) for number in range(1, spec.filler_layers + 1)]
         if spec.hollow_bytes:
             hollow = [LayerEntry("layers/hollow", bytes(spec.hollow_bytes))]
-            made.append(oci_image.pack_layer(hollow, spec.compression, spec.dialect))
+            layers.append(oci_image.pack_layer(hollow, spec.compression, spec.dialect))
         if spec.sparse_map_bytes:
             mapped = [oci_image.sparse("layers/sparse", spec.sparse_map_bytes)]
-            made.append(oci_image.pack_layer(mapped, spec.compression, spec.dialect))
+            layers.append(oci_image.pack_layer(mapped, spec.compression, spec.dialect))
         if salt:
-            made.append(
+            layers.append(
                 oci_image.pack_layer(
                     [LayerEntry("etc/critests-salt", f"{salt}\n".encode())], spec.compression, spec.dialect
                 )
             )
-        return made
+
+        return layers
 
     def _packed(self, entries: list[LayerEntry], compression: Compression, dialect: Dialect) -> Layer:
-        return self._remembered(
+        return self._cached(
             (tuple(entries), compression, dialect),
             lambda: oci_image.pack_layer(entries, compression, dialect),
         )
 
     def _filler(self, spec: ImageSpec, number: int, salt: str) -> Layer:
-        """One of the layers that are there for their number or their size."""
+        """Return one of the layers that only add to the number or the size."""
         size = spec.filler_bytes // spec.filler_layers
         entries = [
             LayerEntry(f"layers/{number}", f"{number}\n".encode()),
@@ -169,24 +167,24 @@ class Builder:
         if not size:
             return self._packed(entries, spec.compression, spec.dialect)
 
-        def make() -> Layer:
+        def build() -> Layer:
             filler = LayerEntry(f"layers/filler-{number}", _noise(f"{number} {salt}", size))
             return oci_image.pack_layer([*entries, filler], Compression.STORED, spec.dialect)
 
-        return make() if salt else self._remembered((number, size, spec.dialect), make)
+        return build() if salt else self._cached((number, size, spec.dialect), build)
 
     def _marker(self, platform: Platform) -> Layer:
-        """The only layer of an image for an architecture that nothing here runs."""
+        """Return the only layer of an image for another architecture, which is never run."""
         return self._packed(
             [LayerEntry("architecture", f"{platform.architecture}{platform.variant}\n".encode())],
             Compression.GZIP,
             Dialect.OCI,
         )
 
-    def _remembered(self, key: object, make: Callable[[], Layer]) -> Layer:
+    def _cached(self, key: object, build: Callable[[], Layer]) -> Layer:
         with self._lock:
             if key not in self._layers:
-                self._layers[key] = make()
+                self._layers[key] = build()
             return self._layers[key]
 
     @staticmethod
@@ -221,9 +219,9 @@ class Builder:
 
     @staticmethod
     def _artifact(spec: ImageSpec, salt: str) -> _BuiltManifest:
-        """A manifest as the specification's guidance for artifacts has it: the empty configuration, and
-        layers that are no archives; or a configuration of the artifact's own type, which has the salt, and
-        layers as they are.
+        """Return a manifest as in the specification's guidance for artifacts: the empty configuration, and
+        layers that are no archives; or a configuration of the artifact's own type, with the salt, and
+        unchanged layers.
         """
         suffix = b"" if spec.config_type else salt.encode()
         contents = [entry.content + suffix for entries in spec.layers for entry in entries]
@@ -241,7 +239,7 @@ class Builder:
 
 
 def _noise(seed: str, size: int) -> bytes:
-    """Return bytes that do not compress, the same for the same seed."""
+    """Return bytes that do not compress, always the same for one seed."""
     source = random.Random(seed)  # noqa: S311 - repeatable, not secret
     return b"".join(
         source.randbytes(min(_DRAWN_AT_ONCE, size - drawn)) for drawn in range(0, size, _DRAWN_AT_ONCE)

@@ -1,5 +1,5 @@
-"""What test images exist, and why: one `ImageSpec` each. `build.py` makes them, `changed` derives others from
-them.
+"""The test images, and why each exists: one `ImageSpec` each. `build.py` builds them, `changed` derives
+others.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -23,16 +23,16 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @unique
 class Base(StrEnum):
-    """What an image's first layer is."""
+    """An image's first layer."""
 
     BUSYBOX = "busybox"
-    """`rootfs.root_entries`, one layer shared by all images that have it."""
+    """`rootfs.root_entries`, one layer that all images with it share."""
     NOTHING = "nothing"
 
 
 @unique
 class Content(StrEnum):
-    """What a reference to the image leads to."""
+    """What a reference to the image resolves to."""
 
     IMAGE = "image"
     """The manifest of an image for the machine."""
@@ -45,7 +45,9 @@ class Content(StrEnum):
 
 
 class FileChange(TypedDict, total=False):
-    """A member of the layer that `Changes.files` adds; without `kind` a file. Path as in `oci.Entry`."""
+    """A member of the layer that `Changes.files` adds; without `kind` a file. Path as in
+    `oci_image.LayerEntry`.
+    """
 
     path: str
     content: str
@@ -57,7 +59,7 @@ class FileChange(TypedDict, total=False):
 
 
 class Changes(TypedDict, total=False):
-    """What a derived image has in place of its catalogue entry's. As JSON in a request to the registry."""
+    """The differences of a derived image to its catalogue entry, as JSON in a request to the registry."""
 
     user: str
     env: list[str]
@@ -76,7 +78,7 @@ class Changes(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ImageSpec:
-    """One image of the catalogue. An empty field is left out of the image's configuration."""
+    """One image of the catalogue. Empty fields are left out of the image's configuration."""
 
     name: str
     why: str
@@ -87,9 +89,9 @@ class ImageSpec:
     layers: tuple[tuple[LayerEntry, ...], ...] = ()
     """On top of the base."""
     programs: tuple[str, ...] = ()
-    """Of `programs.program`, in /bin, in a layer of their own."""
+    """Names for `programs.program`, in /bin, in a layer of their own."""
     setuid_programs: tuple[str, ...] = ()
-    """Of them, those that are there once more as `setuid-NAME`, which runs as its owner root."""
+    """Those of them that are also there as `setuid-NAME`, which runs as root."""
     user: str = ""
     env: tuple[str, ...] = (f"PATH={PATH}",)
     entrypoint: tuple[str, ...] = ()
@@ -102,20 +104,18 @@ class ImageSpec:
     filler_bytes: int = 0
     """Bytes that do not compress, in layers of their own."""
     filler_layers: int = 0
-    """How many layers there are of those; without bytes they are small, and each replaces a file of the one
-    below.
-    """
+    """Number of layers for them; without bytes they are small, and each replaces a file of the one below."""
     hollow_bytes: int = 0
-    """Of a file of zeros in a layer of its own, which takes a thousandth of that until it is unpacked."""
+    """Size of a file of zeros in a layer of its own, which compresses to a thousandth."""
     sparse_map_bytes: int = 0
-    """Of the map of holes of an empty file, in a layer of its own, which takes a thousandth of that."""
+    """Size of the sparse map of an empty file, in a layer of its own, which compresses to a thousandth."""
     dialect: Dialect = Dialect.OCI
     compression: Compression = Compression.GZIP
     """Of the layers above the base."""
     wrong_diff_id: bool = False
-    """The configuration names another digest for the last layer than it has."""
+    """The configuration has a wrong diff id for the last layer."""
     config_type: str = ""
-    """The media type of an artifact's configuration, where it says what the artifact is."""
+    """The media type of an artifact's configuration, if that identifies the artifact."""
 
     def changed(self, changes: Changes) -> "ImageSpec":
         """Return an image derived from this one.
@@ -136,7 +136,7 @@ class ImageSpec:
 
 
 def _value(name: str, old: object, new: object) -> object:
-    """Return a changed value in the kind that the field has."""
+    """Return a changed value with the type of the field."""
     try:
         if name == "files":
             return tuple(_entry(cast("FileChange", each)) for each in cast("list[object]", new))
@@ -153,7 +153,7 @@ def _value(name: str, old: object, new: object) -> object:
 
 
 def _entry(change: FileChange) -> LayerEntry:
-    """Return the member of a layer that a change describes."""
+    """Return the layer member of a change."""
     kind = EntryType(change.get("kind", EntryType.FILE))
     default_mode = {EntryType.FILE: 0o644, EntryType.SYMLINK: 0o777}.get(kind, 0o755)
     return LayerEntry(
@@ -204,7 +204,7 @@ _ARCHIVE_LAYERS = (
 )
 
 CATALOGUE: tuple[ImageSpec, ...] = (
-    ImageSpec("plain", "busybox and nothing else: the image for every test that asks nothing of it"),
+    ImageSpec("plain", "busybox and nothing else: for every test without other needs"),
     ImageSpec(
         "pause",
         "the sandbox's own process: blocks, exits 0 on SIGTERM and SIGINT, reaps",
@@ -228,7 +228,7 @@ CATALOGUE: tuple[ImageSpec, ...] = (
     ImageSpec("user-number", "the user is a number", user="1000"),
     ImageSpec("user-number-group", "the user is a number, with a group's number", user="1000:2000"),
     ImageSpec("user-root", "the user is named as the number of root", user="0"),
-    ImageSpec("user-unlisted", "the user is a number that /etc/passwd does not hold", user="4321"),
+    ImageSpec("user-unlisted", "the user is a number that is not in /etc/passwd", user="4321"),
     ImageSpec(
         "user-name",
         "the user is a name of /etc/passwd, member of further groups in /etc/group",
@@ -237,7 +237,7 @@ CATALOGUE: tuple[ImageSpec, ...] = (
     ImageSpec("user-name-group", "the user and the group are names", user="tester:crew"),
     ImageSpec(
         "user-absent",
-        "the user is a name that /etc/passwd does not hold: no process can be started as it",
+        "the user is a name that is not in /etc/passwd: no process can run as it",
         user="nosuchuser",
     ),
     ImageSpec(
@@ -276,7 +276,7 @@ CATALOGUE: tuple[ImageSpec, ...] = (
     ImageSpec("no-environment", "no environment at all, not even PATH", env=()),
     ImageSpec(
         "workdir-absent",
-        "the working directory is in no layer: the runtime makes it",
+        "the working directory is in no layer: the runtime creates it",
         workdir="/made/by/the/runtime",
     ),
     ImageSpec("stop-signal-name", "a stop signal by name, without SIG", stop_signal="USR2"),
@@ -285,8 +285,8 @@ CATALOGUE: tuple[ImageSpec, ...] = (
     ImageSpec("stop-signal-invalid", "a stop signal that does not exist", stop_signal="SIGNOSUCH"),
     ImageSpec(
         "steering-labels",
-        "labels by which a daemon would stop a container, if it took them for its own",
-        # each belongs to a daemon that keeps such orders beside a container
+        "labels that would make a daemon stop a container if it took them for its own",
+        # each belongs to a daemon that stores such instructions next to a container
         labels=(
             ("containerd.io/restart.status", "stopped"),
             ("io.kubernetes.cri-o.ContainerType", "sandbox"),
@@ -314,7 +314,7 @@ CATALOGUE: tuple[ImageSpec, ...] = (
     ),
     ImageSpec(
         "archive",
-        "what a tar archive can hold: links, set-id bits, long names, a fifo; and a layer with nothing in it",
+        "what a tar archive can contain: links, set-id bits, long names, a fifo; and an empty layer",
         layers=_ARCHIVE_LAYERS,
     ),
     ImageSpec(
@@ -341,7 +341,7 @@ CATALOGUE: tuple[ImageSpec, ...] = (
     ),
     ImageSpec(
         "zstd",
-        "a layer packed with zstd",
+        "a layer compressed with zstd",
         compression=Compression.ZSTD,
         layers=((LayerEntry("layer", b"zstd\n"),),),
     ),

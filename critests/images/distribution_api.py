@@ -1,5 +1,4 @@
-"""The registry's side that runtimes talk to: pulling as the OCI distribution specification has it, and
-tokens.
+"""The registry's API for runtimes: pulls as in the OCI distribution specification, and tokens.
 
 Sources: OCI Distribution Specification 1.1 (endpoints, error codes, headers); the distribution project's
 "Token Authentication Specification" and "Oauth2 Token Authentication" for `/token`.
@@ -26,8 +25,8 @@ from critests.images.repositories import REPOSITORY_NAME, TAG, UnknownRepository
 _ROUTE = re.compile(r"/v2/(?P<name>.+)/(?P<kind>manifests|blobs|tags)/(?P<reference>[^/]+)")
 _DIGEST = re.compile(r"[a-z0-9+._-]+:[a-zA-Z0-9=_-]+")
 _LONGEST_BODY = 16 << 20
-TOLD_TO = "this registry was told to answer so"
-"""What it says of the errors that it was told to answer with."""
+FAULT_MESSAGE = "this registry was configured to return this error"
+"""The message of all errors that are faults."""
 _ERRORS = {
     FaultKind.UNAUTHORIZED: (HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED"),
     FaultKind.FORBIDDEN: (HTTPStatus.FORBIDDEN, "DENIED"),
@@ -40,7 +39,7 @@ _UNKNOWN = {"manifest": "MANIFEST_UNKNOWN", "blob": "BLOB_UNKNOWN", "tags": "NAM
 
 @dataclass(frozen=True, slots=True)
 class _Credentials:
-    """What an Authorization header holds; the secrets stay in this object."""
+    """The credentials in an Authorization header; the secrets are not stored elsewhere."""
 
     scheme: str = ""
     username: str = ""
@@ -63,8 +62,8 @@ _TLS_HANDSHAKE = b"\x16"
 
 
 @dataclass(frozen=True, slots=True)
-class _Refusal:
-    """An answer without content. Without a code it is no error but a redirection."""
+class _Rejection:
+    """A response without content. Without a code it is a redirection instead of an error."""
 
     status: HTTPStatus
     code: str
@@ -73,30 +72,29 @@ class _Refusal:
 
 
 class DistributionHandler(BaseHTTPRequestHandler):
-    """Answers the requests of one connection."""
+    """Handles the requests of one connection."""
 
     protocol_version = "HTTP/1.1"
     server_version = "critests-registry"
     sys_version = ""
-    wbufsize = -1  # headers and a small body leave in one packet
+    wbufsize = -1  # headers and a small body are sent in one packet
     disable_nagle_algorithm = True
     _request: Request | None = None
-    """Which is kept and not yet answered."""
+    """The recorded request that has no response yet."""
 
     @property
     def contents(self) -> RegistryContents:
-        """What the registry that this connection is of has."""
-        # set where the server is made
+        """The content of the registry."""
+        # set by the server's constructor
         return cast("Any", self.server).contents  # type: ignore[no-any-return]  # see above
 
     def handle(self) -> None:
-        """Answer the requests of the connection; to one that begins with TLS say in plain HTTP that there is
-        none here.
+        """Handle the requests of the connection; a TLS handshake gets a plain HTTP error.
 
-        Clients try HTTPS first and take up plain HTTP when an answer says so; the base class would take the
-        first bytes of TLS for a request line, and what it then answers depends on those bytes.
+        Clients try HTTPS first and switch to plain HTTP after such a response; the base class would parse the
+        first bytes of TLS as a request line, and its response would depend on those bytes.
         """
-        # a buffered reader, which the stubs do not say
+        # a buffered reader, but not in the stubs
         if self.rfile.peek(1)[:1] == _TLS_HANDSHAKE:  # type: ignore[attr-defined]  # see above
             self.wfile.write(
                 b"HTTP/1.0 400 Bad Request\r\nConnection: close\r\n\r\nthis registry speaks plain HTTP\n"
@@ -106,13 +104,13 @@ class DistributionHandler(BaseHTTPRequestHandler):
         super().handle()
 
     def do_GET(self) -> None:
-        """Answer a GET or a HEAD."""
+        """Handle a GET or a HEAD."""
         self._read()
 
     do_HEAD = do_GET  # noqa: N815 - the name is the base class's
 
     def do_POST(self) -> None:
-        """Answer a POST: the operations of `admin.py`, and the token endpoint's second form. Registry content
+        """Handle a POST: the operations of `admin.py`, and the token endpoint's second form. Registry content
         cannot be written.
         """
         length = int(self.headers.get("Content-Length") or 0)
@@ -123,10 +121,10 @@ class DistributionHandler(BaseHTTPRequestHandler):
         body = self.rfile.read(length)
         path = urlsplit(self.path).path
         if path.startswith(ADMIN_PREFIX):
-            status, answer = administer(
+            status, result = administer(
                 self.contents, path.removeprefix(ADMIN_PREFIX), self.headers.get("X-Critests-Token", ""), body
             )
-            self._json(status, answer)
+            self._json(status, result)
         elif path == "/token":
             self._token(
                 {name: values[-1] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
@@ -135,23 +133,23 @@ class DistributionHandler(BaseHTTPRequestHandler):
             self._read_only()
 
     def do_PUT(self) -> None:
-        """Refuse."""
+        """Reject: the registry is read-only."""
         self._read_only()
 
-    do_PATCH = do_DELETE = do_PUT  # noqa: N815 - likewise
+    do_PATCH = do_DELETE = do_PUT  # noqa: N815 - the names are the base class's
 
     def send_response(self, code: int, message: str | None = None) -> None:
-        """Begin an answer, and note its status."""
+        """Begin a response, and record its status."""
         if self._request:
             self._request.status = int(code)
             self._request = None
         super().send_response(code, message)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name is the base class's
-        """Print nothing; requests are kept by repository."""
+        """Print nothing; requests are recorded by repository."""
 
     def _read_only(self) -> None:
-        self.close_connection = True  # what follows of the body is not read
+        self.close_connection = True  # the rest of the body is not read
         self._error(HTTPStatus.METHOD_NOT_ALLOWED, "UNSUPPORTED", "this registry can only be pulled from")
 
     def _read(self) -> None:
@@ -178,7 +176,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
             )
 
     def _pull(self, name: str, kind: str, reference: str) -> None:
-        """Answer a request for a manifest, a blob or the tags of a repository, and keep that it was made."""
+        """Handle a request for a manifest, a blob or the tags of a repository, and record it."""
         credentials = _Credentials.of(self.headers.get("Authorization", ""))
         repositories = self.contents.repositories
         redirected = self.path.startswith("/redirected/")
@@ -192,9 +190,9 @@ class DistributionHandler(BaseHTTPRequestHandler):
             fault=str(fault.kind) if fault else "",
         )
         repositories.record(name, self._request)
-        refusal = self._refusal(name, kind, reference, credentials, fault)
-        if refusal:
-            self._refuse(refusal)
+        rejection = self._rejection(name, kind, reference, credentials, fault)
+        if rejection:
+            self._reject(rejection)
         elif kind == "tags":
             self._json(HTTPStatus.OK, {"name": name, "tags": repositories.tags(name)})
         elif blob := repositories.find(name, kind, reference):
@@ -208,17 +206,17 @@ class DistributionHandler(BaseHTTPRequestHandler):
                 HTTPStatus.NOT_FOUND, _UNKNOWN[kind], f"the repository {name} has no {kind} {reference}"
             )
 
-    def _refusal(
+    def _rejection(
         self, name: str, kind: str, reference: str, credentials: _Credentials, fault: RegistryFault | None
-    ) -> _Refusal | None:
-        """Return what is answered in place of any content, or None where the content may be looked for."""
+    ) -> _Rejection | None:
+        """Return the response instead of any content, or None if the content may be looked up."""
         repositories = self.contents.repositories
         access = repositories.access(name)
         if problem := _problem_of_names(name, kind, reference):
-            return _Refusal(HTTPStatus.BAD_REQUEST, *problem)
+            return _Rejection(HTTPStatus.BAD_REQUEST, *problem)
         if access and not self._may_read(name, access, credentials):
             challenge = {"WWW-Authenticate": self._challenge(access.scheme, name)}
-            return _Refusal(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "credentials are needed", challenge)
+            return _Rejection(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "credentials are needed", challenge)
         if fault and fault.kind in _ERRORS:
             status, code = _ERRORS[fault.kind]
             headers = (
@@ -228,21 +226,21 @@ class DistributionHandler(BaseHTTPRequestHandler):
             )
             if fault.seconds:
                 headers["Retry-After"] = str(int(fault.seconds))
-            return _Refusal(status, code, TOLD_TO, headers)
+            return _Rejection(status, code, FAULT_MESSAGE, headers)
         if fault and fault.kind is FaultKind.REDIRECT:
             location = (
                 fault.location.replace("{path}", self.path) if fault.location else f"/redirected{self.path}"
             )
-            return _Refusal(HTTPStatus.TEMPORARY_REDIRECT, "", "", {"Location": location})
+            return _Rejection(HTTPStatus.TEMPORARY_REDIRECT, "", "", {"Location": location})
         if not repositories.knows(name):
-            return _Refusal(HTTPStatus.NOT_FOUND, "NAME_UNKNOWN", f"there is no repository {name}")
+            return _Rejection(HTTPStatus.NOT_FOUND, "NAME_UNKNOWN", f"there is no repository {name}")
         return None
 
-    def _refuse(self, refusal: _Refusal) -> None:
-        if refusal.code:
-            self._error(refusal.status, refusal.code, refusal.message, refusal.headers)
+    def _reject(self, rejection: _Rejection) -> None:
+        if rejection.code:
+            self._error(rejection.status, rejection.code, rejection.message, rejection.headers)
         else:
-            self._json(refusal.status, {}, refusal.headers)
+            self._json(rejection.status, {}, rejection.headers)
 
     def _may_read(self, name: str, access: Access, credentials: _Credentials) -> bool:
         if access.scheme is Scheme.BASIC:
@@ -260,14 +258,14 @@ class DistributionHandler(BaseHTTPRequestHandler):
             return 'Basic realm="critests"'
         scope = f',scope="repository:{name}:pull"' if name else ""
         access = self.contents.repositories.access(name) if name else None
-        # first, so that who stops reading there has nothing of what it needs
+        # first, so that a client that stops reading there lacks the parameters that it needs
         empty = 'error_description="",' if access and access.empty_parameter else ""
         realm = f'realm="http://{self.contents.address}/token",service="{self.contents.address}"'
         return f"Bearer {empty}{realm}{scope}"
 
     def _base(self) -> None:
-        """Answer a request for `/v2/`. Some clients (containers/image) learn only there by which scheme they
-        may be asked, some (Docker Engine) only if they are asked there; others never look.
+        """Handle a request for `/v2/`. Some clients (containers/image) learn the scheme only here, some
+        (Docker Engine) only if credentials are required here; others never call it.
         """
         schemes = self.contents.repositories.schemes()
         if not schemes or self.headers.get("Authorization"):
@@ -276,28 +274,30 @@ class DistributionHandler(BaseHTTPRequestHandler):
             challenge = {"WWW-Authenticate": self._challenge(Scheme(schemes[0]), "")}
             self._error(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "credentials are needed", challenge)
 
-    def _token(self, asked: Mapping[str, str]) -> None:
-        """Hand a token out: to who proves to be the user of the repository, or to everybody where it has
-        none.
+    def _token(self, parameters: Mapping[str, str]) -> None:
+        """Return a token: to the user of the repository, or to every client if it has none.
 
-        A repository that is open to all has tokens as well: a client that learns from `/v2/` that others need
+        A repository that is open to all has tokens as well: a client that learned at `/v2/` that others need
         one may ask for it.
         """
-        parts = asked.get("scope", "").split(":")
+        parts = parameters.get("scope", "").split(":")
         name = parts[1] if len(parts) == 3 and parts[0] == "repository" else ""
         access = self.contents.repositories.access(name) or Access(scheme=Scheme.BEARER)
         if access.scheme is not Scheme.BEARER:
             self._error(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "there is no token for this scope")
             return
         credentials = _Credentials.of(self.headers.get("Authorization", ""))
-        if asked.get("grant_type") == "refresh_token":
-            good = bool(access.identity_token) and asked.get("refresh_token") == access.identity_token
-        elif asked.get("grant_type") == "password":
-            good = (asked.get("username"), asked.get("password")) == (access.username, access.password)
+        if parameters.get("grant_type") == "refresh_token":
+            good = bool(access.identity_token) and parameters.get("refresh_token") == access.identity_token
+        elif parameters.get("grant_type") == "password":
+            good = (parameters.get("username"), parameters.get("password")) == (
+                access.username,
+                access.password,
+            )
         else:
             good = (credentials.username, credentials.secret) == (access.username, access.password)
         if not good and access.username:
-            self._error(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "these credentials are not the right ones")
+            self._error(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "these credentials are wrong")
             return
         try:
             token, seconds = self.contents.repositories.new_token(name)
@@ -330,7 +330,7 @@ class DistributionHandler(BaseHTTPRequestHandler):
 
 
 def _problem_of_names(name: str, kind: str, reference: str) -> tuple[str, str] | None:
-    """Return the code and the message for a name, a tag or a digest that is not one."""
+    """Return the code and the message for a malformed name, tag or digest."""
     if not REPOSITORY_NAME.fullmatch(name):
         return "NAME_INVALID", "this is no name for a repository"
     if kind == "blob" and not _DIGEST.fullmatch(reference):

@@ -1,4 +1,4 @@
-"""What an ELF executable says of itself: for which machine it is, and whether it is static.
+"""Reads from an ELF executable for which machine it is, and whether it is static.
 
 Source: the ELF-64 object file format; elf(5).
 """
@@ -15,12 +15,12 @@ _INTERPRETER = 3
 
 @dataclass(frozen=True, slots=True)
 class ElfFacts:
-    """What an executable file says of itself."""
+    """Properties of an executable."""
 
     architecture: Architecture | None
-    """None for an architecture that we build no images for."""
+    """None for an architecture without test images."""
     static: bool
-    """It asks for no program interpreter, so it runs in an otherwise empty root."""
+    """It has no program interpreter, so it runs in an otherwise empty root."""
 
 
 def read_elf(content: bytes) -> ElfFacts:

@@ -1,4 +1,6 @@
-"""Sends one content as an HTTP answer: whole, in part, or in one of the wrong ways that `faults.py` names."""
+"""Sends one blob as an HTTP response: all of it, a range, or with one of the faults in
+`registry_faults.py`.
+"""
 
 import json
 import re
@@ -15,7 +17,7 @@ from critests.images.oci_image import Blob
 from critests.images.registry_faults import FaultKind, RegistryFault
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
-_STALL_LOOK_SECONDS = 0.1
+_STALL_POLL_SECONDS = 0.1
 _OLD_MANIFEST = json.dumps(
     {
         "schemaVersion": 1,
@@ -34,7 +36,7 @@ _OTHER_MEDIA_TYPES: dict[FaultKind | None, str] = {
 
 @dataclass(frozen=True, slots=True)
 class _ByteRange:
-    """The stretch of the content that was asked for."""
+    """The requested range of the content."""
 
     status: HTTPStatus
     start: int
@@ -43,8 +45,8 @@ class _ByteRange:
 
 
 def parse_range(header: str, size: int) -> _ByteRange:
-    """Return what a Range header asks of a content; other forms than one range of bytes are ignored, as RFC
-    9110 allows.
+    """Return the range of a Range header; other forms than a single range of bytes are ignored, as RFC 9110
+    allows.
     """
     match = _RANGE.fullmatch(header.strip())
     whole = _ByteRange(HTTPStatus.OK, 0, size)
@@ -68,7 +70,7 @@ def parse_range(header: str, size: int) -> _ByteRange:
 
 @dataclass(slots=True)
 class ResponseWriter:
-    """One content on its way to one client."""
+    """Sends one blob to one client."""
 
     handler: BaseHTTPRequestHandler
     blob: Blob
@@ -76,10 +78,10 @@ class ResponseWriter:
     """`manifest` or `blob`."""
     fault: RegistryFault | None = None
     goes_on: Callable[[], bool] = lambda: True
-    """False once the registry stops or the fault is cleared."""
+    """Returns False once the registry stops or the fault is cleared."""
 
     def send(self, range_header: str) -> None:
-        """Send the content, as the fault has it."""
+        """Send the content, with the fault."""
         fault = self.fault.kind if self.fault else None
         content = self._content(fault)
         part = _ByteRange(HTTPStatus.OK, 0, len(content))
@@ -95,7 +97,7 @@ class ResponseWriter:
         content = self.blob.content
         if fault is FaultKind.WRONG_DIGEST:
             if self.kind == "manifest":
-                # Still JSON and as long as before: the last digit of the first size is another.
+                # still JSON of the same length: the last digit of the first size is changed
                 return re.sub(
                     rb'("size":\d*?)(\d)(?=\D)',
                     lambda found: found[1] + b"%d" % ((int(found[2]) + 1) % 10),
@@ -158,11 +160,11 @@ class ResponseWriter:
             self.handler.wfile.write(content)
 
     def _slowly(self, content: memoryview, bytes_per_second: float) -> None:
-        """Send ten times a second what is due by then."""
+        """Send in each tenth of a second what is due by then."""
         began = time.monotonic()
         done = 0
         while done < len(content):
-            if not self._wait(_STALL_LOOK_SECONDS):
+            if not self._wait(_STALL_POLL_SECONDS):
                 self.handler.close_connection = True
                 return
             due = min(len(content), int((time.monotonic() - began) * bytes_per_second))
@@ -171,7 +173,7 @@ class ResponseWriter:
             done = due
 
     def _reset(self) -> None:
-        """Close so that the client sees RST: with unsent data thrown away."""
+        """Close so that the client gets RST: unsent data is discarded."""
         self.handler.close_connection = True
         self.handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.handler.connection.close()
@@ -182,13 +184,13 @@ class ResponseWriter:
         self._wait(seconds)
 
     def _wait(self, seconds: float) -> bool:
-        """Wait; return False at once when the client has left, the fault was cleared or the registry
+        """Wait; return False at once when the client disconnects, the fault is cleared or the registry
         stops.
         """
         deadline = time.monotonic() + seconds
-        watch = select.poll()
-        watch.register(self.handler.connection, select.POLLRDHUP | select.POLLHUP | select.POLLERR)
+        poll = select.poll()
+        poll.register(self.handler.connection, select.POLLRDHUP | select.POLLHUP | select.POLLERR)
         while (left := deadline - time.monotonic()) > 0:
-            if watch.poll(min(left, _STALL_LOOK_SECONDS) * 1000) or not self.goes_on():
+            if poll.poll(min(left, _STALL_POLL_SECONDS) * 1000) or not self.goes_on():
                 return False
         return True

@@ -1,9 +1,8 @@
-"""OCI images as bytes: layers, configurations, manifests and indexes, the same bytes at every build.
+"""OCI images as bytes: layers, configurations, manifests and indexes, reproducible at every build.
 
-Nothing here depends on the clock, on file owners or on the order of a dictionary: members of a layer are
-sorted and carry the time zero, gzip's header holds no time, JSON is written with sorted keys. The digest of a
-gzip layer depends on the compressor of the zlib at hand; its diff id and so the identity of what it unpacks
-to does not.
+Nothing depends on the clock, on file owners or on the order of a dictionary: members of a layer are sorted
+and have the time zero, gzip's header has no time, JSON has sorted keys. The digest of a gzip layer depends on
+the installed zlib; its diff id does not.
 
 Sources: OCI Image Format Specification 1.1 (config, layer, manifest, image-index, descriptor); Docker's
 "Image Manifest Version 2, Schema 2" for the older media types; RFC 1952 (gzip); RFC 8878 (zstd).
@@ -24,24 +23,24 @@ from critests.images.platforms import Platform
 
 @unique
 class Compression(StrEnum):
-    """How a layer is packed."""
+    """The compression of a layer."""
 
     NONE = "none"
     GZIP = "gzip"
     STORED = "stored"
-    """A gzip file whose content is not compressed: for bytes that do not compress, at the speed of a copy."""
+    """A gzip file with uncompressed content: for bytes that do not compress, as fast as a copy."""
     ZSTD = "zstd"
     """A zstd frame of raw blocks."""
 
 
 @unique
 class Dialect(StrEnum):
-    """Whose media types an image uses."""
+    """The media types of an image."""
 
     OCI = "oci"
     DOCKER = "docker"
     FOREIGN = "foreign"
-    """OCI's, but for the layers, which are marked as ones that may not be handed on."""
+    """OCI's, but the layers are marked as non-distributable."""
 
 
 MANIFEST = {
@@ -75,7 +74,7 @@ _LAYER = {
 
 
 def digest(content: bytes) -> str:
-    """Return the digest of a content, as `sha256:…`."""
+    """Return the digest of bytes, as `sha256:…`."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
@@ -86,7 +85,7 @@ def canonical_json(value: Mapping[str, object]) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """A content with its media type and digest."""
+    """Bytes with their media type and digest."""
 
     media_type: str
     content: bytes = field(repr=False)
@@ -103,7 +102,7 @@ class Blob:
     def descriptor(
         self, platform: Platform | None = None, annotations: Mapping[str, str] | None = None
     ) -> dict[str, object]:
-        """Return the object by which another document refers to this blob."""
+        """Return the descriptor by which another document refers to this blob."""
         described: dict[str, object] = {
             "mediaType": self.media_type,
             "digest": self.digest,
@@ -118,7 +117,7 @@ class Blob:
 
 @unique
 class EntryType(StrEnum):
-    """What a member of a layer is."""
+    """The type of a layer's member."""
 
     FILE = "file"
     DIRECTORY = "directory"
@@ -140,7 +139,7 @@ _TAR_TYPE = {
 
 @dataclass(frozen=True, slots=True)
 class LayerEntry:
-    """A member of a layer. Parents need no entry of their own where root and mode 0755 will do."""
+    """A member of a layer. Parent directories with owner root and mode 0755 need no entry."""
 
     path: str
     """Relative to the root, without a leading slash."""
@@ -150,13 +149,13 @@ class LayerEntry:
     uid: int = 0
     gid: int = 0
     target: str = ""
-    """Of a symbolic link: any text. Of a hard link: the path of another entry, as written there."""
+    """Of a symbolic link: any text. Of a hard link: the path of another entry."""
     device: tuple[int, int] = (0, 0)
     """Major and minor number."""
     xattrs: tuple[tuple[str, str], ...] = ()
     """Extended attributes by full name, such as `user.note`."""
     records: tuple[tuple[str, str], ...] = ()
-    """Further PAX records of its header."""
+    """More PAX records of its header."""
 
 
 def directory(path: str, mode: int = 0o755, *, uid: int = 0, gid: int = 0) -> LayerEntry:
@@ -170,26 +169,26 @@ def symlink(path: str, target: str) -> LayerEntry:
 
 
 def whiteout(path: str) -> LayerEntry:
-    """Return the mark that removes a path of the layers below."""
+    """Return the whiteout that removes a path of the layers below."""
     parent, _, name = path.rpartition("/")
     return LayerEntry(f"{parent}/.wh.{name}" if parent else f".wh.{name}")
 
 
 def opaque(path: str) -> LayerEntry:
-    """Return the mark that hides what the layers below have in a directory."""
+    """Return the whiteout that hides a directory's content in the layers below."""
     return LayerEntry(f"{path}/.wh..wh..opq")
 
 
 def sparse(path: str, map_bytes: int) -> LayerEntry:
-    """Return an empty file whose map of what is no hole, in the PAX form 1.0 of GNU tar, is so long: each of
-    its entries says that nothing is at the beginning.
+    """Return an empty file with a sparse map of this size, in GNU tar's PAX format 1.0: each of its entries
+    says that nothing is at the beginning.
     """
     entries = map_bytes // len(b"0\n0\n")
     written = f"{entries}\n".encode() + entries * b"0\n0\n"
     records = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": path}
     return LayerEntry(
         path,
-        # the map ends with its block
+        # the map is padded to whole blocks
         written + bytes(-len(written) % tarfile.BLOCKSIZE),
         records=(*records.items(), ("GNU.sparse.realsize", "0")),
     )
@@ -197,33 +196,33 @@ def sparse(path: str, map_bytes: int) -> LayerEntry:
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A packed layer: what is transported, and the digest of the archive inside."""
+    """A layer: the compressed blob, and the digest of the archive inside."""
 
     blob: Blob
     diff_id: str
 
 
 def archive(entries: Iterable[LayerEntry]) -> bytes:
-    """Return a tar archive of the entries, with the directories above them, sorted by path (hard links last),
-    at time zero.
+    """Return a tar archive of the entries and their parent directories, sorted by path (hard links last), at
+    time zero.
 
     Raises:
         ValueError: Two entries have one path.
     """
-    wanted: dict[str, LayerEntry] = {}
+    members: dict[str, LayerEntry] = {}
     for entry in entries:
-        if entry.path in wanted:
+        if entry.path in members:
             raise ValueError(f"the path {entry.path} is in the layer twice")
-        wanted[entry.path] = entry
-    for path in list(wanted):
+        members[entry.path] = entry
+    for path in list(members):
         parent = path.rpartition("/")[0]
         while parent:
-            wanted.setdefault(parent, directory(parent))
+            members.setdefault(parent, directory(parent))
             parent = parent.rpartition("/")[0]
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for entry in sorted(
-            wanted.values(), key=lambda entry: (entry.kind is EntryType.HARDLINK, entry.path)
+            members.values(), key=lambda entry: (entry.kind is EntryType.HARDLINK, entry.path)
         ):
             tar.addfile(_member(entry), io.BytesIO(entry.content))
     return stream.getvalue()
@@ -238,13 +237,13 @@ def pack_layer(
         ValueError: Two entries have one path, or the dialect has no such compression.
     """
     if (dialect, compression) not in _LAYER:
-        raise ValueError(f"the media types of {dialect} have no layer packed with {compression}")
+        raise ValueError(f"{dialect} has no media type for a layer with compression {compression}")
     tar = archive(entries)
     return Layer(Blob(_LAYER[dialect, compression], _compressed(tar, compression)), digest(tar))
 
 
 def in_dialect(layer: Layer, dialect: Dialect) -> Layer:
-    """Return the same layer under the media type of another dialect."""
+    """Return the same layer with the media type of another dialect."""
     gzip_types = {_LAYER[each, Compression.GZIP] for each in Dialect}
     if layer.blob.media_type not in gzip_types - {_LAYER[dialect, Compression.GZIP]}:
         return layer
@@ -294,9 +293,9 @@ def _compressed(content: bytes, compression: Compression) -> bytes:
         return content
     if compression is Compression.ZSTD:
         return _zstd_raw(content)
-    # Written by hand: what gzip.compress puts in the header's last byte differs between versions of Python.
+    # not gzip.compress: the last byte of its header differs between versions of Python
     deflate = zlib.compressobj(0 if compression is Compression.STORED else 6, zlib.DEFLATED, -zlib.MAX_WBITS)
-    header = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # deflate, no flags, no time, no system named
+    header = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"  # deflate, no flags, no time, unknown system
     trailer = struct.pack("<II", zlib.crc32(content), len(content) & 0xFFFFFFFF)
     return b"".join(
         (header, deflate.compress(content), deflate.flush(), trailer)

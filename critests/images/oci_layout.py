@@ -1,5 +1,4 @@
-"""Images for people who mirror them, and for programs that import them: an OCI image layout on disk, and one
-image in an archive.
+"""Images for mirrors and for import: an OCI image layout on disk, and one image in an archive.
 
 Sources: OCI Image Format Specification 1.1, image-layout and the annotation
 `org.opencontainers.image.ref.name`.
@@ -17,11 +16,11 @@ from critests.images.catalogue import CATALOGUE, image_spec
 from critests.images.platforms import Architecture
 
 REF_NAME = "org.opencontainers.image.ref.name"
-WHOLE_NAME = "io.containerd.image.name"
-"""Of an image with its registry: containerd reads the other one as a mere tag."""
+FULL_NAME = "io.containerd.image.name"
+"""Of an image with its registry: containerd takes `REF_NAME` for a tag only."""
 IMPORTED_AS = "localhost/critests/"
-"""What the whole names of a layout begin with. To the CRI, a name without a registry is one of docker.io, and
-under that nobody finds what was imported.
+"""Prefix of the full names in a layout. The CRI takes a name without a registry for one of docker.io, so that
+the imported image would not be found.
 """
 
 
@@ -32,7 +31,7 @@ class WrittenImage:
     reference: str
     """`name:tag`, by which `skopeo copy oci:DIRECTORY:NAME:TAG docker://…` finds it."""
     imported_as: str
-    """The whole name under which `ctr images import` makes it known, and the CRI finds it."""
+    """The full name with which `ctr images import` imports it, and the CRI finds it."""
     digest: str
 
 
@@ -46,10 +45,10 @@ def write_layout(
     """Write images as an OCI image layout.
 
     Args:
-        directory: Made if it is missing. What an earlier call wrote there is replaced or stays.
+        directory: Created if it is missing. Files of an earlier call are replaced or stay.
         architecture: For which machine; None for this one.
-        names: Of the catalogue; none means all but those with media types other than OCI's, which readers of
-            layouts do not take.
+        names: Of the catalogue; empty for all with OCI's media types, since readers of layouts accept no
+            others.
         busybox: A static busybox for that architecture; None for the machine's own (see
             `rootfs.find_busybox`).
 
@@ -75,7 +74,7 @@ def write_layout(
         for tag in spec.tags:
             reference = f"{spec.name}:{tag}"
             one = WrittenImage(reference, f"{IMPORTED_AS}{reference}", image.top.digest)
-            names = {REF_NAME: one.reference, WHOLE_NAME: one.imported_as}
+            names = {REF_NAME: one.reference, FULL_NAME: one.imported_as}
             descriptors.append(image.top.descriptor(annotations=names))
             written.append(one)
     for name, content in _documents(descriptors).items():
@@ -87,14 +86,14 @@ def write_archive(file: Path, image: BuiltImage, reference: str) -> None:
     """Write one image as an archive of an OCI image layout.
 
     Args:
-        file: what is there is replaced.
+        file: replaced if it exists.
         image: built for the machine that will import it.
-        reference: its whole name, with registry and tag.
+        reference: its full name, with registry and tag.
 
     Raises:
         OSError: The file cannot be written.
     """
-    members = _documents([image.top.descriptor(annotations={REF_NAME: reference, WHOLE_NAME: reference})])
+    members = _documents([image.top.descriptor(annotations={REF_NAME: reference, FULL_NAME: reference})])
     for blob in (image.top, *image.manifests, *image.blobs):
         members[f"blobs/sha256/{blob.digest.removeprefix('sha256:')}"] = blob.content
     with tarfile.open(file, "w") as archive:
@@ -105,7 +104,7 @@ def write_archive(file: Path, image: BuiltImage, reference: str) -> None:
 
 
 def _documents(descriptors: list[dict[str, object]]) -> dict[str, bytes]:
-    """Return the files of a layout that lead to its blobs."""
+    """Return the files of a layout that refer to its blobs."""
     index = {
         "schemaVersion": 2,
         "mediaType": oci_image.INDEX[oci_image.Dialect.OCI],

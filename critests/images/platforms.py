@@ -1,4 +1,4 @@
-"""Architectures and platforms, by the names that OCI images use (those of Go: GOARCH)."""
+"""Architectures and platforms, with the names in OCI images (Go's GOARCH)."""
 
 import platform
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _BY_UNAME = {
 
 
 class UnsupportedArchitectureError(CannotTest):
-    """The machine is neither amd64 nor arm64."""
+    """There are no test images for this machine."""
 
 
 def machine_architecture() -> Architecture:
@@ -49,10 +49,10 @@ class Platform:
     variant: str = ""
 
     def to_json(self) -> dict[str, str]:
-        """Return the object as an index holds it."""
-        named = {"architecture": self.architecture, "os": "linux"}
-        return named | {"variant": self.variant} if self.variant else named
+        """Return the object of an index."""
+        platform = {"architecture": self.architecture, "os": "linux"}
+        return platform | {"variant": self.variant} if self.variant else platform
 
 
 NATIVE_VARIANT = {Architecture.AMD64: "", Architecture.ARM64: "v8"}
-"""The variant that an index names for each architecture we build for."""
+"""The variant of each architecture in an index."""

@@ -1,4 +1,4 @@
-"""The registry's port: fixed where possible, because some runtimes must be told about it beforehand."""
+"""The registry's port: fixed if possible, because some runtimes need it in their configuration beforehand."""
 
 import json
 import socket
@@ -11,18 +11,18 @@ _LOOPBACK = "127.0.0.1"
 _ANY_FREE = 0
 
 
-class RegistryPortTaken(CannotTest):  # the sentence that the name says is what the user reads
-    """The port that the registry should have is another's; the text says whose and which flag helps."""
+class RegistryPortTaken(CannotTest):
+    """Another process listens on the registry's port; the message names it and the option that helps."""
 
 
 def listen(port: int | None) -> socket.socket:
     """Return a listening socket on loopback.
 
     Args:
-        port: Exactly this one; 0 for any that is free; None for 5010 or the next free one up to 5019.
+        port: Exactly this one; 0 for any free one; None for 5010 or the next free one up to 5019.
 
     Raises:
-        RegistryPortTaken: It is taken.
+        RegistryPortTaken: It is in use.
     """
     for candidate in _DEFAULT_PORTS if port is None else [port]:
         try:
@@ -31,13 +31,13 @@ def listen(port: int | None) -> socket.socket:
             if port is not None:
                 raise RegistryPortTaken(
                     f"the test images cannot be served on {_LOOPBACK}:{port} ({error.strerror}):"
-                    f" {holder(port)}. Choose another port with --registry-port, or leave the flag out to"
-                    " take the next free one."
+                    f" {user_of_port(port)}. Choose another port with --registry-port, or omit the option to"
+                    " use the next free one."
                 ) from error
     first, last = _DEFAULT_PORTS[0], _DEFAULT_PORTS[-1]
     raise RegistryPortTaken(
-        f"the test images cannot be served: every port from {first} to {last} on {_LOOPBACK} is taken"
-        f" ({first}: {holder(first)}). Name a free one with --registry-port."
+        f"the test images cannot be served: every port from {first} to {last} on {_LOOPBACK} is in use"
+        f" ({first}: {user_of_port(first)}). Name a free one with --registry-port."
     )
 
 
@@ -53,12 +53,12 @@ def _listen(port: int) -> socket.socket:
     return listener
 
 
-def holder(port: int) -> str:
-    """Say who listens on a port, as far as can be seen."""
-    import psutil  # noqa: PLC0415 - every command reads the port's number, and hardly any asks who holds it
+def user_of_port(port: int) -> str:
+    """Return as text which process listens on a port, if it can be determined."""
+    import psutil  # noqa: PLC0415 - its import takes time, and few commands need it
 
     if greeting := _registry_at(port):
-        return f"the registry of another critests run holds it (process {greeting.get('pid')})"
+        return f"the registry of another critests run uses it (process {greeting.get('pid')})"
     try:
         for connection in psutil.net_connections(kind="tcp"):
             if (
@@ -67,17 +67,17 @@ def holder(port: int) -> str:
                 and connection.laddr.port == port
                 and connection.pid
             ):
-                return f"{psutil.Process(connection.pid).name()} (process {connection.pid}) holds it"
+                return f"{psutil.Process(connection.pid).name()} (process {connection.pid}) uses it"
     except psutil.Error:
-        return "who holds it cannot be seen"
-    return "who holds it cannot be seen"
+        return "its user cannot be determined"
+    return "its user cannot be determined"
 
 
 def _registry_at(port: int) -> dict[str, object]:
-    """Return the greeting of one of our registries, or nothing."""
+    """Return the greeting of a critests registry on a port; empty if there is none."""
     if port == _ANY_FREE:
         return {}
-    import http.client  # noqa: PLC0415 - only where a port is taken; every command waits for the import
+    import http.client  # noqa: PLC0415 - its import takes time, and few commands need it
 
     connection = http.client.HTTPConnection(_LOOPBACK, port, timeout=0.5)
     try:

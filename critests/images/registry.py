@@ -1,5 +1,5 @@
-"""The registry on loopback that serves the test images: pull-only, in threads of the process that starts
-it.
+"""The registry on loopback that serves the test images: pull-only, in threads of the process that
+starts it.
 """
 
 import socket
@@ -15,11 +15,11 @@ from critests.images.ports import listen
 from critests.images.registry_client import RegistryClient
 
 _POLL_SECONDS = 0.2
-"""After which the server notices that it is to stop."""
+"""How often the server checks whether it should stop."""
 
 
 class RegistryServer:
-    """A registry. Starting takes milliseconds: an image is built when it is first asked for.
+    """A registry. It starts within milliseconds: an image is built at its first request.
 
     Args:
         port: See `ports.listen`.
@@ -28,7 +28,7 @@ class RegistryServer:
     def __init__(self, port: int | None = None) -> None:
         self.contents = RegistryContents(Builder())
         self.port = 0
-        self._wanted_port = port
+        self._requested_port = port
         self._server: _Server | None = None
 
     @property
@@ -40,9 +40,9 @@ class RegistryServer:
         """Listen and serve.
 
         Raises:
-            RegistryPortTaken: The port is another's.
+            RegistryPortTaken: The port is in use.
         """
-        listener = listen(self._wanted_port)
+        listener = listen(self._requested_port)
         self.port = int(listener.getsockname()[1])
         self.contents.address = f"127.0.0.1:{self.port}"
         self.contents.serving = True
@@ -53,14 +53,14 @@ class RegistryServer:
         return self
 
     def stop(self) -> None:
-        """End every connection and stop listening. Stopping twice does nothing."""
+        """Close every connection and stop listening. Stopping twice does nothing."""
         if self._server:
             self.contents.serving = False
             self._server.end()
             self._server = None
 
     def client(self) -> RegistryClient:
-        """Return what drives this registry, also from another process."""
+        """Return a client of this registry, which another process can use too."""
         return RegistryClient(self.address, self.contents.admin_token)
 
     def __enter__(self) -> Self:
@@ -71,8 +71,8 @@ class RegistryServer:
 
 
 class _Server(ThreadingHTTPServer):
-    """A thread for each connection; it knows its connections, so that it can end those that a runtime keeps
-    open.
+    """A server with a thread for each connection; it stores its connections, to close those that a runtime
+    leaves open.
     """
 
     daemon_threads = True
@@ -86,11 +86,11 @@ class _Server(ThreadingHTTPServer):
         self._lock = threading.Lock()
 
     def end(self) -> None:
-        """Stop listening, and end every connection."""
+        """Stop listening, and close every connection."""
         self.shutdown()
         with self._lock:
-            going = list(self._connections)
-        for connection in going:
+            connections = list(self._connections)
+        for connection in connections:
             _shut(connection)
         self.server_close()
 
@@ -103,20 +103,20 @@ class _Server(ThreadingHTTPServer):
 
     # the types of socketserver
     def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 - see above
-        """Forget a connection that is over, and close it."""
+        """Close a connection that has ended."""
         with self._lock:
             self._connections.discard(request)
         super().shutdown_request(request)
 
     # the types of socketserver
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - see above
-        """Say nothing of a client that went away."""
+        """Ignore errors of clients that disconnected."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
 
 def _shut(connection: socket.socket) -> None:
-    """Wake the thread that reads from a connection; it may just have closed it."""
+    """Wake the thread that reads from a connection; that may have closed it already."""
     try:
         connection.shutdown(socket.SHUT_RDWR)
     except OSError:

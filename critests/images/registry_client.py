@@ -1,5 +1,5 @@
-"""Drives a registry of ours from any process: makes images, moves tags, sets faults, reads which requests
-came.
+"""Controls the suite's registry from any process: creates images, moves tags, sets faults, returns the
+requests.
 """
 
 import http.client
@@ -20,19 +20,19 @@ PAUSE_REPOSITORY = "critests/pause"
 
 
 class RegistryError(CannotTest):
-    """The registry could not do what it was asked for; the text is a sentence for the user."""
+    """The registry could not do an operation; the message is a sentence for the user."""
 
 
 def repository_of(run_id: str, image: str) -> str:
-    """Return the repository in which a run has an image of the catalogue (or one derived for a test)."""
+    """Return a run's repository of an image of the catalogue (or of one derived for a test)."""
     return f"critests/{run_id}/{image}"
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryClient:
-    """A handle on a registry: its address and the right to drive it, from whichever process.
+    """A client of the registry's control API, for any process.
 
-    Every method raises `RegistryError` where the registry refuses or cannot be reached.
+    Every method raises `RegistryError` if the registry rejects the operation or cannot be reached.
     """
 
     address: str
@@ -49,43 +49,43 @@ class RegistryClient:
         labels: Mapping[str, str] | None = None,
         changes: Changes | None = None,
     ) -> MintedImage:
-        """Make an image of the catalogue, or one derived from it, available in a repository.
+        """Build an image of the catalogue, or one derived from it, and add it to a repository.
 
         Args:
             image: The name in the catalogue.
-            repository: Made if it is new; its other images stay.
+            repository: Created if it is new; its other images stay.
             tags: None for those of the catalogue; an empty list for none.
-            salt: See `Builder.build`: an image unlike any other, with a layer that no runtime holds yet.
-            labels: Further labels of the image's configuration, such as the run's.
-            changes: What it has in place of the catalogue's.
+            salt: See `Builder.build`: makes the image unique, with a layer that no runtime has yet.
+            labels: More labels of the image's configuration, such as the run's.
+            changes: Differences to the catalogue.
         """
         answer = self._ask("mint", image, repository, tags, salt, labels or {}, changes or {})
         return from_plain(MintedImage, answer)
 
     def mint_pause(self) -> MintedImage:
-        """Make `critests/pause:1` available: the sandbox image of throwaway runtimes, the same in every
-        run.
-        """
+        """Add `critests/pause:1`, the sandbox image of throwaway runtimes, which is the same in every run."""
         return self.mint("pause", PAUSE_REPOSITORY)
 
     def copy(self, repository: str, other: str) -> None:
-        """Have another repository with what one holds now."""
+        """Copy the content of a repository to another name."""
         self._ask("copy", repository, other)
 
     def remove_repository(self, repository: str) -> bool:
-        """Forget a repository (with `*` at the end: all that begin so) and return whether there was one."""
+        """Remove a repository (with `*` at the end: all with that prefix) and return whether there was
+        one.
+        """
         return bool(self._ask("remove", repository))
 
     def fault(self, repository: str, fault: RegistryFault) -> None:
-        """Let a repository misbehave. Of several faults a request meets the first that is for it."""
+        """Add a fault to a repository. Of several, the first that applies to a request is used."""
         self._ask("fault", repository, fault)
 
     def clear_faults(self, repository: str) -> None:
-        """End all faults of a repository, and what stalls because of them."""
+        """Remove all faults of a repository, and end the stalls that they caused."""
         self._ask("clear-faults", repository)
 
     def set_access(self, repository: str, access: Access | None) -> None:
-        """Ask for credentials; None lets everybody read again."""
+        """Require credentials; None for none."""
         self._ask("access", repository, access)
 
     def requests(self, repository: str) -> list[Request]:
@@ -93,10 +93,10 @@ class RegistryClient:
         return [from_plain(Request, each) for each in self._ask("requests", repository)]
 
     def reset_requests(self, repository: str) -> None:
-        """Forget the requests that a repository had."""
+        """Discard the requests to a repository."""
         self._ask("reset-requests", repository)
 
-    # whatever the operation returns
+    # the result of any operation
     def _ask(self, operation: str, *arguments: object) -> Any:  # noqa: ANN401 - see above
         connection = http.client.HTTPConnection(self.address, timeout=_TIMEOUT_SECONDS)
         try:
@@ -106,11 +106,11 @@ class RegistryClient:
                 json.dumps(to_plain(arguments)),
                 {"X-Critests-Token": self.admin_token},
             )
-            answer = connection.getresponse()
-            content: dict[str, Any] = json.loads(answer.read())
+            response = connection.getresponse()
+            content: dict[str, Any] = json.loads(response.read())
         except (OSError, ValueError, http.client.HTTPException) as error:
             raise RegistryError(
-                f"the registry of the test images at {self.address} does not answer ({error})"
+                f"the registry of the test images at {self.address} does not respond ({error})"
             ) from error
         finally:
             connection.close()

@@ -1,4 +1,4 @@
-"""How the registry can be told to misbehave, and whom it asks for credentials: as data."""
+"""The faults that the registry can produce, and the credentials that it requires, as data."""
 
 from dataclasses import dataclass
 from enum import StrEnum, unique
@@ -6,59 +6,57 @@ from enum import StrEnum, unique
 
 @unique
 class FaultKind(StrEnum):
-    """What goes wrong."""
+    """The kind of a fault."""
 
-    # answered in place of the content
+    # an error instead of the content
     UNAUTHORIZED = "401"
     FORBIDDEN = "403"
     TOO_MANY_REQUESTS = "429"
     """With `Retry-After`, in seconds, if `seconds` is set."""
     SERVER_ERROR = "500"
     UNAVAILABLE = "503"
-    # the content is another
+    # wrong content
     WRONG_DIGEST = "wrong digest"
-    """As many bytes as announced, and one of them is another than the digest says. A manifest is still valid
-    JSON.
-    """
+    """The announced size, but one byte does not match the digest. A manifest is still valid JSON."""
     SHORT = "short"
-    """Whole as an HTTP answer, but half of the content is missing."""
+    """A complete HTTP response, but with half of the content."""
     MALFORMED_MANIFEST = "malformed manifest"
-    """A manifest that is not JSON. For manifests alone, whatever the scope."""
+    """A manifest that is not JSON. Applies to manifests only, whatever the scope."""
     OLD_SCHEMA = "old schema"
-    """A manifest of Docker's schema 1, of before there were digests of images. For manifests alone, too."""
+    """A manifest of Docker's schema 1, which has no image digests. Applies to manifests only."""
     WRONG_MEDIA_TYPE = "wrong media type"
-    """The content as it is, called text/html."""
+    """The right content with the media type text/html."""
     # the transport breaks
     TRUNCATED = "truncated"
-    """The connection closes after half of what `Content-Length` announced."""
+    """The connection is closed after half of the announced `Content-Length`."""
     RESET = "reset"
     """The connection is reset (RST) after half of the content."""
     STALL = "stall"
-    """After half of the content nothing comes any more, until the client leaves, the fault is cleared or
-    `seconds` are over.
+    """After half of the content nothing is sent, until the client disconnects, the fault is cleared or
+    `seconds` have passed.
     """
-    # the content is right, the way to it is not the usual one
+    # the right content, in an unusual way
     DELAY = "delay"
-    """The answer begins after `seconds`."""
+    """The response begins after `seconds`."""
     SLOW = "slow"
-    """The content comes at `bytes_per_second`, or evenly over `seconds`."""
+    """The content is sent at `bytes_per_second`, or evenly over `seconds`."""
     NO_DIGEST_HEADER = "no digest header"
-    """`Docker-Content-Digest` is missing, which registries are free to do."""
+    """`Docker-Content-Digest` is missing, which the specification allows."""
     CHUNKED = "chunked"
-    """The content comes with chunked transfer encoding, without a length."""
+    """The content is sent with chunked transfer encoding, without a length."""
     REDIRECT = "redirect"
-    """307 to `location` (with `{path}` in it replaced by the request's path), or without one to the same
+    """307 to `location` (with `{path}` replaced by the request's path), or without `location` to the same
     content under another path.
     """
 
 
-MANIFESTS_ALONE = frozenset({FaultKind.MALFORMED_MANIFEST, FaultKind.OLD_SCHEMA})
-"""Faults of manifests, whatever their scope."""
+MANIFESTS_ONLY = frozenset({FaultKind.MALFORMED_MANIFEST, FaultKind.OLD_SCHEMA})
+"""Faults that apply to manifests only, whatever their scope."""
 
 
 @unique
 class Scope(StrEnum):
-    """Which requests a fault is for."""
+    """To which requests a fault applies."""
 
     MANIFEST = "manifest"
     BLOB = "blob"
@@ -71,7 +69,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryFault:
-    """One way in which a repository misbehaves."""
+    """A fault of a repository."""
 
     kind: FaultKind
     scope: Scope = Scope.ANY
@@ -87,7 +85,7 @@ class RegistryFault:
         return str(self.kind) if self.scope is Scope.ANY else f"{self.kind} ({self.scope})"
 
     def __post_init__(self) -> None:
-        """Refuse a fault without a number that its kind needs.
+        """Reject a fault without a number that its kind needs.
 
         Raises:
             ValueError: it lacks one.
@@ -100,12 +98,12 @@ class RegistryFault:
 
 @unique
 class Scheme(StrEnum):
-    """How a repository asks for credentials."""
+    """How a repository requires credentials."""
 
     BASIC = "basic"
     BEARER = "bearer"
-    """By a token that the registry's own token endpoint hands out: RFC 6750, and the distribution project's
-    token specification.
+    """With a token from the registry's own token endpoint: RFC 6750, and the distribution project's token
+    specification.
     """
 
 
@@ -115,21 +113,19 @@ class Access:
 
     scheme: Scheme = Scheme.BASIC
     username: str = ""
-    """With the scheme bearer and no name, everybody is given a token (an anonymous pull from a registry with
-    tokens).
+    """With the scheme bearer and without a name, every client gets a token (an anonymous pull from a registry
+    with tokens).
     """
     password: str = ""
     identity_token: str = ""
     """Accepted by the token endpoint as a refresh token."""
     empty_parameter: bool = False
-    """Whether the challenge has a parameter without a value before its last one, which quoted strings may
-    be.
-    """
+    """Whether the challenge has an empty parameter before its last one; quoted strings may be empty."""
     token_seconds: int = 300
-    """How long a token is good for."""
+    """Lifetime of a token."""
 
     def __post_init__(self) -> None:
-        """Refuse basic access without anybody to let in.
+        """Reject basic access without a username.
 
         Raises:
             ValueError: there is no name.
@@ -140,20 +136,20 @@ class Access:
 
 @dataclass(slots=True, kw_only=True)
 class Request:
-    """One request that a repository had."""
+    """One request to a repository."""
 
     method: str
     kind: str
     """`manifest`, `blob` or `tags`."""
     reference: str
-    """The tag or digest asked for."""
+    """The requested tag or digest."""
     status: int = 0
-    """0 as long as it is not answered."""
+    """0 before the response."""
     authorization: str
-    """The scheme of its Authorization header in lower case, empty without one. The credentials themselves are
-    kept nowhere.
+    """The scheme of its Authorization header in lower case, empty without one. The credentials are not
+    stored.
     """
     username: str
-    """The name in it, where the scheme is basic."""
+    """The username in the header, with the scheme basic."""
     fault: str
-    """The kind of the fault that it met, or empty."""
+    """The kind of the fault that was applied, or empty."""

@@ -1,6 +1,4 @@
-"""What the registry holds: repositories with their manifests, blobs, tags, faults, access and the requests
-they had.
-"""
+"""The repositories of the registry, with their manifests, blobs, tags, faults, access and requests."""
 
 import re
 import secrets
@@ -11,13 +9,13 @@ from dataclasses import dataclass, field
 
 from critests.images.build import BuiltImage
 from critests.images.oci_image import CONFIG, EMPTY_CONFIG, Blob
-from critests.images.registry_faults import MANIFESTS_ALONE, Access, RegistryFault, Request, Scope
+from critests.images.registry_faults import MANIFESTS_ONLY, Access, RegistryFault, Request, Scope
 
 REPOSITORY_NAME = re.compile(
     r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"
 )
 TAG = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}")
-_REQUESTS_KEPT = 5000
+_MAX_REQUESTS = 5000
 
 
 class UnknownRepositoryError(LookupError):
@@ -26,7 +24,7 @@ class UnknownRepositoryError(LookupError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MintedImage:
-    """An image in a repository of the registry, as the one who asked for it needs to know it."""
+    """An image in a repository of the registry."""
 
     image: str
     """The name in the catalogue."""
@@ -35,15 +33,15 @@ class MintedImage:
     repository: str
     tags: tuple[str, ...]
     digest: str
-    """What its tags lead to: the digest of the manifest, or of the index."""
+    """The digest to which its tags resolve: of the manifest, or of the index."""
     manifest_digest: str
-    """Of the manifest for this machine; empty where an index has none."""
+    """Of the manifest for this machine; empty if an index has none."""
     config_digest: str
-    """The image's id in a runtime; empty like `manifest_digest`."""
+    """The image's id in a runtime; empty if an index has no manifest for this machine."""
     layer_digests: tuple[str, ...]
-    """As transported, lowest first."""
+    """Of the compressed layers, lowest first."""
     size: int
-    """Bytes of the configuration and the layers as transported."""
+    """Bytes of the configuration and the compressed layers."""
 
     @property
     def name(self) -> str:
@@ -52,7 +50,7 @@ class MintedImage:
 
     @property
     def reference(self) -> str:
-        """The full name with the first tag, or with the digest where there is no tag."""
+        """The full name with the first tag, or with the digest if there is no tag."""
         return f"{self.name}:{self.tags[0]}" if self.tags else self.by_digest
 
     @property
@@ -68,7 +66,7 @@ class MintedImage:
 
 @dataclass(slots=True)
 class Repository:
-    """One repository. Its methods are called with the lock of `Repositories` held."""
+    """One repository. The caller of its methods holds the lock of `Repositories`."""
 
     manifests: dict[str, Blob] = field(default_factory=dict)
     blobs: dict[str, Blob] = field(default_factory=dict)
@@ -76,13 +74,13 @@ class Repository:
     tags: dict[str, str] = field(default_factory=dict)
     faults: list[RegistryFault] = field(default_factory=list)
     access: Access | None = None
-    requests: deque[Request] = field(default_factory=lambda: deque(maxlen=_REQUESTS_KEPT))
+    requests: deque[Request] = field(default_factory=lambda: deque(maxlen=_MAX_REQUESTS))
     tokens: dict[str, float] = field(default_factory=dict)
-    """Until when each is good, on the monotonic clock."""
+    """The end of each token's lifetime, on the monotonic clock."""
 
     def is_for(self, fault: RegistryFault, kind: str, reference: str) -> bool:
-        """Whether a request is in the scope of a fault."""
-        scope = Scope.MANIFEST if fault.kind in MANIFESTS_ALONE else fault.scope
+        """Whether a fault applies to a request."""
+        scope = Scope.MANIFEST if fault.kind in MANIFESTS_ONLY else fault.scope
         if scope is Scope.CONFIG:
             return kind == "blob" and reference in self.configs
         if scope is Scope.LAYER:
@@ -91,17 +89,17 @@ class Repository:
 
 
 class Repositories:
-    """All repositories, safe for threads."""
+    """All repositories, safe in several threads."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, Repository] = {}
         self._lock = threading.Lock()
 
     def add(self, name: str, tags: tuple[str, ...], image: BuiltImage) -> None:
-        """Put an image into a repository, which is made if it is new.
+        """Add an image to a repository, which is created if it is new.
 
         Raises:
-            ValueError: The name or a tag is not one.
+            ValueError: The name or a tag is malformed.
         """
         if not REPOSITORY_NAME.fullmatch(name) or len(name) > 200:
             raise ValueError(f"{name!r} is no name for a repository")
@@ -119,21 +117,21 @@ class Repositories:
             repository.tags.update(dict.fromkeys(tags, image.top.digest))
 
     def copy(self, name: str, other: str) -> None:
-        """Have another repository with what one holds now.
+        """Copy the content of a repository to another name.
 
         Raises:
-            ValueError: The other name is not one.
+            ValueError: The other name is malformed.
         """
         if not REPOSITORY_NAME.fullmatch(other) or len(other) > 200:
             raise ValueError(f"{other!r} is no name for a repository")
         with self._lock:
-            held = self._repository(name)
+            source = self._repository(name)
             self._by_name[other] = Repository(
-                dict(held.manifests), dict(held.blobs), set(held.configs), dict(held.tags)
+                dict(source.manifests), dict(source.blobs), set(source.configs), dict(source.tags)
             )
 
     def knows(self, name: str) -> bool:
-        """Whether there is such a repository."""
+        """Whether a repository exists."""
         with self._lock:
             return name in self._by_name
 
@@ -143,18 +141,18 @@ class Repositories:
             return sorted(self._repository(name).tags)
 
     def remove(self, name: str) -> bool:
-        """Forget a repository, or with `*` at the end every one that begins so; return whether there was
+        """Remove a repository, or with `*` at the end every one with that prefix; return whether there was
         any.
         """
         with self._lock:
-            going = [
+            matching = [
                 each
                 for each in self._by_name
                 if (each.startswith(name[:-1]) if name.endswith("*") else each == name)
             ]
-            for each in going:
+            for each in matching:
                 del self._by_name[each]
-            return bool(going)
+            return bool(matching)
 
     def find(self, name: str, kind: str, reference: str) -> Blob | None:
         """Return a manifest (by tag or digest) or a blob (by digest)."""
@@ -167,28 +165,28 @@ class Repositories:
             return repository.manifests.get(repository.tags.get(reference, reference))
 
     def add_fault(self, name: str, fault: RegistryFault) -> None:
-        """Let a repository misbehave. Several faults: the first that a request meets is applied, in the order
-        they were added.
+        """Add a fault to a repository. Of several, the first that applies to a request is used, in the order
+        of addition.
         """
         with self._lock:
             self._by_name.setdefault(name, Repository()).faults.append(fault)
 
     def clear_faults(self, name: str) -> None:
-        """End all faults of a repository."""
+        """Remove all faults of a repository."""
         with self._lock:
             if name in self._by_name:
                 self._by_name[name].faults.clear()
 
     def meet_fault(self, name: str, method: str, kind: str, reference: str) -> RegistryFault | None:
-        """Return the fault that a request meets."""
+        """Return the fault that applies to a request."""
         with self._lock:
             repository = self._by_name.get(name)
             if repository is None:
                 return None
             digest = repository.tags.get(reference, reference)
             for fault in repository.faults:
-                meant = fault.method in {"", method} and fault.reference in {"", reference, digest}
-                if meant and repository.is_for(fault, kind, reference):
+                matches = fault.method in {"", method} and fault.reference in {"", reference, digest}
+                if matches and repository.is_for(fault, kind, reference):
                     return fault
             return None
 
@@ -198,7 +196,7 @@ class Repositories:
             return name in self._by_name and any(each is fault for each in self._by_name[name].faults)
 
     def set_access(self, name: str, access: Access | None) -> None:
-        """Say who may read a repository; None is everybody."""
+        """Set who may read a repository; None for everybody."""
         with self._lock:
             repository = self._by_name.setdefault(name, Repository())
             repository.access = access
@@ -211,12 +209,12 @@ class Repositories:
             return repository.access if repository else None
 
     def schemes(self) -> list[str]:
-        """Return the schemes that any repository asks for."""
+        """Return the schemes of all repositories that require credentials."""
         with self._lock:
             return sorted({each.access.scheme for each in self._by_name.values() if each.access})
 
     def new_token(self, name: str) -> tuple[str, int]:
-        """Return a token for a repository and for how many seconds it is good."""
+        """Return a token for a repository and its lifetime in seconds."""
         with self._lock:
             repository = self._repository(name)
             seconds = repository.access.token_seconds if repository.access else 300
@@ -225,27 +223,27 @@ class Repositories:
             return token, seconds
 
     def holds_token(self, name: str, token: str) -> bool:
-        """Whether a token is good for a repository now."""
+        """Whether a token is valid for a repository now."""
         with self._lock:
             repository = self._by_name.get(name)
             return repository is not None and repository.tokens.get(token, 0.0) > time.monotonic()
 
     def record(self, name: str, request: Request) -> None:
-        """Keep a request from its beginning, so that it is there when the client has its answer.
+        """Store a request at its beginning, so that it is visible when the client has the response.
 
-        Requests for repositories that do not exist are not kept.
+        Requests to repositories that do not exist are not stored.
         """
         with self._lock:
             if name in self._by_name:
                 self._by_name[name].requests.append(request)
 
     def requests(self, name: str) -> list[Request]:
-        """Return the requests that a repository had since the last reset, the newest 5,000 of them."""
+        """Return the requests to a repository since the last reset, at most the newest 5,000."""
         with self._lock:
             return list(self._repository(name).requests)
 
     def reset_requests(self, name: str) -> None:
-        """Forget the requests of a repository."""
+        """Discard the requests to a repository."""
         with self._lock:
             self._repository(name).requests.clear()
 

@@ -1,4 +1,4 @@
-"""The root file system that most test images share: a static busybox, its applets, users and groups."""
+"""The root file system of most test images: a static busybox, its applets, users and groups."""
 
 import os
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ USERS = (
     ("second", 1001, 1001, "/home/second", "/bin/sh"),
     ("nobody", 65534, 65534, "/", "/bin/false"),
 )
-"""What /etc/passwd of the images holds."""
+"""The content of /etc/passwd."""
 GROUPS = (
     # name, gid, members
     ("root", 0, ()),
@@ -49,11 +49,11 @@ GROUPS = (
     ("others", 2002, ()),
     ("nogroup", 65534, ()),
 )
-"""What /etc/group of the images holds: tester is a member of crew and staff beside its own group."""
+"""The content of /etc/group: tester is a member of crew and staff in addition to its own group."""
 
 
 class BusyboxError(CannotTest):
-    """There is no busybox to build the test images from; the text says which package has it."""
+    """There is no busybox to build the test images from; the message names the package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Busybox:
     path: Path
     content: bytes
     applets: tuple[str, ...]
-    """Those of the applets that the images offer which this busybox has."""
+    """The applets of the images that this busybox has."""
 
 
 def find_busybox(architecture: Architecture, path: Path | None = None) -> Busybox:
@@ -96,8 +96,8 @@ def find_busybox(architecture: Architecture, path: Path | None = None) -> Busybo
         )
     if not facts.static:
         raise BusyboxError(f"{place} is linked dynamically and would not run in an image: {_PACKAGE_HINT}")
-    # busybox holds the names of its applets as a table of strings, so they can be read without running it (it
-    # may be for another machine).
+    # the names of the applets are a table of strings in the file, so they can be read without running it (it
+    # may be for another machine)
     strings = set(content.split(b"\0"))
     applets = tuple(name for name in _APPLETS if name.encode() in strings)
     if "sh" not in applets:
@@ -106,7 +106,7 @@ def find_busybox(architecture: Architecture, path: Path | None = None) -> Busybo
 
 
 def root_entries(busybox: Busybox) -> list[LayerEntry]:
-    """Return the members of the layer that the images with a shell begin with."""
+    """Return the members of the base layer of images with a shell."""
     passwd = "".join(f"{name}:x:{uid}:{gid}:{name}:{home}:{shell}\n" for name, uid, gid, home, shell in USERS)
     groups = "".join(f"{name}:x:{gid}:{','.join(members)}\n" for name, gid, members in GROUPS)
     return [

@@ -1,3 +1,3 @@
-"""Sandboxes and containers as the kubelet makes them: requests, creating, waiting, removing, and the label of
-the run.
+"""Sandboxes and containers like the kubelet's: requests, creation, waiting, removal, and the label of the
+run.
 """

@@ -1,6 +1,4 @@
-"""The cgroup parent of a pod, in the form that the runtime's cgroup driver wants, and its removal after the
-run.
-"""
+"""The cgroup parent of a pod, in the form for the runtime's cgroup driver, and its removal after the run."""
 
 import contextlib
 import os
@@ -13,29 +11,29 @@ from critests.lifecycle.process_cgroups import MOUNT
 from critests.lifecycle.run_label import RUN_ID, RunIdentity
 
 _SLICE = "critests_"
-"""How the names of the slices begin that runs make; the run's id follows, with underscores for its dashes."""
+"""Prefix of the names of a run's slices; the run's id follows, with underscores for dashes."""
 
 
 @unique
 class CgroupDriver(StrEnum):
-    """Who makes the cgroups of containers."""
+    """Which program creates the cgroups of containers."""
 
     CGROUPFS = "cgroupfs"
     SYSTEMD = "systemd"
     UNKNOWN = "unknown"
-    """Not to be found out; pods then name no parent, and the runtime picks one."""
+    """It cannot be determined; pods then name no parent, and the runtime chooses one."""
 
 
 @dataclass(frozen=True)
 class CgroupParents:
-    """Names and removes the cgroups of one run's pods."""
+    """The cgroup parents of one run's pods."""
 
     run: RunIdentity
     driver: CgroupDriver
 
     def of_pod(self, uid: str) -> str:
-        """Return `linux.cgroup_parent` for a pod, as the kubelet would write it for this driver: as a path in
-        the hierarchy, also of a slice.
+        """Return `linux.cgroup_parent` for a pod in the kubelet's form for this driver: a path in the
+        hierarchy, also for a slice.
         """
         if self.driver is CgroupDriver.CGROUPFS:
             return f"/critests/{self.run.id}/pod{uid}"
@@ -45,12 +43,12 @@ class CgroupParents:
 
     @property
     def _slice(self) -> str:
-        # without a dash it lies in none that another run may use
+        # without a dash it is not inside another slice, which another run may use
         return f"{_SLICE}{self.run.id.replace('-', '_')}"
 
     def remove(self) -> list[str]:
-        """Remove the run's cgroups, deepest first, as the kubelet does for its pods; return the run's own in
-        each hierarchy where it, or what is below it, is still in use.
+        """Remove the run's cgroups, deepest first, as the kubelet does for its pods; return the topmost ones
+        that are still in use.
         """
         if self.driver is CgroupDriver.SYSTEMD and self._tops():
             subprocess.run(
@@ -74,13 +72,13 @@ class CgroupParents:
 
 
 def remove_cgroups_of(run: RunIdentity) -> list[str]:
-    """Remove a run's cgroups where nobody knows by which driver they were made; return those still in use."""
+    """Remove a run's cgroups of either driver; return those that are still in use."""
     drivers = CgroupDriver.CGROUPFS, CgroupDriver.SYSTEMD
     return [path for driver in drivers for path in CgroupParents(run, driver).remove()]
 
 
 def runs_with_cgroups() -> set[str]:
-    """Return the ids of the runs that have a cgroup on this machine, alive or dead."""
+    """Return the ids of the runs with a cgroup on this machine, running or not."""
     plain = [
         path.name
         for pattern in ("critests/*", "*/critests/*")
@@ -102,6 +100,6 @@ def _children(directory: Path) -> list[Path]:
 
 
 def _remove(directory: Path) -> None:
-    # in use: whoever looks afterwards finds it
+    # still in use: the caller checks which directories remain
     with contextlib.suppress(OSError):
         directory.rmdir()

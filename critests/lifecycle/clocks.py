@@ -1,6 +1,6 @@
-"""How far the times of one machine's clocks may lie apart."""
+"""How much the clocks of one machine may differ."""
 
 CLOCKS_DIFFER_NS = 500_000_000
-"""A time that a runtime tells may come from a clock of another resolution than ours (that of a file, for
-instance, which moves on with the kernel's tick); nanoseconds.
+"""Nanoseconds. A runtime's timestamp may come from a coarser clock than ours, such as that of a file system,
+which advances with the kernel's tick.
 """

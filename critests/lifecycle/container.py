@@ -1,4 +1,4 @@
-"""A container in hand: made, started, looked at from several sides, removed."""
+"""A container of the suite: create, start, observe and remove it."""
 
 import contextlib
 from collections.abc import Callable
@@ -18,26 +18,26 @@ from critests.lifecycle.process import EXEC, FIRST_PROCESS, ProcessStatus
 from critests.lifecycle.sandbox import Sandbox, kill
 from critests.lifecycle.waiting import ConditionNotMet, eventually, shortened
 
-JUDGES_THE_END = "CTR-21"
-"""The requirement that the end of a container's process is told."""
+EXIT_REQUIREMENT = "CTR-21"
+"""The requirement that ContainerStatus reports the exit of a container's process."""
 STATE_SECONDS = 10.0
 LOG_SECONDS = 10.0
 SETTLE_SECONDS = 5.0
-"""For the last output of an ended container, which a loaded machine may bring seconds later; one that settles
-is not waited for longer.
+"""For the last output of an exited container, which a loaded machine may write seconds later; the wait ends
+earlier if the log is complete.
 """
 COMMAND_SECONDS = 1.0
 
 
 @dataclass
 class Container:
-    """A container that the suite made.
+    """A container that the suite created.
 
     Attributes:
-        connection: to the runtime that holds it.
-        id: as CreateContainer returned it.
-        sandbox: where it lives.
-        config: as it was requested.
+        connection: to its runtime.
+        id: returned by CreateContainer.
+        sandbox: that it is in.
+        config: of the request.
     """
 
     connection: Connection = field(repr=False)
@@ -48,20 +48,20 @@ class Container:
 
     @classmethod
     def create(cls, sandbox: Sandbox, config: cri.ContainerConfig) -> "Container":
-        """Make a container with CreateContainer; it does not run yet."""
+        """Create a container with CreateContainer, without starting it."""
         request = cri.CreateContainerRequest(
             pod_sandbox_id=sandbox.id, config=config, sandbox_config=sandbox.config
         )
-        answer = sandbox.connection.runtime.CreateContainer(request)
-        sandbox.container_ids.append(answer.container_id)
-        return cls(sandbox.connection, answer.container_id, sandbox, config)
+        response = sandbox.connection.runtime.CreateContainer(request)
+        sandbox.container_ids.append(response.container_id)
+        return cls(sandbox.connection, response.container_id, sandbox, config)
 
     def start(self) -> None:
         """Start it with StartContainer."""
         self.connection.runtime.StartContainer(cri.StartContainerRequest(container_id=self.id))
 
     def status(self) -> cri.ContainerStatus:
-        """Return what ContainerStatus says of it now."""
+        """Return its ContainerStatus."""
         return self.connection.runtime.ContainerStatus(
             cri.ContainerStatusRequest(container_id=self.id)
         ).status
@@ -71,7 +71,7 @@ class Container:
         return self.status().state
 
     def entries(self) -> list[cri.Container]:
-        """Return its entries in the list of all containers: one, or none where it is gone."""
+        """Return its entries in the list of all containers: one, or none after its removal."""
         listed = self.connection.runtime.ListContainers(cri.ListContainersRequest()).containers
         return [entry for entry in listed if entry.id == self.id]
 
@@ -96,15 +96,15 @@ class Container:
         )
 
     def exited(self, seconds: float = STATE_SECONDS) -> cri.ContainerStatus:
-        """Wait for its end, and return its status then.
+        """Wait until it exits, and return its status then.
 
         Raises:
-            ConditionNotMet: it was not told in time; a runtime that tells none explains it.
+            ConditionNotMet: no exit was reported in time; a breach of `EXIT_REQUIREMENT` explains it.
         """
         try:
             status = self.wait_for_state(cri.CONTAINER_EXITED, seconds)
         except ConditionNotMet as error:
-            error.judge = JUDGES_THE_END
+            error.judge = EXIT_REQUIREMENT
             raise
         self._log_may_lag = True
         return status
@@ -116,18 +116,16 @@ class Container:
 
     @property
     def written_log(self) -> Path:
-        """The same file, which is there.
+        """Its log file, which exists.
 
         Raises:
-            NoLog: it is not.
+            NoLog: it does not exist.
         """
         self._must_have_log()
         return self.log_path
 
     def log(self) -> list[LogRecord]:
-        """Return the records in its log now; of a container whose end was waited for, when the last of them
-        are written.
-        """
+        """Return the records in its log; after a wait for its exit, all of them."""
         if self._log_may_lag:
             wait_until_whole(self.log_path, SETTLE_SECONDS * self.connection.deadlines.scale)
             self._log_may_lag = False
@@ -139,24 +137,24 @@ class Container:
             raise NoLog(f"there is no log at {self.log_path}")
 
     def log_lines(self, stream: str | None = None) -> list[str]:
-        """Return the lines in its log now, parts joined; bytes that are not UTF-8 are shown as escapes."""
+        """Return the lines in its log, partial lines joined; bytes that are not UTF-8 become escapes."""
         return [line.decode(errors="backslashreplace") for line in container_log.lines(self.log(), stream)]
 
     def wait_for_log(self, line: str, seconds: float = LOG_SECONDS) -> list[str]:
-        """Wait until a line stands in its log, and return all lines then.
+        """Wait for a line in its log, and return all lines then.
 
         Raises:
-            ConditionNotMet: the line did not come in time.
-            LogUnreadable: there was no such file, or it holds no records.
+            ConditionNotMet: the line did not appear in time.
+            LogUnreadable: there was no such file, or it has no records.
         """
         return self._awaited_lines(f"the line {line!r} in the log", seconds, lambda lines: line in lines)
 
     def wait_for_lines(self, count: int = 1) -> list[str]:
-        """Wait until so many lines stand in its log, and return all lines then.
+        """Wait for a number of lines in its log, and return all lines then.
 
         Raises:
-            ConditionNotMet: they did not come in time.
-            LogUnreadable: there was no such file, or it holds no records.
+            ConditionNotMet: they did not appear in time.
+            LogUnreadable: there was no such file, or it has no records.
         """
         what = "a line in the log" if count == 1 else f"{count} lines in the log"
         return self._awaited_lines(what, LOG_SECONDS, lambda lines: len(lines) >= count)
@@ -169,7 +167,7 @@ class Container:
             raise
 
     def final_log_lines(self, stream: str | None = None) -> list[str]:
-        """Wait for its end, and return everything it printed."""
+        """Wait for its exit, and return everything that it printed."""
         self.exited()
         return self.log_lines(stream)
 
@@ -178,7 +176,7 @@ class Container:
         return cri.ExecSyncRequest(container_id=self.id, cmd=command, timeout=timeout)
 
     def script_request(self, script: str, timeout: int = 20) -> cri.ExecSyncRequest:
-        """Return the request to run a script of the shell in it; `timeout` in seconds."""
+        """Return the request to run a shell script in it; `timeout` in seconds."""
         return self.exec_request("/bin/sh", "-c", script, timeout=timeout)
 
     def exec(self, *command: str, timeout: int = 10) -> cri.ExecSyncResponse:
@@ -186,24 +184,24 @@ class Container:
         return self.connection.runtime.ExecSync(self.exec_request(*command, timeout=timeout))
 
     def output(self, *command: str) -> str:
-        """Run a command in it that must succeed, and return what it printed, without the last newline.
+        """Run a command in it that must succeed, and return its output without the last newline.
 
         Raises:
             AssertionError: the command failed.
         """
-        answer = self.exec(*command)
-        assert answer.exit_code == 0, (
-            f"{' '.join(command)} ended with {answer.exit_code}:"
-            f" {answer.stderr.decode(errors='replace')[:400]}"
+        response = self.exec(*command)
+        assert response.exit_code == 0, (
+            f"{' '.join(command)} exited with {response.exit_code}:"
+            f" {response.stderr.decode(errors='replace')[:400]}"
         )
-        return answer.stdout.decode(errors="backslashreplace").rstrip("\n")
+        return response.stdout.decode(errors="backslashreplace").rstrip("\n")
 
     def mounts(self) -> dict[str, MountPoint]:
-        """Return by place what is mounted in it, of the uppermost mount of each place."""
+        """Return its mounts by mount point; of several at one place the uppermost."""
         return uppermost(parse(self.output("cat", "/proc/self/mountinfo")))
 
     def mount_at(self, place: str) -> MountPoint:
-        """Return the uppermost mount at exactly this place.
+        """Return the uppermost mount at exactly this mount point.
 
         Raises:
             AssertionError: nothing is mounted there.
@@ -213,12 +211,12 @@ class Container:
         return mounts[place]
 
     def process_status(self, seen_from: str = EXEC) -> ProcessStatus:
-        """Return what the kernel says of a process of it.
+        """Return what the kernel reports of one of its processes.
 
         Args:
-            seen_from: `FIRST_PROCESS` for the container's own first process, `EXEC` for one that ExecSync
-                starts; runtimes configure the two separately. The first process is found as number 1, so the
-                container needs a PID namespace of its own.
+            seen_from: `FIRST_PROCESS` for the container's first process, `EXEC` for one that ExecSync starts;
+                runtimes configure the two separately. The first process is found as number 1, so the
+                container needs its own PID namespace.
         """
         if seen_from != FIRST_PROCESS:
             return ProcessStatus.parse(self.output("cat", "/proc/self/status"))
@@ -228,29 +226,29 @@ class Container:
     def until_its_command_runs(self) -> None:
         """Wait until the first process executes the container's command.
 
-        StartContainer may return a moment before: until then process 1 is the OCI runtime's own. What is
-        never the command itself, as under an init of the runtime's, is not waited for longer than a second.
+        StartContainer may return a moment earlier: until then process 1 is the OCI runtime's. If process 1
+        never becomes the command, as with an init process of the runtime, the wait ends after a second.
         """
         if not self.config.command:
             return
-        wanted = self.config.command[0].encode()
+        command = self.config.command[0].encode()
         with contextlib.suppress(ConditionNotMet):
             eventually(
                 "the first process to execute the command",
                 lambda: self.exec("cat", "/proc/1/cmdline").stdout.split(b"\0")[0],
                 COMMAND_SECONDS * self.connection.deadlines.scale,
-                lambda word: word == wanted,
+                lambda word: word == command,
             )
 
     def kill(self) -> None:
-        """Stop it at once."""
+        """Stop it without a grace period."""
         kill(self.connection, self.id)
 
     def discard(self) -> None:
         """Stop and remove it.
 
-        A runtime may answer the stop a moment before it reports the end, and refuse a removal in between;
-        then the end is waited for.
+        A runtime may return from the stop a moment before it reports the exit, and reject a removal in
+        between; then the removal is repeated after the exit.
         """
         self.kill()
         request = cri.RemoveContainerRequest(container_id=self.id)

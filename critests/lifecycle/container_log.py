@@ -1,7 +1,7 @@
-"""Reading the log file of a container: one record a line, as the kubelet reads it.
+"""Reads the log file of a container: one record a line, as the kubelet reads it.
 
-The kubelet knows two forms and takes a file for that of its first line: the CRI's own, and the JSON objects
-that Docker writes. Both are read here, so that the form is held against the one test that is about it.
+The kubelet knows two formats, and decides by the first line of a file: the CRI's own, and Docker's JSON
+objects. Both are read here, so that the format fails only the test that is about it.
 """
 
 import json
@@ -15,8 +15,8 @@ _TIME = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\
 
 
 class LogUnreadable(AssertionError):
-    """What a container printed cannot be read. It is an assertion: place and form of the file are promises of
-    the runtime.
+    """The log of a container cannot be read. It is an assertion, because the runtime promises place and
+    format of the file.
 
     Attributes:
         judge: the requirement that judges it; other tests are blocked by it.
@@ -44,9 +44,9 @@ class LogRecord:
     Attributes:
         time_ns: nanoseconds since the epoch.
         stream: `stdout` or `stderr`.
-        tags: the tags as written, joined by `:`; the first is `F` for a full line or `P` for a part of one.
+        tags: as written, joined by `:`; the first is `F` for a full line or `P` for a part of one.
         payload: the bytes after the third space, without the newline.
-        stamp: the time as it is written.
+        stamp: the time as written.
     """
 
     time_ns: int
@@ -57,15 +57,15 @@ class LogRecord:
 
     @property
     def partial(self) -> bool:
-        """Whether the line goes on in the next record of the same stream."""
+        """Whether the line continues in the next record of the same stream."""
         return self.tags.split(":")[0] == "P"
 
 
 def parse(content: bytes) -> list[LogRecord]:
-    """Return the records of a log file; a last line without newline is still being written and left out.
+    """Return the records of a log file; a last line without newline is still being written, and is left out.
 
     Raises:
-        MalformedLog: a line is not a record; the message holds its number and beginning.
+        MalformedLog: a line is not a record; the message has its number and beginning.
     """
     lines = content.split(b"\n")[:-1]
     read_line = _docker_record if content.startswith(b"{") else _record
@@ -91,13 +91,15 @@ def _record(number: int, line: bytes) -> LogRecord:
 
 
 def _docker_record(number: int, line: bytes) -> LogRecord:
-    """Read an object of `log`, `stream` and `time`; of a line's pieces the last has the newline in `log`."""
+    """Parse an object with `log`, `stream` and `time`; of a line's parts only the last has the newline in
+    `log`.
+    """
     try:
         found = json.loads(line)
         text, stream, stamp = found["log"], found["stream"], found["time"]
         payload, written = text.encode(), stamp.encode()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        msg = f"line {number} of the log is none of Docker's objects, as the first is: {line[:200]!r}"
+        msg = f"line {number} of the log is not a JSON object of Docker, unlike the first: {line[:200]!r}"
         raise MalformedLog(msg) from error
     if stream not in {"stdout", "stderr"}:
         msg = f"line {number} of the log names the stream {stream!r:.40}: {line[:200]!r}"
@@ -107,7 +109,7 @@ def _docker_record(number: int, line: bytes) -> LogRecord:
 
 
 def time_ns(stamp: bytes) -> int:
-    """Return nanoseconds since the epoch for an RFC 3339 time with at most nine digits of fraction.
+    """Return nanoseconds since the epoch for an RFC 3339 time with at most nine decimals.
 
     Raises:
         MalformedLog: it is no such time.
@@ -122,9 +124,9 @@ def time_ns(stamp: bytes) -> int:
 
 
 def lines(records: list[LogRecord], stream: str | None = None) -> list[bytes]:
-    """Return whole lines: parts joined per stream, in the order in which each line ended.
+    """Return whole lines: parts joined per stream, in the order in which the lines ended.
 
-    A line whose last part has not come is included at the end, as a reader of the log would show it.
+    An unfinished line is included at the end.
     """
     whole: list[bytes] = []
     begun: dict[str, bytes] = {}
@@ -140,7 +142,7 @@ def lines(records: list[LogRecord], stream: str | None = None) -> list[bytes]:
 
 
 def read(path: Path) -> list[LogRecord]:
-    """Return the records of a log file; a file that does not exist yet has none."""
+    """Return the records of a log file; none if it does not exist yet."""
     try:
         return parse(path.read_bytes())
     except FileNotFoundError:

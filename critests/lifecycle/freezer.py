@@ -1,4 +1,4 @@
-"""Freezing the cgroup of a container, as a checkpoint or an administrator would."""
+"""Freezes the cgroup of a container, as a checkpoint or an administrator would."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -11,14 +11,14 @@ from critests.lifecycle.waiting import eventually
 
 @dataclass(frozen=True)
 class Freezer:
-    """The file that freezes a cgroup, what is written to it, and the file that shows when it is done.
+    """The files that freeze a cgroup.
 
     Attributes:
-        switch: written to.
-        freeze: what freezes.
-        thaw: what thaws.
-        state_file: read.
-        frozen: line that stands in it when every process is frozen.
+        switch: file to write to.
+        freeze: content that freezes.
+        thaw: content that thaws.
+        state_file: file to read.
+        frozen: its line when every process is frozen.
     """
 
     switch: Path
@@ -29,8 +29,8 @@ class Freezer:
 
     @classmethod
     def of_process(cls, pid: int) -> "Freezer | None":
-        """Return the freezer of the cgroup of a process; None where there is none, or where it would freeze
-        this process as well.
+        """Return the freezer of a process's cgroup; None if there is none, or if it would freeze this process
+        as well.
         """
         own = memberships()
         for cgroup in memberships(pid):
@@ -46,7 +46,7 @@ class Freezer:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Freeze, and thaw in the end whatever is left.
+        """Freeze within the context, and thaw afterwards.
 
         Raises:
             ConditionNotMet: the kernel did not freeze every process in time.
@@ -61,6 +61,6 @@ class Freezer:
             )
             yield
         finally:
-            # the cgroup goes with the container
+            # the cgroup may be removed together with the container
             with suppress(OSError):
                 self.switch.write_text(self.thaw, encoding="ascii")

@@ -1,5 +1,5 @@
-"""Labels and annotations that the kubelet writes on every pod and container, and by which it knows them again
-when it is started anew.
+"""Labels and annotations that the kubelet sets on every pod and container, and by which it recognises them
+after a restart.
 """
 
 from critests.api import api_pb2 as cri
@@ -10,13 +10,13 @@ POD_UID = "io.kubernetes.pod.uid"
 CONTAINER_NAME = "io.kubernetes.container.name"
 
 GRACE_SECONDS = 30
-"""A pod's terminationGracePeriodSeconds where its specification has none."""
+"""Default of a pod's terminationGracePeriodSeconds."""
 TERMINATION_LOG = "/dev/termination-log"
-"""A container's terminationMessagePath where its specification has none."""
+"""Default of a container's terminationMessagePath."""
 
 
 def of_pod(metadata: cri.PodSandboxMetadata) -> dict[str, str]:
-    """Return the labels of a pod, which its containers carry as well."""
+    """Return the labels of a pod, which its containers have too."""
     return {POD_NAME: metadata.name, POD_NAMESPACE: metadata.namespace, POD_UID: metadata.uid}
 
 
@@ -29,7 +29,7 @@ def pod_annotations() -> dict[str, str]:
 
 
 def container_annotations(attempt: int) -> dict[str, str]:
-    """Return the annotations of a container whose specification asks for nothing special.
+    """Return the annotations of a container with default settings.
 
     Args:
         attempt: how often it was started before.

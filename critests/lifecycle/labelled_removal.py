@@ -1,4 +1,4 @@
-"""Removing everything that carries a run's label, whatever became of the run."""
+"""Removes all objects with a run's label, in whatever state the run left them."""
 
 import re
 import time
@@ -12,21 +12,21 @@ from critests.lifecycle.run_label import RUN_ID, RUN_LABEL, RunIdentity
 from critests.lifecycle.sandbox import kill
 
 SETTLED_WITHIN_SECONDS = 5.0
-"""For how long what would not go is tried again: a call of a client that has gone may be under way still, and
-a container that is being started cannot be removed.
+"""How long failed removals are repeated: a call of a dead client may still be in progress, and a container
+that is being started cannot be removed.
 """
 _OWN_REPOSITORY = re.compile(rf"/critests/({RUN_ID.pattern})/")
 
 
 @dataclass
 class Removed:
-    """What a removal did.
+    """The result of a removal.
 
     Attributes:
         containers: number of containers removed.
         sandboxes: number of sandboxes removed.
         images: number of images removed.
-        problems: a sentence for each object that would not go.
+        problems: a sentence for each object that could not be removed.
     """
 
     containers: int = 0
@@ -36,17 +36,17 @@ class Removed:
 
     def __str__(self) -> str:
         text = f"{self.containers} containers, {self.sandboxes} sandboxes, {self.images} images"
-        return f"{text}; {len(self.problems)} would not go" if self.problems else text
+        return f"{text}; {len(self.problems)} not removed" if self.problems else text
 
 
 def runs_on(connection: Connection) -> set[str]:
-    """Return the ids of the runs that have a sandbox, a container or an image on the runtime."""
+    """Return the ids of the runs with a sandbox, a container or an image on the runtime."""
     sandboxes = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
     containers = connection.runtime.ListContainers(cri.ListContainersRequest()).containers
     labels = [*(sandbox.labels for sandbox in sandboxes), *(container.labels for container in containers)]
     images = connection.images.ListImages(cri.ListImagesRequest()).images
     names = [name for image in images for name in (*image.repo_tags, *image.repo_digests)]
-    return {held[RUN_LABEL] for held in labels if RUN_LABEL in held} | {
+    return {each[RUN_LABEL] for each in labels if RUN_LABEL in each} | {
         run for name in names if (run := _run_of(name))
     }
 
@@ -54,12 +54,13 @@ def runs_on(connection: Connection) -> set[str]:
 def remove_run(connection: Connection, run: RunIdentity) -> Removed:
     """Remove a run's containers, sandboxes and images.
 
-    The filter of the list calls is not trusted with other people's pods: the label is looked at again on each
-    object.
+    The label is checked here on each object, so that a runtime with broken list filters loses no other
+    objects.
 
     Args:
         connection: to the runtime.
-        run: whose objects go; an image is its own if every name of it has the run's id in the repository.
+        run: whose objects are removed; an image is its own if all its names have the run's id in the
+            repository.
     """
     deadline = time.monotonic() + SETTLED_WITHIN_SECONDS
     removed = _remove_once(connection, run)
@@ -98,7 +99,7 @@ def _remove_once(connection: Connection, run: RunIdentity) -> Removed:
 
 
 def _run_of(image_name: str) -> str:
-    """Return the run that an image was served for, by its repository; empty for other people's images."""
+    """Return the run that an image was served for, by its repository; empty for other images."""
     found = _OWN_REPOSITORY.search(image_name)
     return found[1] if found else ""
 

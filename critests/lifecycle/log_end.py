@@ -1,9 +1,9 @@
-"""When the log of a container that has ended is whole.
+"""When the log of an exited container is complete.
 
-Runtimes may report an end a moment before the last output is in the file, and on a machine with much to do
-that moment may take seconds. Who still writes is known to the kernel: it grants a read lease only on a file
-that nobody has open for writing. Where it does not tell (another file system, a runtime that keeps its files
-open), a log counts as whole when it has stayed as it is for a while.
+Runtimes may report an exit a moment before they write the last output, on a busy machine seconds before. The
+kernel knows whether a file has a writer: it grants a read lease only if no process has the file open for
+writing. Where it does not say (other file systems, a runtime that keeps its files open), a log counts as
+complete after it has not changed for a while.
 """
 
 import errno
@@ -18,15 +18,15 @@ from typing import Final
 from critests.lifecycle.waiting import POLL_SECONDS
 
 STILL_SECONDS: Final = 0.2
-"""How long a log has to stay as it is where nobody tells whether it is still written."""
+"""How long a log must be unchanged if it is unknown whether it has a writer."""
 
 
 def wait_until_whole(log: Path, seconds: float) -> None:
-    """Wait until nobody writes a log any more, or until it has stayed as it is for `STILL_SECONDS`.
+    """Wait until a log has no writer, or has not changed for `STILL_SECONDS`.
 
     Args:
-        log: the file; one that is not there yet is waited for.
-        seconds: how long at most.
+        log: the file; it may not exist yet.
+        seconds: how long to wait at most.
     """
     begun = since = time.monotonic()
     size = -1
@@ -42,19 +42,19 @@ def wait_until_whole(log: Path, seconds: float) -> None:
 
 
 def has_writer(file: Path, fcntl_: Callable[[int, int, int], int] = fcntl.fcntl) -> bool | None:
-    """Return whether a process has a file open for writing, or None where the kernel does not tell.
+    """Return whether a process has a file open for writing, or None if the kernel does not say.
 
     Args:
         file: a regular file.
         fcntl_: the system call.
 
     Raises:
-        FileNotFoundError: it is not there.
+        FileNotFoundError: it does not exist.
     """
     opened = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        # who opens it in just this moment waits until it is closed below, and we are told by a signal: by one
-        # that ends nobody, unlike the one that is the default
+        # a process that opens it now waits until it is closed below, and the kernel sends this process a
+        # signal: SIGURG, which is ignored, because the default SIGIO would end it
         fcntl_(opened, fcntl.F_SETSIG, signal.SIGURG)
         fcntl_(opened, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What is mounted where, as the kernel tells a process in /proc/<pid>/mountinfo, proc(5)."""
+"""The mounts of a process in /proc/<pid>/mountinfo, proc(5)."""
 
 import re
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ class MountPoint:
     """One mount.
 
     Attributes:
-        root: what of the file system is mounted.
-        place: where.
+        root: the mounted directory within the file system.
+        place: the mount point.
         options: of this mount: `ro`, `nosuid`, ….
         propagation: `shared:1`, `master:2`, …; empty for a private mount.
         kind: of the file system.
-        source: what the file system calls it.
-        super_options: of the file system, whatever mounts it.
+        source: of the file system.
+        super_options: of the file system, for all its mounts.
     """
 
     root: str
@@ -30,17 +30,17 @@ class MountPoint:
 
     @classmethod
     def parse(cls, line: str) -> "MountPoint":
-        """Read a line of mountinfo."""
+        """Parse a line of mountinfo."""
         before, _, after = line.partition(" - ")
         _, _, _, root, place, options, *propagation = before.split(" ")
         kind, source, super_options = after.split(" ", 2)
         return cls(
-            _plain(root),
-            _plain(place),
+            _unescaped(root),
+            _unescaped(place),
             frozenset(options.split(",")),
             frozenset(part for part in propagation if part),
             kind,
-            _plain(source),
+            _unescaped(source),
             frozenset(super_options.split(",")),
         )
 
@@ -56,10 +56,10 @@ def parse(text: str) -> list[MountPoint]:
 
 
 def uppermost(mounts: list[MountPoint]) -> dict[str, MountPoint]:
-    """Return by place what a process finds there: of several mounts in one place, the last."""
+    """Return the mounts by mount point: of several at one place, the last."""
     return {mount.place: mount for mount in mounts}
 
 
-def _plain(text: str) -> str:
-    """Return a path of a mount table with its escapes resolved."""
+def _unescaped(text: str) -> str:
+    """Return a path of a mount table without escapes."""
     return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), text)

@@ -1,4 +1,4 @@
-"""What the kernel says of a process: what requirements speak of in /proc/<pid>/status, and stat."""
+"""What the kernel reports about a process in /proc/<pid>/status, and stat."""
 
 import contextlib
 import os
@@ -10,20 +10,20 @@ FIRST_PROCESS = "first process"
 EXEC = "exec"
 STREAMING_EXEC = "streaming exec"
 VIEWS = (FIRST_PROCESS, EXEC, STREAMING_EXEC)
-"""Which process of a container is looked at: its own first one, one that ExecSync starts, or one of a
-streaming session. Runtimes configure each of them separately.
+"""Which process of a container is observed: its first one, one that ExecSync starts, or one of a streaming
+session. Runtimes configure each of them separately.
 """
 HOST = "host"
-"""The first process once more, as this machine sees it."""
+"""The first process as this machine sees it."""
 
-_IN_ORDER = (
+_CAPABILITY_NAMES = (
     "CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE"
     " NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT"
     " SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE"
     " AUDIT_WRITE AUDIT_CONTROL SETFCAP MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ"
     " PERFMON BPF CHECKPOINT_RESTORE"
 )
-CAPABILITIES = _IN_ORDER.split()
+CAPABILITIES = _CAPABILITY_NAMES.split()
 """The names without `CAP_`, in the order of their numbers (linux/capability.h)."""
 _SETS = {
     "CapInh": "inheritable",
@@ -36,7 +36,7 @@ _SETS = {
 
 @dataclass(frozen=True)
 class ProcessStatus:
-    """A process as the kernel sees it.
+    """A process as the kernel reports it.
 
     Attributes:
         fields: every line of /proc/<pid>/status, name to value.
@@ -46,7 +46,7 @@ class ProcessStatus:
 
     @classmethod
     def parse(cls, text: str) -> "ProcessStatus":
-        """Read the content of /proc/<pid>/status."""
+        """Parse the content of /proc/<pid>/status."""
         pairs = (line.partition(":") for line in text.splitlines() if ":" in line)
         return cls({name.strip(): value.strip() for name, _, value in pairs})
 
@@ -80,7 +80,7 @@ class ProcessStatus:
 
     @property
     def no_new_privs(self) -> bool:
-        """Whether the process can gain no privileges by execve."""
+        """Whether execve can grant the process no privileges."""
         return self.fields.get("NoNewPrivs") == "1"
 
     @property
@@ -90,7 +90,7 @@ class ProcessStatus:
 
 
 def stat_of(pid: int) -> list[str]:
-    """Return the fields of /proc/<pid>/stat from the state on, proc(5); none where no such process is."""
+    """Return the fields of /proc/<pid>/stat from the state on, proc(5); none if there is no such process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
@@ -99,14 +99,14 @@ def stat_of(pid: int) -> list[str]:
 
 
 def open_files(pid: int) -> list[str]:
-    """Return what the open files of a process are, such as `socket:[12]`, proc(5), but for those that it
+    """Return the targets of a process's open files, such as `socket:[12]`, proc(5), except files that it
     closes meanwhile.
 
     Raises:
-        FileNotFoundError: there is no process of that number.
+        FileNotFoundError: there is no such process.
     """
     found: list[str] = []
-    # pathlib would make an object of each of a thousand links
+    # pathlib would create an object for each of a thousand links
     for number in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 - see above
         with contextlib.suppress(FileNotFoundError):
             found.append(os.readlink(f"/proc/{pid}/fd/{number}"))  # noqa: PTH115 - see above
@@ -115,36 +115,36 @@ def open_files(pid: int) -> list[str]:
 
 @dataclass(frozen=True)
 class ProcessTree:
-    """A container's first process with a child and with another one in a session of its own, to be found in
-    the process table of this machine.
+    """A container's first process with a child and another one in its own session, all in the machine's
+    process table.
 
     Attributes:
-        mark: what all three have in their command lines, and nothing else on the machine.
+        mark: in the command lines of all three, and of no other process.
     """
 
     SIZE: ClassVar[int] = 3
-    """How many they are. The table shows more between the fork and the exec of their sleeps."""
+    """How many they are. The table has more between the fork and the exec of each sleep."""
 
     mark: str = field(default_factory=lambda: "mark-" + os.urandom(8).hex())
 
     @property
     def script(self) -> str:
-        """What the first process runs; it prints `ready` once the others are there, and ends at SIGTERM."""
+        """The script of the first process; it prints `ready` once the others run, and exits at SIGTERM."""
         child = f"sh -c 'sleep 1000; : {self.mark}'"
         return f"setsid {child} & {child} & trap 'exit 0' TERM; echo ready; wait"
 
     def alive(self) -> dict[int, str]:
-        """Return the command lines of those that live, by process id."""
+        """Return the command lines of the living processes, by process id."""
         return host_processes(self.mark)
 
 
 def host_processes(mark: str) -> dict[int, str]:
-    """Return the living processes of this machine that carry a mark in their command line, by process id.
+    """Return the living processes of this machine with a marker in their command line, by process id.
 
-    What has ended and was not yet waited for has no command line any more, so it is not among them.
+    A zombie has no command line, so it is not included.
 
     Args:
-        mark: a text that nothing else on the machine has in its command line.
+        mark: a text that is in no other command line of the machine.
     """
     found = {}
     for entry in Path("/proc").iterdir():
@@ -159,7 +159,7 @@ def host_processes(mark: str) -> dict[int, str]:
                 .strip()
             )
         except OSError:
-            # it has ended since the directory was read
+            # it has exited since the directory was read
             continue
         if mark in command:
             found[int(entry.name)] = command

@@ -11,7 +11,7 @@ class Membership:
     """The cgroup of a process in one hierarchy.
 
     Attributes:
-        controllers: of a version 1 hierarchy; none for the unified one.
+        controllers: of a version 1 hierarchy; empty for the unified one.
         path: below the hierarchy's mount point, beginning with a slash.
     """
 
@@ -19,12 +19,12 @@ class Membership:
     path: str
 
     def below(self, mount: Path) -> Path:
-        """Return its directory, given where the hierarchy is mounted."""
+        """Return its directory below the hierarchy's mount point."""
         return mount / self.path.lstrip("/")
 
 
 def memberships(pid: int | str = "self") -> list[Membership]:
-    """Return the cgroups of a process, one in each hierarchy; none for a process that has gone."""
+    """Return the cgroups of a process, one in each hierarchy; none for a process that has exited."""
     try:
         lines = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except (FileNotFoundError, ProcessLookupError, PermissionError):

@@ -1,8 +1,8 @@
-"""What a process of a container shows of itself: everything that the kernel says of it, in one reading.
+"""Everything that the kernel reports about a process of a container, in one reading.
 
-A script prints the files of /proc that speak of the shell that runs it, and the answers to a test's own
-questions. The container's first process prints them to its log, a command to its output, so that no view
-depends on another; `of_process` reads the same files of a process from this machine.
+A script prints the files of /proc about its own shell, and the output of a test's commands. The container's
+first process prints them to its log, a command to its output, so that the views are independent; `of_process`
+reads the same files of a process on this machine.
 """
 
 import re
@@ -19,19 +19,19 @@ FILES = ("status", "mountinfo", "limits", "cgroup", "oom_score_adj", "uid_map", 
 NAMESPACES = "ns"
 _BEGIN, _END = "@critests asks ", "@critests answered "
 COMPLETE = "@critests has asked all"
-"""The last line of what the script prints."""
+"""The last line of the script's output."""
 
 
 class NotShown(AssertionError):
-    """A process did not show what was asked for."""
+    """A process did not print an expected part."""
 
 
 def script(questions: Mapping[str, str]) -> str:
-    """Return the script with which a shell shows itself.
+    """Return the script that prints a shell's own evidence.
 
     Args:
-        questions: commands of the shell by the names of the answers; `$$` is the process that is looked at.
-            Their errors are part of the answer.
+        questions: shell commands, by the name of their output; `$$` is the process. Errors are part of the
+            output.
     """
     links = 'for link in /proc/$$/ns/*; do echo "${link##*/} $(readlink "$link")"; done'
     commands = {name: f"cat /proc/$$/{name}" for name in FILES} | {NAMESPACES: links} | dict(questions)
@@ -44,7 +44,7 @@ def script(questions: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class CommandOutput:
-    """What a command printed, errors included, and its exit code."""
+    """The output of a command, including errors, and its exit code."""
 
     text: str
     exit_code: int
@@ -57,19 +57,19 @@ class CommandOutput:
 
 @dataclass(frozen=True)
 class ProcessEvidence:
-    """What a process showed of itself.
+    """The evidence of a process.
 
-    Every property raises `NotShown` where the process did not show that part.
+    Every property raises `NotShown` if the process did not print that part.
 
     Attributes:
-        answers: by the names of `FILES`, `NAMESPACES` and the test's own questions.
+        answers: output by the names in `FILES`, `NAMESPACES` and the test's own questions.
     """
 
     answers: dict[str, CommandOutput]
 
     @classmethod
     def parse(cls, lines: Iterable[str]) -> "ProcessEvidence":
-        """Read what the script of `script` printed."""
+        """Parse the output of the script."""
         answers: dict[str, CommandOutput] = {}
         name, part = "", list[str]()
         for raw in lines:
@@ -77,7 +77,7 @@ class ProcessEvidence:
             if line.startswith(_BEGIN):
                 name, part = line.removeprefix(_BEGIN), []
             elif line.startswith(_END) and name:
-                # the line before is empty, or the newline that the answer lacked
+                # the line before is empty, or ends output without a newline
                 text = "\n".join(part[:-1] if part and not part[-1] else part)
                 answers[name], name = CommandOutput(text, int(line.removeprefix(_END))), ""
             else:
@@ -85,10 +85,10 @@ class ProcessEvidence:
         return cls(answers)
 
     def answer(self, name: str) -> str:
-        """Return the answer to a question whose command succeeded, without the last newline.
+        """Return the output of a command that succeeded, without the last newline.
 
         Raises:
-            NotShown: it was not answered, or its command failed.
+            NotShown: it is missing, or the command failed.
         """
         found = self.answers.get(name)
         if found is None:
@@ -100,10 +100,10 @@ class ProcessEvidence:
         return found.text
 
     def exit_code(self, name: str) -> int:
-        """Return the exit code of a question's command.
+        """Return the exit code of a command.
 
         Raises:
-            NotShown: it was not answered.
+            NotShown: its output is missing.
         """
         if name not in self.answers:
             raise NotShown(f"the process did not show {name}")
@@ -116,23 +116,23 @@ class ProcessEvidence:
 
     @property
     def mounts(self) -> tuple[MountPoint, ...]:
-        """Every mount, in the order in which they were made; of several at one place the last is on top."""
+        """Every mount, in the kernel's order; of several at one place the last is uppermost."""
         return tuple(parse(self.answer("mountinfo")))
 
     def mount_at(self, place: str) -> MountPoint | None:
-        """Return the uppermost mount at exactly this place; None where nothing is mounted there."""
+        """Return the uppermost mount at exactly this mount point; None if there is none."""
         found = [mount for mount in self.mounts if mount.place == place]
         return found[-1] if found else None
 
     @property
     def limits(self) -> dict[str, tuple[str, str]]:
-        """Soft and hard limit by the kernel's name of it: `Max open files`; numbers, or `unlimited`."""
+        """Soft and hard limit by the kernel's name, such as `Max open files`; numbers, or `unlimited`."""
         lines = [re.split(r"\s{2,}", line.strip()) for line in self.answer("limits").splitlines()[1:]]
         return {name: (soft, hard) for name, soft, hard, *_ in lines}
 
     @property
     def cgroups(self) -> dict[str, str]:
-        """Paths by controller (v1), and under the empty name that of version 2, as this process sees them."""
+        """Paths by controller (v1), and of version 2 under the empty name, as this process sees them."""
         found: dict[str, str] = {}
         for line in self.answer("cgroup").splitlines():
             _, controllers, path = line.split(":", 2)
@@ -141,7 +141,7 @@ class ProcessEvidence:
 
     @property
     def oom_score_adj(self) -> int:
-        """What is added to the badness of this process, -1000 to 1000."""
+        """The process's adjustment of its OOM score, -1000 to 1000."""
         return int(self.answer("oom_score_adj"))
 
     @property
@@ -156,19 +156,21 @@ class ProcessEvidence:
 
     @property
     def label(self) -> str:
-        """What the security module of the kernel confines it with; empty where there is no such module."""
+        """The label of the kernel's security module; empty without such a module."""
         found = self.answers.get("attr/current")
         return found.text.rstrip("\0\n") if found and found.exit_code == 0 else ""
 
     @property
     def namespaces(self) -> dict[str, str]:
-        """Identities by kind: `pid` to `pid:[4026531836]`. Equal for the processes of one namespace."""
+        """Identities by kind: `pid` to `pid:[4026531836]`; equal for processes in the same namespace."""
         pairs = (line.partition(" ") for line in self.answer(NAMESPACES).splitlines())
         return {kind: identity for kind, _, identity in pairs}
 
 
 def of_process(pid: int) -> ProcessEvidence:
-    """Return what this machine sees of a process; what cannot be read is an answer with an exit code."""
+    """Return the evidence of a process as this machine sees it; an unreadable file has a non-zero exit
+    code.
+    """
     folder = Path(f"/proc/{pid}")
     answers = {name: _file(folder / name) for name in FILES}
     try:
@@ -181,16 +183,16 @@ def of_process(pid: int) -> ProcessEvidence:
 
 
 def first_process(mark: str) -> int:
-    """Return the number on this machine of the process that carries a mark in its command line.
+    """Return the process id on this machine of the process with a marker in its command line.
 
     Raises:
         NotShown: there is none, or there are several that do not descend from one.
     """
     found = host_processes(mark)
-    # a child that has not yet become its program still has its parent's command line, and may be gone by now
+    # a child before its exec still has its parent's command line, and may have exited by now
     roots = [pid for pid in found if (stat := stat_of(pid)) and int(stat[1]) not in found]
     if len(roots) != 1:
-        raise NotShown(f"{len(roots)} processes of this machine carry {mark} in their command lines")
+        raise NotShown(f"{len(roots)} processes of this machine have {mark} in their command lines")
     return roots[0]
 
 

@@ -1,4 +1,4 @@
-"""Request messages built the way the kubelet builds them."""
+"""Request messages like the kubelet's."""
 
 import re
 import secrets
@@ -17,7 +17,7 @@ NAMESPACE = "critests"
 
 # What the kubelet sends for an ordinary pod, from the OCI runtime's usual defaults.
 MASKED_PATHS = (
-    # this one is there whatever the machine has: a runtime that loses the first of a list is seen
+    # this one exists on every machine, so that a runtime that drops the first of the list is noticed
     "/proc/timer_list",
     "/proc/asound",
     "/proc/acpi",
@@ -33,19 +33,19 @@ READONLY_PATHS = ("/proc/sys", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sysr
 BEST_EFFORT_OOM_SCORE = 1000
 BEST_EFFORT_CPU_SHARES = 2
 CPU_PERIOD = 100_000
-"""In microseconds; the kubelet names it also where it asks for no quota."""
+"""In microseconds; the kubelet also sets it without a quota."""
 
 HOST_NETWORK = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
-"""The namespaces of a pod on the node's network, whose processes are its containers' own."""
+"""The namespaces of a pod on the node's network, with a PID namespace per container."""
 
 
 @dataclass(frozen=True)
 class ImageName:
-    """How a container names its image.
+    """The name of an image in a container's configuration.
 
     Attributes:
-        reference: what the pull returned, as the kubelet sends it in `image`.
-        written: the name that the user wrote, as the kubelet sends it in `user_specified_image`.
+        reference: returned by the pull; the kubelet sends it in `image`.
+        written: the name in the pod's specification; the kubelet sends it in `user_specified_image`.
     """
 
     reference: str
@@ -57,7 +57,7 @@ class ImageName:
 
 
 def pulling(written: str, auth: cri.AuthConfig | None = None) -> cri.PullImageRequest:
-    """Return the request that pulls an image by the name that a user wrote."""
+    """Return the request that pulls an image by the name in a pod's specification."""
     return cri.PullImageRequest(image=ImageName(written, written).spec(), auth=auth)
 
 
@@ -79,7 +79,7 @@ class SandboxOptions(TypedDict, total=False):
 
 
 class SpecOptions(TypedDict, total=False):
-    """Those arguments of `RequestBuilder.container` that come from the specification of a pod."""
+    """The arguments of `RequestBuilder.container` that come from a pod's specification."""
 
     command: Sequence[str]
     args: Sequence[str]
@@ -101,7 +101,7 @@ class SpecOptions(TypedDict, total=False):
 
 
 class ContainerOptions(SpecOptions, total=False):
-    """The arguments of `RequestBuilder.container` but for the image, for functions that pass them on."""
+    """The arguments of `RequestBuilder.container` except the image, for functions that pass them on."""
 
     name: str
     pod: cri.PodSandboxMetadata | None
@@ -113,10 +113,10 @@ class RequestBuilder:
     """Builds configurations that belong to one run.
 
     Attributes:
-        run: whose label everything carries.
-        logs: directory below which every sandbox gets a log directory.
-        cgroups: how the cgroup parent of a pod is written for this runtime.
-        hugepages: sizes that the node's kernel has, each of which the kubelet limits for every container.
+        run: whose label all objects have.
+        logs: parent of the sandboxes' log directories.
+        cgroups: writes the cgroup parent of a pod for this runtime.
+        hugepages: page sizes of the node's kernel, each of which the kubelet limits for every container.
     """
 
     run: RunIdentity
@@ -140,10 +140,9 @@ class RequestBuilder:
         security_context: cri.LinuxSandboxSecurityContext | None = None,
         sysctls: Mapping[str, str] | None = None,
     ) -> cri.PodSandboxConfig:
-        """Return the configuration of a pod of best effort with an own log directory, which is made here as
-        the kubelet does.
+        """Return the configuration of a best-effort pod, and create its log directory, as the kubelet does.
 
-        A pod on the host's network gets an empty hostname unless one is given, for the same reason.
+        A pod on the host's network has an empty hostname by default, also like the kubelet's.
         """
         uid = uid or str(uuid.uuid4())
         name = name or f"pod-{uid[:8]}"
@@ -204,27 +203,27 @@ class RequestBuilder:
         namespaces: cri.NamespaceOption | None = None,
         stop_signal: "cri.Signal | None" = None,
     ) -> cri.ContainerConfig:
-        """Return the configuration of an unprivileged container of best effort.
+        """Return the configuration of an unprivileged best-effort container.
 
         Args:
-            image: what to run.
-            name: of the container; a fresh one by default.
-            pod: that it is made for, whose labels it carries where it is given.
-            attempt: how often the kubelet has tried before.
+            image: to run.
+            name: of the container; unique by default.
+            pod: that it belongs to; its labels are copied if it is given.
+            attempt: how many attempts the kubelet made before.
             command: replaces the image's entrypoint.
             args: replace the image's command.
             working_dir: empty for the image's.
             envs: environment variables, in order.
-            labels: besides the run's and the kubelet's.
-            annotations: besides the kubelet's.
+            labels: in addition to the run's and the kubelet's.
+            annotations: in addition to the kubelet's.
             mounts: host paths in the container.
             devices: host devices in the container.
-            stdin: whether standard input is kept open.
+            stdin: whether standard input stays open.
             stdin_once: whether it is closed after the first attach.
-            tty: whether the process gets a terminal.
+            tty: whether the process has a terminal.
             log_path: relative to the sandbox's log directory; `<name>_<attempt>.log` by default.
             security_context: merged over the kubelet's defaults.
-            unmasked: leave out the paths that the kubelet masks or protects.
+            unmasked: omit the paths that the kubelet masks or makes read-only.
             resources: merged over the kubelet's defaults.
             namespaces: must repeat the sandbox's pid mode; CONTAINER by default, as in `sandbox`.
             stop_signal: overrides the image's.
@@ -242,7 +241,7 @@ class RequestBuilder:
             context.ClearField("readonly_paths")
         if security_context is not None:
             if security_context.HasField("seccomp"):
-                # RuntimeDefault is 0, which no merge would carry over
+                # RuntimeDefault is 0, which a merge would not copy
                 context.ClearField("seccomp")
             context.MergeFrom(security_context)
         limits = cri.LinuxContainerResources(
@@ -288,5 +287,5 @@ class RequestBuilder:
 
 
 def safe_hostname(name: str) -> str:
-    """Return a name with what a hostname may hold, at most 63 characters."""
+    """Return a name reduced to the characters of a hostname, at most 63."""
     return re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")[:63].strip("-") or "pod"

@@ -1,6 +1,4 @@
-"""The label that says which run an object belongs to, so that exactly our own objects are removed, also after
-a crash.
-"""
+"""The label with an object's run, so that only our own objects are removed, also after a crash."""
 
 import re
 import secrets
@@ -17,7 +15,7 @@ DATA_HOME = Path("/var/lib/critests")
 
 @dataclass(frozen=True)
 class RunIdentity:
-    """The name of one run of the suite.
+    """The identity of one run of the suite.
 
     Attributes:
         id: `<epoch seconds>-<6 hex digits>`; sorts by time and is valid as a label value and in an image
@@ -28,24 +26,24 @@ class RunIdentity:
 
     @classmethod
     def new(cls) -> "RunIdentity":
-        """Return a name that no other run has."""
+        """Return a new identity."""
         return cls(f"{int(time.time())}-{secrets.token_hex(3)}")
 
     @property
     def labels(self) -> dict[str, str]:
-        """What every sandbox and container of the run is labelled with."""
+        """The labels of every sandbox and container of the run."""
         return {RUN_LABEL: self.id}
 
     @property
     def state_directory(self) -> Path:
-        """Where the run keeps its lock and what it must clean up; gone after a reboot."""
+        """The run's lock and what it must clean up; on a file system that is empty after a reboot."""
         return STATE_HOME / self.id
 
     @property
     def data_directory(self) -> Path:
-        """Where container logs and other bulky files of the run live."""
+        """Container logs and other large files of the run."""
         return DATA_HOME / self.id
 
     def owns(self, labels: Mapping[str, str]) -> bool:
-        """Whether an object with these labels was made by this run."""
+        """Whether an object with these labels belongs to this run."""
         return labels.get(RUN_LABEL) == self.id

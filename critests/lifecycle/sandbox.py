@@ -1,4 +1,4 @@
-"""A sandbox in hand: made, looked at, stopped and removed."""
+"""A sandbox of the suite: run, observe, stop and remove it."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,13 +13,13 @@ from critests.lifecycle.verbose_info import objects_of
 
 @dataclass
 class Sandbox:
-    """A sandbox that the suite made.
+    """A sandbox that the suite created.
 
     Attributes:
-        connection: to the runtime that holds it.
-        id: as RunPodSandbox returned it.
-        config: as it was requested.
-        handler: the runtime handler that was requested; empty for the default.
+        connection: to its runtime.
+        id: returned by RunPodSandbox.
+        config: of the request.
+        handler: the requested runtime handler; empty for the default.
     """
 
     connection: Connection = field(repr=False)
@@ -30,29 +30,29 @@ class Sandbox:
 
     @classmethod
     def run(cls, connection: Connection, config: cri.PodSandboxConfig, handler: str = "") -> "Sandbox":
-        """Make a sandbox with RunPodSandbox."""
-        answer = connection.runtime.RunPodSandbox(
+        """Create a sandbox with RunPodSandbox."""
+        response = connection.runtime.RunPodSandbox(
             cri.RunPodSandboxRequest(config=config, runtime_handler=handler)
         )
-        return cls(connection, answer.pod_sandbox_id, config, handler)
+        return cls(connection, response.pod_sandbox_id, config, handler)
 
     @property
     def log_directory(self) -> Path:
-        """Where the logs of its containers go."""
+        """The directory of its containers' logs."""
         return Path(self.config.log_directory)
 
     def status(self) -> cri.PodSandboxStatus:
-        """Return what PodSandboxStatus says of it now."""
+        """Return its PodSandboxStatus."""
         return self.connection.runtime.PodSandboxStatus(
             cri.PodSandboxStatusRequest(pod_sandbox_id=self.id)
         ).status
 
     def verbose_value(self, key: str) -> object:
-        """Return what its verbose status says under a key, `pid` for instance; None if it says nothing."""
-        answer = self.connection.runtime.PodSandboxStatus(
+        """Return the value of a key in its verbose status, such as `pid`; None if it is missing."""
+        response = self.connection.runtime.PodSandboxStatus(
             cri.PodSandboxStatusRequest(pod_sandbox_id=self.id, verbose=True)
         )
-        found: object = next((value[key] for value in objects_of(answer.info) if key in value), None)
+        found: object = next((value[key] for value in objects_of(response.info) if key in value), None)
         return found
 
     def state(self) -> int:
@@ -60,7 +60,7 @@ class Sandbox:
         return self.status().state
 
     def entries(self) -> list[cri.PodSandbox]:
-        """Return its entries in the list of all sandboxes: one, or none where it is gone."""
+        """Return its entries in the list of all sandboxes: one, or none after its removal."""
         listed = self.connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
         return [entry for entry in listed if entry.id == self.id]
 
@@ -69,19 +69,19 @@ class Sandbox:
         return single("its entry in ListPodSandbox", self.entries())
 
     def stop(self) -> None:
-        """Stop it; its containers are killed first, so that no grace period is waited for."""
+        """Stop it; its containers are killed first, to avoid their grace periods."""
         for container_id in self.container_ids:
             kill(self.connection, container_id)
         self.connection.runtime.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=self.id))
 
     def discard(self) -> None:
-        """Stop and remove it with everything in it."""
+        """Stop and remove it with its containers."""
         self.stop()
         self.connection.runtime.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=self.id))
 
 
 def kill(connection: Connection, container_id: str) -> None:
-    """Stop a container at once; one that is gone already is fine."""
+    """Stop a container without a grace period; NotFound is ignored."""
     try:
         connection.runtime.StopContainer(cri.StopContainerRequest(container_id=container_id, timeout=0))
     except grpc.RpcError as error:

@@ -1,11 +1,11 @@
-"""The user namespace that tests ask for, as the kubelet would: one range of ids, from 0 inside."""
+"""The user namespace of tests, like the kubelet's: one range of ids, from 0 inside."""
 
 from typing import Final
 
 from critests.api import api_pb2 as cri
 
 FIRST_ID: Final = 1_048_576
-"""Which id of the host stands for 0 inside; nobody's on an ordinary machine."""
+"""The host's id for 0 inside, which is unused on an ordinary machine."""
 IDS: Final = 65_536
 MAPPING: Final = cri.IDMapping(host_id=FIRST_ID, container_id=0, length=IDS)
 

@@ -1,4 +1,4 @@
-"""What a verbose answer tells beside its fields: texts by key, most of them JSON; the CRI states none."""
+"""The `info` of a verbose response: texts by key, most of them JSON; the CRI specifies none of them."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def is_json(text: str) -> bool:
-    """Say whether a text is a JSON document."""
+    """Whether a text is a JSON document."""
     try:
         json.loads(text)
     except ValueError:
@@ -15,6 +15,6 @@ def is_json(text: str) -> bool:
 
 
 def objects_of(info: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return those of the texts that are JSON objects, in the order of their keys."""
+    """Return the texts that are JSON objects, in the order of their keys."""
     documents = [json.loads(text) for _, text in sorted(info.items()) if is_json(text)]
     return [document for document in documents if isinstance(document, dict)]

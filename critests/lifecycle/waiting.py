@@ -1,4 +1,4 @@
-"""Waiting for a condition with a deadline; a time-out says what was awaited and what was seen last."""
+"""Waits for a condition with a deadline; the error has the condition and the last value."""
 
 import time
 from collections.abc import Callable
@@ -7,14 +7,14 @@ from typing import TypeVar
 T = TypeVar("T")
 POLL_SECONDS = 0.02
 FIRST_POLL_SECONDS = 0.0025
-"""Most of what is waited for comes within milliseconds: the first looks follow each other more quickly."""
+"""Most conditions hold within milliseconds, so the first pauses are shorter."""
 
 
 class ConditionNotMet(AssertionError):
-    """A condition did not come true in time. It is an assertion: what a test waits for is what it demands.
+    """A condition did not hold in time. It is an assertion, because a test awaits what it requires.
 
     Attributes:
-        judge: the requirement whose breach explains it, where there is one; empty for none.
+        judge: the requirement whose breach explains it; empty for none.
     """
 
     judge: str = ""
@@ -27,27 +27,27 @@ def eventually(
     holds: Callable[[T], object] = bool,
     poll_seconds: float = POLL_SECONDS,
 ) -> T:
-    """Return the first value that holds.
+    """Return the first value that satisfies a condition.
 
     Args:
-        what: the condition in words, for the sentence in case of a time-out.
-        look: returns what is there now.
+        what: the condition in words, for the error.
+        look: returns the current value.
         seconds: how long to wait at most.
-        holds: whether a value will do; by default, whether it is true.
-        poll_seconds: pause between two looks, at most 0.05; the first pauses are shorter.
+        holds: the condition; by default, that the value is true.
+        poll_seconds: pause between two polls, at most 0.05; the first pauses are shorter.
 
     Raises:
-        ConditionNotMet: no value held in time.
+        ConditionNotMet: no value satisfied it in time.
     """
     deadline = time.monotonic() + seconds
     longest = min(poll_seconds, 0.05)
     pause = min(FIRST_POLL_SECONDS, longest)
     while True:
-        seen = look()
-        if holds(seen):
-            return seen
+        value = look()
+        if holds(value):
+            return value
         if time.monotonic() >= deadline:
-            msg = f"waited {seconds:g} s for {what}; last seen: {shortened(seen)}"
+            msg = f"waited {seconds:g} s for {what}; last seen: {shortened(value)}"
             raise ConditionNotMet(msg)
         time.sleep(pause)
         pause = min(2 * pause, longest)

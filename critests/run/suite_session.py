@@ -9,7 +9,7 @@ import pytest
 
 from critests.client.call_recording import Recorder
 from critests.client.connection import Connection
-from critests.client.hangs import Met
+from critests.client.hangs import HangingCall
 from critests.node.observing.capabilities import CapabilityMatrix
 from critests.record.judgement import JudgeContext
 from critests.record.operations import BenchmarkFacts, OperationResult
@@ -72,11 +72,11 @@ class SuiteSession:
     @property
     def hangs_met(self) -> int:
         """How many calls to the runtime have met a hang so far."""
-        return len(self.context.hangs.met) if self.context else 0
+        return len(self.context.hangs.calls) if self.context else 0
 
-    def hangs_since(self, position: int) -> list[Met]:
+    def hangs_since(self, position: int) -> list[HangingCall]:
         """Return the calls that met a hang after a position, as `hangs_met` returned it."""
-        return self.context.hangs.met[position:] if self.context else []
+        return self.context.hangs.calls[position:] if self.context else []
 
     @property
     def log(self) -> RuntimeLog:

@@ -1,4 +1,4 @@
-"""The since-versions say something about every part of the API, and releases compare as one expects."""
+"""Every part of the API has a release, and releases compare as expected."""
 
 from collections.abc import Callable
 
@@ -49,7 +49,7 @@ def test_every_enum_value_has_a_since_and_no_other() -> None:
     assert described == {name: {value.name for value in enum.values} for name, enum in ENUMS.items()}
 
 
-def test_no_part_is_older_than_the_whole_or_newer_than_the_data() -> None:
+def test_no_part_is_older_than_its_message_or_newer_than_the_data() -> None:
     newest = Minor.parse(as_of())
     for message in _data()["messages"].values():
         assert all(
@@ -118,7 +118,7 @@ def test_parse_and_print(text: str, minor: Minor, printed: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "1", "1.28.3", "1.x", "latest", "≤", "--", "1.²"])
-def test_what_is_not_a_minor_release_is_refused(text: str) -> None:
+def test_other_texts_than_a_minor_release_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="not a Kubernetes minor release"):
         Minor.parse(text)
 

@@ -1,4 +1,4 @@
-"""The committed stubs are what the .proto gives, import cleanly, and are typed."""
+"""The committed stubs match the .proto files, import without warnings, and are typed."""
 
 import ast
 import re
@@ -41,7 +41,7 @@ def test_stubs_import_with_warnings_as_errors() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_whole_api_is_there() -> None:
+def test_the_stubs_have_the_whole_api() -> None:
     messages = cri.DESCRIPTOR.message_types_by_name.values()
     assert cri.DESCRIPTOR.package == "runtime.v1"
     assert {name: len(service.methods) for name, service in SERVICES.items()} == {
@@ -105,7 +105,7 @@ def stub(tmp_path: Path) -> Iterator[cri_grpc.RuntimeServiceStub]:
     server.stop(grace=None).wait()
 
 
-def test_stub_and_servicer_speak_and_are_typed(stub: cri_grpc.RuntimeServiceStub) -> None:
+def test_stub_and_servicer_work_together_and_are_typed(stub: cri_grpc.RuntimeServiceStub) -> None:
     version = stub.Version(cri.VersionRequest(version="v1"), timeout=10)
     events = [
         assert_type(event, cri.ContainerEventResponse)
@@ -116,7 +116,7 @@ def test_stub_and_servicer_speak_and_are_typed(stub: cri_grpc.RuntimeServiceStub
     assert [event.container_id for event in events] == ["c"]
 
 
-def test_a_servicer_answers_unimplemented_for_what_it_does_not_have(
+def test_a_servicer_returns_unimplemented_for_missing_methods(
     stub: cri_grpc.RuntimeServiceStub,
 ) -> None:
     with pytest.raises(grpc.RpcError) as caught:

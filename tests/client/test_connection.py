@@ -69,10 +69,10 @@ def test_tcp_with_tls(tls_port: int, certificate: tuple[Path, Path]) -> None:
     connection.close()
 
 
-def test_tcp_without_the_tls_that_the_server_wants_is_said(tls_port: int) -> None:
+def test_tcp_without_the_required_tls_is_an_error(tls_port: int) -> None:
     connection = connect(Endpoint.parse(f"tcp://localhost:{tls_port}"))
 
-    with pytest.raises(EndpointError, match="no CRI runtime answers"):
+    with pytest.raises(EndpointError, match="no CRI runtime responds"):
         connection.greet()
     connection.close()
 
@@ -116,9 +116,9 @@ def test_secrets_do_not_reach_the_record() -> None:
             connection.images.PullImage(request)
         connection.close()
 
-    kept = str(recorder.since(0)[0].to_json())
-    assert "me" in kept
-    assert not [secret for secret in secrets.values() if secret in kept]
+    recorded = str(recorder.since(0)[0].to_json())
+    assert "me" in recorded
+    assert not [secret for secret in secrets.values() if secret in recorded]
     assert request.auth.password == "hunter2"
 
 
@@ -132,7 +132,7 @@ def test_a_call_without_a_deadline_gets_one() -> None:
     assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
-def test_reading_only_sends_nothing_else() -> None:
+def test_read_only_refuses_calls_that_change_something() -> None:
     server = CriServer()
     with serve(server) as endpoint:
         connection = connect(Endpoint.parse(endpoint), read_only=True)

@@ -21,7 +21,7 @@ def listening(*paths: Path) -> Iterator[None]:
         yield
 
 
-def test_the_flag_comes_first(tmp_path: Path) -> None:
+def test_the_option_comes_first(tmp_path: Path) -> None:
     config = tmp_path / "crictl.yaml"
     config.write_text(
         "runtime-endpoint: unix:///config.sock\nimage-endpoint: unix:///config-images.sock\n",
@@ -73,7 +73,7 @@ def test_the_only_socket_that_answers_comes_last(tmp_path: Path) -> None:
         assert find(None, None, {}, NOWHERE, (one, other)).endpoint.socket == one
 
 
-def test_two_that_answer_are_a_question(tmp_path: Path) -> None:
+def test_two_sockets_that_answer_are_an_error(tmp_path: Path) -> None:
     one, other = tmp_path / "one.sock", tmp_path / "other.sock"
     with listening(one, other), pytest.raises(EndpointError, match="more than one"):
         find(None, None, {}, NOWHERE, (one, other))

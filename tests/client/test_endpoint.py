@@ -34,12 +34,12 @@ def test_forms_of_an_endpoint(text: str, shown: str, target: str, socket: Path |
         ("containerd.sock", "not an endpoint"),
     ],
 )
-def test_what_is_no_endpoint_is_said(text: str, word: str) -> None:
+def test_a_malformed_endpoint_is_an_error(text: str, word: str) -> None:
     with pytest.raises(EndpointMalformed, match=word):
         Endpoint.parse(text)
 
 
-def test_half_a_key_pair_is_refused(tmp_path: Path) -> None:
+def test_half_a_key_pair_is_rejected(tmp_path: Path) -> None:
     file = tmp_path / "cert.pem"
     file.touch()
 

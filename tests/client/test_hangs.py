@@ -1,4 +1,4 @@
-"""What is made of RPCs that hang: one deadline is paid, then a look now and then."""
+"""RPCs that hang: one deadline is used up, then a probe now and then."""
 
 import threading
 import time
@@ -39,7 +39,7 @@ def hang(connection: Connection) -> grpc.RpcError:
     return ended.value
 
 
-def test_a_hang_costs_a_deadline_and_a_look(server: CriServer, connection: Connection) -> None:
+def test_a_hang_costs_a_deadline_and_a_probe(server: CriServer, connection: Connection) -> None:
     errors = [hang(connection) for _ in range(20)]
 
     assert server.calls.count("Status") == 2
@@ -72,7 +72,7 @@ def test_no_deadline_is_longer_than_the_longest() -> None:
     assert Deadlines(0.1, most=5.0).seconds("Status") == 1.0
 
 
-def test_an_rpc_that_is_back_is_called_as_before(server: CriServer, connection: Connection) -> None:
+def test_an_rpc_that_responds_again_is_called_as_before(server: CriServer, connection: Connection) -> None:
     hang(connection)
     server.mend()
 
@@ -81,16 +81,16 @@ def test_an_rpc_that_is_back_is_called_as_before(server: CriServer, connection: 
     assert connection.hangs.known() == {}
 
 
-def test_a_deadline_of_the_callers_own_says_nothing(connection: Connection) -> None:
+def test_the_caller_s_own_deadline_does_not_show_a_hang(connection: Connection) -> None:
     for _ in range(3):
         with pytest.raises(grpc.RpcError):
             connection.runtime.Status(STATUS, timeout=0.01)
 
     assert connection.hangs.known() == {}
-    assert not connection.hangs.met
+    assert not connection.hangs.calls
 
 
-def test_it_is_looked_at_again_after_a_pause(
+def test_it_is_probed_again_after_a_pause(
     server: CriServer, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rules, "PAUSES_SECONDS", (0.0, 1000.0))
@@ -100,7 +100,7 @@ def test_it_is_looked_at_again_after_a_pause(
     assert server.calls.count("Status") == 3, "the deadline, a look, and one after the first pause"
 
 
-def test_a_call_that_is_not_waited_for_counts_too(connection: Connection) -> None:
+def test_a_call_with_a_future_counts_too(connection: Connection) -> None:
     ended = connection.runtime.Status.future(STATUS).exception()
 
     assert ended is not None
@@ -109,23 +109,23 @@ def test_a_call_that_is_not_waited_for_counts_too(connection: Connection) -> Non
         assert time.monotonic() < deadline, "gRPC tells callbacks after it has told the caller"
 
 
-def test_what_another_process_knows_is_looked_at_first() -> None:
+def test_a_hang_of_another_process_is_probed_first() -> None:
     hangs = Hangs(Deadlines(0.02))
-    hangs.take({"Status": 10.0})
+    hangs.adopt({"Status": 10.0})
 
     assert hangs.allow("Status", STATUS, None).seconds == pytest.approx(0.1)
     with pytest.raises(StillHangs):
         hangs.allow("Status", STATUS, None)
 
 
-def test_a_look_leaves_the_time_that_the_request_asks_for() -> None:
+def test_a_probe_allows_the_timeout_of_the_request() -> None:
     hangs = Hangs()
-    hangs.take({"StopContainer": 130.0})
+    hangs.adopt({"StopContainer": 130.0})
 
     assert hangs.allow("StopContainer", cri.StopContainerRequest(timeout=30), None).seconds == 35
 
 
-def test_time_under_way_is_counted_once_for_calls_side_by_side() -> None:
+def test_pending_time_is_counted_once_for_concurrent_calls() -> None:
     under_way, go = UnderWay(), threading.Barrier(3)
 
     def call() -> None:

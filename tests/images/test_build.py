@@ -62,7 +62,7 @@ def test_two_builders_make_the_same_bytes(name: str, builder: Builder, another_b
 @pytest.mark.parametrize(
     "spec", [spec for spec in CATALOGUE if spec.content is not Content.ARTIFACT], ids=lambda spec: spec.name
 )
-def test_every_manifest_says_what_the_oci_image_specification_asks_for(
+def test_every_manifest_has_the_fields_that_the_oci_image_specification_requires(
     builder: Builder, spec: ImageSpec
 ) -> None:
     image = builder.build(spec.changed({"filler_bytes": min(spec.filler_bytes, 1 << 20)}))
@@ -95,7 +95,7 @@ def test_diff_ids_are_the_digests_of_the_archives(builder: Builder) -> None:
 
 
 @pytest.mark.nightly("draws 256 MiB")
-def test_a_layer_may_be_larger_than_what_python_draws_at_once(builder: Builder) -> None:
+def test_a_layer_may_be_larger_than_the_most_random_bytes_of_one_call(builder: Builder) -> None:
     size = (256 << 20) + 1
 
     image = builder.build(image_spec("plain").changed({"filler_bytes": size, "filler_layers": 1}), salt="own")
@@ -113,7 +113,7 @@ def test_the_process_image_sets_everything(builder: Builder) -> None:
     assert settings["StopSignal"] == "SIGUSR1"
 
 
-def test_the_index_holds_the_machine_and_others(builder: Builder) -> None:
+def test_the_index_has_the_machine_s_architecture_and_others(builder: Builder) -> None:
     image = builder.build(image_spec("index"))
 
     platforms = [entry["platform"] for entry in parsed(image.top)["manifests"]]
@@ -122,7 +122,7 @@ def test_the_index_holds_the_machine_and_others(builder: Builder) -> None:
     assert image.native in image.manifests
 
 
-def test_the_foreign_index_lacks_the_machine(builder: Builder) -> None:
+def test_the_foreign_index_lacks_the_machine_s_architecture(builder: Builder) -> None:
     image = builder.build(image_spec("foreign-index"))
 
     assert machine_architecture() not in {
@@ -194,13 +194,13 @@ def test_changes_derive_an_image(builder: Builder) -> None:
         ({"files": [{"content": "no path"}]}, "is no files"),
     ],
 )
-def test_a_change_that_makes_no_sense_is_refused(changes: Changes, sentence: str) -> None:
+def test_a_malformed_change_is_rejected(changes: Changes, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence.replace("[", r"\[")):
         image_spec("plain").changed(changes)
 
 
 @pytest.mark.parametrize("compression", Compression)
-def test_layers_are_packed_as_they_say(tmp_path: Path, compression: Compression) -> None:
+def test_layers_have_the_compression_of_their_media_type(tmp_path: Path, compression: Compression) -> None:
     content = bytes(range(256)) * 1200
     packed = oci_image.pack_layer([LayerEntry("file", content)], compression).blob.content
     tools = {Compression.GZIP: "gzip", Compression.STORED: "gzip", Compression.ZSTD: "zstd"}
@@ -255,7 +255,7 @@ def test_members_keep_kind_device_and_attributes() -> None:
     ],
     ids=["missing", "script", "foreign", "another program", "dynamic"],
 )
-def test_a_busybox_that_will_not_do_is_explained(
+def test_the_error_explains_why_a_busybox_cannot_be_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, sentence: str
 ) -> None:
     path = tmp_path / "busybox"
@@ -313,7 +313,7 @@ def test_skopeo_reads_every_image_of_a_layout(tmp_path: Path) -> None:
         )
 
 
-def test_an_archive_holds_one_image_under_its_whole_name(tmp_path: Path) -> None:
+def test_an_archive_has_one_image_with_its_full_name(tmp_path: Path) -> None:
     image = Builder().build(image_spec("process"))
     write_archive(tmp_path / "image.tar", image, "critests.example/imported:1")
 
@@ -328,7 +328,7 @@ def test_an_archive_holds_one_image_under_its_whole_name(tmp_path: Path) -> None
     assert {f"blobs/{each.replace(':', '/')}" for each in every_digest(image)} <= set(names)
 
 
-def test_a_layer_that_may_not_be_handed_on_is_called_so() -> None:
+def test_a_non_distributable_layer_has_its_media_type() -> None:
     plain, foreign = (
         oci_image.pack_layer([LayerEntry("file")], dialect=each) for each in (Dialect.OCI, Dialect.FOREIGN)
     )

@@ -49,7 +49,7 @@ def get(
         (FaultKind.UNAVAILABLE, "UNAVAILABLE"),
     ],
 )
-def test_an_error_in_place_of_the_content(
+def test_an_error_instead_of_the_content(
     client: RegistryClient, image: MintedImage, kind: FaultKind, code: str
 ) -> None:
     client.fault(image.repository, RegistryFault(kind=kind, seconds=7))
@@ -79,7 +79,9 @@ def test_wrong_digest_changes_one_byte_and_not_the_size(
         json.loads(content)
 
 
-def test_short_is_a_whole_answer_with_half_the_content(client: RegistryClient, image: MintedImage) -> None:
+def test_short_is_a_complete_response_with_half_the_content(
+    client: RegistryClient, image: MintedImage
+) -> None:
     _, _, right = get(image, "layer")
     client.fault(image.repository, RegistryFault(kind=FaultKind.SHORT))
 
@@ -109,7 +111,7 @@ def test_reset_is_a_reset(client: RegistryClient, image: MintedImage) -> None:
     assert (request.fault, request.status) == ("reset", 200)
 
 
-def test_malformed_manifests_are_not_json_and_blobs_stay_right(
+def test_malformed_manifests_are_not_json_and_blobs_are_unchanged(
     client: RegistryClient, image: MintedImage
 ) -> None:
     client.fault(image.repository, RegistryFault(kind=FaultKind.MALFORMED_MANIFEST))
@@ -119,7 +121,7 @@ def test_malformed_manifests_are_not_json_and_blobs_stay_right(
     assert oci_image.digest(get(image, "config")[2]) == image.config_digest
 
 
-def test_the_media_type_is_another(client: RegistryClient, image: MintedImage) -> None:
+def test_the_media_type_is_wrong(client: RegistryClient, image: MintedImage) -> None:
     client.fault(image.repository, RegistryFault(kind=FaultKind.WRONG_MEDIA_TYPE))
 
     _, headers, content = get(image)
@@ -133,7 +135,7 @@ def test_the_media_type_is_another(client: RegistryClient, image: MintedImage) -
     "kind",
     [FaultKind.CHUNKED, FaultKind.NO_DIGEST_HEADER, FaultKind.DELAY, FaultKind.SLOW],
 )
-def test_the_content_comes_right_by_an_unusual_way(
+def test_the_content_is_right_in_an_unusual_response(
     client: RegistryClient, image: MintedImage, kind: FaultKind, what: str
 ) -> None:
     _, _, right = get(image, what)
@@ -150,7 +152,7 @@ def test_the_content_comes_right_by_an_unusual_way(
         assert took > 0.15
 
 
-def test_little_content_can_take_long_too(client: RegistryClient, image: MintedImage) -> None:
+def test_a_small_content_can_be_slow_too(client: RegistryClient, image: MintedImage) -> None:
     client.fault(image.repository, RegistryFault(kind=FaultKind.SLOW, scope=Scope.MANIFEST, seconds=1))
 
     began = time.monotonic()
@@ -204,7 +206,7 @@ def test_a_stall_ends_when_its_fault_is_cleared(
         (Scope.LAYER, {"layer"}),
     ],
 )
-def test_a_fault_is_for_its_scope(
+def test_a_fault_applies_to_its_scope(
     client: RegistryClient, image: MintedImage, scope: Scope, met: set[str]
 ) -> None:
     client.fault(image.repository, RegistryFault(kind=FaultKind.SERVER_ERROR, scope=scope))
@@ -212,7 +214,7 @@ def test_a_fault_is_for_its_scope(
     assert {what for what in ("manifest", "config", "layer") if get(image, what)[0] == 500} == met
 
 
-def test_a_fault_is_for_a_method_and_a_reference(client: RegistryClient, image: MintedImage) -> None:
+def test_a_fault_applies_to_a_method_and_a_reference(client: RegistryClient, image: MintedImage) -> None:
     client.fault(image.repository, RegistryFault(kind=FaultKind.UNAVAILABLE, method="HEAD"))
     client.fault(image.repository, RegistryFault(kind=FaultKind.FORBIDDEN, reference=image.config_digest))
 
@@ -222,7 +224,7 @@ def test_a_fault_is_for_a_method_and_a_reference(client: RegistryClient, image: 
     assert get(image, "layer")[0] == 200
 
 
-def test_of_several_faults_the_first_is_met_until_they_are_cleared(
+def test_the_first_of_several_faults_applies_until_they_are_cleared(
     client: RegistryClient, image: MintedImage
 ) -> None:
     client.fault(image.repository, RegistryFault(kind=FaultKind.UNAVAILABLE))

@@ -12,7 +12,7 @@ from critests.images.programs import PROGRAM_NAMES, program
 
 EMULATORS = {Architecture.AMD64: "qemu-x86_64", Architecture.ARM64: "qemu-aarch64"}
 RT_SIGTIMEDWAIT = {Architecture.AMD64: "128", Architecture.ARM64: "137"}
-"""Its number, as the kernel shows it of a process that is in it."""
+"""Its number in the kernel's output for a process that is in it."""
 
 
 @pytest.mark.parametrize("architecture", Architecture)

@@ -64,7 +64,7 @@ def test_an_image_can_be_walked_from_its_tag_to_its_layers(image: MintedImage) -
         assert blob.headers["Content-Type"] == "application/octet-stream"
 
 
-def test_the_base_of_the_api_asks_for_credentials_while_a_repository_does(
+def test_the_base_of_the_api_requires_credentials_while_a_repository_does(
     client: RegistryClient, image: MintedImage
 ) -> None:
     client.set_access(image.repository, Access(scheme=Scheme.BASIC, username="u", password="p"))
@@ -93,7 +93,7 @@ def test_head_is_get_without_the_content(image: MintedImage, kind: str) -> None:
     assert int(head.headers["Content-Length"]) == len(get.content)
 
 
-def test_an_index_leads_to_the_manifest_of_the_machine(client: RegistryClient, repository: str) -> None:
+def test_an_index_refers_to_the_manifest_of_the_machine(client: RegistryClient, repository: str) -> None:
     image = client.mint("index", repository)
 
     answer = ask(image.registry, f"/v2/{repository}/manifests/1")
@@ -133,7 +133,7 @@ def test_ranges_of_a_blob(image: MintedImage, asked: str, status: int, first: in
         assert answer.headers["Content-Range"] == f"bytes {first}-{last}/{len(whole)}"
 
 
-def test_a_range_beyond_the_end_is_refused(image: MintedImage) -> None:
+def test_a_range_beyond_the_end_is_rejected(image: MintedImage) -> None:
     answer = ask(
         image.registry, f"/v2/{image.repository}/blobs/{image.config_digest}", Range="bytes=9999999-"
     )
@@ -194,7 +194,7 @@ def test_blobs_belong_to_their_repository(client: RegistryClient, image: MintedI
     assert ask(image.registry, f"/v2/{other.repository}/blobs/{image.config_digest}").status == 404
 
 
-def test_requests_are_kept_by_repository(client: RegistryClient, image: MintedImage) -> None:
+def test_requests_are_recorded_by_repository(client: RegistryClient, image: MintedImage) -> None:
     login = base64.b64encode(b"somebody:secret").decode()
     ask(
         image.registry,
@@ -222,13 +222,13 @@ def test_a_removed_repository_is_gone(client: RegistryClient, image: MintedImage
     assert ask(image.registry, f"/v2/{image.repository}/manifests/1").status == 404
 
 
-def test_repositories_of_a_run_go_together(client: RegistryClient) -> None:
+def test_repositories_of_a_run_are_removed_together(client: RegistryClient) -> None:
     for name in ("plain", "pause"):
         client.mint(name, repository_of("1-abcdef", name))
-    kept = client.mint("pause", repository_of("2-abcdef", "pause"))
+    remaining = client.mint("pause", repository_of("2-abcdef", "pause"))
 
     assert client.remove_repository("critests/1-abcdef/*")
-    assert tags_of(client.address, kept.repository) == ["1"]
+    assert tags_of(client.address, remaining.repository) == ["1"]
     with pytest.raises(RegistryError, match="no repository critests/1-abcdef/plain"):
         client.requests("critests/1-abcdef/plain")
 
@@ -252,7 +252,7 @@ def test_repositories_of_a_run_go_together(client: RegistryClient) -> None:
         (lambda _: RegistryClient("127.0.0.1:9", "token").requests("unit/a"), "127.0.0.1:9 does not answer"),
     ],
 )
-def test_what_cannot_be_done_is_a_sentence(
+def test_an_impossible_operation_is_an_error_with_a_message(
     client: RegistryClient, call: Callable[[RegistryClient], object], sentence: str
 ) -> None:
     with pytest.raises(RegistryError, match=sentence):
@@ -267,14 +267,12 @@ def test_what_cannot_be_done_is_a_sentence(
         (Access, "basic access needs a username"),
     ],
 )
-def test_a_fault_or_an_access_that_lacks_something_is_refused(
-    make: Callable[[], object], sentence: str
-) -> None:
+def test_an_incomplete_fault_or_access_is_rejected(make: Callable[[], object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         make()
 
 
-def test_a_taken_port_says_who_has_it_and_which_flag_helps(registry: RegistryServer) -> None:
+def test_the_error_of_a_used_port_names_its_process_and_the_option(registry: RegistryServer) -> None:
     with pytest.raises(
         RegistryPortTaken,
         match=r"the registry of another critests run holds it \(process \d+\)\. .*--registry-port",
@@ -282,7 +280,7 @@ def test_a_taken_port_says_who_has_it_and_which_flag_helps(registry: RegistrySer
         RegistryServer(registry.port).start()
 
 
-def test_without_a_port_the_next_free_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_port_the_next_free_one_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         number = taken.getsockname()[1]
         monkeypatch.setattr(ports, "_DEFAULT_PORTS", [number, 0])
@@ -293,7 +291,7 @@ def test_without_a_port_the_next_free_one_is_taken(monkeypatch: pytest.MonkeyPat
             RegistryServer().start()
 
 
-def test_stopping_ends_idle_connections_at_once() -> None:
+def test_stopping_closes_idle_connections_at_once() -> None:
     with RegistryServer(0) as server:
         connection = http.client.HTTPConnection(server.address, timeout=10)
         connection.request("GET", "/v2/")
@@ -364,16 +362,14 @@ def test_bearer_access_for_everybody_and_for_a_while(client: RegistryClient, ima
     [b"\x16\x03\x01\x02\x00\x01", b"\x16\x03\x01 a b\r\n\r\n", b"\x16\x03\x01\x00\n"],
     ids=["usual", "like a request", "with a newline"],
 )
-def test_a_client_that_begins_with_tls_is_told_that_there_is_none(
-    registry: RegistryServer, hello: bytes
-) -> None:
+def test_a_tls_handshake_gets_an_error_in_plain_http(registry: RegistryServer, hello: bytes) -> None:
     with socket.create_connection(("127.0.0.1", registry.port), timeout=5) as connection:
         connection.sendall(hello)
 
         assert connection.recv(100).startswith(b"HTTP/1.0 400 ")
 
 
-def test_a_copy_of_a_repository_has_what_it_has_and_no_faults(
+def test_a_copy_of_a_repository_has_its_content_and_no_faults(
     client: RegistryClient, image: MintedImage
 ) -> None:
     client.fault(image.repository, RegistryFault(kind=FaultKind.UNAVAILABLE))

@@ -1,4 +1,4 @@
-"""The images and the registry as a real containerd sees them."""
+"""The images and the registry with a real containerd."""
 
 import os
 import shutil
@@ -41,7 +41,7 @@ UP_TO_THE_RUNTIME = {name for name, spec in IMAGES.items() if spec.content is Co
 
 @dataclass
 class Node:
-    """A containerd of our own, beside a registry of our own."""
+    """A private containerd and a registry."""
 
     run: RunIdentity
     runtime: ThrowawayRuntime
@@ -94,7 +94,7 @@ def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.parametrize("name", [name for name in IMAGES if name not in UP_TO_THE_RUNTIME])
-def test_every_image_is_pulled_or_refused_as_it_should_be(node: Node, name: str) -> None:
+def test_every_image_is_pulled_or_rejected_as_expected(node: Node, name: str) -> None:
     image = node.mint(name)
 
     if name in NOT_PULLABLE:
@@ -154,7 +154,7 @@ OUTPUTS = [
 
 
 @pytest.mark.parametrize(("name", "command", "printed"), OUTPUTS)
-def test_a_container_finds_in_the_image_what_was_put_there(
+def test_a_container_has_the_files_of_its_image(
     node: Node, name: str, command: list[str], printed: list[str]
 ) -> None:
     assert node.output(name, *command) == printed
@@ -167,7 +167,7 @@ def test_the_programs_run_in_a_container(node: Node) -> None:
     assert node.output("tools", "sys", "getpid") == ["ret=1 errno=0"]
 
 
-def test_what_is_imported_from_a_layout_is_found_under_its_whole_name(node: Node, tmp_path: Path) -> None:
+def test_an_image_imported_from_a_layout_has_its_full_name(node: Node, tmp_path: Path) -> None:
     (image,) = write_layout(tmp_path / "layout", names=["user-absent"])
     with tarfile.open(tmp_path / "layout.tar", "w") as archive:
         archive.add(tmp_path / "layout", ".")
@@ -182,7 +182,7 @@ def test_what_is_imported_from_a_layout_is_found_under_its_whole_name(node: Node
     node.connection.images.RemoveImage(cri.RemoveImageRequest(image=request.image))
 
 
-def test_the_process_image_runs_as_it_says(node: Node) -> None:
+def test_the_process_image_runs_with_its_settings(node: Node) -> None:
     container = node.start("process")
     container.wait_for_log("PWD=/work")
 

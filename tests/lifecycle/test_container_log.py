@@ -22,7 +22,7 @@ def test_parts_are_joined_per_stream() -> None:
     assert [record.partial for record in records] == [True, False, False, True]
 
 
-def test_docker_s_objects_are_read_as_the_kubelet_reads_them() -> None:
+def test_docker_s_objects_are_read_like_the_kubelet_does() -> None:
     content = (
         b'{"log":"a ","stream":"stdout","time":"2026-11-20T10:00:00.5Z"}\n'
         b'{"log":"b\\u003c\\n","stream":"stdout","time":"2026-11-20T10:00:00.6Z"}\n'
@@ -51,7 +51,7 @@ def test_docker_s_objects_are_read_as_the_kubelet_reads_them() -> None:
     ],
     ids=["no time", "stream", "no text", "time", "the other form", "no object", "no JSON"],
 )
-def test_what_is_none_of_docker_s_objects_is_shown(line: bytes) -> None:
+def test_the_error_shows_a_line_that_is_no_docker_object(line: bytes) -> None:
     first = b'{"log":"a\\n","stream":"stdout","time":"2026-11-20T10:00:00Z"}\n'
 
     with pytest.raises(MalformedLog):
@@ -75,7 +75,7 @@ def test_an_unfinished_line_is_still_being_written() -> None:
     ],
     ids=["time", "stream", "tag", "no payload", "empty"],
 )
-def test_what_is_no_record_is_shown(line: bytes) -> None:
+def test_the_error_shows_a_line_that_is_no_record(line: bytes) -> None:
     with pytest.raises(MalformedLog):
         parse(line + b"\n")
 

@@ -1,4 +1,4 @@
-"""What a process shows of itself, read from a shell of this machine."""
+"""Evidence of a process, read from a shell of this machine."""
 
 import os
 import subprocess
@@ -25,7 +25,7 @@ def shown(**questions: str) -> ProcessEvidence:
     return ProcessEvidence.parse(printed.splitlines())
 
 
-def test_a_shell_shows_what_the_kernel_says_of_it() -> None:
+def test_a_shell_prints_what_the_kernel_reports_about_it() -> None:
     evidence = shown()
 
     assert evidence.status.uids[0] == os.getuid()
@@ -37,7 +37,7 @@ def test_a_shell_shows_what_the_kernel_says_of_it() -> None:
     assert len(evidence.limits["Max open files"]) == 2
 
 
-def test_answers_are_whole_and_keep_their_exit_codes() -> None:
+def test_output_is_complete_with_its_exit_codes() -> None:
     evidence = shown(
         nothing="true", unended="printf 'no newline'", blank="echo one; echo", fails="echo why >&2; exit 3"
     )
@@ -49,7 +49,7 @@ def test_answers_are_whole_and_keep_their_exit_codes() -> None:
         evidence.answer("fails")
 
 
-def test_what_was_not_shown_is_named() -> None:
+def test_the_error_names_the_missing_part() -> None:
     with pytest.raises(NotShown, match="did not show status; it showed nothing"):
         _ = ProcessEvidence.parse(["cut off"]).status
 
@@ -70,7 +70,7 @@ def test_this_machine_sees_the_same() -> None:
         _ = of_process(2**31 - 1).status
 
 
-def test_a_child_that_has_ended_is_no_first_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_has_exited_is_no_first_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence_of_processes, "host_processes", lambda _: {7: "sh mark", 8: "sh mark"})
     monkeypatch.setattr(evidence_of_processes, "stat_of", lambda pid: ["S", "1"] if pid == 7 else [])
 

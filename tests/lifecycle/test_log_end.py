@@ -14,20 +14,20 @@ def log(tmp_path: Path) -> Path:
     return tmp_path / "0.log"
 
 
-def test_who_writes_a_file_is_known(log: Path) -> None:
+def test_a_file_has_a_writer_while_it_is_open_for_writing(log: Path) -> None:
     with log.open("ab"):
         assert has_writer(log) is True
 
     assert has_writer(log) is False
 
 
-def test_a_file_that_somebody_reads_has_no_writer(log: Path) -> None:
+def test_a_file_that_is_open_for_reading_has_no_writer(log: Path) -> None:
     log.touch()
     with log.open("rb"):
         assert has_writer(log) is False
 
 
-def test_where_the_kernel_grants_no_lease_nothing_is_told(log: Path) -> None:
+def test_without_leases_of_the_kernel_the_writer_is_unknown(log: Path) -> None:
     def refuses(_descriptor: int, _command: int, _argument: int) -> int:
         raise OSError(errno.EINVAL, "no leases here")
 
@@ -36,7 +36,7 @@ def test_where_the_kernel_grants_no_lease_nothing_is_told(log: Path) -> None:
     assert has_writer(log, refuses) is None
 
 
-def test_a_log_is_whole_when_its_writer_is_gone(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_is_complete_after_its_writer_closed_it(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # so long that the writer is never so late on a busy machine
     monkeypatch.setattr(log_end, "STILL_SECONDS", still := 10 * STILL_SECONDS)
     file = log.open("ab")
@@ -59,7 +59,7 @@ def test_a_log_is_whole_when_its_writer_is_gone(log: Path, monkeypatch: pytest.M
     writer.join()
 
 
-def test_a_log_that_stays_open_is_whole_when_it_stays_as_it_is(log: Path) -> None:
+def test_a_log_that_stays_open_is_complete_when_it_does_not_change(log: Path) -> None:
     with log.open("ab") as file:
         file.write(b"all\n")
         file.flush()
@@ -69,14 +69,14 @@ def test_a_log_that_stays_open_is_whole_when_it_stays_as_it_is(log: Path) -> Non
     assert STILL_SECONDS <= time.monotonic() - begun < 10
 
 
-def test_an_ended_log_is_not_waited_for(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_complete_log_is_not_awaited(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log.touch()
     monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("waited"))
 
     wait_until_whole(log, 10)
 
 
-def test_a_log_that_does_not_come_is_waited_for_no_longer_than_that(log: Path) -> None:
+def test_a_missing_log_costs_the_deadline_only(log: Path) -> None:
     wait_until_whole(log, 0.1)
 
     assert not log.exists()

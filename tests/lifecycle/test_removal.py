@@ -15,7 +15,7 @@ def sandbox(uid: str, labels: dict[str, str]) -> cri.RunPodSandboxRequest:
     return cri.RunPodSandboxRequest(config=cri.PodSandboxConfig(metadata=metadata, labels=labels))
 
 
-def test_only_what_carries_the_label_goes_even_if_filters_are_ignored() -> None:
+def test_only_objects_with_the_label_are_removed_even_if_filters_are_ignored() -> None:
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
         connection = connect(Endpoint.parse(endpoint))
         for uid, labels in (("ours", OURS.labels), ("theirs", THEIRS.labels), ("nobody's", {})):
@@ -34,7 +34,7 @@ def test_only_what_carries_the_label_goes_even_if_filters_are_ignored() -> None:
     assert runs == {THEIRS.id}
 
 
-def test_what_will_not_go_is_said() -> None:
+def test_a_failed_removal_is_a_problem() -> None:
     with serve(CriServer(wrong=["fails=RemovePodSandbox"])) as endpoint:
         connection = connect(Endpoint.parse(endpoint))
         connection.runtime.RunPodSandbox(sandbox("ours", {RUN_LABEL: OURS.id}))
@@ -47,7 +47,7 @@ def test_what_will_not_go_is_said() -> None:
     assert "UNKNOWN" in removed.problems[0]
 
 
-def test_what_would_not_go_at_first_is_tried_again() -> None:
+def test_a_failed_removal_is_repeated() -> None:
     server = CriServer(wrong=["fails=RemovePodSandbox"])
     with serve(server) as endpoint:
         connection = connect(Endpoint.parse(endpoint))

@@ -16,7 +16,7 @@ def builder(tmp_path: Path) -> RequestBuilder:
     return RequestBuilder(RUN, tmp_path, CgroupParents(RUN, CgroupDriver.CGROUPFS))
 
 
-def test_a_pod_is_what_the_kubelet_would_send(builder: RequestBuilder) -> None:
+def test_a_pod_is_like_the_kubelet_s(builder: RequestBuilder) -> None:
     config = builder.sandbox("web", labels={"mine": "1"})
 
     assert config.labels == {
@@ -49,7 +49,7 @@ def test_a_container_names_its_image_twice(builder: RequestBuilder) -> None:
     assert config.envs[0].value == "ä".encode()
 
 
-def test_a_container_carries_what_the_kubelet_writes(builder: RequestBuilder) -> None:
+def test_a_container_has_the_kubelet_s_labels_and_annotations(builder: RequestBuilder) -> None:
     pod = builder.sandbox("web")
 
     config = builder.container(
@@ -82,13 +82,13 @@ def test_a_privileged_container_has_no_masked_paths(builder: RequestBuilder) -> 
     assert config.linux.security_context.privileged
 
 
-def test_a_container_is_unmasked_where_that_is_asked_for(builder: RequestBuilder) -> None:
+def test_a_container_is_unmasked_on_request(builder: RequestBuilder) -> None:
     context = builder.container(ImageName("x", "x"), unmasked=True).linux.security_context
 
     assert (list(context.masked_paths), list(context.readonly_paths)) == ([], [])
 
 
-def test_the_default_profile_is_asked_for_though_it_is_the_number_zero(builder: RequestBuilder) -> None:
+def test_the_runtime_s_default_profile_can_be_requested_although_it_is_zero(builder: RequestBuilder) -> None:
     default = cri.SecurityProfile(profile_type=cri.SecurityProfile.RuntimeDefault)
 
     config = builder.container(

@@ -77,8 +77,8 @@ def test_permission_denied() -> None:
 @pytest.mark.parametrize(
     ("impostor", "sentence"),
     [
-        (not_grpc, "no CRI runtime answers there"),
-        (hanging_up, "no CRI runtime answers there"),
+        (not_grpc, "no CRI runtime responds"),
+        (hanging_up, "no CRI runtime responds"),
     ],
     ids=["not gRPC", "hangs up"],
 )
@@ -100,8 +100,8 @@ def test_endpoints_and_patience_are_given_as_to_crictl(tmp_path: Path) -> None:
         )
 
     assert ended.returncode == 5
-    assert f"{endpoint}: somebody accepts the connection" in ended.stderr
-    assert "did not answer Version within 0.2 s" in ended.stderr
+    assert f"{endpoint}: the connection was accepted" in ended.stderr
+    assert "Version got no response within 0.2 s" in ended.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Exec and attach sessions, over either protocol.
 
-A session is read to its end, and has the exit code then:
+A session that is read to its end has the exit code:
 
     with open_remote_command(
         url, stdin=False, stdout=True, stderr=True, tty=False, deadline_seconds=10
@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from critests.client.streaming.ledger import KEPT_BYTES, Ledger, Sink
+from critests.client.streaming.ledger import RETAINED_BYTES, Ledger, Sink
 from critests.client.streaming.open_session import CONTROL_SECONDS, V4, OpenSession
 from critests.client.streaming.spdy_transport import open_spdy
 from critests.client.streaming.status import Status, parse_status
@@ -25,30 +25,30 @@ from critests.client.streaming.wire import connect
 
 
 @dataclass(frozen=True)
-class Finished:
-    """All that a session gave."""
+class SessionResult:
+    """Everything that a session returned."""
 
     stdout: bytes
     stderr: bytes
     status: Status | None
-    """What the error stream said, or None if nothing."""
+    """The status on the error stream; None if it was empty."""
     frames: tuple[StreamData, ...]
-    """In the order in which they were read, empty ones too."""
+    """In the order in which they were read, including empty ones."""
     totals: Mapping[int, int]
-    """Bytes received per channel, also those that were not kept."""
+    """Bytes received per channel, including those that were not retained."""
     ended_by: EndedBy
     close_code: int | None
     """The code of a WebSocket close frame."""
     close_reason: str
-    """What was said beside the end."""
+    """The reason in the close frame, or the error that ended the session."""
     opened: float
     """When the session was opened, on the monotonic clock."""
     ended: float
-    """When its end was noticed, on the monotonic clock."""
+    """When its end was read, on the monotonic clock."""
 
     @property
     def failure(self) -> str:
-        """Why the command did not succeed, in words; empty after the status Success."""
+        """Why the command failed, as text; empty after the status Success."""
         if self.status is None:
             return "the session ended without a status"
         return "" if self.status.success else self.status.message or "a failure without a message"
@@ -58,19 +58,19 @@ class RemoteCommand(OpenSession):
     """An open exec or attach session; see `open_remote_command`."""
 
     def write(self, data: bytes, deadline_seconds: float = 30.0) -> None:
-        """Write to the command's standard input, taking what comes meanwhile.
+        """Write to the command's standard input, and read meanwhile.
 
         Raises:
-            StreamTimeout: the server did not take all of it in time.
+            StreamTimeout: the server did not accept all of it in time.
             SessionEnded: the session ended first.
         """
         self._transport.send(StreamChannel.STDIN, data, deadline_seconds)
 
     def close_stdin(self) -> None:
-        """Tell the server that no more input will come, and keep reading output.
+        """End the command's standard input, and keep reading output.
 
         Raises:
-            HalfCloseUnsupported: over WebSocket before v5, which has no word for it.
+            HalfCloseUnsupported: over WebSocket before v5, which has no message for it.
         """
         self._transport.half_close(StreamChannel.STDIN, CONTROL_SECONDS)
 
@@ -83,46 +83,44 @@ class RemoteCommand(OpenSession):
     def read_until(
         self,
         stream: StreamChannel,
-        wanted: bytes | Callable[[bytes], bool],
+        expected: bytes | Callable[[bytes], bool],
         deadline_seconds: float | None = None,
     ) -> bytes:
-        """Wait until something came on a stream.
+        """Wait for output on a stream.
 
         Args:
             stream: the stream.
-            wanted: bytes that must come, or a condition on all bytes of the stream that no earlier call
-                returned.
-            deadline_seconds: how long to wait; as long as for opening the session by default.
+            expected: bytes, or a condition on all bytes of the stream that no earlier call returned.
+            deadline_seconds: how long to wait; by default as long as for opening the session.
 
         Returns:
-            What came since the last call, up to and including the wanted bytes; for a condition, all of it.
+            The output since the last call, up to and including the expected bytes; for a condition, all of
+            it.
 
         Raises:
-            StreamTimeout: it did not come in time.
+            StreamTimeout: it did not arrive in time.
             SessionEnded: the session or the stream ended without it.
-            OutputTooLarge: it may have come beyond what is kept.
+            OutputTooLarge: it may be in the output that was not retained.
         """
-        return self._transport.take(stream, wanted, channel_name(stream), deadline_seconds)
+        return self._transport.take(stream, expected, channel_name(stream), deadline_seconds)
 
-    def stdout_until(self, wanted: bytes | Callable[[bytes], bool]) -> bytes:
-        """Wait until something came on standard output, or on a terminal; see `read_until`."""
-        return self.read_until(StreamChannel.STDOUT, wanted)
+    def stdout_until(self, expected: bytes | Callable[[bytes], bool]) -> bytes:
+        """Wait for output on standard output, or on a terminal; see `read_until`."""
+        return self.read_until(StreamChannel.STDOUT, expected)
 
-    def finish(self, deadline_seconds: float | None = None) -> Finished:
+    def finish(self, deadline_seconds: float | None = None) -> SessionResult:
         """Read until the server ends the session.
 
         Raises:
-            StreamTimeout: it did not end in time; `received` still tells what came.
+            StreamTimeout: it did not end in time; `received` still returns the output so far.
         """
         self.await_end(deadline_seconds)
         return self.received()
 
-    def received(self) -> Finished:
-        """Return what has come so far; of a session that goes on, `ended_by` reads as if it were closed
-        now.
-        """
+    def received(self) -> SessionResult:
+        """Return what arrived so far; for a session that has not ended, `ended_by` is CLOSED_HERE."""
         ledger = self._ledger
-        return Finished(
+        return SessionResult(
             stdout=ledger.received(StreamChannel.STDOUT),
             stderr=ledger.received(StreamChannel.STDERR),
             status=parse_status(
@@ -149,33 +147,32 @@ def open_remote_command(
     deadline_seconds: float,
     subprotocols: Sequence[str] = (V4,),
     method: str = "POST",
-    keep_bytes: int = KEPT_BYTES,
+    keep_bytes: int = RETAINED_BYTES,
     sink: Sink | None = None,
 ) -> RemoteCommand:
-    """Open the session that an Exec or Attach call gave a URL for. A URL is good for one session.
+    """Open the session at the URL of an Exec or Attach response. A URL is good for one session.
 
     Args:
         url: the URL of the response.
-        stdin: whether the request asked for standard input; with SPDY the client opens one stream per true
-            flag.
-        stdout: the same for standard output.
-        stderr: the same for standard error.
-        tty: the same for a terminal, which has a stream for its size.
-        protocol: what to upgrade to.
+        stdin: whether the request has standard input; with SPDY the client opens one stream per true flag.
+        stdout: whether the request has standard output.
+        stderr: whether the request has standard error.
+        tty: whether the request has a terminal, which has a stream for its size.
+        protocol: to upgrade to.
         deadline_seconds: for connecting, the upgrade, and opening the streams together; later also for
-            what is read without a deadline of its own.
-        subprotocols: what to offer, the best first; without any the header is not sent.
+            reading without a deadline of its own.
+        subprotocols: to offer, the preferred first; without any the header is not sent.
         method: of the upgrade to SPDY, POST or GET; a WebSocket handshake is always GET.
-        keep_bytes: how many bytes of output to keep; what comes after is counted only.
-        sink: called with channel and payload of each frame as it is read, for output larger than what is
-            kept.
+        keep_bytes: how many bytes of output to retain; the rest is only counted.
+        sink: called with channel and payload of each frame as it is read, for output larger than
+            `keep_bytes`.
 
     Raises:
-        CannotConnect: nobody answers at the URL.
+        CannotConnect: nothing listens at the URL.
         UpgradeRefused: the server does not switch protocols.
         StreamTimeout: the session was not open in time.
-        StreamRefused: the server refused one of its SPDY streams.
-        ProtocolViolation: the server broke the protocol's rules while opening.
+        StreamRefused: the server rejected one of its SPDY streams.
+        ProtocolViolation: the server violated the protocol while opening.
     """
     until = time.monotonic() + deadline_seconds
     ledger = Ledger(keep_bytes, lambda channel: channel == StreamChannel.ERROR, sink)
@@ -189,14 +186,16 @@ def open_remote_command(
             spdy = transport = open_spdy(
                 wire, url, subprotocols, ledger, method=method, seconds=deadline_seconds, until=until
             )
-            wanted = {
+            requested = {
                 StreamChannel.ERROR: True,
                 StreamChannel.STDIN: stdin,
                 StreamChannel.STDOUT: stdout,
                 StreamChannel.STDERR: stderr,
                 StreamChannel.RESIZE: tty,
             }
-            names = {int(stream): stream.name.lower() for stream, is_wanted in wanted.items() if is_wanted}
+            names = {
+                int(stream): stream.name.lower() for stream, is_requested in requested.items() if is_requested
+            }
             for channel, name in names.items():
                 spdy.start_stream(channel, {"streamtype": name})
             spdy.awaited = frozenset(names) - {StreamChannel.STDIN, StreamChannel.RESIZE}
@@ -204,5 +203,5 @@ def open_remote_command(
     except BaseException:
         wire.close()
         raise
-    transport.patience_seconds = deadline_seconds
+    transport.default_seconds = deadline_seconds
     return RemoteCommand(transport)

@@ -6,26 +6,28 @@ from collections.abc import Callable
 from critests.client.streaming.streaming_errors import OutputTooLarge, shown
 from critests.client.streaming.streams import EndedBy, StreamData, channel_name
 
-KEPT_BYTES = 16 * 1024 * 1024
-"""How many bytes of output a session keeps unless told otherwise; what comes after is counted only."""
+RETAINED_BYTES = 16 * 1024 * 1024
+"""How many bytes of output a session retains by default; the rest is only counted."""
 
 ERROR_BYTES = 64 * 1024
-"""How many bytes of each error channel are kept, beside the budget for output."""
+"""How many bytes of each error channel are retained, in addition to the output."""
 
-KEPT_FRAMES = 16_384
-"""How many frames are kept with their times; the bytes of later frames are still kept per channel."""
+RETAINED_FRAMES = 16_384
+"""How many frames are retained with their times; the bytes of later frames are still retained per channel."""
 
 Sink = Callable[[int, bytes], None]
-"""Called with channel number and payload of each frame as it is read, also beyond what is kept."""
+"""Called with channel number and payload of each frame as it is read, including those that are not
+retained.
+"""
 
 
 class Ledger:
     """Everything that a session received.
 
     Args:
-        keep_bytes: budget for the output of all channels together, in bytes.
-        is_error: says which channels are error channels, which have a small budget of their own so that a
-            status is never crowded out.
+        keep_bytes: how many bytes of output to retain, for all channels together.
+        is_error: returns whether a channel is an error channel; these have a limit of their own, so that a
+            status is always retained.
         sink: called for every frame.
     """
 
@@ -39,7 +41,7 @@ class Ledger:
         self.ended: float | None = None
         self.close_code: int | None = None
         self.close_reason = ""
-        self._kept: dict[int, bytearray] = {}
+        self._data: dict[int, bytearray] = {}
         self._read: dict[int, int] = {}
         self._searched: dict[int, int] = {}
         self._left = keep_bytes
@@ -47,21 +49,21 @@ class Ledger:
         self._sink = sink
 
     def add(self, channel: int, payload: bytes) -> None:
-        """Note one frame that arrived."""
+        """Add one frame that arrived."""
         if self._sink is not None:
             self._sink(channel, payload)
-        kept = self._kept.setdefault(channel, bytearray())
+        data = self._data.setdefault(channel, bytearray())
         self.totals[channel] = self.totals.get(channel, 0) + len(payload)
-        room = ERROR_BYTES - len(kept) if self._is_error(channel) else self._left
-        piece = payload[: max(room, 0)]
+        free = ERROR_BYTES - len(data) if self._is_error(channel) else self._left
+        piece = payload[: max(free, 0)]
         if not self._is_error(channel):
             self._left -= len(piece)
-        kept += piece
-        if len(self.frames) < KEPT_FRAMES:
+        data += piece
+        if len(self.frames) < RETAINED_FRAMES:
             self.frames.append(StreamData(time.monotonic(), channel, piece))
 
     def finish(self, channel: int) -> None:
-        """Note that the server will write no more to a channel."""
+        """Note that the server half-closed a channel."""
         self.finished.add(channel)
 
     def reset(self, channel: int, status: int) -> None:
@@ -70,59 +72,59 @@ class Ledger:
         self.finished.add(channel)
 
     def skip(self, channel: int, size: int) -> None:
-        """Have the next `take` of a channel begin at least `size` bytes after its beginning."""
+        """Make the next `take` of a channel begin at least `size` bytes after its beginning."""
         self._read[channel] = max(size, self._read.get(channel, 0))
 
     def forget(self, channel: int) -> None:
-        """Drop what is kept of a channel that nobody will ask for any more."""
-        for known in (self._kept, self._read, self._searched, self.totals, self.resets):
+        """Discard the data of a channel that is not needed any more."""
+        for known in (self._data, self._read, self._searched, self.totals, self.resets):
             known.pop(channel, None)
         self.finished.discard(channel)
 
     def end(self, by: EndedBy, code: int | None = None, reason: str = "") -> None:
-        """Note the end of the session; only the first such note counts."""
+        """Note the end of the session; only the first call counts."""
         if self.ended_by is None:
             self.ended_by, self.ended, self.close_code, self.close_reason = by, time.monotonic(), code, reason
 
     def received(self, channel: int) -> bytes:
-        """Return all bytes kept of a channel."""
-        return bytes(self._kept.get(channel, b""))
+        """Return all retained bytes of a channel."""
+        return bytes(self._data.get(channel, b""))
 
-    def take(self, channel: int, wanted: bytes | Callable[[bytes], bool]) -> bytes | None:
-        """Return what came on a channel since the last `take`, if what is wanted is in it.
+    def take(self, channel: int, expected: bytes | Callable[[bytes], bool]) -> bytes | None:
+        """Return the output on a channel since the last `take`, if the expected part is in it.
 
         Args:
             channel: the channel's number.
-            wanted: bytes, or a condition on everything not taken yet.
+            expected: bytes, or a condition on everything not taken yet.
 
         Returns:
-            The bytes up to and including the wanted ones (for a condition: all of them), which are then
+            The bytes up to and including the expected ones (for a condition: all of them), which are then
             taken. None if they are not there.
 
         Raises:
-            OutputTooLarge: they are not there, and later output was dropped.
+            OutputTooLarge: they are not there, and later output was not retained.
         """
-        kept, start = self._kept.get(channel, bytearray()), self._read.get(channel, 0)
-        if isinstance(wanted, bytes):
-            found = kept.find(wanted, max(start, self._searched.get(channel, 0) - len(wanted) + 1))
-            end = found + len(wanted) if found >= 0 else -1
-            self._searched[channel] = end if found >= 0 else len(kept)
+        data, start = self._data.get(channel, bytearray()), self._read.get(channel, 0)
+        if isinstance(expected, bytes):
+            found = data.find(expected, max(start, self._searched.get(channel, 0) - len(expected) + 1))
+            end = found + len(expected) if found >= 0 else -1
+            self._searched[channel] = end if found >= 0 else len(data)
         else:
-            end = len(kept) if wanted(bytes(memoryview(kept)[start:])) else -1
+            end = len(data) if expected(bytes(memoryview(data)[start:])) else -1
         if end >= 0:
             self._read[channel] = end
-            return bytes(kept[start:end])
-        if self.totals.get(channel, 0) > len(kept):
+            return bytes(data[start:end])
+        if self.totals.get(channel, 0) > len(data):
             raise OutputTooLarge(
-                f"{channel_name(channel)} gave {self.totals[channel]} bytes; only {len(kept)} are kept"
+                f"{channel_name(channel)} sent {self.totals[channel]} bytes; only {len(data)} are retained"
             )
         return None
 
     def describe(self) -> str:
-        """Return in one line what has arrived so far, for error messages."""
+        """Return one line about what has arrived so far, for error messages."""
         parts = [
             f"{channel_name(channel)} {total} bytes"
-            + (f" ending {shown(bytes(self._kept[channel][-100:]))}" if total else "")
+            + (f" ending {shown(bytes(self._data[channel][-100:]))}" if total else "")
             for channel, total in sorted(self.totals.items())
         ]
         if self.frames:

@@ -6,10 +6,10 @@
         page = connection.finish(10).data
 
 Each connection has a data and an error channel. Over SPDY (`portforward.k8s.io`) they are two streams with
-the headers `streamtype` (`data` or `error`), `port` and `requestid`, opened per connection, as many as one
-likes. Over WebSocket (`v4.channel.k8s.io`) they are the channels 2i and 2i+1 of the i-th port of the request,
-there from the start, once per port; on each the server first sends the port as a little-endian 16-bit number,
-which is taken away here.
+the headers `streamtype` (`data` or `error`), `port` and `requestid`; any number of connections can be opened.
+Over WebSocket (`v4.channel.k8s.io`) they are the channels 2i and 2i+1 of the i-th port of the request, open
+from the start, one pair per port; on each the server first sends the port as a little-endian 16-bit number,
+which is removed here.
 """
 
 import time
@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from critests.client.streaming.ledger import KEPT_BYTES, Ledger
+from critests.client.streaming.ledger import RETAINED_BYTES, Ledger
 from critests.client.streaming.open_session import CONTROL_SECONDS, V4, OpenSession
 from critests.client.streaming.spdy_transport import SpdyTransport, open_spdy
 from critests.client.streaming.streaming_errors import (
@@ -34,25 +34,25 @@ from critests.client.streaming.wire import connect
 SPDY_SUBPROTOCOL = "portforward.k8s.io"
 
 PORT_BYTES = 2
-"""How long the port is that begins each WebSocket channel."""
+"""Length of the port number at the beginning of each WebSocket channel."""
 
 
 @dataclass(frozen=True)
-class Forwarded:
-    """All that one forwarded connection gave."""
+class ForwardedData:
+    """Everything that one forwarded connection returned."""
 
     data: bytes
-    """What the server in the pod sent."""
+    """Sent by the server in the pod."""
     error: bytes
-    """What the runtime says went wrong; empty if nothing."""
+    """The runtime's error message; empty if there is none."""
     frames: tuple[StreamData, ...]
     """As they were read; even channel numbers are data, odd ones errors."""
     total: int
-    """Bytes of data received, also those that were not kept."""
+    """Bytes of data received, including those that were not retained."""
     reset: int | None
     """The status of the RST_STREAM frame with which the runtime ended the data stream (SPDY), if it did."""
     ended_by: EndedBy | None
-    """How the whole session ended; None if it goes on."""
+    """How the whole session ended; None if it has not."""
 
 
 class PortConnection:
@@ -66,33 +66,29 @@ class PortConnection:
         self._skip = skip
 
     def write(self, data: bytes, deadline_seconds: float = 30.0) -> None:
-        """Send data to the port, taking what comes meanwhile; raises StreamTimeout or SessionEnded."""
+        """Send data to the port, and read meanwhile; raises StreamTimeout or SessionEnded."""
         self._transport.send(self._data, data, deadline_seconds)
 
     def close_write(self) -> None:
-        """Say that no more data will be sent, and keep reading; raises HalfCloseUnsupported over
-        WebSocket.
-        """
+        """End the data in this direction, and keep reading; raises HalfCloseUnsupported over WebSocket."""
         self._transport.half_close(self._data, CONTROL_SECONDS)
 
     def read_until(
-        self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float | None = None
+        self, expected: bytes | Callable[[bytes], bool], deadline_seconds: float | None = None
     ) -> bytes:
-        """Wait until something came from the port; the same as `RemoteCommand.read_until`."""
-        return self._transport.take(self._data, wanted, f"the data of port {self.port}", deadline_seconds)
+        """Wait for data from the port, like `RemoteCommand.read_until`."""
+        return self._transport.take(self._data, expected, f"the data of port {self.port}", deadline_seconds)
 
     def read_error_until(
-        self, wanted: bytes | Callable[[bytes], bool], deadline_seconds: float | None = None
+        self, expected: bytes | Callable[[bytes], bool], deadline_seconds: float | None = None
     ) -> bytes:
-        """Wait until something came on the error channel; the same as `RemoteCommand.read_until`."""
+        """Wait for output on the error channel, like `RemoteCommand.read_until`."""
         return self._transport.take(
-            self._error, wanted, f"the error channel of port {self.port}", deadline_seconds
+            self._error, expected, f"the error channel of port {self.port}", deadline_seconds
         )
 
     def await_total(self, size: int, deadline_seconds: float | None = None) -> None:
-        """Wait until so many bytes came from the port in all, kept or not; raises StreamTimeout or
-        SessionEnded.
-        """
+        """Wait until that many bytes came from the port in total; raises StreamTimeout or SessionEnded."""
         awaited = f"{size} bytes of port {self.port}"
         self._transport.await_(
             lambda: self._ledger.totals.get(self._data, 0) - self._skip >= size or self.ended,
@@ -104,28 +100,28 @@ class PortConnection:
 
     @property
     def ended(self) -> bool:
-        """Whether the runtime, as far as it was read, has finished both channels or the session."""
+        """Whether the runtime has finished both channels or the session, as far as it was read."""
         return self._ledger.ended_by is not None or self._ledger.finished.issuperset(
             {self._data, self._error}
         )
 
-    def finish(self, deadline_seconds: float | None = None) -> Forwarded:
+    def finish(self, deadline_seconds: float | None = None) -> ForwardedData:
         """Read until the runtime has finished the connection.
 
         Raises:
-            StreamTimeout: it did not in time; `received` still tells what came.
+            StreamTimeout: it did not finish in time; `received` still returns the data so far.
         """
         self._transport.await_(
             lambda: self.ended, f"the end of the connection to port {self.port}", deadline_seconds
         )
         return self.received()
 
-    def received(self) -> Forwarded:
-        """Return what has come so far."""
+    def received(self) -> ForwardedData:
+        """Return what arrived so far."""
         ledger = self._ledger
         total = ledger.totals.get(self._data, 0)
         data = ledger.received(self._data)
-        return Forwarded(
+        return ForwardedData(
             data=data[self._skip :],
             error=ledger.received(self._error)[self._skip :],
             frames=tuple(frame for frame in ledger.frames if frame.channel in {self._data, self._error}),
@@ -135,7 +131,7 @@ class PortConnection:
         )
 
     def close(self) -> None:
-        """End this connection in both directions and forget what it gave. Over WebSocket it ends with the
+        """End this connection in both directions and discard its data. Over WebSocket it ends with the
         session only.
 
         Raises:
@@ -213,7 +209,7 @@ class PortForward(OpenSession):
                 f"over WebSocket each of the ports {self._ports} can be connected to once; {port} is not left"
             )
         self._unused.remove((index, port))
-        seconds = transport.patience_seconds if seconds is None else seconds
+        seconds = transport.default_seconds if seconds is None else seconds
         until = time.monotonic() + seconds
         for channel in (2 * index, 2 * index + 1):
             awaited = f"the port at the beginning of channel {channel}"
@@ -231,23 +227,23 @@ def open_port_forward(
     *,
     protocol: Protocol = Protocol.SPDY,
     deadline_seconds: float,
-    keep_bytes: int = KEPT_BYTES,
+    keep_bytes: int = RETAINED_BYTES,
 ) -> PortForward:
-    """Open the session that a PortForward call gave a URL for. A URL is good for one session.
+    """Open the session at the URL of a PortForward response. A URL is good for one session.
 
     Args:
         url: the URL of the response.
-        ports: the ports of the request, in its order; over WebSocket it decides the channels.
-        protocol: what to upgrade to.
-        deadline_seconds: for connecting and the upgrade together; later also for what is read without a
-            deadline of its own.
-        keep_bytes: how many bytes of data to keep, over all connections; what comes after is counted only.
+        ports: the ports of the request, in its order, which determines the channels over WebSocket.
+        protocol: to upgrade to.
+        deadline_seconds: for connecting and the upgrade together; later also for reading without a deadline
+            of its own.
+        keep_bytes: how many bytes of data to retain, over all connections; the rest is only counted.
 
     Raises:
-        CannotConnect: nobody answers at the URL.
+        CannotConnect: nothing listens at the URL.
         UpgradeRefused: the server does not switch protocols.
         StreamTimeout: the session was not open in time.
-        ProtocolViolation: the server broke the protocol's rules while opening.
+        ProtocolViolation: the server violated the protocol while opening.
     """
     until = time.monotonic() + deadline_seconds
     ledger = Ledger(keep_bytes, lambda channel: channel % 2 == 1)
@@ -263,10 +259,10 @@ def open_port_forward(
     except BaseException:
         wire.close()
         raise
-    transport.patience_seconds = deadline_seconds
+    transport.default_seconds = deadline_seconds
     return PortForward(transport, ports)
 
 
 def _has_begun(transport: WebSocketTransport, channel: int) -> bool:
-    """Say whether the port at the beginning of a channel has arrived."""
+    """Whether the port at the beginning of a channel has arrived."""
     return transport.ledger.totals.get(channel, 0) >= PORT_BYTES

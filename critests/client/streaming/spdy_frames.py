@@ -1,9 +1,9 @@
 """Frames and header compression of SPDY/3.1 (SPDY draft 3, sections 2.2 and 2.6), as far as streaming
-sessions need them.
+sessions use them.
 
 A control frame is `1|version(15)|type(16)|flags(8)|length(24)`, a data frame
-`0|stream(31)|flags(8)|length(24)`. Header blocks of one direction share one zlib stream, which begins with a
-dictionary that the protocol fixes and is flushed at the end of each block.
+`0|stream(31)|flags(8)|length(24)`. The header blocks of one direction share one zlib stream, which begins
+with the protocol's dictionary and is flushed at the end of each block.
 """
 
 import base64
@@ -21,7 +21,7 @@ from critests.client.streaming.streaming_errors import ProtocolViolation
 VERSION = 3
 FLAG_FIN = 0x01
 BLOCK_BYTES = 64 * 1024
-"""The longest header block, uncompressed, that is read."""
+"""The longest uncompressed header block that is accepted."""
 
 DICTIONARY_FILE = "spdy3-dictionary.b64"
 DICTIONARY_SHA256 = "51d27341373f923f3cd88e1eb7162aeaa3723d7585ff2399201dc06498407f02"
@@ -42,10 +42,10 @@ class ControlFrameType(IntEnum):
 
 
 REFUSED_STREAM = 3
-"""Status of RST_STREAM: the stream was not taken, nothing was done with it."""
+"""Status of RST_STREAM: the stream was refused before any processing."""
 
 CANCEL = 5
-"""Status of RST_STREAM: the stream is not wanted any more."""
+"""Status of RST_STREAM: the stream is no longer needed."""
 
 
 class DataFrame(NamedTuple):
@@ -57,7 +57,7 @@ class DataFrame(NamedTuple):
 
 
 class ControlFrame(NamedTuple):
-    """Any control frame; `kind` may be a number that SPDY does not know."""
+    """Any control frame; `kind` may be a number without a meaning in SPDY."""
 
     kind: int
     flags: int
@@ -73,13 +73,13 @@ class ControlFrame(NamedTuple):
 
 
 class SpdyFrameReader:
-    """Takes a server's bytes apart, however they were cut."""
+    """Parses a server's bytes, whatever their boundaries."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> Iterator[DataFrame | ControlFrame]:
-        """Give each frame that is complete with these bytes."""
+        """Yield each frame that these bytes complete."""
         self._buffer += data
         while len(self._buffer) >= 8:
             first, flags_length = struct.unpack_from("!II", self._buffer)
@@ -104,7 +104,7 @@ class HeaderWriter:
         self._zlib = zlib.compressobj(zdict=dictionary())
 
     def block(self, headers: Mapping[str, str]) -> bytes:
-        """Return headers as a compressed block; names are sent in lower case, as SPDY demands."""
+        """Return headers as a compressed block; names are in lower case, as SPDY requires."""
         plain = struct.pack("!I", len(headers))
         for name, value in headers.items():
             for text in (name.lower().encode("latin-1"), value.encode("latin-1")):
@@ -113,7 +113,7 @@ class HeaderWriter:
 
 
 class HeaderReader:
-    """The decompressor of one direction; every block must pass through it, in order."""
+    """The decompressor of one direction; it needs every block, in order."""
 
     def __init__(self) -> None:
         self._zlib = zlib.decompressobj(zdict=dictionary())
@@ -122,7 +122,7 @@ class HeaderReader:
         """Return the headers of a compressed block.
 
         Raises:
-            ProtocolViolation: it is not one, or too large.
+            ProtocolViolation: it is malformed, or too large.
         """
         try:
             plain = self._zlib.decompress(block, BLOCK_BYTES)
@@ -135,7 +135,7 @@ class HeaderReader:
 
 
 def _texts(plain: bytes) -> Iterator[str]:
-    """Give names and values in turn."""
+    """Yield names and values alternately."""
     if not plain:
         return
     at = 4
@@ -149,7 +149,7 @@ def _texts(plain: bytes) -> Iterator[str]:
 
 @cache
 def dictionary() -> bytes:
-    """Return the dictionary that SPDY/3 fixes for header blocks.
+    """Return the dictionary of SPDY/3 for header blocks.
 
     Raises:
         RuntimeError: the file of this package is damaged.
@@ -171,9 +171,7 @@ def data_frame(stream: int, data: bytes, *, fin: bool = False) -> bytes:
 
 
 def syn_stream(stream: int, block: bytes, *, fin: bool = False) -> bytes:
-    """Return the frame that opens a stream, of highest priority and with nothing to do with another
-    stream.
-    """
+    """Return the frame that opens a stream, with the highest priority and no associated stream."""
     return control_frame(
         ControlFrameType.SYN_STREAM, struct.pack("!IIH", stream, 0, 0) + block, FLAG_FIN if fin else 0
     )
@@ -185,10 +183,10 @@ def rst_stream(stream: int, status: int) -> bytes:
 
 
 def ping(number: int) -> bytes:
-    """Return a ping, or the answer to one, which is the same frame."""
+    """Return a ping, or the response to one, which is the same frame."""
     return control_frame(ControlFrameType.PING, struct.pack("!I", number))
 
 
 def goaway(last_stream: int) -> bytes:
-    """Return the frame that announces that no further stream will be taken."""
+    """Return the frame that announces that no further stream is accepted."""
     return control_frame(ControlFrameType.GOAWAY, struct.pack("!II", last_stream, 0))

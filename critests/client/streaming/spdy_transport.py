@@ -1,6 +1,6 @@
-"""Channels over SPDY/3.1: one stream per channel, opened by us, told apart by its headers.
+"""Channels over SPDY/3.1: one stream per channel, opened by the client and identified by its headers.
 
-Streaming servers know no flow control: they ignore SETTINGS and WINDOW_UPDATE, and so do we.
+Streaming servers have no flow control: they ignore SETTINGS and WINDOW_UPDATE, and so does this client.
 """
 
 import time
@@ -36,11 +36,11 @@ class SpdyTransport(Transport):
     """A session over SPDY/3.1, after the upgrade.
 
     Attributes:
-        awaited: the channels whose end is the end of the session; without any only the end of the connection
+        awaited: the channels whose end is the end of the session; if empty, only the end of the connection
             is.
     """
 
-    ENDS_WRITING = True
+    HALF_CLOSES = True
 
     def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
         super().__init__(wire, subprotocol, ledger)
@@ -56,9 +56,7 @@ class SpdyTransport(Transport):
         self._pongs: set[int] = set()
 
     def start_stream(self, channel: int, headers: Mapping[str, str], *, fin: bool = False) -> None:
-        """Queue the opening of a stream that is to carry a channel; `fin` half-closes it at once. See
-        `await_streams`.
-        """
+        """Queue the opening of a stream for a channel; `fin` half-closes it at once. See `await_streams`."""
         stream, self._next_stream = self._next_stream, self._next_stream + 2
         self._streams[channel], self._channels[stream] = stream, channel
         self._wire.queue += syn_stream(stream, self._our_headers.block(headers), fin=fin)
@@ -69,28 +67,28 @@ class SpdyTransport(Transport):
         """Wait until the server has accepted streams.
 
         Args:
-            channels: their channels, each with a word for messages.
-            seconds: the deadline, if not `patience_seconds`.
-            until: the monotonic time of the deadline, if it began to run earlier than now.
+            channels: their channels, each with a name for messages.
+            seconds: the deadline, if not `default_seconds`.
+            until: the monotonic time of the deadline, if it began before now.
 
         Raises:
             StreamRefused: it reset one of them instead.
-            StreamTimeout: it said nothing in time.
+            StreamTimeout: it did not reply in time.
             SessionEnded: the session ended before.
         """
 
-        def answered() -> bool:
+        def accepted() -> bool:
             for channel, name in channels.items():
                 if channel not in self._accepted and channel in self.ledger.resets:
                     raise StreamRefused(name, self.ledger.resets[channel])
             return self._accepted.issuperset(channels)
 
         self.await_(
-            answered, f"the server to accept the streams {', '.join(channels.values())}", seconds, until
+            accepted, f"the server to accept the streams {', '.join(channels.values())}", seconds, until
         )
 
     def reset_stream(self, channel: int) -> None:
-        """Queue the end of a channel in both directions, and forget what is kept of it."""
+        """Queue the end of a channel in both directions, and discard its data."""
         self._wire.queue += rst_stream(self._streams.pop(channel), CANCEL)
         self.ledger.forget(channel)
 
@@ -108,7 +106,7 @@ class SpdyTransport(Transport):
         if channel is None:
             raise ProtocolViolation(f"data on the stream {frame.stream}, which was never opened")
         if channel not in self._streams:
-            return  # what was under way when we reset the stream
+            return  # it was in transit when this side reset the stream
         if frame.data or not frame.fin:
             self.ledger.add(channel, frame.data)
         if frame.fin:
@@ -150,18 +148,18 @@ class SpdyTransport(Transport):
         return self._streams[channel]
 
     def half_close(self, channel: int, seconds: float) -> None:
-        """Tell the server that nothing more will be written to a channel."""
+        """End the data on a channel in this direction."""
         self._send_control(data_frame(self._stream(channel), b"", fin=True), seconds)
 
     def ping(self, seconds: float) -> float:
-        """Send a ping and return the seconds until its answer came."""
+        """Send a ping and return the seconds until its response."""
         began = time.monotonic()
         self._last_ping += 2
         self._send_control(ping(self._last_ping), seconds)
-        self.await_(lambda: self._last_ping in self._pongs, "the answer to a SPDY ping", seconds)
+        self.await_(lambda: self._last_ping in self._pongs, "the response to a SPDY ping", seconds)
         return time.monotonic() - began
 
-    def _farewell(self) -> bytes:
+    def _closing_frames(self) -> bytes:
         return b"".join(rst_stream(stream, CANCEL) for stream in self._streams.values()) + goaway(0)
 
 
@@ -178,17 +176,17 @@ def open_spdy(
     """Upgrade a connection to SPDY/3.1; no stream is opened yet.
 
     Args:
-        wire: a fresh connection to the server.
+        wire: a new connection to the server.
         url: the session's URL.
-        subprotocols: what to offer, the best first; without any the header is not sent.
-        ledger: where to note what comes.
+        subprotocols: to offer, the preferred first; without any the header is not sent.
+        ledger: stores what arrives.
         method: POST, as the kubelet does, or GET.
-        seconds: the deadline as the caller named it.
-        until: the monotonic time at which to give up.
+        seconds: the deadline of the caller, for messages.
+        until: the monotonic time of the deadline.
 
     Raises:
         UpgradeRefused: the server does not switch protocols.
-        ProtocolViolation: it does, but not to SPDY/3.1, or with a sub-protocol that was not offered.
+        ProtocolViolation: it switches, but not to SPDY/3.1, or with a sub-protocol that was not offered.
     """
     headers = [
         ("Connection", "Upgrade"),
@@ -197,10 +195,12 @@ def open_spdy(
     ]
     if method != "GET":
         headers.append(("Content-Length", "0"))
-    answer = upgrade(wire, url, method=method, headers=headers, seconds=seconds, until=until)
-    if answer.headers.get("upgrade", "").lower() != "spdy/3.1":
-        raise ProtocolViolation(f"the server switched protocols, but not to SPDY/3.1: {dict(answer.headers)}")
-    chosen = answer.headers.get(VERSION_HEADER.lower(), "")
+    response = upgrade(wire, url, method=method, headers=headers, seconds=seconds, until=until)
+    if response.headers.get("upgrade", "").lower() != "spdy/3.1":
+        raise ProtocolViolation(
+            f"the server switched protocols, but not to SPDY/3.1: {dict(response.headers)}"
+        )
+    chosen = response.headers.get(VERSION_HEADER.lower(), "")
     if chosen and chosen not in subprotocols:
         raise ProtocolViolation(
             f"the server chose the sub-protocol {chosen!r}, which was not offered ({', '.join(subprotocols)})"

@@ -1,9 +1,9 @@
 """The status that ends an exec or attach session.
 
 Since `v4.channel.k8s.io` the error stream carries one `metav1.Status` of Kubernetes as JSON: `status` is
-`Success` or `Failure`; an exit code other than 0 has `reason` `NonZeroExitCode` and a cause with reason
-`ExitCode` whose message is the number. Earlier sub-protocols write prose to it on failure, and nothing on
-success.
+`Success` or `Failure`; an exit code other than 0 has the `reason` `NonZeroExitCode` and a cause with the
+reason `ExitCode`, whose message is the number. Earlier sub-protocols write a text message on failure, and
+nothing on success.
 """
 
 import json
@@ -13,31 +13,31 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Status:
-    """How a command ended, as the server says."""
+    """The result of a command, as the server reports it."""
 
     success: bool
     """Whether the server reported success."""
     exit_code: int | None
-    """The exit code of the command: 0 on success, None where the server did not say one."""
+    """The exit code of the command: 0 on success, None if the server did not report one."""
     reason: str
     """The machine-readable reason, such as `NonZeroExitCode`; empty if none."""
     message: str
-    """The sentence for people, or the prose of an early sub-protocol."""
+    """The message for users, or the text of an early sub-protocol."""
     raw: bytes
     """The bytes of the error stream."""
     problem: str = ""
-    """Why `raw` is not a well-formed status, for a sub-protocol that promises one; else empty."""
+    """Why `raw` is not a well-formed status, for a sub-protocol that requires one; else empty."""
 
 
 def parse_status(raw: bytes, *, structured: bool) -> Status | None:
-    """Read what came on the error stream.
+    """Parse the data of the error stream.
 
     Args:
-        raw: everything that came on it.
-        structured: whether the sub-protocol promises JSON (v4 and later) rather than prose.
+        raw: all its data.
+        structured: whether the sub-protocol requires JSON (v4 and later) instead of text.
 
     Returns:
-        The status, or None if nothing came. Ill-formed JSON gives a status with `problem` set.
+        The status, or None without data. Ill-formed JSON results in a status with `problem` set.
     """
     if not raw:
         return None

@@ -1,9 +1,9 @@
-"""What can go wrong with a streaming session, each as an exception of its own."""
+"""The errors of streaming sessions."""
 
 from collections.abc import Mapping
 
 SHOWN_BYTES = 300
-"""How much of a server's answer an error message shows."""
+"""How much of a server's response an error message contains."""
 
 
 def shown(data: bytes) -> str:
@@ -16,7 +16,7 @@ class StreamError(Exception):
 
 
 class CannotConnect(StreamError):
-    """The address of the session's URL could not be reached, or TLS could not be agreed on."""
+    """The address of the session's URL could not be reached, or the TLS handshake failed."""
 
 
 class UpgradeRefused(StreamError):
@@ -25,13 +25,13 @@ class UpgradeRefused(StreamError):
     Attributes:
         status: the HTTP status.
         reason: the reason phrase of the status line.
-        headers: the answer's headers, names in lower case.
-        body: the beginning of the answer's body.
+        headers: the response's headers, names in lower case.
+        body: the beginning of the response's body.
     """
 
     def __init__(self, status: int, reason: str, headers: Mapping[str, str], body: bytes) -> None:
         super().__init__(
-            f"the streaming server did not switch protocols but answered HTTP {status} {reason}:"
+            f"the streaming server did not switch protocols but returned HTTP {status} {reason}:"
             f" {shown(body.strip())}"
         )
         self.status = status
@@ -41,7 +41,7 @@ class UpgradeRefused(StreamError):
 
 
 class ProtocolViolation(StreamError):
-    """The server sent what the protocol does not allow."""
+    """The server violated the protocol."""
 
 
 class StreamTimeout(StreamError):
@@ -87,8 +87,8 @@ class StreamRefused(StreamError):
 
 
 class HalfCloseUnsupported(StreamError):
-    """The session's sub-protocol has no way to end one direction only."""
+    """The session's sub-protocol cannot end one direction only."""
 
 
 class OutputTooLarge(StreamError):
-    """More arrived than the session keeps, so that what was awaited cannot be found any more."""
+    """More arrived than the session retains, so that the awaited output cannot be found."""

@@ -1,4 +1,4 @@
-"""What carries the numbered channels of a session: the part that WebSocket and SPDY have in common."""
+"""The connection with the numbered channels of a session: what WebSocket and SPDY have in common."""
 
 import contextlib
 import time
@@ -15,36 +15,34 @@ PIECE_BYTES = 32 * 1024
 """The largest piece of data that is sent in one frame."""
 
 BACKLOG_BYTES = 256 * 1024
-"""How many bytes may wait to be sent before more is encoded."""
+"""How many bytes may be queued before more is encoded."""
 
-PATIENCE_SECONDS = 10.0
+DEFAULT_SECONDS = 10.0
 
 
 class Transport(ABC):
     """A session's connection after the upgrade.
 
     Attributes:
-        subprotocol: what the server chose; empty if it named none.
+        subprotocol: chosen by the server; empty if it named none.
         ledger: what arrived.
-        patience_seconds: how long to wait for what is read where a caller names no time.
+        default_seconds: the deadline of reads for which the caller gives none.
     """
 
-    ENDS_WRITING: ClassVar[bool]
-    """Whether `close` half-closes the connection after the farewell; if not, the server is to close it by
-    itself.
+    HALF_CLOSES: ClassVar[bool]
+    """Whether `close` half-closes the connection after the closing frames; if not, the server must
+    close it.
     """
 
     def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
         self.subprotocol = subprotocol
         self.ledger = ledger
-        self.patience_seconds = PATIENCE_SECONDS
+        self.default_seconds = DEFAULT_SECONDS
         self._wire = wire
 
     @abstractmethod
     def _feed(self, data: bytes) -> None:
-        """Take bytes of the server apart and note them in the ledger; raise ProtocolViolation on what is not
-        allowed.
-        """
+        """Parse bytes from the server into the ledger; raise ProtocolViolation if they are not allowed."""
 
     @abstractmethod
     def _encode(self, channel: int, data: bytes) -> bytes:
@@ -52,20 +50,18 @@ class Transport(ABC):
 
     @abstractmethod
     def half_close(self, channel: int, seconds: float) -> None:
-        """Tell the server that nothing more will be written to a channel."""
+        """End the data on a channel in this direction."""
 
     @abstractmethod
     def ping(self, seconds: float) -> float:
-        """Send a ping and return the seconds until its answer came."""
+        """Send a ping and return the seconds until its response."""
 
     @abstractmethod
-    def _farewell(self) -> bytes:
-        """Return the frame that announces the end of the connection."""
+    def _closing_frames(self) -> bytes:
+        """Return the frames that announce the end of the connection."""
 
     def pump(self, until: float) -> None:
-        """Wait until something came, was sent, or ended, or the monotonic time `until` has come; then take
-        what is there.
-        """
+        """Read or send once, waiting until the monotonic time `until` at most, and parse what was read."""
         try:
             data = self._wire.turn(until)
             if data is None:
@@ -80,54 +76,54 @@ class Transport(ABC):
     def take(
         self,
         channel: int,
-        wanted: bytes | Callable[[bytes], bool],
+        expected: bytes | Callable[[bytes], bool],
         name: str,
         seconds: float | None = None,
     ) -> bytes:
-        """Wait until something came on a channel, and return what came since the last call, up to and
-        including it.
+        """Wait for output on a channel, and return all of it since the last call, up to and including the
+        expected part.
 
         Args:
             channel: the channel.
-            wanted: bytes that must come, or a condition on all bytes of the channel that no earlier call
-                returned.
-            name: what people call the channel, such as `stdout`.
-            seconds: how long to wait, if not `patience_seconds`.
+            expected: bytes, or a condition on all bytes of the channel that no earlier call returned.
+            name: of the channel in messages, such as `stdout`.
+            seconds: the deadline, if not `default_seconds`.
 
         Raises:
-            StreamTimeout: it did not come in time.
+            StreamTimeout: it did not arrive in time.
             SessionEnded: the session or the channel ended without it.
-            OutputTooLarge: it may have come beyond what is kept.
+            OutputTooLarge: it may be in the output that was not retained.
         """
-        awaited = f"{wanted!r} on {name}" if isinstance(wanted, bytes) else f"a condition on {name}"
+        awaited = f"{expected!r} on {name}" if isinstance(expected, bytes) else f"a condition on {name}"
         taken: bytes | None = None
 
-        def came() -> bool:
+        def arrived() -> bool:
             nonlocal taken
-            taken = self.ledger.take(channel, wanted)
+            taken = self.ledger.take(channel, expected)
             if taken is None and channel in self.ledger.finished:
                 raise SessionEnded(awaited, f"{self.ledger.describe()}; the server finished {name}")
             return taken is not None
 
-        self.await_(came, awaited, seconds)
+        self.await_(arrived, awaited, seconds)
         return taken or b""
 
     def await_(
         self, done: Callable[[], bool], awaited: str, seconds: float | None, until: float | None = None
     ) -> None:
-        """Move bytes until a condition holds.
+        """Send and read until a condition holds.
 
         Args:
-            done: the condition; asked after every round, and once more after a last round when time is up.
-            awaited: what it means, for messages.
-            seconds: the deadline, if not `patience_seconds`.
-            until: the monotonic time of the deadline, if it began to run earlier than now.
+            done: the condition; evaluated after every round, and once more after a last round at the
+                deadline.
+            awaited: the condition in words, for messages.
+            seconds: the deadline, if not `default_seconds`.
+            until: the monotonic time of the deadline, if it began before now.
 
         Raises:
             StreamTimeout: it did not hold in time.
             SessionEnded: it cannot hold any more.
         """
-        seconds = self.patience_seconds if seconds is None else seconds
+        seconds = self.default_seconds if seconds is None else seconds
         until = time.monotonic() + seconds if until is None else until
         last = False
         while not done():
@@ -139,10 +135,10 @@ class Transport(ABC):
             self.pump(until)
 
     def send(self, channel: int, data: bytes, seconds: float) -> None:
-        """Send data on a channel, in pieces, reading meanwhile; an empty `data` is sent as one empty frame.
+        """Send data on a channel, in pieces, reading meanwhile; empty `data` is sent as one empty frame.
 
         Raises:
-            StreamTimeout: the server did not take all of it in time.
+            StreamTimeout: the server did not accept all of it in time.
             SessionEnded: the session ended first.
         """
         if self.ledger.ended_by is not None:
@@ -158,7 +154,7 @@ class Transport(ABC):
         self._drain(0, len(frame), seconds, time.monotonic() + seconds)
 
     def _drain(self, leave: int, total: int, seconds: float, until: float) -> None:
-        # Not "until the queue is empty": what comes meanwhile is answered behind it, a good-bye too.
+        # not until the queue is empty: replies to pings and close frames may be appended meanwhile
         enough = self._wire.taken + len(self._wire.queue) - leave
 
         def sent() -> bool:
@@ -167,16 +163,16 @@ class Transport(ABC):
         self.await_(sent, f"the server to take {total} bytes", seconds, until)
 
     def close(self, seconds: float) -> None:
-        """Say good-bye, give the server a moment to answer, and close the connection; never raises for what
-        the server does.
+        """Send the closing frames, wait shortly for the server's, and close the connection; never raises for
+        what the server does.
         """
         if self._wire.closed:
             return
         try:
             if self.ledger.ended_by is None:
-                self._wire.queue += self._farewell()
+                self._wire.queue += self._closing_frames()
                 until = time.monotonic() + seconds
-                self._wire.last = self.ENDS_WRITING
+                self._wire.last = self.HALF_CLOSES
                 while self.ledger.ended_by is None and time.monotonic() < until:
                     self.pump(until)
                 self.ledger.ended_by = EndedBy.CLOSED_HERE
@@ -187,7 +183,7 @@ class Transport(ABC):
             self._wire.close()
 
     def abort(self) -> None:
-        """Drop the TCP connection without a word."""
+        """Drop the TCP connection without closing frames."""
         self.ledger.end(EndedBy.CLOSED_HERE)
         self._wire.reset()
 

@@ -1,6 +1,6 @@
-"""SPDY inside WebSocket: each binary message carries some bytes of a SPDY/3.1 connection, which begins right
-after the handshake, without an upgrade of its own. The sub-protocol is `SPDY/3.1+`, and then that of the
-session inside.
+"""SPDY inside WebSocket: the binary messages are the bytes of a SPDY/3.1 connection, which begins directly
+after the handshake, without an upgrade of its own. The sub-protocol is `SPDY/3.1+` followed by that of the
+inner session.
 """
 
 import time
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from websocket import ABNF
 
-from critests.client.streaming.ledger import KEPT_BYTES, Ledger
+from critests.client.streaming.ledger import RETAINED_BYTES, Ledger
 from critests.client.streaming.port_forward import SPDY_SUBPROTOCOL, PortForward
 from critests.client.streaming.spdy_transport import SpdyTransport
 from critests.client.streaming.streams import EndedBy
@@ -43,12 +43,12 @@ class Tunnel(Wire):
 
     @property
     def broken(self) -> bool:  # type: ignore[override]  # that of the wire below
-        """Whether the peer takes no more bytes."""
+        """Whether the peer accepts no more bytes."""
         return self._below.broken
 
     @property
-    def closed(self) -> bool:  # type: ignore[override]  # likewise
-        """Whether it was closed here."""
+    def closed(self) -> bool:  # type: ignore[override]  # that of the wire below
+        """Whether this side closed it."""
         return self._below.closed
 
     def turn(self, until: float) -> bytes | None:
@@ -75,19 +75,19 @@ class Tunnel(Wire):
 
 
 def open_tunnelled_port_forward(url: str, ports: Sequence[int], *, deadline_seconds: float) -> PortForward:
-    """Open the session that a PortForward call gave a URL for, over SPDY inside WebSocket.
+    """Open the session at the URL of a PortForward response, over SPDY inside WebSocket.
 
     Args:
         url: the URL of the response.
         ports: the ports of the request.
-        deadline_seconds: for connecting and the handshake together; later also for what is read without a
-            deadline of its own.
+        deadline_seconds: for connecting and the handshake together; later also for reading without a deadline
+            of its own.
 
     Raises:
-        CannotConnect: nobody answers at the URL.
+        CannotConnect: nothing listens at the URL.
         UpgradeRefused: the server does not switch protocols.
         StreamTimeout: the session was not open in time.
-        ProtocolViolation: the server broke the protocol's rules while opening.
+        ProtocolViolation: the server violated the protocol while opening.
     """
     until = time.monotonic() + deadline_seconds
     wire = connect(url, until)
@@ -103,7 +103,7 @@ def open_tunnelled_port_forward(url: str, ports: Sequence[int], *, deadline_seco
     except BaseException:
         wire.close()
         raise
-    ledger = Ledger(KEPT_BYTES, lambda channel: channel % 2 == 1, None)
+    ledger = Ledger(RETAINED_BYTES, lambda channel: channel % 2 == 1, None)
     transport = SpdyTransport(Tunnel(wire), opened.subprotocol, ledger)
-    transport.patience_seconds = deadline_seconds
+    transport.default_seconds = deadline_seconds
     return PortForward(transport, ports)

@@ -1,4 +1,4 @@
-"""The HTTP/1.1 request that turns a connection into a streaming session."""
+"""The HTTP/1.1 request that upgrades a connection to a streaming session."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -14,32 +14,31 @@ BODY_BYTES = 16 * 1024
 
 @dataclass(frozen=True)
 class UpgradeResponse:
-    """The head of the server's answer."""
+    """The head of the server's response."""
 
     status: int
     reason: str
     headers: Mapping[str, str]
-    """Names in lower case; of a repeated header the values joined with commas."""
+    """Names in lower case; the values of a repeated header are joined with commas."""
 
 
 def upgrade(
     wire: Wire, url: str, *, method: str, headers: Sequence[tuple[str, str]], seconds: float, until: float
 ) -> UpgradeResponse:
-    """Ask the server to switch protocols, and wait for its answer.
+    """Ask the server to switch protocols, and wait for its response.
 
     Args:
-        wire: the connection, of which nothing was used yet; bytes that come after the answer's head stay in
-            it.
-        url: the session's URL; path and query are sent as they are.
+        wire: an unused connection; bytes after the response's head stay in it.
+        url: the session's URL; path and query are sent unchanged.
         method: GET or POST.
-        headers: the request's headers beside Host, in order; a name may come more than once.
-        seconds: the deadline as the caller named it, for messages.
-        until: the monotonic time at which to give up.
+        headers: the request's headers without Host, in order; a name may occur more than once.
+        seconds: the deadline of the caller, for messages.
+        until: the monotonic time of the deadline.
 
     Raises:
-        UpgradeRefused: any answer but 101.
-        StreamTimeout: no complete answer in time.
-        ProtocolViolation: what came is no HTTP answer.
+        UpgradeRefused: any status but 101.
+        StreamTimeout: no complete response in time.
+        ProtocolViolation: the response is not HTTP.
     """
     parts = urlsplit(url)
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -50,21 +49,24 @@ def upgrade(
     ]
     wire.queue += ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
     head, rest = _read_head(wire, seconds, until)
-    answer = _parse_head(head)
-    if answer.status != 101:
+    response = _parse_head(head)
+    if response.status != 101:
         raise UpgradeRefused(
-            answer.status, answer.reason, answer.headers, _read_body(wire, rest, answer.headers, until)
+            response.status,
+            response.reason,
+            response.headers,
+            _read_body(wire, rest, response.headers, until),
         )
     wire.push_back(rest)
-    return answer
+    return response
 
 
 def _read_head(wire: Wire, seconds: float, until: float) -> tuple[bytes, bytes]:
-    seen = b""
-    while (end := seen.find(b"\r\n\r\n")) < 0:
-        if len(seen) > HEAD_BYTES:
+    received = b""
+    while (end := received.find(b"\r\n\r\n")) < 0:
+        if len(received) > HEAD_BYTES:
             raise ProtocolViolation(
-                f"the answer to the upgrade has no end after {len(seen)} bytes: {shown(seen)}"
+                f"the response to the upgrade has no end after {len(received)} bytes: {shown(received)}"
             )
         try:
             data = wire.turn(until)
@@ -72,14 +74,14 @@ def _read_head(wire: Wire, seconds: float, until: float) -> tuple[bytes, bytes]:
             raise ProtocolViolation(f"the connection failed during the upgrade: {error}") from error
         if data is None or wire.broken:
             raise ProtocolViolation(
-                f"the server closed the connection instead of answering the upgrade; it said {shown(seen)}"
+                f"the server closed the connection during the upgrade; it sent {shown(received)}"
             )
-        seen += data
-        if time.monotonic() >= until and b"\r\n\r\n" not in seen:
+        received += data
+        if time.monotonic() >= until and b"\r\n\r\n" not in received:
             raise StreamTimeout(
-                "the answer to the upgrade request", shown(seen) if seen else "nothing yet", seconds
+                "the response to the upgrade request", shown(received) if received else "nothing yet", seconds
             )
-    return seen[:end], seen[end + 4 :]
+    return received[:end], received[end + 4 :]
 
 
 def _parse_head(head: bytes) -> UpgradeResponse:
@@ -87,7 +89,7 @@ def _parse_head(head: bytes) -> UpgradeResponse:
     version, _, rest = first.partition(" ")
     code, _, reason = rest.partition(" ")
     if not version.startswith("HTTP/1.") or not (code.isascii() and code.isdecimal() and len(code) == 3):
-        raise ProtocolViolation(f"the server does not answer in HTTP/1: {shown(head)}")
+        raise ProtocolViolation(f"the server's response is not HTTP/1: {shown(head)}")
     headers: dict[str, str] = {}
     for line in lines:
         name, _, value = line.partition(":")
@@ -97,14 +99,14 @@ def _parse_head(head: bytes) -> UpgradeResponse:
 
 
 def _read_body(wire: Wire, body: bytes, headers: Mapping[str, str], until: float) -> bytes:
-    """Read what there is of a refusal's body; that it is cut short changes nothing about the refusal."""
+    """Read the body of a rejection, as far as it arrives; an incomplete one is still a rejection."""
     length = headers.get("content-length", "")
-    wanted = (
+    size = (
         min(int(length), BODY_BYTES)
         if length.isascii() and length.isdecimal() and len(length) < 12
         else BODY_BYTES
     )
-    while len(body) < wanted and time.monotonic() < until:
+    while len(body) < size and time.monotonic() < until:
         try:
             data = wire.turn(until)
         except ConnectionError:
@@ -114,4 +116,4 @@ def _read_body(wire: Wire, body: bytes, headers: Mapping[str, str], until: float
         body += data
         if headers.get("transfer-encoding") == "chunked" and body.endswith(b"0\r\n\r\n"):
             break
-    return body[:wanted]
+    return body[:size]

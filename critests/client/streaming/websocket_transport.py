@@ -3,8 +3,8 @@ twins.
 
 Each message begins with a byte that names its channel: the number itself, or its digit in the base64
 sub-protocols, where the rest of the message is base64. `v5.channel.k8s.io` adds channel 255, on which the
-number of a channel means that this channel will get no more data. Framing is that of the `websocket` library,
-fed from our own socket so that a deadline never cuts a frame in two.
+number of a channel means that this channel has no more data. The `websocket` library does the framing; it
+reads from a buffer instead of the socket, so that a deadline never splits a frame.
 """
 
 import base64
@@ -34,7 +34,7 @@ ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 class WebSocketTransport(Transport):
     """A session over WebSocket, after the handshake."""
 
-    ENDS_WRITING = False
+    HALF_CLOSES = False
 
     def __init__(self, wire: Wire, subprotocol: str, ledger: Ledger) -> None:
         super().__init__(wire, subprotocol, ledger)
@@ -114,7 +114,7 @@ class WebSocketTransport(Transport):
         return frame(bytes([channel]) + data, ABNF.OPCODE_BINARY)
 
     def half_close(self, channel: int, seconds: float) -> None:
-        """Tell the server that nothing more will be written to a channel.
+        """End the data on a channel in this direction.
 
         Raises:
             HalfCloseUnsupported: the sub-protocol has no message for it, as all before v5.
@@ -127,18 +127,18 @@ class WebSocketTransport(Transport):
         self.send(CLOSE_CHANNEL, bytes([channel]), seconds)
 
     def ping(self, seconds: float) -> float:
-        """Send a ping and return the seconds until its answer came."""
+        """Send a ping and return the seconds until its response."""
         token, began = os.urandom(8), time.monotonic()
         self._send_control(frame(token, ABNF.OPCODE_PING), seconds)
-        self.await_(lambda: token in self._pongs, "the answer to a WebSocket ping", seconds)
+        self.await_(lambda: token in self._pongs, "the response to a WebSocket ping", seconds)
         return time.monotonic() - began
 
-    def _farewell(self) -> bytes:
+    def _closing_frames(self) -> bytes:
         return frame(struct.pack("!H", 1000), ABNF.OPCODE_CLOSE)
 
 
 def frame(data: bytes, opcode: int) -> bytes:
-    """Return a frame as a client sends it."""
+    """Return a client's frame."""
     return ABNF.create_frame(data, opcode).format()
 
 
@@ -148,17 +148,16 @@ def open_websocket(
     """Do the WebSocket handshake.
 
     Args:
-        wire: a fresh connection to the server.
+        wire: a new connection to the server.
         url: the session's URL.
-        subprotocols: what to offer, the best first; without any the header is not sent.
-        ledger: where to note what comes.
-        seconds: the deadline as the caller named it.
-        until: the monotonic time at which to give up.
+        subprotocols: to offer, the preferred first; without any the header is not sent.
+        ledger: stores what arrives.
+        seconds: the deadline of the caller, for messages.
+        until: the monotonic time of the deadline.
 
     Raises:
         UpgradeRefused: the server does not switch protocols.
-        ProtocolViolation: it does, but not in the way of RFC 6455, or with a sub-protocol that was not
-            offered.
+        ProtocolViolation: it violates RFC 6455, or chooses a sub-protocol that was not offered.
     """
     key = base64.b64encode(os.urandom(16)).decode()
     headers = [
@@ -169,18 +168,18 @@ def open_websocket(
     ]
     if subprotocols:
         headers.append(("Sec-WebSocket-Protocol", ", ".join(subprotocols)))
-    answer = upgrade(wire, url, method="GET", headers=headers, seconds=seconds, until=until)
+    response = upgrade(wire, url, method="GET", headers=headers, seconds=seconds, until=until)
     expected = base64.b64encode(
         hashlib.sha1((key + ACCEPT_SUFFIX).encode(), usedforsecurity=False).digest()
     ).decode()
     if (
-        answer.headers.get("upgrade", "").lower() != "websocket"
-        or answer.headers.get("sec-websocket-accept") != expected
+        response.headers.get("upgrade", "").lower() != "websocket"
+        or response.headers.get("sec-websocket-accept") != expected
     ):
         raise ProtocolViolation(
-            f"the server switched protocols, but not to this WebSocket: {dict(answer.headers)}"
+            f"the server switched protocols, but not to this WebSocket: {dict(response.headers)}"
         )
-    chosen = answer.headers.get("sec-websocket-protocol", "")
+    chosen = response.headers.get("sec-websocket-protocol", "")
     if chosen and chosen not in subprotocols:
         raise ProtocolViolation(
             f"the server chose the sub-protocol {chosen!r}, which was not offered ({', '.join(subprotocols)})"

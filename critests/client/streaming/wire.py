@@ -1,8 +1,8 @@
-"""The socket below a session: TCP or TLS, never blocking longer than a deadline, writing and reading in the
+"""The socket of a session: TCP or TLS. It never blocks longer than a deadline, and writes and reads in the
 same round.
 
-Reading while writing matters: a command that echoes its input stops taking more of it when nobody takes its
-output.
+Reading while writing is necessary: a command that echoes its input stops reading it while its output is not
+read.
 """
 
 import contextlib
@@ -23,11 +23,11 @@ class Wire:
     """A connected socket with a queue of bytes to be sent.
 
     Attributes:
-        queue: what is still to be sent; what is added goes to its end.
-        taken: how many bytes of the queue were given to the peer so far.
-        broken: whether the peer takes no more bytes; the queue is dropped then.
-        last: whether what is queued is the last; the peer is then told the end of writing (not over TLS,
-            which has no half-close).
+        queue: bytes still to be sent; append to it to send.
+        taken: how many bytes of the queue were sent so far.
+        broken: whether the peer accepts no more bytes; the queue is discarded then.
+        last: whether to shut down the sending direction after the queue (not over TLS, which has no
+            half-close).
     """
 
     def __init__(self, connected: socket.socket) -> None:
@@ -42,21 +42,21 @@ class Wire:
         self.closed = False
 
     def push_back(self, data: bytes) -> None:
-        """Have the next `turn` return these bytes first."""
+        """Make the next `turn` return these bytes first."""
         self._early = data + self._early
 
     def turn(self, until: float) -> bytes | None:
         """Send from the queue and read, whichever is possible first.
 
         Args:
-            until: the monotonic time at which to give up; one in the past takes what is there and does not
-                wait.
+            until: the monotonic time of the deadline; one in the past does not wait.
 
         Returns:
-            What was read; empty if bytes were sent or time is up; None if the peer closed the connection.
+            What was read; empty if bytes were sent or the deadline passed; None if the peer closed the
+            connection.
 
         Raises:
-            ConnectionError: the peer reset the connection, or TLS failed in the middle of it.
+            ConnectionError: the peer reset the connection, or TLS failed.
         """
         if self._early:
             early, self._early = self._early, b""
@@ -101,12 +101,12 @@ class Wire:
             self.queue.clear()
 
     def close(self) -> None:
-        """Close the socket in the ordinary way."""
+        """Close the socket."""
         self.closed = True
         self._socket.close()
 
     def reset(self) -> None:
-        """Drop the connection with a TCP reset, as a machine that vanishes does when it comes back."""
+        """Drop the connection with a TCP reset, like a machine that crashed and restarted."""
         if not self.closed:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close()
@@ -117,12 +117,12 @@ def connect(url: str, until: float) -> Wire:
     their own.
 
     Args:
-        url: an `http:`, `https:`, `ws:` or `wss:` URL; one without a scheme is taken for `http:`, as crictl
-            and the kubelet take it.
-        until: the monotonic time at which to give up.
+        url: an `http:`, `https:`, `ws:` or `wss:` URL; one without a scheme means `http:`, as for crictl and
+            the kubelet.
+        until: the monotonic time of the deadline.
 
     Raises:
-        CannotConnect: the URL names no host, nobody answers there, or TLS failed.
+        CannotConnect: the URL names no host, nothing listens there, or TLS failed.
     """
     parts = urlsplit(url)
     secure = parts.scheme in {"https", "wss"}
@@ -137,14 +137,14 @@ def connect(url: str, until: float) -> Wire:
     if secure:
         try:
             connected.settimeout(max(0.001, until - time.monotonic()))
-            connected = _trusting().wrap_socket(connected, server_hostname=parts.hostname)
+            connected = _tls_without_verification().wrap_socket(connected, server_hostname=parts.hostname)
         except OSError as error:
             connected.close()
             raise CannotConnect(f"no TLS with the streaming server at {parts.netloc}: {error}") from error
     return Wire(connected)
 
 
-def _trusting() -> ssl.SSLContext:
+def _tls_without_verification() -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

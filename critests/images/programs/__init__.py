@@ -1,7 +1,7 @@
-"""The programs that test images hold beside busybox, for what a shell cannot do: `pause`, `sys` and `clock`.
+"""The programs of test images in addition to busybox, for what a shell cannot do: `pause`, `sys` and `clock`.
 
-Each is a static ELF file of about a kilobyte, without a C library. The sources are here, with what each
-program does; `tools/build_programs.py` compiles them into the folder of each architecture.
+Each is a static ELF file of about a kilobyte, without a C library. The sources are here and describe each
+program; `tools/build_programs.py` compiles them into the folder of each architecture.
 """
 
 from importlib import resources
@@ -9,7 +9,7 @@ from importlib import resources
 from critests.images.platforms import Architecture
 
 PROGRAM_NAMES = ("clock", "pause", "sys")
-"""The names that `program` knows."""
+"""The names for `program`."""
 
 
 def program(name: str, architecture: Architecture) -> bytes:

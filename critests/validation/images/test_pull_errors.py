@@ -4,7 +4,7 @@ import grpc
 
 from critests.fixtures.image_fixtures import Images, Registry
 from critests.fixtures.runtime import Runtime, must_be_refused
-from critests.images.distribution_api import TOLD_TO
+from critests.images.distribution_api import FAULT_MESSAGE
 from critests.images.registry_faults import FaultKind, RegistryFault, Scope
 from critests.run.marks import requirement
 
@@ -36,7 +36,7 @@ def test_error_of_a_pull_contains_the_reason_of_the_registry(
     minted = registry.mint()
     registry.fault(minted, FORBIDDEN)
 
-    assert TOLD_TO in error_of(runtime, images, minted.reference)
+    assert FAULT_MESSAGE in error_of(runtime, images, minted.reference)
 
 
 @requirement("ERR-06")

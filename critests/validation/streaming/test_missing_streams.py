@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client.streaming.command_sessions import RemoteCommand
-from critests.client.streaming.ledger import KEPT_BYTES, Ledger
+from critests.client.streaming.ledger import RETAINED_BYTES, Ledger
 from critests.client.streaming.open_session import V4
 from critests.client.streaming.spdy_transport import open_spdy
 from critests.client.streaming.streaming_errors import StreamTimeout
@@ -45,7 +45,7 @@ def incomplete(runtime: Runtime, running_container: Container, streams: Streams)
         url = runtime.stub.Exec(request).url
         assert urlsplit(url).scheme
         until = time.monotonic() + streams.patience
-        ledger = Ledger(KEPT_BYTES, lambda channel: channel == StreamChannel.ERROR, None)
+        ledger = Ledger(RETAINED_BYTES, lambda channel: channel == StreamChannel.ERROR, None)
         wire = connect(url, until)
         transport = open_spdy(wire, url, (V4,), ledger, method="POST", seconds=streams.patience, until=until)
         transport.start_stream(StreamChannel.ERROR, {"streamtype": "error"})

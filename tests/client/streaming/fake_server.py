@@ -1,4 +1,4 @@
-"""A streaming server for one connection, played by hand: it shares no code with what it tests."""
+"""A scripted streaming server for one connection, which shares no code with the client."""
 
 import base64
 import contextlib
@@ -136,7 +136,7 @@ def websocket_frame(payload: bytes, opcode: int = 2, *, fin: bool = True) -> byt
 
 @contextlib.contextmanager
 def serving(play: Callable[[Peer], object]) -> Iterator[str]:
-    """Serve one connection with `play` and give its URL; what `play` raises is raised at the end."""
+    """Serve one connection with `play` and yield its URL; an exception of `play` is raised at the end."""
     failures: list[BaseException] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(OPENING_SECONDS)
@@ -147,7 +147,7 @@ def serving(play: Callable[[Peer], object]) -> Iterator[str]:
                 with connection:
                     connection.settimeout(OPENING_SECONDS)
                     play(Peer(connection))
-            except BaseException as error:  # noqa: BLE001 -- handed to the test's own thread
+            except BaseException as error:  # noqa: BLE001 - raised again in the test's thread
                 failures.append(error)
 
         thread = threading.Thread(target=serve, daemon=True)

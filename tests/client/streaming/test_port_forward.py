@@ -69,7 +69,7 @@ def test_spdy_connections_share_a_session() -> None:
         assert forward.await_end(5) is EndedBy.END_OF_CONNECTION
 
 
-def test_bytes_are_waited_for_by_their_number_also_beyond_what_is_kept() -> None:
+def test_the_total_also_counts_bytes_that_are_not_retained() -> None:
     def play(peer: Peer) -> None:
         peer.accept_spdy("portforward.k8s.io")
         _, data, _ = accept_connection(peer)
@@ -105,7 +105,7 @@ def test_closing_a_spdy_connection_leaves_the_others() -> None:
         assert first.received().data == b""
 
 
-def test_refused_streams_leave_the_session_usable() -> None:
+def test_after_rejected_streams_the_session_is_usable() -> None:
     def play(peer: Peer) -> None:
         peer.accept_spdy("portforward.k8s.io")
         error, headers, _ = peer.take_stream()

@@ -36,7 +36,7 @@ RECORDED = bytes.fromhex(
 )
 
 
-def test_bytes_of_a_real_server_are_understood_however_they_are_cut() -> None:
+def test_bytes_of_a_real_server_are_parsed_whatever_their_boundaries() -> None:
     whole = list(SpdyFrameReader().feed(RECORDED))
     reader = SpdyFrameReader()
     assert [frame for byte in RECORDED for frame in reader.feed(bytes([byte]))] == whole

@@ -84,7 +84,7 @@ def test_only_the_streams_of_the_request_are_opened() -> None:
         session.abort()
 
 
-def test_half_close_reaches_the_server_and_output_goes_on() -> None:
+def test_half_close_reaches_the_server_and_output_continues() -> None:
     def play(peer: Peer) -> None:
         streams = accept(peer)
         assert peer.spdy() == (0, 0, struct.pack("!I", streams["stdin"]) + b"in")
@@ -98,7 +98,7 @@ def test_half_close_reaches_the_server_and_output_goes_on() -> None:
         assert session.finish(5).ended_by is EndedBy.END_OF_CONNECTION
 
 
-def test_pings_are_answered_both_ways_and_what_does_not_matter_is_passed_over() -> None:
+def test_pings_have_responses_both_ways_and_other_frames_are_ignored() -> None:
     def play(peer: Peer) -> None:
         streams = accept(peer)
         peer.control(4, struct.pack("!I", 0))
@@ -128,7 +128,7 @@ def test_a_stream_that_the_server_opens_is_refused() -> None:
         session.finish(5)
 
 
-def test_a_refused_stream_is_told() -> None:
+def test_a_rejected_stream_is_an_error() -> None:
     def play(peer: Peer) -> None:
         peer.accept_spdy()
         stream, _, _ = peer.take_stream()
@@ -139,7 +139,7 @@ def test_a_refused_stream_is_told() -> None:
     assert caught.value.status == 3
 
 
-def test_streams_that_nobody_accepts_cost_the_deadline_only() -> None:
+def test_streams_without_a_reply_cost_the_deadline_only() -> None:
     def play(peer: Peer) -> None:
         peer.accept_spdy()
         with pytest.raises((EOFError, ConnectionError)):
@@ -186,7 +186,7 @@ def test_violations_end_the_session(violate: Callable[[Peer], None]) -> None:
         assert session.finish(5).ended_by is EndedBy.VIOLATION
 
 
-def test_no_common_subprotocol_is_refused_with_the_servers_words() -> None:
+def test_the_error_has_the_server_s_message_without_a_common_subprotocol() -> None:
     def play(peer: Peer) -> None:
         peer.read_head()
         assert peer.header("X-Stream-Protocol-Version") == ["v9.channel.k8s.io", "v8.channel.k8s.io"]

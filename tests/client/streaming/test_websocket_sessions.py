@@ -102,7 +102,7 @@ def test_half_close_is_refused_before_v5_and_sent_with_v5() -> None:
         session.close_stdin()
 
 
-def test_base64_subprotocol_is_spoken_both_ways() -> None:
+def test_the_base64_subprotocol_works_both_ways() -> None:
     def play(peer: Peer) -> None:
         peer.accept_websocket("v4.base64.channel.k8s.io")
         assert peer.message() == (1, b"0aGk=")
@@ -116,7 +116,7 @@ def test_base64_subprotocol_is_spoken_both_ways() -> None:
         assert session.finish(5).close_code is None
 
 
-def test_prose_of_the_first_subprotocol_is_a_failure_without_a_code() -> None:
+def test_a_text_message_of_the_first_subprotocol_is_a_failure_without_a_code() -> None:
     def play(peer: Peer) -> None:
         peer.accept_websocket("")
         assert peer.header("Sec-WebSocket-Protocol") == []
@@ -162,7 +162,7 @@ def test_read_until_takes_in_turn_and_across_frames() -> None:
         (b'\x03{"status":"Failure"}', "a failure without a message"),
     ],
 )
-def test_a_session_says_in_words_why_its_command_failed(status: bytes, failure: str) -> None:
+def test_a_session_has_a_message_why_its_command_failed(status: bytes, failure: str) -> None:
     def play(peer: Peer) -> None:
         peer.accept_websocket()
         peer.send(websocket_frame(status) if status else b"")
@@ -173,7 +173,7 @@ def test_a_session_says_in_words_why_its_command_failed(status: bytes, failure: 
         assert session.finish(5).failure == failure
 
 
-def test_a_chattering_server_does_not_outlive_the_deadline() -> None:
+def test_a_server_that_keeps_sending_does_not_extend_the_deadline() -> None:
     def play(peer: Peer) -> None:
         peer.accept_websocket()
         with contextlib.suppress(ConnectionError, TimeoutError):
@@ -192,7 +192,7 @@ def test_a_chattering_server_does_not_outlive_the_deadline() -> None:
     assert len(received.stdout) == 5000 < received.totals[StreamChannel.STDOUT]
 
 
-def test_output_beyond_the_budget_goes_to_the_sink_and_leaves_room_for_the_status() -> None:
+def test_output_that_is_not_retained_goes_to_the_sink_and_the_status_is_retained() -> None:
     def play(peer: Peer) -> None:
         peer.accept_websocket()
         for _ in range(10):
@@ -213,7 +213,7 @@ def test_output_beyond_the_budget_goes_to_the_sink_and_leaves_room_for_the_statu
     assert finished.status.success
 
 
-def test_writing_much_to_an_echo_does_not_block() -> None:
+def test_writing_much_to_a_command_that_echoes_does_not_block() -> None:
     def play(peer: Peer) -> None:
         peer.accept_websocket()
         echoed = 0
@@ -228,7 +228,7 @@ def test_writing_much_to_an_echo_does_not_block() -> None:
         assert session.read_until(StreamChannel.STDOUT, lambda seen: len(seen) >= len(data), 20) == data
 
 
-def test_pings_are_answered_both_ways() -> None:
+def test_pings_have_responses_both_ways() -> None:
     def play(peer: Peer) -> None:
         peer.accept_websocket()
         peer.frame(b"are you there", opcode=9)
@@ -259,7 +259,7 @@ def test_a_session_that_ends_early_says_how() -> None:
         assert session.finish(5).stderr == b"oops"
 
 
-def test_what_left_before_the_good_bye_was_read_was_written() -> None:
+def test_data_sent_before_the_close_frame_was_read_counts_as_written() -> None:
     stands, said = threading.Event(), threading.Event()
 
     def play(peer: Peer) -> None:
@@ -310,7 +310,7 @@ def test_violations_end_the_session(sent: bytes) -> None:
         assert session.finish(5).ended_by is EndedBy.VIOLATION
 
 
-def test_a_refused_upgrade_shows_status_and_body() -> None:
+def test_a_rejected_upgrade_has_status_and_body() -> None:
     def play(peer: Peer) -> None:
         peer.read_head()
         peer.send(
@@ -340,7 +340,7 @@ def test_a_refused_upgrade_shows_status_and_body() -> None:
     ],
     ids=["nothing", "not HTTP", "wrong accept", "no length"],
 )
-def test_what_is_no_websocket_server_is_told_apart(answer: bytes, error: type[Exception]) -> None:
+def test_the_error_distinguishes_servers_without_websocket(answer: bytes, error: type[Exception]) -> None:
     def play(peer: Peer) -> None:
         peer.read_head()
         peer.send(answer)
@@ -357,10 +357,10 @@ def test_a_subprotocol_that_was_not_offered_is_a_violation() -> None:
         opened(url)
 
 
-def test_a_server_that_never_answers_costs_the_deadline_only() -> None:
+def test_a_server_without_a_response_costs_the_deadline_only() -> None:
     def play(peer: Peer) -> None:
         with pytest.raises((EOFError, ConnectionError)):
             peer.exactly(10_000)
 
-    with serving(play) as url, pytest.raises(StreamTimeout, match="the answer to the upgrade request"):
+    with serving(play) as url, pytest.raises(StreamTimeout, match="the response to the upgrade request"):
         open_remote_command(url, stdin=False, stdout=True, stderr=True, tty=False, deadline_seconds=0.1)
