@@ -23,7 +23,7 @@ from critests.record.judgement import JudgeContext, judge, judge_alone
 from critests.record.record_errors import RecordError
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
-from critests.report.terminal.broken_pipe import drop_what_nobody_reads
+from critests.report.terminal.broken_pipe import redirect_closed_pipes
 from critests.report.wording.endings import worded
 from critests.report.wording.reason_sentences import worded_result
 from critests.report.wording.texts import one_line
@@ -134,7 +134,7 @@ class Controller:
         try:
             print_list(map(known, session.items), self.settings)
         except BrokenPipeError:  # the reader, such as `| head`, has exited
-            drop_what_nobody_reads()
+            redirect_closed_pipes()
         except RecordError as error:
             pytest.exit(str(error), returncode=ExitCode.HARNESS_ERROR)
 
@@ -230,7 +230,7 @@ class Controller:
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Note that the user stopped the run; `pytest.exit` comes here too, with its own reason."""
-        drop_what_nobody_reads()
+        redirect_closed_pipes()
         self.ended_early = True
         self.interrupted = not isinstance(excinfo.value, pytest.exit.Exception)
         if self.interrupted:
@@ -269,7 +269,7 @@ class Controller:
 
     def _conclude(self, session: pytest.Session) -> None:
         """Judge, write, clean up, and set the exit code."""
-        drop_what_nobody_reads()
+        redirect_closed_pipes()
         if self.progress is not None and self.worker_results.first_test:
             self.progress.finished()
         if self.context is None:

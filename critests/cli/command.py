@@ -9,7 +9,7 @@ import click
 import critests
 from critests.cli.extras import missing_packages
 from critests.exit_codes import CannotTest, ExitCode
-from critests.report.terminal.broken_pipe import outlast_readers
+from critests.report.terminal.broken_pipe import survive_broken_pipes
 
 EPILOG = """\b
 Exit codes, the same as pytest's:
@@ -83,7 +83,7 @@ def main() -> None:
     """Run the command line: exit with 4 after wrong usage, 2 after Ctrl-C, 5 if nothing could be tested and
     3 after an error of the suite. A closed standard output does not change the exit code.
     """
-    outlast_readers()
+    survive_broken_pipes()
     try:
         # commands return None; an int is the code of a `click.exceptions.Exit`, which click returns when
         # standalone_mode is off

@@ -247,7 +247,7 @@ def test_a_runtime_that_dies_in_the_middle_is_held_against_the_test_of_that_time
     assert "error" not in outcomes
     failed = [test for test in record["tests"] if test["outcome"] == "failed"]
     assert [test["requirement"] for test in failed] == ["GEN-17"]
-    assert f"process {server.pid}) ended during the test at " in failed[0]["reason"]
+    assert f"process {server.pid}) exited during the test at " in failed[0]["reason"]
 
 
 def in_the_middle(endpoint: str, results: Path, stderr: int) -> "subprocess.Popen[str]":

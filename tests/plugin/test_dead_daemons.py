@@ -57,7 +57,7 @@ def test_a_death_that_a_test_swallows_is_its_failure(
     swallowed, follower = record_in(tmp_path / "results")["tests"]
     assert (swallowed["outcome"], swallowed["requirement"]) == ("failed", "GEN-17"), ended.stdout
     assert swallowed["reason"] == (
-        f"the daemon (process {mortal.pid}) ended during the test at UpdateRuntimeConfig"
+        f"the daemon (process {mortal.pid}) exited during the test at UpdateRuntimeConfig"
     )
     assert (follower["outcome"], follower["blocked_by"]) == ("blocked", "")
     assert "1 failed, 1 skipped" in ended.stdout

@@ -42,8 +42,8 @@ def test_points_in_time_are_told_apart(tmp_path: Path) -> None:
 
     (ours,) = record_in(tmp_path / "results")["tests"]
     assert ours["seen"] == (
-        "LATE[:][0]: expected the same time as sorted(LATE)[0], seen 1.5 s after it;"
-        " LATE[:][1]: expected the same time as sorted(LATE)[1], seen 1.5 s before it"
+        "LATE[:][0]: expected the same time as sorted(LATE)[0], observed 1.5 s after it;"
+        " LATE[:][1]: expected the same time as sorted(LATE)[1], observed 1.5 s before it"
     ), ended.stdout
     assert ours["after"] == "UpdateRuntimeConfig"
     whole, shortened = (line for line in ended.stdout.splitlines() if line.startswith("E       assert"))

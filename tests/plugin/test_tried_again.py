@@ -20,7 +20,7 @@ def test_a_failure_that_does_not_come_again_is_a_warning_that_says_so(tmp_path: 
     assert [(test["failures"], test["tries"]) for test in warned] == [(1, 21)]
     assert warned[0]["reason"].startswith("failed in 1 of 21 tries: ")
     assert "trying it 20 times more (1 of 1)" in ended.stdout
-    assert "1 of them for a failure that did not come again" in " ".join(ended.stdout.split())
+    assert "1 of them for a failure that did not recur" in " ".join(ended.stdout.split())
 
 
 def test_each_chosen_test_runs_as_often_as_the_user_says(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def test_the_same_answer_of_the_same_rpc_is_one_finding() -> None:
     assert {test.outcome for test in found.tests[:3]} == {Outcome.FAILED}, "a failure stays one"
     (cause,) = found.root_causes
     assert (cause.requirement, cause.blocked, cause.failed) == ("CTR-30", [], ["a.py::test_remove"])
-    assert end_of(found).startswith("3 tests found a MUST broken, which comes down to 2 findings")
+    assert end_of(found).startswith("3 tests found a broken MUST, which are 2 distinct findings")
 
 
 def test_failures_of_one_requirement_are_one_finding() -> None:
@@ -30,7 +30,7 @@ def test_failures_of_one_requirement_are_one_finding() -> None:
 
     assert [cause.requirement for cause in found.root_causes] == ["STP-04"]
     assert len(found.root_causes[0].failed) == 8
-    assert "10 tests found a MUST broken, which comes down to 2 findings" in end_of(found)
+    assert "10 tests found a broken MUST, which are 2 distinct findings" in end_of(found)
 
 
 def test_two_ends_of_a_daemon_are_two_findings_where_their_words_differ() -> None:
@@ -53,7 +53,7 @@ def test_two_ends_of_a_daemon_are_two_findings_where_their_words_differ() -> Non
     )
 
     assert [test.cause for test in found.tests] == ["", "GEN-17", ""]
-    assert "comes down to 2 findings" in end_of(found)
+    assert "which are 2 distinct findings" in end_of(found)
 
 
 def test_the_same_value_of_the_same_field_after_the_same_call_is_one_finding() -> None:
@@ -76,7 +76,7 @@ def test_the_same_value_of_the_same_field_after_the_same_call_is_one_finding() -
     assert (cause.requirement, cause.rpc) == ("STP-02", "StopContainer")
     assert cause.failed == ["a.py::test_ends_by_itself", "a.py::test_graceful"]
     assert (other.requirement, other.failed) == ("STP-17", ["a.py::test_signals"])
-    assert "12 tests found a MUST broken, which comes down to 9 findings" in end_of(found)
+    assert "12 tests found a broken MUST, which are 9 distinct findings" in end_of(found)
     assert {test.outcome for test in found.tests[:12]} == {Outcome.FAILED}, "a failure stays one"
 
 

@@ -21,8 +21,8 @@ def reason(*levels: Level) -> str:
 
 
 def test_the_last_sentence_is_true_of_the_level_of_what_is_broken() -> None:
-    assert reason(Level.MUST) == "1 test found a MUST broken"
-    assert reason(Level.OPT) == "1 test found an optional feature broken that the runtime offers"
+    assert reason(Level.MUST) == "1 test found a broken MUST"
+    assert reason(Level.OPT) == "1 test found a broken optional feature that the runtime offers"
     assert reason(Level.DIV) == "1 test found a hang, crash or leak where runtimes may differ"
 
 
@@ -33,5 +33,5 @@ def test_a_failure_of_whatever_level_is_no_end_of_a_run_that_keeps_all(level: Le
 
 def test_levels_that_are_broken_are_told_apart() -> None:
     assert reason(Level.OPT, Level.MUST) == (
-        "1 test found a MUST broken, 1 test found an optional feature broken that the runtime offers"
+        "1 test found a broken MUST, 1 test found a broken optional feature that the runtime offers"
     )

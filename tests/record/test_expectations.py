@@ -94,7 +94,7 @@ def test_an_unexpected_pass_fails_and_says_what_to_do(tmp_path: Path) -> None:
 
     assert test.outcome is Outcome.FAILED
     assert sentence(test) == (
-        "unexpected pass: x.toml:2 expects it to be warned; end its versions there, or remove it"
+        "unexpected pass: x.toml:2 expects it to be warned; limit the entry to earlier versions, or remove it"
     )
 
 
@@ -144,7 +144,7 @@ def test_what_hangs_on_more_than_the_version_is_never_an_unexpected_pass(tmp_pat
 
     assert [test.outcome for test in passed.tests] == [Outcome.PASSED]
     (note,) = notes_of(passed, "2.2.0")
-    assert note.endswith("runs have shown it to be warned, which hangs on more than that version")
+    assert note.endswith("earlier runs showed it to be warned, which depends on more than the version")
     broken = known.apply([result(Outcome.WARNED)], "1.6.20", TODAY)
     assert [test.outcome for test in broken.tests] == [Outcome.KNOWN]
 
@@ -159,7 +159,7 @@ def test_a_pass_beyond_what_runs_have_shown_is_noted_once(tmp_path: Path) -> Non
     assert applied.tests == cases
     (note,) = notes_of(applied, "2.2.0")
     assert note.startswith("x.toml:2: no longer needed from 2.2.0: STP-09 (test_stop) passed")
-    assert note.endswith("runs have shown it to be warned only in ==1.6.20 or >=1.7.24,<=2.1.9")
+    assert note.endswith("earlier runs showed it to be warned only in ==1.6.20 or >=1.7.24,<=2.1.9")
     broken = result(Outcome.WARNED, name="test_stop[c]")
     assert known.apply([*cases, broken], "2.2.0", TODAY).obsolete == []
     assert known.apply([result(Outcome.BLOCKED)], "2.2.0", TODAY).obsolete == []
@@ -183,7 +183,7 @@ def test_what_fails_only_now_and_then_may_pass_and_either_is_said(
 
     assert applied.tests[0].outcome is outcome
     assert applied.tests[0].expectation == "https://example.org/1"
-    why = "known to fail now and then: answers NotFound"
+    why = "known to fail intermittently: answers NotFound"
     assert sentence(applied.tests[0]) == why
     assert notes_of(applied, "2.2.0") == [f"STP-09/error (test_stop) {this_time} this time; {why}"]
     assert again == applied

@@ -77,9 +77,7 @@ def sample_benchmark(
         tests=tests,
         counts=count(tests, {}),
         exit_code=1,
-        exit_reason=(
-            "10 scenarios were measured; 1 could not be, because the runtime failed; 2 cannot be here"
-        ),
+        exit_reason=("10 scenarios were measured; 1 failed because of the runtime; 2 cannot run here"),
         notes=["the daemon was started for this run"],
         timing=Timing(startup_seconds=1.4, wall_seconds=871.4, harness_cpu_seconds=61.0),
         operations=[_result(each) for each in series],

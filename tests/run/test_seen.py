@@ -183,22 +183,22 @@ def not_false() -> None:
         (
             too_slow,
             "assert 5.03 < (1 + (3.0 * 1.0))\n +  where 5.03 = namespace(seconds=5.03).seconds",
-            "CALL.seconds: expected less than 4 s, seen 5.03 s",
+            "CALL.seconds: expected less than 4 s, observed 5.03 s",
         ),
         (
             too_slow,
             "assert 0.95 <= 0.1\n +  where 0.1 = namespace(seconds=0.1).seconds",
-            "CALL.seconds: expected at least 0.95 s, seen 0.1 s",
+            "CALL.seconds: expected at least 0.95 s, observed 0.1 s",
         ),
         (
             too_early,
             "assert 1795348013500000000 <= 1795348012000000000\n +  where 1 = x.created_at",
-            "STATUS.created_at: expected not after STATUS.started_at, seen 1.5 s after it",
+            "STATUS.created_at: expected not after STATUS.started_at, observed 1.5 s after it",
         ),
         (
             another_value,
             "assert ['a', 'b'] == ['a']\n  \n  Left contains one more item: 'b'\n  Use -v to get more diff",
-            "sorted(CODES): expected ['a'], seen ['a', 'b']\nseen has one more item: 'b'",
+            "sorted(CODES): expected ['a'], observed ['a', 'b']\nobserved value contains one more item: 'b'",
         ),
         (
             another_set,
@@ -206,121 +206,127 @@ def not_false() -> None:
                 "assert {'b'} == {'a'}\n  \n  Extra items in the left set:\n  'b'\n"
                 "  Extra items in the right set:\n  'a'\n  Use -v to get more diff"
             ),
-            "set(CODES): expected {'a'}, seen {'b'}\nonly seen:\n'b'\nonly expected:\n'a'",
+            (
+                "set(CODES): expected {'a'}, observed {'b'}\n"
+                "only in the observed set:\n'b'\nonly in the expected set:\n'a'"
+            ),
         ),
         (
             another_code,
             "assert <StatusCode.UNKNOWN: (2, 'unknown')> in {<StatusCode.NOT_FOUND: (5, 'not found')>}",
-            "code: expected one of {NOT_FOUND}, seen UNKNOWN",
+            "code: expected one of {NOT_FOUND}, observed UNKNOWN",
         ),
         (
             another_text,
             "assert '/pod1/' in '0::/other\\n'\n +  where '0::/other\\n' = read()",
-            "STATUS.cgroup: expected to contain '/pod1/', seen '0::/other\\n'",
+            "STATUS.cgroup: expected to contain '/pod1/', observed '0::/other\\n'",
         ),
         (own_words, f"{WORDS}\nassert 6.0 < 4\n +  where 6.0 = namespace(seconds=6).seconds", WORDS),
         (
             not_true,
             "assert False\n +  where False = namespace(pinned=False).pinned",
-            "expected STATUS.pinned, seen False",
+            "expected STATUS.pinned, observed False",
         ),
         (
             not_false,
             "assert not 5.03\n +  where 5.03 = namespace().seconds",
-            "expected not CALL.seconds, seen 5.03",
+            "expected not CALL.seconds, observed 5.03",
         ),
         (
             another_state,
             "assert 1 == 2\n +  where 1 = x.state",
-            "STATUS.state: expected CONTAINER_EXITED, seen CONTAINER_RUNNING",
+            "STATUS.state: expected CONTAINER_EXITED, observed CONTAINER_RUNNING",
         ),
-        (not_true, "", "expected STATUS.pinned, which is not so"),
+        (not_true, "", "expected STATUS.pinned, which is not the case"),
         (
             not_in_order,
             f"assert {LATE} == {LATE[::-1]}\n  \n  At index 0 diff: 17953480135 != 17953480120",
             (
-                "LATE[:][0]: expected the same time as sorted(LATE)[0], seen 1.5 s after it;"
-                " LATE[:][1]: expected the same time as sorted(LATE)[1], seen 1.5 s before it"
+                "LATE[:][0]: expected the same time as sorted(LATE)[0], observed 1.5 s after it;"
+                " LATE[:][1]: expected the same time as sorted(LATE)[1], observed 1.5 s before it"
             ),
         ),
         (
             another_end,
             "assert (7, 1795348013500000000) == (7, 1795348012000000000)\n  \n  At index 1 diff: 1 != 2",
-            "STATUS.created_at: expected the same time as STATUS.started_at, seen 1.5 s after it",
+            "STATUS.created_at: expected the same time as STATUS.started_at, observed 1.5 s after it",
         ),
         (
             named_elements,
             "assert (1, '0::/other') == (1, 'a')\n  \n  At index 1 diff: '0::/other' != 'a'",
-            "STATUS.cgroup: expected 'a', seen '0::/other'",
+            "STATUS.cgroup: expected 'a', observed '0::/other'",
         ),
         (
             a_long_list,
             f"assert ['{'a' * 64}', '{'b' * 64}'] == ['{'a' * 64}', 'c']\n  \n  At index 1 diff: 'b' != 'c'",
-            f"STATUS.cgroup: expected 'c', seen '{'b' * 64}'",
+            f"STATUS.cgroup: expected 'c', observed '{'b' * 64}'",
         ),
-        (an_element, "assert 0 > 0", "TOLD['cpu']: expected more than 0, seen 0"),
+        (an_element, "assert 0 > 0", "TOLD['cpu']: expected more than 0, observed 0"),
         (
             a_field,
             "assert '0::/other' == 'a'\n  \n  - a\n  + 0",
-            "STATUS.cgroup: expected 'a', seen '0::/other'",
+            "STATUS.cgroup: expected 'a', observed '0::/other'",
         ),
         (
             elements_of_their_own,
             "assert [0, 1] == [1]",
-            "TOLD[block] for each block of TOLD: expected [1], seen [0, 1]",
+            "TOLD[block] for each block of TOLD: expected [1], observed [0, 1]",
         ),
         (
             a_lambda,
             "assert {'0::/other'} == {'a'}",
-            "shows(cgroup.cgroup): expected {'a'}, seen {'0::/other'}",
+            "shows(cgroup.cgroup): expected {'a'}, observed {'0::/other'}",
         ),
         (
             not_in_the_time_of_the_call,
             f"assert {LATE[0]} <= {LATE[1]}",
-            "at: expected not after after, seen 1.5 s after it",
+            "at: expected not after after, observed 1.5 s after it",
         ),
         (
             before_the_call,
             f"assert {LATE[0]} <= {LATE[1]}",
-            "at: expected not before before, seen 1.5 s before it",
+            "at: expected not before before, observed 1.5 s before it",
         ),
         (
             far_from_the_call,
             f"assert ({LATE[0]} - 100000000) <= {LATE[1]}",
-            "STATUS.started_at: expected not before LATE[0] - SLACK_NS, seen 1.4 s before it",
+            "STATUS.started_at: expected not before LATE[0] - SLACK_NS, observed 1.4 s before it",
         ),
-        (too_large, "assert 5.03 <= (2 * 1)", "CALL.seconds: expected at most 2 s, seen 5.03 s"),
+        (too_large, "assert 5.03 <= (2 * 1)", "CALL.seconds: expected at most 2 s, observed 5.03 s"),
         (
             at_the_same_time,
             f"assert {LATE[1]} < {LATE[1]}",
-            "STATUS.started_at: expected before LATE[1], seen the same time",
+            "STATUS.started_at: expected before LATE[1], observed the same time",
         ),
         (
             not_empty,
             "assert ['a'] == []\n  \n  Left contains one more item: 'a'",
-            "each code of CODES where code: expected nothing, seen ['a']\nseen has one more item: 'a'",
+            (
+                "each code of CODES where code: expected nothing, observed ['a']\n"
+                "observed value contains one more item: 'a'"
+            ),
         ),
         (
             not_all,
             "assert False\n +  where False = all(<generator object not_all.<locals>.<genexpr> at 0x7f>)",
-            "expected value > 0 for each value of TOLD.items(), seen False",
+            "expected value > 0 for each value of TOLD.items(), observed False",
         ),
         (
             none_at_all,
             "assert False\n +  where False = any(<generator object none_at_all.<locals>.<genexpr> at 0x7f>)",
-            "expected code == 'a' for any code of CODES where code, seen False",
+            "expected code == 'a' for any code of CODES where code, observed False",
         ),
         (
             sorted_ones,
             "assert ['b'] == ['a']\n +  where ['b'] = sorted({'b'})",
-            "each.lower() for each of CODES: expected ['a'], seen ['b']",
+            "each.lower() for each of CODES: expected ['a'], observed ['b']",
         ),
         (
             by_name,
             "assert {'cpu': 1, 'memory': 2} == {'cpu': 2}\n",
             (
                 "value + 1 for each block, value of TOLD.items(): expected {'cpu': 2},"
-                " seen {'cpu': 1, 'memory': 2}"
+                " observed {'cpu': 1, 'memory': 2}"
             ),
         ),
         (
@@ -328,17 +334,17 @@ def not_false() -> None:
             f"assert {LATE[::-1]} == {LATE}",
             (
                 "number 1 of (at + 1 for each at of LATE): expected the same time as LATE[0],"
-                " seen 1.5 s before it;"
+                " observed 1.5 s before it;"
                 " number 2 of (at + 1 for each at of LATE): expected the same time as LATE[1],"
-                " seen 1.5 s after it"
+                " observed 1.5 s after it"
             ),
         ),
         (
             another_frozen_set,
             "assert {frozenset({'b'})} == {frozenset({'a'})}",
-            "{frozenset(CODES)}: expected {{'a'}}, seen {{'b'}}",
+            "{frozenset(CODES)}: expected {{'a'}}, observed {{'b'}}",
         ),
-        (not_among_them, "assert 'a' in {'b'}", "CODES: expected to contain 'a', seen {'b'}"),
+        (not_among_them, "assert 'a' in {'b'}", "CODES: expected to contain 'a', observed {'b'}"),
         (
             damaged,
             "assert not 'the daemon does not answer'\n +  where 'the daemon' = damage()",
@@ -347,7 +353,7 @@ def not_false() -> None:
         (
             said_something,
             "assert not '0::/other'\n +  where '0::/other' = namespace().cgroup",
-            "STATUS.cgroup: expected nothing, seen '0::/other'",
+            "STATUS.cgroup: expected nothing, observed '0::/other'",
         ),
     ],
 )
@@ -375,7 +381,7 @@ def test_what_is_true_has_no_unit() -> None:
         check()
     found.value.args = ("assert True == False",)
 
-    assert text_of(reason_of(found.value)) == "CALL.seconds > 1: expected False, seen True"
+    assert text_of(reason_of(found.value)) == "CALL.seconds > 1: expected False, observed True"
 
 
 def test_fields_at_the_end_of_a_list_are_not_parted_by_escapes_either() -> None:

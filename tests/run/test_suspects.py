@@ -54,7 +54,7 @@ def test_where_nothing_can_be_repeated_one_failure_names_all_and_accuses_none() 
         "test_c": Outcome.PASSED,
         "daemon_outlives_tests_side_by_side": Outcome.FAILED,
     }
-    assert sentence(results[-1]) == "the daemon (process 7) ended while these ran: test_a, test_b"
+    assert sentence(results[-1]) == "the daemon (process 7) exited while these ran: test_a, test_b"
 
 
 def test_who_does_not_do_it_again_is_judged_by_that() -> None:

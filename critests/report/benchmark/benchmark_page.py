@@ -30,7 +30,7 @@ from critests.report.benchmark.benchmark_views import (
     supported,
 )
 from critests.report.facts.display_order import columns
-from critests.report.facts.operation_growth import Grown, GrowthDifference, beside, growths
+from critests.report.facts.operation_growth import Grown, GrowthDifference, growth_differences, growths
 from critests.report.facts.run_facts import flat
 from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.plots.drawing import STYLE
@@ -131,7 +131,7 @@ def benchmark_to_html(
         strips=_strips(shown),
         row_id=id,
         growth=_by_scenario(grown),
-        beside=_by_scenario(beside(grown, names)),
+        beside=_by_scenario(growth_differences(grown, names)),
         sides=names,
         left_out=left_out,
         missing=missing,

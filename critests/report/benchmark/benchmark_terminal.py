@@ -14,7 +14,7 @@ from rich.text import Text
 from critests.catalogue.words import Outcome
 from critests.record.run_record import RunRecord
 from critests.report.benchmark.benchmark_views import OperationRow, ScenarioView, cares, scenarios, side_names
-from critests.report.facts.operation_growth import Grown, beside, growths
+from critests.report.facts.operation_growth import Grown, growth_differences, growths
 from critests.report.terminal.console import STYLES, print_end, print_more
 from critests.report.wording.texts import duration, moment, one_line, plural
 
@@ -252,7 +252,7 @@ def _print_growth(record: RunRecord, out: Console) -> None:
     if len(growing) < len(together):
         flat = plural(len(together) - len(growing), "operation")
         _print_item(Text(f"nothing, as far as can be told: {flat}, in the report", "dim"), out)
-    for told in beside(every, names)[:LISTED]:
+    for told in growth_differences(every, names)[:LISTED]:
         _print_item(Text(f"{told.scenario} {one_line(told.sentence, 300)}", "bold"), out)
 
 

@@ -15,7 +15,7 @@ from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
 from critests.record.samples import HIGHER, SECONDS
 from critests.report.facts.operation_names import label
-from critests.report.facts.side_names import Reported, told_apart
+from critests.report.facts.side_names import Reported, distinct_names
 from critests.report.plots.strip import Spread
 from critests.report.wording.quantities import digits, percentile, quantity, reading, share
 from critests.report.wording.texts import one_line, plural
@@ -261,7 +261,7 @@ def side_names(record: RunRecord) -> dict[str, str]:
     if sides.keys() != {"a", "b"}:
         return {}
     said = (Reported(sides[side].name, sides[side].version, sides[side].handlers) for side in "ab")
-    return dict(zip("ab", told_apart(*said), strict=True))
+    return dict(zip("ab", distinct_names(*said), strict=True))
 
 
 def cares(record: RunRecord) -> list[str]:

@@ -1,26 +1,26 @@
-"""What the two sides of a comparison are called, and how their verdicts differ in those names."""
+"""The names of the two sides of a comparison, and headings made of them."""
 
 from dataclasses import dataclass
 
 from critests.report.comparison.differences import VerdictChange
 from critests.report.comparison.model import SideFacts
-from critests.report.facts.side_names import Reported, told_apart
+from critests.report.facts.side_names import Reported, distinct_names
 
 
 @dataclass(frozen=True)
 class Names:
-    """The names of both sides, which are never the same."""
+    """The names of both sides, which always differ."""
 
     a: str
     b: str
 
     def heading(self, group: VerdictChange) -> str:
-        """Return how two verdicts differ, with the names, which stay as they are."""
+        """Return the heading of a group of differences, with the names of the sides."""
         texts = {
-            VerdictChange.ONLY_A_KEEPS: f"{self.a} keeps, {self.b} breaks",
-            VerdictChange.ONLY_B_KEEPS: f"{self.b} keeps, {self.a} breaks",
-            VerdictChange.ONLY_A_OFFERS: f"{self.a} keeps, {self.b} does not offer it",
-            VerdictChange.ONLY_B_OFFERS: f"{self.b} keeps, {self.a} does not offer it",
+            VerdictChange.ONLY_A_KEEPS: f"{self.a} passes, {self.b} fails",
+            VerdictChange.ONLY_B_KEEPS: f"{self.b} passes, {self.a} fails",
+            VerdictChange.ONLY_A_OFFERS: f"{self.a} passes, {self.b} does not offer the feature",
+            VerdictChange.ONLY_B_OFFERS: f"{self.b} passes, {self.a} does not offer the feature",
             VerdictChange.NOT_ON_A: f"Not judged on {self.a}",
             VerdictChange.NOT_ON_B: f"Not judged on {self.b}",
         }
@@ -28,5 +28,5 @@ class Names:
 
 
 def names_of(a: SideFacts, b: SideFacts) -> Names:
-    """Return the shortest names that tell two sides apart."""
-    return Names(*told_apart(*(Reported(side.runtime, side.version, side.handlers) for side in (a, b))))
+    """Return the shortest names that distinguish two sides."""
+    return Names(*distinct_names(*(Reported(side.runtime, side.version, side.handlers) for side in (a, b))))

@@ -1,1 +1,1 @@
-"""What of a run is shown, as plain data: groups of tests, evidence, numbers of an operation, what changed."""
+"""What reports show of a run, as plain data: groups of tests, evidence, numbers of operations, growth."""

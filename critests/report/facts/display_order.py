@@ -1,4 +1,4 @@
-"""What a report shows first: the order of outcomes and the groups that the tests fall into."""
+"""The order in which reports show outcomes, failures and areas, and the grouping of tests by reason."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,33 +66,33 @@ def with_outcome(record: RunRecord, *outcomes: Outcome) -> list[TestResult]:
 
 
 def failures(record: RunRecord) -> list[TestResult]:
-    """Return what a person must look at: breaches first, those with most followers at the top and what only
-    repeats them behind, then errors of the harness.
+    """Return breaches, then errors of the harness. Root causes with the most consequences come first, each
+    followed by the failures that it causes.
     """
-    followers = {cause.requirement: len(cause.blocked) + len(cause.failed) for cause in record.root_causes}
-    order = list(followers)
+    consequences = {cause.requirement: len(cause.blocked) + len(cause.failed) for cause in record.root_causes}
+    order = list(consequences)
 
-    def place(test: TestResult) -> tuple[int, int, bool]:
-        shown_at = test.cause or test.requirement_id
+    def rank(test: TestResult) -> tuple[int, int, bool]:
+        root = test.cause or test.requirement_id
         last = len(order)
         return (
-            -followers.get(shown_at, 0),
-            order.index(shown_at) if shown_at in followers else last,
+            -consequences.get(root, 0),
+            order.index(root) if root in consequences else last,
             bool(test.cause),
         )
 
-    broken = sorted(with_outcome(record, Outcome.FAILED), key=place)
+    broken = sorted(with_outcome(record, Outcome.FAILED), key=rank)
     return broken + with_outcome(record, Outcome.ERROR)
 
 
 def by_reason(tests: Sequence[TestResult]) -> list[SharedReason]:
-    """Group tests by the broken requirement or else by their reason, largest group first."""
+    """Group tests by the requirement that blocks them, or else by their reason, largest group first."""
     groups: dict[str, list[TestResult]] = {}
     for test in tests:
         rpc = test.setup_rpc or test.raw_rpc
-        text = test.reason or "no reason was given"
+        text = test.reason or "no reason was recorded"
         if test.blocked_by:
-            text = f"{test.blocked_by} stood in the way" + (f" ({rpc})" if rpc else "")
+            text = f"blocked by {test.blocked_by}" + (f" ({rpc})" if rpc else "")
         elif test.unproven_since and test.outcome is Outcome.UNSUPPORTED:
             text = unproven(test)
         groups.setdefault(text, []).append(test)
@@ -103,7 +103,7 @@ def by_reason(tests: Sequence[TestResult]) -> list[SharedReason]:
 
 
 def area_rows(record: RunRecord) -> list[AreaRow]:
-    """Return a row for each area in the API's order, then others, then the sum."""
+    """Return a row for each area in the order of the API, then for other areas, then the total."""
     order = [area.value for area in Area]
     areas = sorted(
         record.counts.areas, key=lambda area: (order.index(area) if area in order else len(order), area)
@@ -113,7 +113,7 @@ def area_rows(record: RunRecord) -> list[AreaRow]:
 
 
 def columns(record: RunRecord) -> list[Outcome]:
-    """Return the outcomes that tables show: the usual ones, and the others where there are any."""
+    """Return the outcomes that tables show: the usual ones, and others that occur."""
     return [
         outcome for outcome in SHOWN if outcome in ALWAYS_SHOWN or record.counts.outcomes.get(outcome.value)
     ]

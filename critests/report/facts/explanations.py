@@ -1,4 +1,4 @@
-"""Why a test came out as it did, as text that a report can print."""
+"""Texts that explain the outcome of a test."""
 
 from typing import Final
 
@@ -8,17 +8,17 @@ from critests.record.result_records import TestResult
 from critests.report.wording.texts import cut, visible
 
 TEXT_LIMIT: Final = 64 * 1024
-"""Characters of all that is known of a breach."""
+"""Characters of a description."""
 
 
 def statement_of(identity: str) -> str:
-    """Return the whole of what a requirement promises; nothing where this catalogue does not know it."""
+    """Return the statement of a requirement; empty if this catalogue does not know it."""
     found = catalogue.load().find(identity)
     return found.statement if found else ""
 
 
 def title_of(identity: str) -> str:
-    """Return the same on one line."""
+    """Return the title of a requirement, its statement in one line; empty if unknown."""
     found = catalogue.load().find(identity)
     return found.title if found else ""
 
@@ -29,22 +29,20 @@ def brief(test: TestResult) -> str:
 
 
 def skip_message(test: TestResult) -> str:
-    """Say why a test was skipped: its outcome, then the reason, which is never empty."""
+    """Return why a test was skipped: its outcome, then a reason, which is never empty."""
     if test.outcome is Outcome.KNOWN:
         return f"known: {test.expectation or test.reason or 'listed in the expectations'}"
-    reason = test.reason or "no reason was given"
-    if test.blocked_by:
-        rpc = test.setup_rpc or test.raw_rpc
-        reason = f"{test.blocked_by}{f' ({rpc})' if rpc else ''} stood in the way: {reason}"
-    return f"{test.outcome.value}: {reason}"
+    rpc = test.setup_rpc or test.raw_rpc
+    by = f" by {test.blocked_by}{f' ({rpc})' if rpc else ''}" if test.blocked_by else ""
+    return f"{test.outcome.value}{by}: {test.reason or 'no reason was recorded'}"
 
 
 def description(test: TestResult) -> str:
-    """Return all that is known of a breach, harmless and bounded to 64 KiB characters."""
+    """Return all that is known about a breach, escaped and cut to 64 KiB characters."""
     breach = bool(test.seen)
     parts = (
         ("expected: " * breach, test.title),
-        ("seen: " * breach, test.seen or test.reason),
+        ("observed: " * breach, test.seen or test.reason),
         ("evidence: ", test.evidence),
         ("repeat: ", test.repeat_command),
         ("\n", test.detail),

@@ -1,4 +1,4 @@
-"""How a run ended, in words; what became of its MUSTs, counted by aspect and said in one sentence."""
+"""The verdict on a run in words, and the number of its MUSTs that are broken, by aspect and in a sentence."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ ENDS: Final[dict[int, tuple[str, Outcome]]] = {
     ExitCode.HARNESS_ERROR: ("Harness error", Outcome.ERROR),
     ExitCode.NOT_TESTED: ("Could not be tested", Outcome.BLOCKED),
 }
-"""Exit code to the verdict in two or three words, and the outcome whose colour it has."""
+"""Exit code to the verdict in two or three words, and the outcome with whose colour it is shown."""
 IN_PART: Final = "In part only"
-"""The verdict where nothing is broken and not the whole suite was run."""
+"""The verdict if nothing is broken but not the whole suite ran."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,12 +28,12 @@ class Musts:
     """Numbers of aspects.
 
     Attributes:
-        judged: Aspects of level MUST, that are not our judgement, with a verdict.
-        broken: Those of them that are broken.
-        known: Those of them that are broken and listed in the runtime's expectations.
-        blocked: Further ones that could not be judged.
-        unoffered: Further ones that are of features which the runtime does not offer.
-        beside: Broken aspects of optional features that the runtime offers, or of no requirement.
+        judged: Aspects of level MUST with a verdict, without those of good sense.
+        broken: Of these, broken ones.
+        known: Of these, known failures.
+        blocked: Further aspects that could not be judged.
+        unoffered: Further aspects of features that the runtime does not offer.
+        others_broken: Broken aspects of optional features that the runtime offers, or of no requirement.
     """
 
     judged: int
@@ -41,25 +41,23 @@ class Musts:
     known: int
     blocked: int
     unoffered: int
-    beside: int
+    others_broken: int
 
     @property
-    def kept(self) -> int:
-        """Number of aspects that were judged and are kept."""
+    def passed(self) -> int:
+        """Number of aspects that were judged and are not broken."""
         return self.judged - self.broken - self.known
 
 
 def musts(tests: Iterable[TestResult]) -> Musts:
-    """Count the MUSTs of some tests of a run; a known failure that passed, and a capability that is missing,
-    are none.
-    """
+    """Count the MUSTs of some tests; a known failure that passed and a missing capability break none."""
     aspects: dict[str, list[Outcome]] = {}
-    beside: set[str] = set()
+    others_broken: set[str] = set()
     for test in tests:
         if _is_must(test):
-            aspects.setdefault(test.requirement, []).append(_seen(test))
-        elif test.outcome is Outcome.FAILED and _seen(test) is Outcome.FAILED:
-            beside.add(test.requirement or test.id)
+            aspects.setdefault(test.requirement, []).append(_observed(test))
+        elif test.outcome is Outcome.FAILED and _observed(test) is Outcome.FAILED:
+            others_broken.add(test.requirement or test.id)
     verdicts = [worst(outcomes) for outcomes in aspects.values()]
     broken, known = verdicts.count(Outcome.FAILED), verdicts.count(Outcome.KNOWN)
     return Musts(
@@ -68,14 +66,12 @@ def musts(tests: Iterable[TestResult]) -> Musts:
         known=known,
         blocked=verdicts.count(Outcome.BLOCKED),
         unoffered=verdicts.count(Outcome.UNSUPPORTED),
-        beside=len(beside),
+        others_broken=len(others_broken),
     )
 
 
 def verdict_sentence(record: RunRecord) -> str:
-    """Say with numbers what a run found, with a capital letter and a full stop; for one that came to no
-    verdict, say why.
-    """
+    """Return the numbers of a run as a sentence; of a run without a verdict, the reason."""
     found = musts(record.tests)
     parts = []
     once = sum(test.by_chance for test in record.tests)
@@ -83,34 +79,29 @@ def verdict_sentence(record: RunRecord) -> str:
     if record.exit_code not in {ExitCode.CONFORMS, ExitCode.BROKEN} or not found.judged or unexplained:
         parts.append(record.exit_reason or "no reason was recorded")
     if found.judged and (found.broken or not parts):
-        parts.append(_of_the_judged(found))
+        parts.append(_judged_sentence(found))
     if once:
-        parts.append(f"{plural(once, 'test')} failed once and in none of the tries after")
-    if found.beside:
-        parts.append(f"{plural(found.beside, 'promise')} beside the MUSTs {_are(found.beside)} broken")
+        parts.append(f"{plural(once, 'test')} failed once and passed in all further tries")
+    if found.others_broken:
+        parts.append(f"{plural(found.others_broken, 'failure')} outside the MUST aspects")
     if found.judged and found.blocked:
         parts.append(f"{found.blocked} more could not be judged")
     if found.judged and found.unoffered:
-        what = "is of a feature" if found.unoffered == 1 else "are of features"
-        parts.append(f"{found.unoffered} {what} that it does not offer")
+        what = "covers a feature" if found.unoffered == 1 else "cover features"
+        parts.append(f"{found.unoffered} more {what} that the runtime does not offer")
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _of_the_judged(found: Musts) -> str:
+def _judged_sentence(found: Musts) -> str:
     if found.judged == 1:
-        said = "broken" if found.broken else "known to be broken" if found.known else "kept"
-        return f"the one MUST aspect that was judged is {said}"
+        verdict = "is broken" if found.broken else "is a known failure" if found.known else "passed"
+        return f"the one MUST aspect that was judged {verdict}"
     judged = f"{plural(found.judged, 'MUST aspect')} that were judged"
-    known = f", {found.known} more {_are(found.known)} known to be" if found.known else ""
+    known = f", {plural(found.known, 'known failure')}" if found.known else ""
     if found.broken:
         return f"{found.broken} of the {judged} {_are(found.broken)} broken{known}"
-    if found.known:
-        return (
-            f"{found.kept} of the {judged} {_are(found.kept)} kept,"
-            f" {found.known} {_are(found.known)} known to be broken"
-        )
-    return f"every one of the {judged} is kept"
+    return f"{found.passed} of the {judged} passed{known}" if found.known else f"all {judged} passed"
 
 
 def _are(number: int) -> str:
@@ -121,7 +112,9 @@ def _is_must(test: TestResult) -> bool:
     return bool(test.requirement) and test.level is Level.MUST and not test.judgement
 
 
-def _seen(test: TestResult) -> Outcome:
-    """Return what the runtime did: a known failure that passed was kept, a missing capability broke none."""
+def _observed(test: TestResult) -> Outcome:
+    """Return the outcome for the runtime: a known failure that passed, or a missing capability, breaks
+    nothing.
+    """
     broke_nothing = test.why.code in {ReasonCode.UNEXPECTED_PASS, ReasonCode.CAPABILITY_MISSING}
     return Outcome.PASSED if test.outcome is Outcome.FAILED and broke_nothing else test.outcome

@@ -1,7 +1,8 @@
-"""How the operations of a run grow with a number of things, such as pods: the form, and what one more costs.
+"""How the cost of operations grows with the number of objects, such as pods: the form, and the cost of one
+more.
 
-Worked out from the numbers of the record, so that a run of last year has its growth too. An operation has one
-where it was measured at three numbers or more of one dimension, all else being equal.
+It is computed from the numbers of the record, so old runs have it too. An operation must be measured at three
+or more values of one dimension, with all others equal.
 """
 
 import math
@@ -16,33 +17,36 @@ from critests.report.wording.quantities import digits, quantity, reading
 from critests.statistics.growth import FEWEST_LEVELS, Form, Growth, GrowthLevel, fit_growth
 
 CONCURRENCY: Final = frozenset({"concurrency", "parallel", "users"})
-"""Dimensions that say how many calls were under way at once."""
+"""Dimensions that are a number of concurrent calls."""
 UNITS: Final = frozenset({SECONDS, BYTES, COUNT})
-"""Of what can cost something; a rate costs nothing."""
+"""Units of a cost; a rate is none."""
 _TO_DEVIATION: Final = 1 / (2 * 1.96)
-"""Of the width of a 95 % interval."""
+"""Standard deviation of a normal distribution per width of its 95 % interval."""
 _OF_MAD: Final = 1.4826 * 1.2533
-"""The standard deviation of a median by the median absolute deviation, for the square root of the number."""
+"""Factor from the median absolute deviation to the standard deviation of a median, before the division by the
+square root of the number of samples: 1.4826 estimates the standard deviation of a normal distribution, of
+whose median the error is 1.2533 times that of the mean.
+"""
 FEWEST_SAMPLES: Final = 3
-"""At each number: of fewer nobody knows how far they lie apart."""
+"""Samples at each value; fewer say nothing about their spread."""
 _ENOUGH_FOR_MAD: Final = 5
 """Samples; the median absolute deviation of fewer is often far too small."""
-_SAID: Final = (Form.LINEAR, Form.LESS, Form.WORSE, Form.GROWS)
-"""Forms of which a cost per thing can be told."""
+_GROWING: Final = (Form.LINEAR, Form.LESS, Form.WORSE, Form.GROWS)
+"""Forms with a cost per object."""
 
 
 @dataclass(frozen=True)
 class Grown:
-    """An operation and how it grows; texts are ready to be printed.
+    """The growth of an operation, with its texts.
 
     Attributes:
         scenario: Id of its scenario.
-        operation: What was timed, or looked at.
-        dimensions: What was the same at all numbers.
-        of: The dimension that differs, such as `pods`.
+        operation: What was timed or measured.
+        dimensions: Dimensions that were the same at all values.
+        of: The dimension that grows, such as `pods`.
         side: `a`, `b` or empty.
-        unit: Of its values.
-        growth: What the values say.
+        unit: Unit of the cost.
+        growth: The fitted growth.
     """
 
     scenario: str
@@ -55,42 +59,42 @@ class Grown:
 
     @property
     def name(self) -> str:
-        """The operation, with what was held fixed."""
+        """The operation, with its fixed dimensions."""
         return label(self.operation, self.dimensions)
 
     @property
     def thing(self) -> str:
-        """What one more of it is called: `pod`."""
+        """Singular of the dimension: `pod`."""
         return self.of.removesuffix("s")
 
     @property
     def form(self) -> str:
-        """How it grows, in words."""
+        """Form of the growth, in words."""
         return self.growth.form.value
 
     @property
     def worse(self) -> bool:
-        """Whether it grows faster than what it grows with."""
+        """Whether it grows worse than linearly."""
         return self.growth.form is Form.WORSE
 
     @property
     def grows(self) -> bool:
-        """Whether it is proven to grow, so that a cost per thing can be told."""
-        return self.growth.form in _SAID
+        """Whether the growth is significant, so that there is a cost per object."""
+        return self.growth.form in _GROWING
 
     @property
     def cost(self) -> str:
-        """What one more costs, with its interval; empty where nothing can be said, or nothing is to be."""
+        """The cost of one more object with its interval; empty unless the growth is significant."""
         found = self.growth
         if not self.grows:
             return ""
         shown = reading(self.unit, found.slope)
         bounds = f"{shown.number(found.slope_interval.low)} to {shown.number(found.slope_interval.high)}"
-        return f"{shown.text(found.slope)} a {self.thing} ({bounds})"
+        return f"{shown.text(found.slope)} per {self.thing} ({bounds})"
 
     @property
     def bends(self) -> str:
-        """The exponent with its interval, and what the next one costs where each has not cost the same."""
+        """The exponent with its interval and, unless the growth is linear, the cost of the next object."""
         found = self.growth
         if not self.grows:
             return ""
@@ -103,7 +107,7 @@ class Grown:
 
     @property
     def range(self) -> str:
-        """The values at the smallest and at the largest number."""
+        """The cost at the smallest and at the largest number of objects."""
         first, last = self.growth.levels[0], self.growth.levels[-1]
         return " to ".join(
             f"{quantity(level.value, self.unit)} at {level.number:,.10g}" for level in (first, last)
@@ -111,17 +115,17 @@ class Grown:
 
     @property
     def sentence(self) -> str:
-        """All of it in one line, without the name."""
+        """Form, cost, range and exponent in one line, without the name."""
         return "; ".join(filter(None, (self.form, self.cost, self.range, self.bends)))
 
 
 @dataclass(frozen=True)
 class GrowthDifference:
-    """Where two sides grow differently.
+    """An operation that grows differently on two sides.
 
     Attributes:
         scenario: Id of the scenario.
-        sentence: What differs, with what it costs either side; the cheaper one first.
+        sentence: The difference, with the cost on both sides, the lower one first.
     """
 
     scenario: str
@@ -129,7 +133,7 @@ class GrowthDifference:
 
 
 class _Key(NamedTuple):
-    """What the points of one curve have in common."""
+    """The key of a curve."""
 
     scenario: str
     operation: str
@@ -140,8 +144,8 @@ class _Key(NamedTuple):
 
 
 def growths(operations: Iterable[OperationResult]) -> list[Grown]:
-    """Return the growth of every operation that was measured at three numbers or more, in the order in which
-    they were measured, the sides of each together.
+    """Return the growth of every operation that was measured at three or more values, in the order of the
+    measurements, with both sides of an operation next to each other.
     """
     curves: dict[_Key, dict[float, OperationResult]] = {}
     for found in operations:
@@ -162,13 +166,13 @@ def growths(operations: Iterable[OperationResult]) -> list[Grown]:
     return sorted(fitted, key=lambda each: (order[each.scenario, each.name, each.of], each.side))
 
 
-def beside(found: Iterable[Grown], names: dict[str, str]) -> list[GrowthDifference]:
-    """Return where the two sides of a live comparison grow differently: where what one more costs does not
-    overlap in its intervals, or where only one of them grows worse than linearly.
+def growth_differences(found: Iterable[Grown], names: dict[str, str]) -> list[GrowthDifference]:
+    """Return where the two sides of a live comparison grow differently: the intervals of the cost of one more
+    object do not overlap, or only one side grows worse than linearly.
 
     Args:
-        found: Both sides, as `growths` has them.
-        names: `a` and `b` to what the sides are called.
+        found: Both sides, as `growths` returns them.
+        names: `a` and `b` to the names of the sides.
     """
     pairs: dict[tuple[str, str, str, str], dict[str, Grown]] = {}
     for each in found:
@@ -194,7 +198,7 @@ def _difference(less: Grown, more: Grown, names: dict[str, str]) -> str:
 
 
 def _cost(each: Grown) -> str:
-    """Return what one more costs, of a growth that is not proven only what it does not exceed."""
+    """Return the cost of one more object; its upper bound if the growth is not significant."""
     if each.grows:
         return quantity(each.growth.slope, each.unit)
     most = each.growth.slope_interval.high
@@ -202,9 +206,7 @@ def _cost(each: Grown) -> str:
 
 
 def counted(dimension: str, dimensions: dict[str, str]) -> float | None:
-    """Return the number of things that a dimension holds; None where it is no number, or one of calls at
-    once.
-    """
+    """Return the number of objects of a dimension; None if it is not a number, or one of concurrent calls."""
     if dimension in CONCURRENCY:
         return None
     try:
@@ -227,20 +229,20 @@ def _grown(key: _Key, points: dict[float, OperationResult]) -> Grown:
 
 
 def _fits(points: dict[float, OperationResult]) -> bool:
-    """Whether a curve can be fitted: a gauge may be negative, and nothing grows from there."""
+    """Whether a curve can be fitted: the medians must not be negative, as those of a gauge may be."""
     values = [found.value for found in map(median, points.values()) if found is not None]
     return all(0 <= value < math.inf for value in values)
 
 
 def _level(number: float, found: OperationResult) -> GrowthLevel:
     middle = median(found)
-    assert middle is not None  # `growths` takes no other
+    assert middle is not None  # `growths` skips the others
     return GrowthLevel(number, middle.value, _deviation(found))
 
 
 def _deviation(found: OperationResult) -> float:
-    """Return how surely the median is known: by its interval, by the spread of few samples, by their
-    range.
+    """Return the standard deviation of the median: from its interval, or else from the median absolute
+    deviation, or else half the range.
     """
     middle = median(found)
     if middle is not None and middle.low is not None and middle.high is not None:

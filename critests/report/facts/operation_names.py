@@ -1,4 +1,4 @@
-"""What to call an operation, and which of its numbers a reader with room for one or two should see."""
+"""The name of an operation, and the one or two of its numbers that a short report shows."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class Estimate:
     """One number of an operation.
 
     Attributes:
-        name: `p99`, or `mean` where the samples support no quantile.
+        name: `p99`, or `mean` if the samples support no quantile.
         value: In the unit of the operation.
         low: Lower end of its 95 % confidence interval, or None.
         high: Upper end, or None.
@@ -24,7 +24,7 @@ class Estimate:
     high: float | None = None
 
     def text(self, unit: str) -> str:
-        """Return it with its interval: `p99 12.3 ms (11.9 ms to 13.1 ms)`."""
+        """Return the estimate with its interval: `p99 12.3 ms (11.9 ms to 13.1 ms)`."""
         interval = (
             ""
             if self.low is None or self.high is None
@@ -34,21 +34,19 @@ class Estimate:
 
 
 def label(operation: str, dimensions: dict[str, str]) -> str:
-    """Return what to call an operation: `ListContainers containers=100`; the dimensions in the order of their
-    names.
-    """
+    """Return the name of an operation: `ListContainers containers=100`; dimensions are sorted by name."""
     return " ".join([operation, *(f"{name}={value}" for name, value in sorted(dimensions.items()))])
 
 
 def row_name(operation: OperationResult) -> str:
-    """Return a name that no other operation of the run has: `B-18 ListContainers containers=100`."""
+    """Return a name that is unique in the run: `B-18 ListContainers containers=100`."""
     unit = "" if operation.unit == SECONDS else f" ({operation.unit})"
     side = f" [{operation.side}]" if operation.side else ""
     return f"{operation.scenario} {label(operation.operation, operation.dimensions)}{unit}{side}"
 
 
 def quantiles(operation: OperationResult) -> list[tuple[float, QuantileEstimate]]:
-    """Return the quantiles that the samples support, smallest first; a name that is no number is left out."""
+    """Return the quantiles that the samples support, smallest first; skip names that are not numbers."""
     found = []
     for name, estimate in operation.quantiles.items():
         try:
@@ -61,13 +59,13 @@ def quantiles(operation: OperationResult) -> list[tuple[float, QuantileEstimate]
 
 
 def median(operation: OperationResult) -> Estimate | None:
-    """Return the median, or the mean where there is none."""
+    """Return the median, or the mean if the samples support no median."""
     return _at(operation, 0.5) or _mean(operation)
 
 
 def tail(operation: OperationResult) -> Estimate | None:
-    """Return the worst end that the samples support: the highest quantile of a duration, the lowest of a
-    rate, else the median or mean.
+    """Return the tail that the samples support: the highest quantile of a duration, the lowest of a rate,
+    else the median or mean.
     """
     supported = [at for at, _ in quantiles(operation)]
     if operation.better == LOWER and supported:
@@ -77,9 +75,9 @@ def tail(operation: OperationResult) -> Estimate | None:
     return median(operation)
 
 
-def _at(operation: OperationResult, wanted: float) -> Estimate | None:
+def _at(operation: OperationResult, quantile: float) -> Estimate | None:
     for at, estimate in quantiles(operation):
-        if at == wanted:
+        if at == quantile:
             return Estimate(percentile(str(at)), estimate.value, estimate.low, estimate.high)
     return None
 

@@ -1,4 +1,4 @@
-"""Facts about a run as names and short texts, for readers that show a handful of them."""
+"""The most important facts about a run, as names and short texts."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ def runtime_of(record: RunRecord, operation: OperationResult) -> RuntimeIdentity
 
 
 def run_facts(record: RunRecord) -> dict[str, str]:
-    """Return what a reader would want above a column or beside a report; what is not known is left out."""
+    """Return the facts that dashboards show with a run; unknown ones are left out."""
     machine = record.machine
     distribution, cgroup, cpu = (machine.get(name) for name in ("distribution", "cgroup", "cpu"))
     facts = {
@@ -43,9 +43,7 @@ def run_facts(record: RunRecord) -> dict[str, str]:
 
 
 def flat(facts: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
-    """Return nested facts as a list of names and texts, without those that are empty; what is counted in
-    bytes gets its unit.
-    """
+    """Return nested facts as a list of names and texts, without empty ones; sizes get a unit."""
     found: list[tuple[str, str]] = []
     for name, value in facts.items():
         label = f"{prefix}{name.removesuffix('_bytes')}".replace("_", " ")

@@ -1,4 +1,4 @@
-"""What two sides are called in what people read: `containerd 2.1` and `CRI-O 1.36`, not A and B."""
+"""The names of two sides in reports: `containerd 2.1` and `CRI-O 1.36`, not A and B."""
 
 import re
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ _TITLES: Final = {kind.title.lower(): kind.title for kind in KINDS}
 
 @dataclass(frozen=True)
 class Reported:
-    """What a runtime says of itself, and by which handlers it is used.
+    """What a runtime reports about itself, and the handlers that are used.
 
     Attributes:
-        name: Its name, as Version gives it.
+        name: Its name, as Version reports it.
         version: Its version.
         handlers: The handlers, empty for the default one.
     """
@@ -27,8 +27,8 @@ class Reported:
     handlers: Sequence[str] = ()
 
 
-def told_apart(a: Reported, b: Reported) -> tuple[str, str]:
-    """Return the shortest names that tell two sides apart: runtime, version, handler, or which is which."""
+def distinct_names(a: Reported, b: Reported) -> tuple[str, str]:
+    """Return the shortest names that distinguish two sides: runtime, version, handler or order."""
     for named in (_short, _whole, _with_handler):
         left, right = named(a), named(b)
         if left != right:

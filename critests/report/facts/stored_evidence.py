@@ -1,4 +1,4 @@
-"""Reading what was kept beside a failed test: calls, logs and other files, bounded, whatever they hold."""
+"""Reading the evidence of a failed test: calls, logs and other files, bounded, whatever their content."""
 
 import gzip
 import json
@@ -10,7 +10,7 @@ from typing import Any, Final
 from critests.report.wording.texts import cut
 
 FILE_BYTES: Final = 48 * 1024
-"""Bytes that are shown of one text file: its first quarter and the rest from its end."""
+"""Bytes that are shown of one text file: a quarter from its start, the rest from its end."""
 CALLS_BYTES: Final = 8 * 1024 * 1024
 CALLS_SHOWN: Final = 60
 MESSAGE_CHARACTERS: Final = 6 * 1024
@@ -21,19 +21,19 @@ TEXT_SUFFIXES: Final = frozenset({".log", ".txt", ".json", ".yaml", ".toml", ".c
 
 @dataclass(frozen=True, kw_only=True)
 class CallView:
-    """One recorded call, ready to be shown.
+    """One recorded call, as reports show it.
 
     Attributes:
         rpc: Its name.
-        started: When it began, seconds since the epoch; 0 where that was not recorded.
+        started: Its start, seconds since the epoch; 0 if that was not recorded.
         milliseconds: Its duration.
         code: Name of the gRPC status code.
-        details: The runtime's words with an error.
+        details: The runtime's error message.
         request: The request as indented JSON, bounded.
-        response: The response as indented JSON, bounded; empty where there was none.
+        response: The response as indented JSON, bounded; empty if there was none.
         streamed: Number of messages of a stream.
-        offset: When it began on the line from the first call shown to the last one's end, 0 to 1.
-        share: How much of that line it lasted, 0 to 1.
+        offset: Its start as a share of the time from the start of the first to the end of the last call.
+        share: Its duration as a share of that time.
     """
 
     rpc: str
@@ -67,12 +67,12 @@ class FileView:
 
 @dataclass(frozen=True)
 class StoredEvidence:
-    """What is known of one test beside its result.
+    """The evidence of a test.
 
     Attributes:
         calls: Its last calls.
         left_out: Number of calls before those.
-        files: Its files; those with text first.
+        files: Its files, those with text first.
         note: Why something is not shown, or empty.
     """
 
@@ -83,13 +83,13 @@ class StoredEvidence:
 
 
 class Budget:
-    """How many characters of evidence a page may still hold."""
+    """How many more characters of evidence fit a page."""
 
     def __init__(self, characters: int) -> None:
         self.left = characters
 
     def take(self, text: str) -> str:
-        """Return the text, or nothing where the page is full."""
+        """Return the text, or an empty one if the page is full."""
         if self.left <= 0:
             return ""
         self.left -= len(text)
@@ -99,17 +99,16 @@ class Budget:
 def read_evidence(run_dir: Path, relative: str, budget: Budget) -> StoredEvidence:
     """Read the evidence of one test.
 
-    Nothing outside the run's folder is read, links are not followed, and a file that cannot be read is named
-    instead of shown.
+    Nothing outside the run's folder is read and links are not followed.
 
     Args:
         run_dir: Folder of the run.
-        relative: Folder of the evidence, as `TestResult.evidence` holds it.
-        budget: What the page may still hold.
+        relative: Folder of the evidence, from `TestResult.evidence`.
+        budget: Space that is left on the page.
     """
     folder = (run_dir / relative).resolve()
     if not relative or not folder.is_relative_to(run_dir.resolve()) or not folder.is_dir():
-        return StoredEvidence(note="nothing was kept" if not relative else f"{relative} is not there")
+        return StoredEvidence(note="none was stored" if not relative else f"{relative} is missing")
     if budget.left <= 0:
         return StoredEvidence(note=f"this page is full; the evidence is in {relative}")
     try:
@@ -135,20 +134,19 @@ def _read_file(path: Path, folder: Path, budget: Budget) -> FileView:
                 file.seek(size - tail)
                 rest = file.read(tail).decode("utf-8", "surrogateescape")
                 text = (
-                    f"{text}\n… [{size - FILE_BYTES:,} bytes are left out here; all of it is in"
-                    f" {name}]\n{rest}"
+                    f"{text}\n… [{size - FILE_BYTES:,} bytes are left out here; see {name} for all of them]"
+                    f"\n{rest}"
                 )
         text = budget.take(text)
     return FileView(name, TITLES.get(name, name), size, text)
 
 
 def _read_calls(folder: Path, budget: Budget) -> tuple[list[CallView], int, str]:
-    """Return the last calls, how many came before them, and what was wrong with the file."""
+    """Return the last calls, the number of calls before them, and a note if a line could not be read."""
     lines, note = list(_call_lines(folder)), ""
     shown: list[dict[str, Any]] = []
-    while (
-        lines and len(shown) < CALLS_SHOWN
-    ):  # from the end: of a long test, parsing what is not shown would take most of the time
+    # from the end, as parsing the calls that are not shown would take most of the time for a long test
+    while lines and len(shown) < CALLS_SHOWN:
         try:
             call = json.loads(lines.pop())
         except ValueError:
@@ -160,7 +158,7 @@ def _read_calls(folder: Path, budget: Budget) -> tuple[list[CallView], int, str]
 
 
 def views_of(shown: list[dict[str, Any]], budget: Budget) -> list[CallView]:
-    """Return recorded calls, ready to be shown."""
+    """Return recorded calls as reports show them."""
     begin, length = _line(shown)
     return [
         CallView(
@@ -180,7 +178,7 @@ def views_of(shown: list[dict[str, Any]], budget: Budget) -> list[CallView]:
 
 
 def _line(calls: list[dict[str, Any]]) -> tuple[float, float]:
-    """Return when the first of some calls began, and the seconds until the last of them had ended."""
+    """Return the start of the first call, and the seconds until the end of the last one."""
     begin = min((_number(call.get("started")) for call in calls), default=0.0)
     ends = [_number(call.get("started")) + _number(call.get("ms")) / 1000 for call in calls]
     return begin, max(max(ends, default=0.0) - begin, 1e-6)

@@ -62,7 +62,7 @@ CATEGORIES: Final = [
     {
         "name": "Blocked by a broken requirement",
         "matchedStatuses": ["skipped"],
-        "messageRegex": "blocked: .* stood in the way: .*",
+        "messageRegex": "blocked by .*",
     },
     {
         "name": "Blocked: something is missing here",

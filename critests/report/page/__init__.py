@@ -1,1 +1,1 @@
-"""What all pages share: the environment that their templates are rendered in, their style, their parts."""
+"""What all pages share: the environment of their templates, style and common parts."""

@@ -1,7 +1,7 @@
-"""The environment that all pages are rendered in.
+"""The Jinja environment of all pages.
 
-Everything that a template prints goes through `visible` (see `critests.report.wording.texts`) and then
-through HTML escaping, without exception: the environment's `finalize` and autoescape see to it.
+Its `finalize` and autoescape pass everything that a template prints through `visible` (see
+`critests.report.wording.texts`) and then through HTML escaping.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ from critests.report.facts.explanations import brief
 from critests.report.wording.texts import cut, duration, moment, plural, visible
 
 TEXT_LIMIT: Final = 64 * 1024
-"""Characters of one text."""
+"""Characters of one text, by default."""
 SYMBOLS: Final = {
     "passed": "✓",
     "failed": "✕",
@@ -30,40 +30,40 @@ SYMBOLS: Final = {
 
 
 @cache
-def environment(room: str, *, limit: int = TEXT_LIMIT) -> Environment:
-    """Return the environment of a room's templates, beside which are those that all pages share.
+def environment(package: str, *, limit: int = TEXT_LIMIT) -> Environment:
+    """Return an environment with the templates of a package and those that all pages share.
 
     Args:
-        room: Package with a folder `templates`, such as `critests.report.validation`.
+        package: Package with a folder `templates`, such as `critests.report.validation`.
         limit: Characters of one text that are printed.
     """
 
     def harmless(value: object) -> object:
-        """Make every printed text harmless and bounded; what the templates themselves made passes."""
+        """Escape and cut a printed text; markup of the templates themselves is not changed."""
         return (
             visible(cut(value, limit)) if isinstance(value, str) and not isinstance(value, Markup) else value
         )
 
-    made = Environment(
-        loader=ChoiceLoader([PackageLoader(room), PackageLoader("critests.report.page")]),
+    templates = Environment(
+        loader=ChoiceLoader([PackageLoader(package), PackageLoader("critests.report.page")]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=harmless,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
+    templates.filters |= {
         "moment": moment,
         "duration": duration,
         "plural": plural,
         "kilobytes": _size,
         "brief": brief,
     }
-    return made
+    return templates
 
 
 def source(templates: Environment, name: str) -> str:
-    """Return the text of a file beside the templates."""
+    """Return the text of a file in a folder of templates."""
     assert templates.loader is not None
     return templates.loader.get_source(templates, name)[0]
 

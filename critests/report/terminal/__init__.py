@@ -1,1 +1,1 @@
-"""What all output on a terminal shares: the console, the colours of outcomes, progress during a run."""
+"""What all terminal output shares: the console, the colours of outcomes, and the progress of a run."""

@@ -1,5 +1,5 @@
-"""Output that nobody reads any more: who read our pipe has ended, as `tee` does at Ctrl-C, and `head` when it
-has enough. What is printed is lost then; the run, its record and its exit code are not.
+"""Output to a pipe whose reader has exited, as `tee` does at Ctrl-C and `head` after its last line. The
+output is lost then, but not the run, its record and its exit code.
 """
 
 import io
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 STANDARD_STREAMS = (1, 2)
 
 
-def outlast_readers() -> None:
-    """Let standard output and standard error go on without their readers, for the rest of this process."""
+def survive_broken_pipes() -> None:
+    """Replace standard output and standard error by streams that survive the exit of their readers."""
     sys.stdout, sys.stderr = _lasting(sys.stdout), _lasting(sys.stderr)
 
 
 def _lasting(stream: TextIO) -> TextIO:
-    """Return a stream that writes to the same place as one of Python's own, whether or not anybody reads."""
-    if not isinstance(stream, io.TextIOWrapper):  # who started us has closed it, so that there is none
+    """Return a stream to the same descriptor that ignores a broken pipe."""
+    if not isinstance(stream, io.TextIOWrapper):  # None, as the parent process has closed it
         return stream
     try:
         descriptor = stream.fileno()
-    except io.UnsupportedOperation:  # it stays in this process
+    except io.UnsupportedOperation:  # not a file, such as the buffer of a test
         return stream
     stream.flush()
     return io.TextIOWrapper(
@@ -39,32 +39,32 @@ def _lasting(stream: TextIO) -> TextIO:
 
 
 class _LastingFile(io.FileIO):
-    """A descriptor that takes what is written to it, whether or not anybody reads."""
+    """A file that ignores a broken pipe."""
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        """Write, and go on writing to nowhere once the reader has gone."""
+        """Write, to /dev/null once the reader has exited."""
         try:
             return super().write(data)
         except BrokenPipeError:
-            drop_what_nobody_reads([self.fileno()])
+            redirect_closed_pipes([self.fileno()])
             return super().write(data)
 
 
-def drop_what_nobody_reads(descriptors: Iterable[int] = STANDARD_STREAMS) -> None:
-    """Let writing to a pipe whose reader is gone go nowhere, where it would fail.
+def redirect_closed_pipes(descriptors: Iterable[int] = STANDARD_STREAMS) -> None:
+    """Redirect each pipe whose reader has exited to /dev/null, as writing to it would fail.
 
     Args:
-        descriptors: of the streams to look at.
+        descriptors: File descriptors to check.
     """
     for descriptor in descriptors:
-        if _is_unread(descriptor):
+        if _has_no_reader(descriptor):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, descriptor)
             os.close(nowhere)
 
 
-def _is_unread(descriptor: int) -> bool:
-    """Say whether a stream is a pipe, or a socket, whose other end is closed."""
-    asked = select.poll()
-    asked.register(descriptor, 0)
-    return any(events & select.POLLERR for _, events in asked.poll(0))
+def _has_no_reader(descriptor: int) -> bool:
+    """Whether a descriptor is a pipe or socket whose other end is closed, which poll reports as POLLERR."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(events & select.POLLERR for _, events in poll.poll(0))

@@ -1,4 +1,4 @@
-"""The console that everything is printed on, the colours of outcomes, and how every list and summary ends."""
+"""The console of all terminal output, the colours of outcomes, and common parts of lists and summaries."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,7 @@ from rich.text import Text
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.record.run_record import RunRecord
-from critests.report.terminal.broken_pipe import drop_what_nobody_reads
+from critests.report.terminal.broken_pipe import redirect_closed_pipes
 from critests.report.wording.texts import one_line
 
 STYLES: Final = {
@@ -31,21 +31,21 @@ WIDEST: Final = 140
 
 
 class LastingConsole(Console):
-    """A console whose reader may go away: the rest is printed for nobody, and no work ends for it."""
+    """A console that discards its output once the reader of a pipe has exited."""
 
     def on_broken_pipe(self) -> None:
-        """Print nothing more; rich would end the process."""
+        """Discard further output; rich would exit the process."""
         self.quiet = True
-        drop_what_nobody_reads([self.file.fileno()])
+        redirect_closed_pipes([self.file.fileno()])
 
 
 def new_console(file: TextIO | None = None, *, width: int | None = None) -> Console:
-    """Return a console that prints plain text of a fixed width where the file is no terminal, and no colours
+    """Return a console that prints plain text of a fixed width unless the file is a terminal, and no colours
     with NO_COLOR.
 
     Args:
         file: Where to print; standard output by default.
-        width: Columns; those of the terminal by default, 110 where there is none.
+        width: Columns; by default those of the terminal, or 110 without one.
     """
     target = file or sys.stdout
     if width is None and not target.isatty():
@@ -60,7 +60,7 @@ def plain_table(*heads: str, numbers: int = 0) -> Table:
 
     Args:
         heads: Names of its columns.
-        numbers: How many columns from the second on hold numbers.
+        numbers: Number of numeric columns, counted from the second.
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     for place, head in enumerate(heads):
@@ -75,7 +75,7 @@ def print_title(out: Console, title: str, style: str = "bold") -> None:
 
 
 def print_lines(out: Console, lines: Iterable[Text], indent: int = 2) -> None:
-    """Print lines of a list; what does not fit into one goes on where it began."""
+    """Print lines of a list with an indent; continuation lines have the same indent."""
     for line in lines:
         out.print(Padding(line, (0, 0, 0, indent), expand=False))
 
@@ -89,15 +89,15 @@ def print_list(
     limit: int,
     number: int | None = None,
 ) -> None:
-    """Print a list under its title, and how many lines are left out; nothing where there are none.
+    """Print a list under its title, and how many lines are left out; an empty list is not printed.
 
     Args:
         out: Where to print.
-        title: What it shows; the number of lines stands behind it, or `number`.
+        title: Title, which is followed by the number of lines or by `number`.
         lines: All lines.
-        style: Of the title.
-        limit: How many are printed.
-        number: How many things the lines stand for, where that is another number.
+        style: Style of the title.
+        limit: Maximum number of lines.
+        number: Number of items, if it is not the number of lines.
     """
     if lines:
         print_title(out, f"{title} ({len(lines) if number is None else number})", style)
@@ -106,13 +106,13 @@ def print_list(
 
 
 def print_more(number: int, out: Console) -> None:
-    """Print how many lines a list leaves out; nothing where it has all."""
+    """Print how many lines a list leaves out, if any."""
     if number > 0:
         out.print(Text(f"  … and {number} more", "dim"))
 
 
 def print_end(record: RunRecord, out: Console, *places: str) -> None:
-    """Print the exit code with its reason, and where the files of the run are."""
+    """Print the exit code with its reason, and the paths of the run's files."""
     out.print()
     style = "bold green" if record.exit_code == ExitCode.CONFORMS else "bold red"
     reason = one_line(record.exit_reason, 1000) or "no reason was recorded"

@@ -1,4 +1,4 @@
-"""What a person sees while the run goes on: a bar on a terminal, now and then a line elsewhere."""
+"""The progress of a run: a bar on a terminal, a line every few seconds elsewhere."""
 
 import time
 from collections import Counter
@@ -15,21 +15,20 @@ from critests.report.facts.display_order import SHOWN
 from critests.report.terminal.console import STYLES, new_console
 from critests.report.wording.texts import duration, one_line, plural
 
-if TYPE_CHECKING:  # what draws on a terminal is imported where there is one
+if TYPE_CHECKING:  # the progress bar is imported only for a terminal
     from rich import progress as bars
 
 LINE_EVERY: Final = 5.0
-"""Seconds between two lines where there is no terminal."""
-TOLD: Final = 15
-"""Failures that are told at once; the summary has the others."""
+"""Seconds between two lines if the output is not a terminal."""
+FAILURES_PRINTED: Final = 15
+"""Failures that are printed when they occur; the summary has the others."""
 
 
 class Progress:
-    """Shows how far a run is. Outcomes are shown as far as they are known: what only follows another failure
-    is found out at the end.
+    """Shows the progress of a run. Outcomes are provisional: root causes are known only at the end.
 
     Attributes:
-        console: Where it is shown.
+        console: Where the progress is printed.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class Progress:
         self._bar: bars.Progress | None = None
 
     def started(self, total: int) -> None:
-        """Begin to show a run.
+        """Start to show the progress of a run.
 
         Args:
             total: Number of tests that were selected.
@@ -71,18 +70,18 @@ class Progress:
             self.console.print(Text(f"running {plural(total, 'test')}"))
 
     def running(self, name: str) -> None:
-        """Say which test runs now; calling it is optional."""
+        """Show which test runs now; calling it is optional."""
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], description=one_line(name, self.console.width))
 
     def test(self, result: TestResult) -> None:
-        """Count a test that is over, its outcome raw or final."""
+        """Count a completed test, with its raw or its final outcome."""
         result = by_level(result)
         self._counts[result.outcome] += 1
         moved = bool(self._area) and result.area != self._area
         self._area = result.area
         if result.outcome in {Outcome.FAILED, Outcome.ERROR}:
-            self._tell(result)
+            self._print_failure(result)
         if self._bar is not None:
             self.running(result.name)
             self._bar.update(self._bar.task_ids[0], advance=1, numbers=self._numbers().markup)
@@ -92,11 +91,11 @@ class Progress:
                 self._print_line()
 
     def say(self, line: str) -> None:
-        """Say what goes on when the tests are over."""
+        """Print what happens after the tests."""
         self.console.print(Text(one_line(line)))
 
     def finished(self) -> None:
-        """Stop showing; may be called twice."""
+        """Stop the progress; may be called twice."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -104,16 +103,16 @@ class Progress:
             self._print_line()
         self._begin = -1
 
-    def _tell(self, result: TestResult) -> None:
+    def _print_failure(self, result: TestResult) -> None:
         number = self._counts[Outcome.FAILED] + self._counts[Outcome.ERROR]
-        if number <= TOLD:
+        if number <= FAILURES_PRINTED:
             why = one_line(result.reason or result.seen, 120)
             line = Text.assemble(
                 (result.outcome.value, STYLES[result.outcome]),
                 f" {result.requirement} {one_line(result.name, 120)}: {why}",
             )
             self.console.print(line, soft_wrap=True)
-        elif number == TOLD + 1:
+        elif number == FAILURES_PRINTED + 1:
             self.console.print(Text("further failures: see the summary"))
 
     def _print_line(self) -> None:
@@ -134,4 +133,4 @@ class Progress:
             for outcome in SHOWN
             if self._counts[outcome]
         ]
-        return Text(", ").join(parts) if parts else Text("nothing yet")
+        return Text(", ").join(parts) if parts else Text("no results yet")

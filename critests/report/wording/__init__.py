@@ -1,1 +1,1 @@
-"""How things are written: hostile text made harmless, numbers with their units, Markdown."""
+"""Wording: escaping of hostile text, numbers with units, Markdown, and the sentences of reasons."""

@@ -1,7 +1,7 @@
-"""Markdown as GitHub reads it, made of text that nobody vouches for, and bounded in bytes.
+"""GitHub's Markdown, made of untrusted text and bounded in bytes.
 
-What a runtime or a container said stands in code spans: no HTML, no link, no `@mention` and no `#reference`
-comes to life in one.
+Output of runtimes and containers goes into code spans, in which GitHub interprets no HTML, link, `@mention`
+or `#reference`.
 """
 
 import re
@@ -11,11 +11,11 @@ from typing import Final
 from critests.report.wording.texts import one_line
 
 _PUNCTUATION: Final = re.compile(r"([\\`*_\[\]<>#|~@:&^$]|(?<=www)\.|^[-+=]|(?<=^\d)[.)])")
-CUT: Final = "\n_There is more than fits here; the rest is in the run's record._\n"
+CUT: Final = "\n_This text is cut off at GitHub's limit; the rest is in the run's record._\n"
 
 
 def code(text: str, limit: int = 300) -> str:
-    """Return untrusted text as a code span, also right within a table."""
+    """Return untrusted text as a code span that is valid in a table too."""
     plain = one_line(text, limit).replace("|", "\\|")
     if not plain:
         return ""
@@ -25,9 +25,7 @@ def code(text: str, limit: int = 300) -> str:
 
 
 def prose(text: str, limit: int = 300) -> str:
-    """Return text as running words in which nothing is markup; an empty comment keeps mentions and references
-    from forming.
-    """
+    """Return text as prose with all markup escaped; an empty comment breaks mentions and references."""
     escaped = _PUNCTUATION.sub(r"\\\1", one_line(text, limit))
     return (
         escaped.replace("\\@", "@<!-- -->")
@@ -43,14 +41,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: int = 0)
     Args:
         head: Names of the columns.
         rows: Cells.
-        right: How many columns from the second on hold numbers.
+        right: Number of numeric columns, counted from the second.
     """
     rule = ["---:" if 0 < index <= right else "---" for index in range(len(head))]
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
 
 
 class Page:
-    """Markdown that stops before a size: what comes first is kept."""
+    """Markdown of a limited size: once it is full, everything that follows is dropped."""
 
     def __init__(self, limit: int) -> None:
         """Begin an empty page of at most `limit` bytes."""
@@ -59,7 +57,7 @@ class Page:
         self._full = False
 
     def add(self, *lines: str) -> None:
-        """Add lines that belong together (all of them or none), then nothing more once the page is full."""
+        """Add all of some lines or, if they do not fit, none; then the page is full."""
         size = sum(len(line.encode()) + 1 for line in lines)
         if self._full or size > self._left:
             self._full = True
@@ -68,23 +66,23 @@ class Page:
         self._lines += lines
 
     def add_table(self, title: str, lines: Sequence[str], *, folded: bool = False) -> None:
-        """Add a table under a title, as many of its rows as fit; none where there are no rows."""
+        """Add a table under a title, with as many rows as fit; a table without rows is not added."""
         if len(lines) < 3 or self._full:
             return
         head = ["", f"<details><summary>{title}</summary>", ""] if folded else ["", f"#### {title}", ""]
         foot = ["", "</details>"] if folded else []
-        room = self._left - sum(len(line.encode()) + 1 for line in head + foot)
-        kept: list[str] = []
+        space = self._left - sum(len(line.encode()) + 1 for line in head + foot)
+        fitting: list[str] = []
         for line in lines:
-            room -= len(line.encode()) + 1
-            if room < 0:
+            space -= len(line.encode()) + 1
+            if space < 0:
                 break
-            kept.append(line)
-        if len(kept) >= 3:
-            self.add(*head, *kept, *foot)
-        if len(kept) < len(lines):
+            fitting.append(line)
+        if len(fitting) >= 3:
+            self.add(*head, *fitting, *foot)
+        if len(fitting) < len(lines):
             self._full = True
 
     def text(self) -> str:
-        """Return the page; where something was left out, its end says so."""
+        """Return the page; its end says whether something was dropped."""
         return "\n".join(self._lines) + "\n" + (CUT if self._full else "")

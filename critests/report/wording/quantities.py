@@ -1,5 +1,5 @@
-"""Numbers with their units as people read them: `137 ms`, `2.44 /s`, `9.8 MB`. Stored are seconds, bytes and
-plain numbers.
+"""Numbers with units for people: `137 ms`, `2.44 /s`, `9.8 MB`. Records store seconds, bytes and plain
+numbers.
 """
 
 import math
@@ -16,7 +16,7 @@ STEPS: Final = {
     BYTES_PER_SECOND: ((1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s")),
     COUNT: ((1.0, ""),),
 }
-"""Of each stored unit, the units that are shown: their size in it, and their name; the smallest first."""
+"""Stored unit to its display units, smallest first: size in the stored unit, and name."""
 
 _READ: Final = {
     **{name: (size, unit) for unit, steps in STEPS.items() for size, name in steps},
@@ -29,23 +29,23 @@ _READ: Final = {
     "us": (1e-6, "s"),
     "min": (60.0, "s"),
 }
-"""Units that a value may be given in: their size, and the unit in which samples are kept."""
+"""Units that users may write, to their size and the stored unit."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How the values of one axis or one row are written.
+    """The display unit of an axis or a row.
 
     Attributes:
-        factor: One of the shown unit, in the stored unit.
-        suffix: The shown unit, or empty.
+        factor: Size of the display unit, in the stored unit.
+        suffix: Name of the display unit, or empty.
     """
 
     factor: float
     suffix: str
 
     def number(self, value: float) -> str:
-        """Return the number alone, with about three digits that matter."""
+        """Return the number without its unit, with about three significant digits."""
         return digits(value / self.factor)
 
     def text(self, value: float) -> str:
@@ -54,14 +54,14 @@ class Reading:
 
 
 def reading(unit: str, size: float) -> Reading:
-    """Return how to write values of about a size.
+    """Return the display unit for values of about a size.
 
     Args:
-        unit: The stored unit, as `Series.unit` has it; an unknown one is shown as it is.
+        unit: The stored unit, as in `Series.unit`; an unknown one is shown unchanged.
         size: A typical value, in that unit.
     """
     steps = STEPS.get(unit, ((1.0, unit),))
-    # what rounds up to the next unit belongs to it: 999.7 ms is 1.00 s
+    # a value that rounds up to the next unit is shown in it: 999.7 ms as 1.00 s
     fitting = [step for step in steps if abs(size) >= step[0] * 0.9995 or (size == 0 and step[0] == 1)] or [
         steps[0]
     ]
@@ -69,12 +69,12 @@ def reading(unit: str, size: float) -> Reading:
 
 
 def quantity(value: float, unit: str) -> str:
-    """Return a single value with the unit that fits it."""
+    """Return a value with the display unit that suits it."""
     return reading(unit, value).text(value)
 
 
 def digits(value: float) -> str:
-    """Return a number with about three digits that matter: `0.042`, `1.25`, `13.7`, `137`, `1,370`."""
+    """Return a number with about three significant digits: `0.042`, `1.25`, `13.7`, `137`, `1,370`."""
     if not math.isfinite(value):
         return str(value)
     size = abs(value)
@@ -88,7 +88,7 @@ def digits(value: float) -> str:
 
 
 def share(value: float) -> str:
-    """Return a share as percent: `0.4 %`, `12 %`; a small one is never shown as nothing."""
+    """Return a share in percent: `0.4 %`, `12 %`; a small one is `< 0.1 %`, not 0."""
     percent = value * 100
     if 0 < percent < 0.1:
         return "< 0.1 %"
@@ -104,30 +104,30 @@ def read_share(text: str) -> float:
     """Read a share: `10%` or `0.1`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not a share.
     """
     number, sign = _split(text)
     if number is None or sign not in {"", "%"}:
-        msg = f"{text!r} is no share; write 10% or 0.1"
+        msg = f"{text!r} is not a share: expected e.g. 10% or 0.1"
         raise ValueError(msg)
     return number / 100 if sign else number
 
 
 def read_amount(text: str) -> tuple[float, str]:
-    """Read a value with its unit, `250 ms`, `64 MiB`, `20/s`, `3`, into the unit in which samples are kept.
+    """Read a value with a unit, `250 ms`, `64 MiB`, `20/s`, `3`, and convert it to the stored unit.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not such a value.
     """
     number, name = _split(text)
     if number is None or name not in _READ:
-        msg = f"{text!r} is no value with a unit; write 250 ms, 1.5 s, 64 MiB, 20 /s or 3"
+        msg = f"{text!r} is not a value with a unit: expected e.g. 250 ms, 1.5 s, 64 MiB, 20 /s or 3"
         raise ValueError(msg)
     size, unit = _READ[name]
     return number * size, unit
 
 
 def _split(text: str) -> tuple[float | None, str]:
-    """Return the number that a text begins with, at least 0, and the rest."""
+    """Return the non-negative number at the start of a text, and the rest."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(\S*)\s*", text)
     return (float(match[1]), match[2]) if match else (None, text)

@@ -1,5 +1,5 @@
-"""The sentence that a reader gets of why a test did not pass, made of its reason: here only, for the
-terminal, the pages, JUnit and pytest's own display alike.
+"""The sentence that says why a test did not pass, derived from its reason, for all reports and for pytest's
+own display.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ EXPECTED: Final = {
     "contains": "to contain ",
     "contains not": "not to contain ",
 }
-"""What is expected, by how it was to stand to a value."""
+"""How an expected value is introduced, by the operator of the comparison."""
 IN_TIME: Final = {
     "==": "the same time as ",
     "!=": "another time than ",
@@ -34,21 +34,21 @@ IN_TIME: Final = {
     ">": "after ",
     ">=": "not before ",
 }
-"""What is expected of a point in time instead."""
+"""The same for a point in time."""
 SIDES: Final = {
-    "Left contains": "seen has",
-    "Right contains": "expected has",
-    "Extra items in the left set:": "only seen:",
-    "Extra items in the right set:": "only expected:",
+    "Left contains": "observed value contains",
+    "Right contains": "expected value contains",
+    "Extra items in the left set:": "only in the observed set:",
+    "Extra items in the right set:": "only in the expected set:",
 }
-"""What pytest says of the sides of a comparison, and what it means to a reader who has not read the test."""
+"""pytest's words for the sides of a comparison, and those for a reader who has not read the test."""
 _SIDES: Final = re.compile("|".join(SIDES))
 _FROZEN: Final = re.compile(r"frozenset\((\{[^{}]*\})\)")
 _NOTHING: Final = frozenset({"", "[]", "{}", "()", "set()", "frozenset()"})
 _STATUS_CODE: Final = re.compile(r"<?StatusCode\.([A-Z_]+)(?:: \(\d+, '[^']*'\)>)?")
 _NEXT_FIELD: Final = re.compile(r"\\n *(?=[a-z_]+(?:: | \{))")
 _LAST_FIELD: Final = re.compile(r"\\n *(?=[}\].,]|$)")
-"""What stands behind a field of a message of the CRI, as a representation shows it."""
+"""The end of the last field in the representation of a CRI message."""
 _IN_A_SET_UP: Final = frozenset(
     {ReasonCode.ANSWER, ReasonCode.NOT_IMPLEMENTED, ReasonCode.LOG_UNREADABLE, ReasonCode.CONDITION}
 )
@@ -56,7 +56,7 @@ _BREACHES: Final = frozenset({Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
 
 
 def worded_result(test: TestResult) -> TestResult:
-    """Return a result with its sentence and its text; one that was read from a record keeps its own."""
+    """Return a result with its sentence and its text; those of a stored result are preserved."""
     if test.reason or (test.why.code is ReasonCode.NONE and not test.known_as):
         return test
     breach = test.outcome in _BREACHES and test.why.code is not ReasonCode.NONE
@@ -65,17 +65,17 @@ def worded_result(test: TestResult) -> TestResult:
 
 
 def sentence(test: TestResult) -> str:
-    """Return one sentence: why a test is not passed; empty where there is nothing to say."""
+    """Return why a test did not pass, in one sentence; empty if it passed."""
     why = test.why
     if test.intermittent:
-        return f"known to fail now and then: {test.known_as}"
+        return f"known to fail intermittently: {test.known_as}"
     text = said(why)
     if why.code is ReasonCode.HARNESS and why.subject:
         text = f"{why.subject} in the harness during {test.phase_of_failure}: {text}"
     elif test.outcome is Outcome.ERROR and test.phase_of_failure == "teardown":
         text = f"clean-up: {text}"
     elif why.code is ReasonCode.NOT_IMPLEMENTED and test.outcome is not Outcome.UNSUPPORTED:
-        text = f"{text}, and a runtime must have it ({why.words or 'no words'})"
+        text = f"{text}, but is mandatory ({why.words or 'no message'})"
     elif why.code is ReasonCode.RUNTIME_ENDED and test.outcome in _BREACHES:
         text = _ended(test)
     if why.code in _IN_A_SET_UP and (
@@ -89,32 +89,32 @@ def sentence(test: TestResult) -> str:
 
 
 def _tries(test: TestResult) -> str:
-    """Say how often a new failure came; empty where it was tried once."""
+    """Say how often a repeated test failed; empty if it ran once."""
     return f"failed in {test.failures} of {test.tries} tries: " if test.tries else ""
 
 
 def unproven(test: TestResult) -> str:
-    """Say why the level of an aspect does not bind."""
-    return f"unproven level: the runtime is not proven to know Kubernetes {test.unproven_since}"
+    """Say why the level of an aspect is not binding."""
+    return f"unproven level: nothing shows that the runtime knows Kubernetes {test.unproven_since}"
 
 
 def _ended(test: TestResult) -> str:
-    """Say when the runtime ended, and at which call."""
+    """Say when the runtime exited, and during which call."""
     why = test.why
     if why.more:
         return f"{_runtime_ended(why)} while these ran: {', '.join(why.more)}"
     when = "before the first test" if test.synthesized else "during the test"
     at = f" at {why.subject}" if why.subject else ""
-    last = f", with the words: {why.words}" if why.words else ""
+    last = f"; its last words: {why.words}" if why.words else ""
     return f"{_runtime_ended(why)} {when}{at}{last}"
 
 
 def _runtime_ended(why: Reason) -> str:
-    return f"the daemon ({why.where}) ended" if why.where else why.words or "the daemon ended"
+    return f"the daemon ({why.where}) exited" if why.where else why.words or "the daemon exited"
 
 
 def said(why: Reason) -> str:
-    """Return in one line what a reason says by itself."""
+    """Return a reason in one line."""
     if why.parts:
         whole = dataclasses.replace(why, parts=[])
         return "; ".join(map(said, why.parts if why.code is ReasonCode.VALUE else [whole, *why.parts]))
@@ -122,29 +122,29 @@ def said(why: Reason) -> str:
 
 
 def text_of(why: Reason) -> str:
-    """Return all that a reason says by itself, more than one line where there is more."""
+    """Return a reason with its details, in as many lines as needed."""
     more = [] if why.code is ReasonCode.RUNTIME_ENDED else why.more
     return "\n".join([said(why), *(_plain(_SIDES.sub(lambda found: SIDES[found[0]], line)) for line in more)])
 
 
 def _value(why: Reason) -> str:
-    """Say what was expected of what, and what was seen."""
+    """Return the expected and the observed value."""
     if not why.where:
-        return f"expected {why.expected}, {f'seen {why.seen}' if why.seen else 'which is not so'}"
+        return f"expected {why.expected}, {f'observed {why.seen}' if why.seen else 'which is not the case'}"
     if why.relation == "not":
-        return f"expected not {why.where}, seen {why.seen}"
+        return f"expected not {why.where}, observed {why.seen}"
     seconds = seconds_between(why.seen, why.expected)
     if seconds is not None and why.relation in IN_TIME:
         apart = (
             f"{abs(seconds):.6g} s {'after' if seconds > 0 else 'before'} it" if seconds else "the same time"
         )
-        return f"{why.where}: expected {IN_TIME[why.relation]}{why.other}, seen {apart}"
+        return f"{why.where}: expected {IN_TIME[why.relation]}{why.other}, observed {apart}"
     expected, seen = (_shown(value, why.unit) for value in (why.expected, why.seen))
-    return f"{why.where}: expected {EXPECTED.get(why.relation, '')}{expected}, seen {seen}"
+    return f"{why.where}: expected {EXPECTED.get(why.relation, '')}{expected}, observed {seen}"
 
 
 def _shown(value: str, unit: str) -> str:
-    """Return a number rounded and with its unit, and another value without what only Python writes so."""
+    """Return a number rounded, with its unit; of another value remove Python's own syntax."""
     number = number_in(value)
     if number is None:
         return "nothing" if value in _NOTHING else _FROZEN.sub(r"\1", value)
@@ -152,7 +152,7 @@ def _shown(value: str, unit: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Take out what only Python writes so."""
+    """Remove Python's own syntax from a representation."""
     return _LAST_FIELD.sub("", _NEXT_FIELD.sub(", ", _STATUS_CODE.sub(r"\1", text))).strip()
 
 
@@ -163,7 +163,7 @@ def _words(why: Reason) -> str:
 def _answer(why: Reason) -> str:
     of = f" of {why.where}" if why.where else ""
     code = f" with {why.seen}" if why.seen else ""
-    return f"{why.subject}{of} failed{code}: {why.words or 'no words'}"
+    return f"{why.subject}{of} failed{code}: {why.words or 'no message'}"
 
 
 def _hang(why: Reason) -> str:
@@ -172,12 +172,12 @@ def _hang(why: Reason) -> str:
 
 def _unexpected_pass(why: Reason) -> str:
     what = f"unexpected pass: {why.subject} expects it to be {why.expected}"
-    return f"{what}; end its versions there, or remove it"
+    return f"{what}; limit the entry to earlier versions, or remove it"
 
 
 def _missing(why: Reason) -> str:
     evidence = f" ({why.words})" if why.words else ""
-    return f"{why.subject} was declared with --require and was not found{evidence}"
+    return f"{why.subject} is required by --require and was not found{evidence}"
 
 
 _SAYING: Final[dict[ReasonCode, Callable[[Reason], str]]] = {
@@ -186,10 +186,10 @@ _SAYING: Final[dict[ReasonCode, Callable[[Reason], str]]] = {
     ReasonCode.NOT_IMPLEMENTED: lambda why: f"{why.subject} is not implemented",
     ReasonCode.HANG: _hang,
     ReasonCode.RUNTIME_ENDED: _runtime_ended,
-    ReasonCode.RUNTIME_SILENT: lambda why: f"the runtime stopped answering ({why.words})",
-    ReasonCode.BESIDE_OTHERS: lambda _: "the daemon ended while this test and others ran",
+    ReasonCode.RUNTIME_SILENT: lambda why: f"the runtime stopped responding ({why.words})",
+    ReasonCode.BESIDE_OTHERS: lambda _: "the daemon exited while this test and others ran",
     ReasonCode.DESELECTED: lambda _: "deselected",
     ReasonCode.UNEXPECTED_PASS: _unexpected_pass,
     ReasonCode.CAPABILITY_MISSING: _missing,
 }
-"""How reasons of a code are said; others are the words of a test or of the runtime."""
+"""The sentence of each code; the others quote the test or the runtime."""

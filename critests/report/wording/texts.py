@@ -1,4 +1,4 @@
-"""Hostile text made harmless, and small pieces of wording that several reports share."""
+"""Escaping of hostile text, and texts that several reports share, such as durations and plurals."""
 
 import datetime as dt
 import re
@@ -11,21 +11,21 @@ _INVISIBLE: Final = re.compile(
 
 
 def visible(text: str, *, lines: bool = True) -> str:
-    r"""Return the text with everything that a terminal or a browser would act upon shown instead of done.
+    r"""Return the text without anything that a terminal or a browser would interpret.
 
-    Terminal escape sequences are taken out; control characters, marks that change the direction of writing,
-    and undecodable bytes are shown as `\x00` or `\u202e`; carriage returns become line ends.
+    Terminal escape sequences are removed; control characters, bidirectional marks and undecodable bytes are
+    shown as `\x00` or `\u202e`; carriage returns become line ends.
 
     Args:
-        text: Anything.
-        lines: Keep line ends and tabs; otherwise all white space becomes single blanks.
+        text: Any text.
+        lines: Preserve line ends and tabs; otherwise all white space becomes single blanks.
     """
     plain = _INVISIBLE.sub(_shown, _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n")))
     return plain if lines else " ".join(plain.split())
 
 
 def cut(text: str, limit: int, *, rest: str = "") -> str:
-    """Return at most `limit` characters; what is left out is counted, and `rest` says where it is."""
+    """Return at most `limit` characters, then the number of the others; `rest` says where they are."""
     if len(text) <= limit:
         return text
     where = f", {rest}" if rest else ""
@@ -33,12 +33,12 @@ def cut(text: str, limit: int, *, rest: str = "") -> str:
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Return the text on one line, harmless, of bounded length."""
+    """Return the text escaped, on one line, cut to `limit` characters."""
     return cut(visible(text[: limit * 8], lines=False), limit)
 
 
 def duration(seconds: float) -> str:
-    """Say how long something took: `0.35 s`, `12.1 s`, `3 min 20 s`, `1 h 5 min`."""
+    """Return a duration in words: `0.35 s`, `12.1 s`, `3 min 20 s`, `1 h 5 min`."""
     if seconds < 10:
         return f"{seconds:.2f} s"
     if seconds < 100:
@@ -51,7 +51,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(epoch_seconds: float) -> str:
-    """Say when something was, in UTC, `2026-11-20 10:42 UTC`."""
+    """Return a point in time, `2026-11-20 10:42 UTC`."""
     return dt.datetime.fromtimestamp(epoch_seconds, dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -62,6 +62,6 @@ def plural(number: int, noun: str) -> str:
 
 def _shown(match: re.Match[str]) -> str:
     code = ord(match[0])
-    if 0xDC80 <= code <= 0xDCFF:  # a byte that is no UTF-8, as Python's surrogateescape keeps it
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that is not UTF-8, as Python's surrogateescape represents it
         code -= 0xDC00
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"

@@ -182,7 +182,7 @@ def test_what_one_more_costs_is_told_of_what_grows_and_the_rest_is_counted() -> 
     said = printed(dataclasses.replace(record, operations=operations))
 
     words = " ".join(said.split())
-    assert "What one more costs B-27 relist, by pods linear; 100 µs a pod" in words
+    assert "What one more costs B-27 relist, by pods linear; 100 µs per pod" in words
     assert "nothing, as far as can be told: 2 operations" in words
     assert max(map(len, said.splitlines())) <= 100
 
@@ -193,8 +193,8 @@ def test_the_costs_of_two_sides_stand_below_their_operation() -> None:
 
     words = " ".join(printed(dataclasses.replace(record, operations=operations)).split())
 
-    assert "B-27 relist, by pods containerd 1.6: linear; 100 µs a pod" in words
-    assert "containerd 2.1: linear; 400 µs a pod" in words
+    assert "B-27 relist, by pods containerd 1.6: linear; 100 µs per pod" in words
+    assert "containerd 2.1: linear; 400 µs per pod" in words
     assert "one more pod costs containerd 1.6 100 µs and containerd 2.1 400 µs" in words
 
 

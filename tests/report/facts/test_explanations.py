@@ -1,4 +1,4 @@
-"""The promise, and why it is not kept, stand once in what is said of a failure."""
+"""A description states the promise and the reason of a failure once each."""
 
 import dataclasses
 from pathlib import Path
@@ -14,11 +14,13 @@ PROMISE = "A container that is stopped MUST be exited."
 
 
 def failing(folder: Path) -> tuple[RunRecord, TestResult]:
-    """Return a record with one failure, as the suite writes it: what was expected is the promise."""
+    """Return a record with one failure, as the suite writes it: the promise is the expected value."""
     record = sample_run(folder)
     broken = next(test for test in record.tests if test.outcome is Outcome.FAILED)
-    told = dataclasses.replace(broken, title=PROMISE, reason="it runs still", seen="it runs still\nfor 5 s")
-    return dataclasses.replace(record, tests=[told], root_causes=[], notes=[]), told
+    failure = dataclasses.replace(
+        broken, title=PROMISE, reason="it runs still", seen="it runs still\nfor 5 s"
+    )
+    return dataclasses.replace(record, tests=[failure], root_causes=[], notes=[]), failure
 
 
 def test_in_a_text(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from critests.record.operations import OperationResult, QuantileEstimate
 from critests.record.samples import BYTES, PER_SECOND
-from critests.report.facts.operation_growth import beside, counted, growths
+from critests.report.facts.operation_growth import counted, growth_differences, growths
 
 NUMBERS = (1, 10, 50, 100, 200)
 
@@ -34,7 +34,7 @@ def test_a_list_grows_with_the_pods_and_says_what_one_costs() -> None:
     assert (found.name, found.of, found.thing) == ("ListContainers", "pods", "pod")
     assert found.form == "linear"
     assert found.cost.startswith("20.")
-    assert "µs a pod (" in found.cost
+    assert "µs per pod (" in found.cost
     assert found.range == "1.02 ms at 1 to 5.00 ms at 200"
     assert found.bends.startswith("exponent 1.0")
     assert found.sentence == f"linear; {found.cost}; {found.range}; {found.bends}"
@@ -70,15 +70,15 @@ def test_the_sides_of_an_operation_stand_together() -> None:
 
 
 def on_both(a: Callable[[int], float], b: Callable[[int], float]) -> list[str]:
-    """Return what is told of an operation whose values are those of two curves."""
+    """Return the differences of an operation whose values are those of two curves."""
     operations = [
         at(number, curve(number), side=side) for side, curve in (("a", a), ("b", b)) for number in NUMBERS
     ]
-    found = beside(growths(operations), {"a": "containerd", "b": "CRI-O"})
+    found = growth_differences(growths(operations), {"a": "containerd", "b": "CRI-O"})
     return [each.sentence for each in found]
 
 
-def test_sides_that_cost_differently_are_told_the_cheaper_one_first() -> None:
+def test_different_costs_are_reported_the_lower_one_first() -> None:
     assert on_both(lambda n: 0.002 + 4e-5 * n, lambda n: 0.003 + 1e-5 * n) == [
         "ListContainers: one more pod costs CRI-O 10.0 µs and containerd 40.0 µs"
     ]
@@ -103,7 +103,7 @@ def test_a_side_that_grows_worse_is_named() -> None:
     assert sentence.endswith("; CRI-O grows worse than linearly")
 
 
-def test_sides_that_cost_the_same_are_not_told() -> None:
+def test_equal_costs_are_not_reported() -> None:
     assert on_both(lambda n: 0.002 + 1e-5 * n, lambda n: 0.003 + 1.01e-5 * n) == []
     assert on_both(lambda _n: 0.002, lambda _n: 0.004) == []
 

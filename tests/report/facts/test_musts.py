@@ -33,7 +33,7 @@ def test_an_aspect_counts_once_whatever_its_tests() -> None:
     assert (found.judged, found.broken, found.blocked) == (1, 1, 1)
 
 
-def test_a_broken_run_is_told_with_numbers(run: RunRecord) -> None:
+def test_the_sentence_of_a_broken_run_has_numbers(run: RunRecord) -> None:
     assert said(
         run,
         1,
@@ -45,20 +45,18 @@ def test_a_broken_run_is_told_with_numbers(run: RunRecord) -> None:
         of("A-6", Outcome.FAILED, Level.OPT),
         of("A-7", Outcome.WARNED, Level.SHOULD),
     ) == (
-        "1 of the 3 MUST aspects that were judged is broken, 1 more is known to be; 1 promise beside the"
-        " MUSTs is broken; 1 more could not be judged; 1 is of a feature that it does not offer."
+        "1 of the 3 MUST aspects that were judged is broken, 1 known failure; 1 failure outside the MUST"
+        " aspects; 1 more could not be judged; 1 more covers a feature that the runtime does not offer."
     )
 
 
-def test_a_run_that_conforms_is_told_with_numbers(run: RunRecord) -> None:
-    kept = of("A-1", Outcome.PASSED)
+def test_the_sentence_of_a_run_that_conforms_has_numbers(run: RunRecord) -> None:
+    passed = of("A-1", Outcome.PASSED)
 
-    assert said(run, 0, kept) == "The one MUST aspect that was judged is kept."
-    assert (
-        said(run, 0, of("A-2", Outcome.KNOWN)) == "The one MUST aspect that was judged is known to be broken."
-    )
-    assert said(run, 0, kept, of("A-2", Outcome.KNOWN)) == (
-        "1 of the 2 MUST aspects that were judged is kept, 1 is known to be broken."
+    assert said(run, 0, passed) == "The one MUST aspect that was judged passed."
+    assert said(run, 0, of("A-2", Outcome.KNOWN)) == "The one MUST aspect that was judged is a known failure."
+    assert said(run, 0, passed, of("A-2", Outcome.KNOWN)) == (
+        "1 of the 2 MUST aspects that were judged passed, 1 known failure."
     )
 
 

@@ -80,11 +80,11 @@ def test_an_empty_policy_is_the_built_in_one(tmp_path: Path) -> None:
         ("max-blocked = true\n", 1, "max-blocked: must be a whole number"),
         ("quantile = 99\n", 1, "quantile: must be a number between 0 and 1"),
         ("\nmax-regression = 10\n", 2, 'max-regression: must be a share, such as "10%"'),
-        ('max-regression = "ten"\n', 1, "max-regression: 'ten' is no share"),
+        ('max-regression = "ten"\n', 1, "max-regression: 'ten' is not a share"),
         ("noisy-fails = 1\n", 1, "noisy-fails: must be true or false"),
         ('max-blocked = 1\n[[waiver]]\nrequirement = "STP-02"\n', 2, "a file of known failures"),
         ('[[benchmark]]\noperation = "B-06 *"\nat-most = 5\n', 3, "at-most: must be a value with its unit"),
-        ('[[benchmark]]\noperation = "B-06 *"\nat-most = "5 furlongs"\n', 3, "is no value with a unit"),
+        ('[[benchmark]]\noperation = "B-06 *"\nat-most = "5 furlongs"\n', 3, "is not a value with a unit"),
         ('[[benchmark]]\nat-most = "5 s"\n', 1, 'the entry has no "operation"'),
         (
             '[[benchmark]]\noperation = "B"\nat-most = "5 s"\nat-least = "5 /s"\n',

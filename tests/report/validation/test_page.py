@@ -84,7 +84,7 @@ def test_hostile_output_is_inert_and_bounded(record: RunRecord, tmp_path: Path) 
     assert page.tags.count("script") == 1
     assert not FORBIDDEN.search(source)
     assert len(source) < 15_000_000
-    assert "bytes are left out here; all of it is in container.log" in source
+    assert "bytes are left out here; see container.log for all of them" in source
     source.encode()
 
 
@@ -132,7 +132,7 @@ def test_evidence_outside_the_run_is_not_read(tmp_path: Path) -> None:
 
     assert read_evidence(run, "../secret", Budget(1000)).files == []
     assert read_evidence(run, "evidence", Budget(1000)).files == []
-    assert read_evidence(run, "nowhere", Budget(1000)).note == "nowhere is not there"
+    assert read_evidence(run, "nowhere", Budget(1000)).note == "nowhere is missing"
 
 
 def test_a_full_page_says_where_the_evidence_is(record: RunRecord, tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_root_causes_come_first_and_blocked_tests_are_grouped(tmp_path: Path) ->
 
     assert text.index("Root causes (1)") < text.index("Failures (6, 4 findings)") < text.index("Warned (2)")
     assert "EXE-01 Exec · blocks 7 tests, 2 more failures of it" in text
-    assert "   7  EXE-01 stood in the way (Exec)" in text
+    assert "   7  blocked by EXE-01 (Exec)" in text
     assert "   4  needs --disruptive" in text
     assert "https://example.org/issues/1" in text
     assert text.rstrip().splitlines()[-1].startswith("exit 3: the harness itself failed in 1 test")
@@ -163,8 +163,8 @@ def test_a_missing_capability_is_no_broken_promise(tmp_path: Path) -> None:
 def test_a_green_run_says_so_in_a_line(tmp_path: Path) -> None:
     record = sample_run(tmp_path)
     green = dataclasses.replace(
-        record, tests=[], root_causes=[], exit_code=0, exit_reason="every MUST that could be tested is kept"
+        record, tests=[], root_causes=[], exit_code=0, exit_reason="no MUST that could be tested is broken"
     )
 
-    assert "exit 0: every MUST that could be tested is kept" in summary(green)
+    assert "exit 0: no MUST that could be tested is broken" in summary(green)
     assert "Failures" not in summary(green)
