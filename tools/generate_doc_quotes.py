@@ -45,7 +45,7 @@ def runtimes() -> str:
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
     for name, record in sorted(newest.items()):
         found = [*(_judged(record, area) for area in areas), musts(record.tests)]
-        cells = [f"{each.kept}/{each.judged}" if each.judged else "" for each in found]
+        cells = [f"{each.passed}/{each.judged}" if each.judged else "" for each in found]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

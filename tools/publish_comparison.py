@@ -32,7 +32,7 @@ from critests.report.comparison.fairness import beside as stood_beside  # noqa: 
 from critests.report.comparison.headline import headline  # noqa: E402 - likewise
 from critests.report.comparison.names import Names, names_of  # noqa: E402 - likewise
 from critests.report.comparison.wording import amount, interval, ratio  # noqa: E402 - likewise
-from critests.report.facts.operation_growth import Grown, beside, growths  # noqa: E402 - likewise
+from critests.report.facts.operation_growth import Grown, growth_differences, growths  # noqa: E402 - likewise
 from critests.report.facts.operation_names import label  # noqa: E402 - likewise
 from critests.report.wording.markdown import prose  # noqa: E402 - likewise
 
@@ -127,7 +127,7 @@ def _growth(found: Sequence[Grown], names: Names) -> list[str]:
     """Return what one more costs either side, and where they differ."""
     called = {"a": names.a, "b": names.b}
     lines = ["", "## What one more costs", ""] if found else []
-    lines += [f"- {prose(each.sentence, 500)}" for each in beside(found, called)]
+    lines += [f"- {prose(each.sentence, 500)}" for each in growth_differences(found, called)]
     if found:
         lines += ["", "| | of | side | growth |", "|---|---|---|---|"]
         lines += [
