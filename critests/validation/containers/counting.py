@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.runtime import Runtime
 from critests.lifecycle import container_log
-from critests.lifecycle.container import Container
+from critests.testing import Container, Runtime
 
 
 def count_from(start: int) -> str:

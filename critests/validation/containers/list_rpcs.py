@@ -7,7 +7,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.runtime import Runtime
+from critests.testing import Runtime
 
 
 @dataclass(frozen=True)

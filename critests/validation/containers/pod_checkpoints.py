@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.outcomes import setting_up
+from critests.testing import Container, Containers, Runtime, Sandbox, Sandboxes, setting_up
 from critests.validation.containers.counting import count_from, numbers, wait_for_progress
 
 DISTANCE = 100_000

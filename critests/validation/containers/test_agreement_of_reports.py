@@ -4,16 +4,22 @@ from pathlib import Path
 from typing import Any
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.event_fixtures import STOPPED, Events, labels_of
-from critests.fixtures.host_mounts import HostMounts
-from critests.fixtures.image_fixtures import Images
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.sandbox import Sandbox
-from critests.lifecycle.user_namespaces import MAPPING, with_user_namespace
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    MAPPING,
+    STOPPED,
+    Capability,
+    Containers,
+    Events,
+    HostMounts,
+    Images,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    labels_of,
+    requirement,
+    requires,
+    with_user_namespace,
+)
 from critests.validation.containers.agreement import contradictions, differences
 from critests.validation.resources.cpus import usable_cpu
 

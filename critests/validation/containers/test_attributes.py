@@ -7,16 +7,19 @@ from typing import Any
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.requests import ImageName
-from critests.lifecycle.sandbox import Sandbox
-from critests.lifecycle.verbose_info import objects_of
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    ImageName,
+    Images,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    objects_of,
+    requirement,
+    requires,
+)
 from critests.validation.containers.agreement import differences
 
 LABELS = {"plain": "value", "empty": "", "app.example.com/part-of": "a.b-c_d"}

@@ -8,14 +8,21 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.requests import ImageName
-from critests.node.observing.capabilities import NO_SUCH_ID
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import setting_up, unsupported
+from critests.testing import (
+    NO_SUCH_ID,
+    Capability,
+    Containers,
+    ImageName,
+    RecordVariant,
+    Runtime,
+    may_be_refused,
+    must_be_refused,
+    refused_with,
+    requirement,
+    requires,
+    setting_up,
+    unsupported,
+)
 from critests.validation.containers.counting import COUNT, CountingContainer
 
 taken = requires(Capability.CHECKPOINT, Capability.CRIU, Capability.SAME_HOST)

@@ -1,11 +1,8 @@
 """MET: metrics of a runtime whose configuration selects the collected ones."""
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime
-from critests.run.marks import configured, disruptive, requirement, requires
 from critests.runtimes.runtime_settings import MetricsOfCpu
+from critests.testing import Capability, OwnRuntime, Runtime, configured, disruptive, requirement, requires
 
 METRIC_SECONDS = 30.0
 """Runtimes may collect metrics only every ten seconds or so."""

@@ -9,25 +9,28 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.event_fixtures import (
+from critests.testing import (
     CREATED,
     DELETED,
     STARTED,
     STOPPED,
     WHOLE_LIFE,
+    Capability,
+    Container,
+    Containers,
     Events,
     FullLifecycle,
+    OwnRuntime,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    disruptive,
     kind_of,
     labels_of,
+    requirement,
+    requires,
+    slow,
 )
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import disruptive, requirement, requires, slow
 
 pytestmark = requires(Capability.EVENTS)
 

@@ -5,26 +5,27 @@ import time
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.event_fixtures import (
+from critests.testing import (
+    CLOCKS_DIFFER_NS,
     CREATED,
     DELETED,
     STARTED,
     STOPPED,
     WHOLE_LIFE,
+    Capability,
+    Containers,
     Events,
     FullLifecycle,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
     kind_of,
     labels_of,
+    requirement,
+    requires,
+    unsupported,
 )
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.clocks import CLOCKS_DIFFER_NS
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
 
 pytestmark = requires(Capability.EVENTS)
 

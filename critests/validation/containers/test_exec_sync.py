@@ -6,15 +6,22 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import EXEC, FIRST_PROCESS
-from critests.run.marks import requirement, requires, slow
-from critests.run.outcomes import blocked
+from critests.testing import (
+    EXEC,
+    FIRST_PROCESS,
+    Capability,
+    Container,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandboxes,
+    blocked,
+    may_be_refused,
+    refused_with,
+    requirement,
+    requires,
+    slow,
+)
 
 Ended = int | grpc.StatusCode
 """The exit code of the command, or the code of the error."""

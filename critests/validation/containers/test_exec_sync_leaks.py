@@ -8,10 +8,7 @@ import psutil
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.container import Container
-from critests.run.marks import disruptive, requirement, slow
-from critests.run.outcomes import blocked
+from critests.testing import Container, OwnRuntime, blocked, disruptive, requirement, slow
 
 Remains = Callable[[], dict[str, int]]
 

@@ -9,13 +9,18 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client.connection import Connection, connect
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
 from critests.run.context import tls_files
-from critests.run.marks import disruptive, requirement, slow
+from critests.testing import (
+    Container,
+    Containers,
+    OwnRuntime,
+    RecordVariant,
+    Runtime,
+    disruptive,
+    may_be_refused,
+    requirement,
+    slow,
+)
 
 LINE = b"0123456789abcdef\n"
 """Seventeen bytes, so that a missing block, whose size is a power of two, shifts the lines after it."""

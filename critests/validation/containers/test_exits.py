@@ -5,13 +5,16 @@ from collections import Counter
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandboxes,
+    requirement,
+    requires,
+)
 
 # without a limit for memory and swap together, the kernel would swap instead of killing
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=24 << 20, memory_swap_limit_in_bytes=24 << 20)

@@ -9,13 +9,16 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement
+from critests.testing import (
+    Container,
+    Containers,
+    RecordVariant,
+    Registry,
+    Runtime,
+    Sandbox,
+    refused_with,
+    requirement,
+)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.observing.capabilities import NO_SUCH_ID
-from critests.run.marks import requirement
+from critests.testing import NO_SUCH_ID, Container, Containers, Runtime, Sandbox, requirement
 
 STATES = [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED]
 

@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import FOREVER, Containers
-from critests.fixtures.host_mounts import HostMounts
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    FOREVER,
+    Container,
+    Containers,
+    HostMounts,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    requirement,
+    unsupported,
+)
 
 DISK = "size=256k"
 FLOOD = (

@@ -6,16 +6,21 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.requests import ImageName
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.observing.capabilities import NO_SUCH_ID
-from critests.run.marks import requirement
-from critests.run.outcomes import blocked
+from critests.testing import (
+    NO_SUCH_ID,
+    Container,
+    Containers,
+    ImageName,
+    Images,
+    RecordVariant,
+    Registry,
+    Runtime,
+    Sandbox,
+    blocked,
+    may_be_refused,
+    refused_with,
+    requirement,
+)
 
 REFERENCES: dict[str, Callable[[ImageName, cri.Image], str]] = {
     "reference that the pull returned": lambda name, _: name.reference,

@@ -9,15 +9,20 @@ from typing import Unpack
 import grpc
 import pytest
 
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
 from critests.lifecycle import container_log
-from critests.lifecycle.container import Container
 from critests.lifecycle.container_log import LogRecord
 from critests.lifecycle.requests import ContainerOptions
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, slow
+from critests.testing import (
+    Container,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    lingering,
+    refused_with,
+    requirement,
+    slow,
+)
 
 Printed = Callable[..., list[LogRecord]]
 

@@ -1,8 +1,7 @@
 """LOG: a runtime that truncates logs itself."""
 
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.run.marks import configured, disruptive, requirement
 from critests.runtimes.runtime_settings import LogCap
+from critests.testing import OwnRuntime, configured, disruptive, requirement
 
 CAP = 16 << 10
 PRINTED = 2000

@@ -7,12 +7,17 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
 from critests.lifecycle import container_log
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement
+from critests.testing import (
+    Container,
+    Containers,
+    Runtime,
+    Sandbox,
+    lingering,
+    may_be_refused,
+    refused_with,
+    requirement,
+)
 
 EARLIER = b"2026-01-02T03:04:05.123456789Z stdout F earlier\n"
 STREAMS = {"two streams": {"stdout", "stderr"}, "terminal": {"stdout"}}

@@ -6,12 +6,8 @@ from itertools import chain
 import psutil
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.sandbox import Sandbox
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
-from critests.node.host.mount_table import mount_table
-from critests.run.marks import disruptive, requirement, slow
-from critests.run.outcomes import blocked
+from critests.testing import OwnRuntime, Sandbox, blocked, disruptive, mount_table, requirement, slow
 
 CONTAINERS = 100
 NOISE = 20

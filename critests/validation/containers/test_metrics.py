@@ -7,13 +7,18 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires, slow
-from critests.run.outcomes import setting_up, unsupported
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    Runtime,
+    Sandbox,
+    requirement,
+    requires,
+    setting_up,
+    slow,
+    unsupported,
+)
 
 pytestmark = requires(Capability.METRICS)
 

@@ -10,15 +10,20 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
-from critests.catalogue.words import Capability
 from critests.client.connection import open_channel
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.observing.capabilities import NO_SUCH_ID
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    NO_SUCH_ID,
+    Capability,
+    Container,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    may_be_refused,
+    refused_with,
+    requirement,
+    requires,
+)
 from critests.validation.containers.counting import COUNT
 from critests.validation.containers.pod_checkpoints import CountingPod
 

@@ -6,16 +6,20 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import CREATED_FROM, Sandboxes
-from critests.lifecycle.assertions import single
-from critests.lifecycle.container import Container
-from critests.node.host.addresses import free_port
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import setting_up
+from critests.fixtures.sandbox_fixtures import CREATED_FROM
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    Images,
+    Runtime,
+    Sandboxes,
+    free_port,
+    requirement,
+    requires,
+    setting_up,
+    single,
+)
 from critests.validation.containers.counting import numbers, wait_for_progress
 from critests.validation.containers.pod_checkpoints import (
     DISTANCE,

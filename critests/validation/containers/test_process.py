@@ -3,18 +3,24 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.client.streaming.streams import Protocol
-from critests.fixtures.container_fixtures import Containers, lingering, staying
-from critests.fixtures.image_fixtures import Images
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.shared_containers import SharedContainers
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import EXEC, FIRST_PROCESS
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
+from critests.fixtures.container_fixtures import staying
+from critests.testing import (
+    EXEC,
+    FIRST_PROCESS,
+    Capability,
+    Container,
+    Containers,
+    Images,
+    Protocol,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    SharedContainers,
+    Streams,
+    lingering,
+    requirement,
+    requires,
+)
 
 VIEWS = (FIRST_PROCESS, EXEC)
 VALUES = {

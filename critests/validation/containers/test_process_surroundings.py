@@ -8,13 +8,17 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    refused_with,
+    requirement,
+    requires,
+)
 
 DEVICES = {
     "null": "1:3",

@@ -6,15 +6,22 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import ProcessTree
-from critests.node.observing.capabilities import NO_SUCH_ID
-from critests.run.marks import disruptive, requirement, requires, slow
-from critests.run.outcomes import setting_up, unsupported
+from critests.testing import (
+    NO_SUCH_ID,
+    Capability,
+    Container,
+    Containers,
+    OwnRuntime,
+    ProcessTree,
+    Runtime,
+    disruptive,
+    may_be_refused,
+    requirement,
+    requires,
+    setting_up,
+    slow,
+    unsupported,
+)
 
 MIB = 1 << 20
 WRITTEN_BYTES = 96 * MIB

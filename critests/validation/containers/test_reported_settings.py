@@ -5,13 +5,18 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import setting_up, unsupported
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    RecordVariant,
+    Runtime,
+    may_be_refused,
+    requirement,
+    requires,
+    setting_up,
+    unsupported,
+)
 from critests.validation.resources.cpus import usable_cpu
 
 LOST_IN_WEIGHTS = 0.1

@@ -5,13 +5,18 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    Registry,
+    Runtime,
+    Sandbox,
+    lingering,
+    may_be_refused,
+    requirement,
+    requires,
+)
 
 
 @requirement("CTR-34")

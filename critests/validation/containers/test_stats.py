@@ -11,16 +11,22 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.assertions import single
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.lifecycle.waiting import ConditionNotMet
-from critests.run.marks import requirement, requires, slow
-from critests.run.outcomes import setting_up, unsupported
+from critests.testing import (
+    Capability,
+    ConditionNotMet,
+    Container,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    refused_with,
+    requirement,
+    requires,
+    setting_up,
+    single,
+    slow,
+    unsupported,
+)
 
 StatsOf = Callable[[Container], cri.ContainerStats]
 

@@ -10,20 +10,25 @@ from dataclasses import dataclass
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.assertions import single
-from critests.lifecycle.container import Container
-from critests.lifecycle.process_evidence import first_process
-from critests.lifecycle.sandbox import Sandbox
-from critests.lifecycle.user_namespaces import with_user_namespace
 from critests.node.cgroups import container_cgroup
-from critests.node.cgroups.container_cgroup import CgroupValues
-from critests.run.marks import disruptive, requirement, requires, slow
-from critests.run.outcomes import setting_up
+from critests.testing import (
+    Capability,
+    CgroupValues,
+    Container,
+    Containers,
+    OwnRuntime,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    disruptive,
+    first_process,
+    requirement,
+    requires,
+    setting_up,
+    single,
+    slow,
+    with_user_namespace,
+)
 
 MIB = 1 << 20
 STATS_SECONDS = 30.0

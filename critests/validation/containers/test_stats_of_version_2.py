@@ -5,12 +5,17 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement, requires, slow
-from critests.run.outcomes import blocked, unsupported
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    Runtime,
+    blocked,
+    requirement,
+    requires,
+    slow,
+    unsupported,
+)
 from critests.validation.containers.pressure import Pressure, parse, psi_errors
 
 MIB = 1 << 20

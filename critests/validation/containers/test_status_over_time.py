@@ -1,11 +1,7 @@
 """CTA: ContainerStatus and ListContainers follow the changes of a container."""
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement
+from critests.testing import Container, Containers, Registry, Runtime, may_be_refused, requirement
 
 
 def listed_states(container: Container) -> list[int]:

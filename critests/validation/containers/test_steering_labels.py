@@ -1,9 +1,7 @@
 """GEN: image labels that must not control the runtime."""
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.waiting import ConditionNotMet
-from critests.run.marks import disruptive, requirement, slow
+from critests.testing import ConditionNotMet, OwnRuntime, disruptive, requirement, slow
 
 LOOKED_AT_SECONDS = 14.0
 """A runtime that acts on such labels checks them every ten seconds."""

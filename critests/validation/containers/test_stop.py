@@ -4,18 +4,26 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import FOREVER, Containers
-from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.clocks import CLOCKS_DIFFER_NS
-from critests.lifecycle.container import Container
 from critests.lifecycle.freezer import Freezer
-from critests.lifecycle.process import ProcessTree
-from critests.node.observing.capabilities import NO_SUCH_ID
-from critests.run.marks import requirement, requires, slow
-from critests.run.outcomes import blocked, setting_up
+from critests.testing import (
+    CLOCKS_DIFFER_NS,
+    FOREVER,
+    NO_SUCH_ID,
+    Capability,
+    Container,
+    Containers,
+    ProcessTree,
+    RecordVariant,
+    Runtime,
+    Sandboxes,
+    blocked,
+    may_be_refused,
+    refused_with,
+    requirement,
+    requires,
+    setting_up,
+    slow,
+)
 
 
 @requirement("STP-01")

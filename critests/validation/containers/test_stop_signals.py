@@ -6,12 +6,18 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import FOREVER, Containers
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    FOREVER,
+    Capability,
+    Containers,
+    Images,
+    RecordVariant,
+    Registry,
+    Runtime,
+    refused_with,
+    requirement,
+    requires,
+)
 
 OTHER_FORMS = {"no SIG prefix": "USR2", "number": "12", "lower case": "sigusr2"}
 # The kernel's numbers: its real-time signals begin at 32, of which libc reserves the first two.

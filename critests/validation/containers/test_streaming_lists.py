@@ -9,15 +9,24 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, ScriptOptions
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime, must_be_refused, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import disruptive, requirement, requires, slow
-from critests.run.outcomes import setting_up, unsupported
+from critests.testing import (
+    Capability,
+    Containers,
+    OwnRuntime,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    ScriptOptions,
+    disruptive,
+    must_be_refused,
+    refused_with,
+    requirement,
+    requires,
+    setting_up,
+    slow,
+    unsupported,
+)
 from critests.validation.containers.list_rpcs import CONTAINERS, LIST_RPCS, WITH_FILTERS, ListRpcs
 
 LABEL, UNUSED_LABEL = {"critests.listed": secrets.token_hex(8)}, {"critests.listed": "unused"}

@@ -1,9 +1,8 @@
 """Sequences of calls that violated a requirement on some runtime, as `critests explore` printed them."""
 
 from critests.explore.setting_up import replay
-from critests.fixtures.runtime import Runtime
 from critests.model import Step
-from critests.run.marks import requirement
+from critests.testing import Runtime, requirement
 
 SAME_NAME_IN_ANOTHER_ATTEMPT = [
     Step("RunPodSandbox", makes="sandbox-1", name="pod"),

@@ -5,12 +5,22 @@ import base64
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.images.registry_faults import Access, FaultKind, RegistryFault, Scheme, Scope
-from critests.run.marks import requirement, slow
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    Access,
+    FaultKind,
+    Images,
+    RecordVariant,
+    Registry,
+    RegistryFault,
+    Runtime,
+    Scheme,
+    Scope,
+    may_be_refused,
+    must_be_refused,
+    requirement,
+    slow,
+    unsupported,
+)
 
 pytestmark = pytest.mark.usefixtures("authenticating_alone")
 

@@ -12,17 +12,29 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, start_configured
-from critests.fixtures.runtime import Runtime
-from critests.images.registry_faults import Access, FaultKind, RegistryFault, Scheme, Scope
-from critests.images.repositories import MintedImage
-from critests.lifecycle.requests import pulling
-from critests.node.host.addresses import node_address
-from critests.run.context import RuntimeSetup
-from critests.run.marks import configured, disruptive, requirement, slow
-from critests.run.outcomes import blocked
 from critests.runtimes.runtime_settings import Credentials, Mirror, PullProgress
+from critests.testing import (
+    NEEDS_ITS_OWN,
+    Access,
+    FaultKind,
+    Images,
+    MintedImage,
+    OwnRuntime,
+    Registry,
+    RegistryFault,
+    Runtime,
+    RuntimeSetup,
+    Scheme,
+    Scope,
+    blocked,
+    configured,
+    disruptive,
+    node_address,
+    pulling,
+    requirement,
+    slow,
+    start_configured,
+)
 
 MIRROR_PATH = "critests-mirror"
 PROGRESS_SECONDS = 2

@@ -7,14 +7,18 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.images.catalogue import Changes
-from critests.lifecycle.requests import ImageName
-from critests.run.marks import requirement, requires, slow
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    Capability,
+    Changes,
+    ImageName,
+    RecordVariant,
+    Registry,
+    Runtime,
+    requirement,
+    requires,
+    slow,
+    unsupported,
+)
 
 Usage = Callable[[], cri.FilesystemUsage]
 UsageOnce = Callable[[str, Callable[[cri.FilesystemUsage], bool]], cri.FilesystemUsage]

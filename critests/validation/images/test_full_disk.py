@@ -7,14 +7,19 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.host_mounts import HostMounts
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.own_runtime import OwnRuntime, start_configured
-from critests.fixtures.runtime import Runtime
-from critests.images.catalogue import Changes
-from critests.lifecycle.requests import pulling
-from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement, slow
+from critests.testing import (
+    Changes,
+    HostMounts,
+    OwnRuntime,
+    Registry,
+    Runtime,
+    RuntimeSetup,
+    disruptive,
+    pulling,
+    requirement,
+    slow,
+    start_configured,
+)
 
 MEBIBYTE = 1 << 20
 DISK_BYTES = 48 * MEBIBYTE

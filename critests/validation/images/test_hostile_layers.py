@@ -1,11 +1,7 @@
 """IMG: layers that are made to harm the program that unpacks them."""
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import may_be_refused
-from critests.lifecycle.requests import pulling
-from critests.run.marks import disruptive, requirement
+from critests.testing import OwnRuntime, Registry, disruptive, may_be_refused, pulling, requirement
 
 MAP_BYTES = 128 << 20
 """The size of the sparse map when unpacked; a pull of the suite's own images takes far less memory."""

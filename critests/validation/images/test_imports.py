@@ -6,13 +6,11 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.exit_codes import CannotTest
-from critests.fixtures.own_runtime import OwnRuntime
 from critests.images.build import Builder
 from critests.images.catalogue import image_spec
 from critests.images.oci_layout import write_archive
 from critests.node.starting.image_import import import_image
-from critests.run.marks import disruptive, requirement
-from critests.run.outcomes import blocked
+from critests.testing import OwnRuntime, blocked, disruptive, requirement
 
 NAME = "critests.example/imported:1"
 NOTICED_SECONDS = 10.0

@@ -6,13 +6,17 @@ from collections.abc import Iterator
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.own_runtime import OwnRuntime, start_configured
-from critests.fixtures.runtime import Runtime
-from critests.lifecycle.requests import pulling
-from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement
 from critests.runtimes.runtime_settings import PinnedImages
+from critests.testing import (
+    OwnRuntime,
+    Registry,
+    Runtime,
+    RuntimeSetup,
+    disruptive,
+    pulling,
+    requirement,
+    start_configured,
+)
 
 ORDINARY, PINNED = "ordinary", "pinned"
 

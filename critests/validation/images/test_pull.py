@@ -3,11 +3,7 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime
-from critests.images.repositories import MintedImage
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement
+from critests.testing import Images, MintedImage, Registry, Runtime, Sandbox, requirement
 
 
 def reference_of(image: MintedImage, form: str) -> str:

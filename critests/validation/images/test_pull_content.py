@@ -4,13 +4,21 @@ from collections.abc import Callable
 
 import pytest
 
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.images.registry_faults import FaultKind, RegistryFault, Scope
-from critests.lifecycle.requests import ImageName
-from critests.run.marks import requirement
+from critests.testing import (
+    Containers,
+    FaultKind,
+    ImageName,
+    Images,
+    RecordVariant,
+    Registry,
+    RegistryFault,
+    Runtime,
+    Scope,
+    lingering,
+    may_be_refused,
+    must_be_refused,
+    requirement,
+)
 
 # longer than the 255 bytes that a tar header can hold, so that the path needs a record of its own
 LONG_PATH = (

@@ -2,11 +2,17 @@
 
 import grpc
 
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime, must_be_refused
 from critests.images.distribution_api import FAULT_MESSAGE
-from critests.images.registry_faults import FaultKind, RegistryFault, Scope
-from critests.run.marks import requirement
+from critests.testing import (
+    FaultKind,
+    Images,
+    Registry,
+    RegistryFault,
+    Runtime,
+    Scope,
+    must_be_refused,
+    requirement,
+)
 
 FORBIDDEN = RegistryFault(kind=FaultKind.FORBIDDEN, scope=Scope.MANIFEST)
 SECRET = "c2lnbmF0dXJl-critests"  # noqa: S105 - not a secret

@@ -7,11 +7,17 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.images.registry_faults import FaultKind, RegistryFault, Scope
-from critests.lifecycle.requests import pulling
-from critests.run.marks import requirement
+from critests.testing import (
+    FaultKind,
+    Images,
+    Registry,
+    RegistryFault,
+    Runtime,
+    Scope,
+    pulling,
+    refused_with,
+    requirement,
+)
 
 INVALID_REFERENCES = {
     "capital letters in the repository": "{registry}/Critests/PLAIN:1",

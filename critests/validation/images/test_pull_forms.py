@@ -1,13 +1,17 @@
 """IMG: unusual images and references."""
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    Container,
+    Containers,
+    Images,
+    RecordVariant,
+    Registry,
+    Runtime,
+    may_be_refused,
+    requirement,
+    unsupported,
+)
 
 IPV6_REGISTRY = "[::1]:1/critests/nobody:1"
 

@@ -4,13 +4,20 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.run.marks import disruptive, requirement
-from critests.run.outcomes import setting_up, unsupported
+from critests.testing import (
+    Containers,
+    Images,
+    OwnRuntime,
+    RecordVariant,
+    Registry,
+    Runtime,
+    disruptive,
+    may_be_refused,
+    refused_with,
+    requirement,
+    setting_up,
+    unsupported,
+)
 
 
 @requirement("IMS-14")

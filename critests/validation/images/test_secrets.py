@@ -6,11 +6,16 @@ import secrets
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import may_be_refused
-from critests.images.registry_faults import FaultKind, RegistryFault
-from critests.run.marks import disruptive, requirement
+from critests.testing import (
+    FaultKind,
+    Images,
+    OwnRuntime,
+    Registry,
+    RegistryFault,
+    disruptive,
+    may_be_refused,
+    requirement,
+)
 
 USERNAME = "critests"
 REFUSAL = RegistryFault(kind=FaultKind.UNAUTHORIZED)

@@ -6,12 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.run.marks import configured, disruptive, requirement, requires, slow
-from critests.run.outcomes import setting_up
 from critests.runtimes.runtime_settings import IMAGE_FOLDER, ImageFolder, SplitStorage
+from critests.testing import (
+    Capability,
+    OwnRuntime,
+    RecordVariant,
+    configured,
+    disruptive,
+    requirement,
+    requires,
+    setting_up,
+    slow,
+)
 
 pytestmark = disruptive
 

@@ -6,15 +6,20 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.requests import ImageName
-from critests.lifecycle.sandbox import Sandbox
-from critests.lifecycle.verbose_info import objects_of
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    Capability,
+    Containers,
+    ImageName,
+    Images,
+    RecordVariant,
+    Registry,
+    Runtime,
+    Sandbox,
+    objects_of,
+    refused_with,
+    requirement,
+    requires,
+)
 
 Entry = Callable[[str], cri.Image]
 

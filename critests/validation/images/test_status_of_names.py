@@ -1,10 +1,6 @@
 """IMS: ImageStatus by incomplete names, and the image specification in its response."""
 
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.requests import ImageName
-from critests.run.marks import requirement
+from critests.testing import ImageName, Images, RecordVariant, Registry, Runtime, requirement
 
 
 @requirement("IMS-03")

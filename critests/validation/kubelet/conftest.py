@@ -2,9 +2,7 @@
 
 import pytest
 
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
+from critests.testing import Containers, Runtime, Sandboxes
 from critests.validation.kubelet.pods import KubeletPod
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from critests.fixtures.runtime import Runtime
 from critests.lifecycle import container_log
+from critests.testing import Runtime
 
 
 def _lines(log: bytes) -> list[bytes]:

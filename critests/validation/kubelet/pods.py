@@ -9,14 +9,19 @@ from dataclasses import dataclass, field
 from typing import Unpack
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, ProcessOptions
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.container import Container
-from critests.lifecycle.kubelet_keys import CONTAINER_NAME, POD_UID, TERMINATION_LOG
+from critests.fixtures.container_fixtures import ProcessOptions
 from critests.lifecycle.requests import SpecOptions
-from critests.lifecycle.sandbox import Sandbox
+from critests.testing import (
+    CONTAINER_NAME,
+    POD_UID,
+    TERMINATION_LOG,
+    Capability,
+    Container,
+    Containers,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+)
 
 SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"
 

@@ -7,9 +7,7 @@ import psutil
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.run.marks import disruptive, requirement
-from critests.run.outcomes import blocked
+from critests.testing import OwnRuntime, blocked, disruptive, requirement
 from critests.validation.kubelet.pods import KubeletPod
 
 PODS = 110

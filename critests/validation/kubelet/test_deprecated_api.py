@@ -3,10 +3,7 @@
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement
+from critests.testing import RecordVariant, Runtime, Sandbox, refused_with, requirement
 
 OLD = "/runtime.v1alpha2.RuntimeService"
 

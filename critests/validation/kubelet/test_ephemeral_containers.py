@@ -1,9 +1,7 @@
 """K8S: ephemeral containers, which are added to a running pod."""
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.streaming import Streams
-from critests.run.marks import requirement
+from critests.testing import Runtime, Streams, requirement
 from critests.validation.kubelet.pods import KubeletPod
 
 MARK = "the-process-to-debug"

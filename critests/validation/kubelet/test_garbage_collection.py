@@ -1,11 +1,7 @@
 """K8S: what the kubelet's garbage collection removes: exited containers, stopped sandboxes, unused images."""
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime
-from critests.images.repositories import MintedImage
-from critests.lifecycle.kubelet_keys import POD_UID
-from critests.run.marks import requirement
+from critests.testing import POD_UID, Images, MintedImage, Registry, Runtime, requirement
 from critests.validation.kubelet.pods import KubeletPod
 
 

@@ -4,8 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from statistics import median
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.runtime import Runtime
-from critests.run.marks import requirement, slow
+from critests.testing import Runtime, requirement, slow
 from critests.validation.kubelet.pods import KubeletPod
 
 PROBED = 8

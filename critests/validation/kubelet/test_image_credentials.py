@@ -3,10 +3,7 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime
-from critests.images.registry_faults import Access, Scheme
-from critests.run.marks import requirement
+from critests.testing import Access, Images, Registry, Runtime, Scheme, requirement
 
 pytestmark = pytest.mark.usefixtures("authenticating_alone")
 

@@ -5,9 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.runtime import Runtime
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement
+from critests.testing import Container, Runtime, requirement
 from critests.validation.kubelet.log_following import Follower, Rotation
 from critests.validation.kubelet.pods import KubeletPod
 

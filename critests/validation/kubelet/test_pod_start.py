@@ -6,12 +6,17 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.lifecycle.assertions import single
-from critests.lifecycle.requests import ImageName
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    Capability,
+    ImageName,
+    Images,
+    Registry,
+    Runtime,
+    may_be_refused,
+    requirement,
+    requires,
+    single,
+)
 from critests.validation.kubelet.pods import KubeletPod
 
 VOLUME = "/volume"

@@ -1,8 +1,7 @@
 """K8S: what the kubelet's relist finds of a pod after each step of its lifecycle."""
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.runtime import Runtime
-from critests.run.marks import requirement
+from critests.testing import Runtime, requirement
 from critests.validation.kubelet.pods import KubeletPod
 
 

@@ -1,10 +1,7 @@
 """K8S: events and the kubelet's relist, which must agree about a pod."""
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.event_fixtures import DELETED, STARTED, STOPPED, Events
-from critests.fixtures.runtime import Runtime
-from critests.run.marks import requirement, requires
+from critests.testing import DELETED, STARTED, STOPPED, Capability, Events, Runtime, requirement, requires
 from critests.validation.kubelet.pods import KubeletPod, states_of
 
 

@@ -8,16 +8,22 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import host_processes
-from critests.lifecycle.process_evidence import first_process
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.cgroups.cgroup_mounts import cgroup_facts
-from critests.node.cgroups.container_cgroup import INSIDE, CgroupValues, folders_of_process
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    INSIDE,
+    Capability,
+    CgroupValues,
+    Container,
+    Runtime,
+    Sandbox,
+    blocked,
+    cgroup_facts,
+    first_process,
+    folders_of_process,
+    host_processes,
+    may_be_refused,
+    requirement,
+    requires,
+)
 from critests.validation.kubelet.pods import KubeletPod
 
 MIB = 1 << 20

@@ -7,13 +7,17 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_process import process_of_sandbox
-from critests.lifecycle.container import Container
-from critests.lifecycle.kubelet_keys import GRACE_SECONDS, TERMINATION_LOG
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    GRACE_SECONDS,
+    TERMINATION_LOG,
+    Capability,
+    Container,
+    Runtime,
+    Sandbox,
+    process_of_sandbox,
+    requirement,
+    requires,
+)
 from critests.validation.kubelet.pods import KubeletPod
 
 

@@ -3,9 +3,7 @@
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.lifecycle.kubelet_keys import GRACE_SECONDS
-from critests.run.marks import requirement
+from critests.testing import GRACE_SECONDS, Runtime, may_be_refused, requirement
 from critests.validation.kubelet.pods import KubeletPod
 
 

@@ -10,14 +10,19 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.images.catalogue import FileChange
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    Capability,
+    Containers,
+    FileChange,
+    RecordVariant,
+    Registry,
+    Runtime,
+    blocked,
+    lingering,
+    may_be_refused,
+    requirement,
+    requires,
+)
 
 READ_ONLY = "Read-only file system"
 

@@ -5,14 +5,18 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    Images,
+    RecordVariant,
+    Registry,
+    Sandbox,
+    may_be_refused,
+    requirement,
+    requires,
+)
 
 pytestmark = requires(Capability.IMAGE_SUB_PATHS)
 

@@ -5,14 +5,23 @@ from pathlib import Path
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.requests import ImageName
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import SetUpFailed, setting_up, unsupported
+from critests.testing import (
+    Capability,
+    Containers,
+    ImageName,
+    Images,
+    RecordVariant,
+    Registry,
+    Runtime,
+    SetUpFailed,
+    lingering,
+    may_be_refused,
+    refused_with,
+    requirement,
+    requires,
+    setting_up,
+    unsupported,
+)
 
 HELLO = "hello from the image"
 """The text of the file `hello` of the image `volume`."""

@@ -4,9 +4,7 @@ import signal
 
 import pytest
 
-from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.run.marks import disruptive, requirement, requires
+from critests.testing import Capability, OwnRuntime, disruptive, requirement, requires
 from critests.validation.mounts.test_image_volumes import HELLO, volume
 
 

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.run.marks import requirement, requires
+from critests.testing import Capability, Containers, requirement, requires
 
 LABEL = "security.selinux"
 

@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.host_mounts import HostMounts
-from critests.fixtures.own_runtime import OwnRuntime, start_configured
-from critests.fixtures.runtime import Runtime
-from critests.lifecycle.container import Container
-from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement
+from critests.testing import (
+    Container,
+    Containers,
+    HostMounts,
+    OwnRuntime,
+    Runtime,
+    RuntimeSetup,
+    disruptive,
+    requirement,
+    start_configured,
+)
 
 PRIVATE, IN, BOTH = (
     cri.PROPAGATION_PRIVATE,

@@ -5,12 +5,7 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.host_mounts import HostMounts
-from critests.fixtures.runtime import Runtime
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import Capability, Containers, HostMounts, Runtime, requirement, requires, unsupported
 
 WRITE_BELOW = "echo written > /mounted/below/new"
 

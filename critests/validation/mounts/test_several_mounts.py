@@ -7,16 +7,22 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.host_mounts import HostMounts
-from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
 from critests.lifecycle.mount_points import uppermost
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    HostMounts,
+    RecordVariant,
+    Runtime,
+    Sandboxes,
+    blocked,
+    lingering,
+    may_be_refused,
+    refused_with,
+    requirement,
+    requires,
+)
 
 MOUNTS = 200
 

@@ -4,14 +4,18 @@ import secrets
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandboxes,
+    blocked,
+    lingering,
+    requirement,
+    requires,
+)
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - of the container, and of the host
 

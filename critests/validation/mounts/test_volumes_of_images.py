@@ -5,13 +5,19 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.images.catalogue import Changes, FileChange
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    Capability,
+    Changes,
+    Containers,
+    FileChange,
+    Images,
+    RecordVariant,
+    Registry,
+    lingering,
+    may_be_refused,
+    requirement,
+    requires,
+)
 
 DATA, EMPTY = "/data", "/empty-volume"
 """The volumes of the image `process`; the image has a file in the first."""

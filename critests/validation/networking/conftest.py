@@ -2,7 +2,7 @@
 
 import pytest
 
-from critests.fixtures.runtime import Runtime
+from critests.testing import Runtime
 from critests.validation.networking.connections import Node
 
 

@@ -13,9 +13,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from critests.lifecycle.container import Container
 from critests.lifecycle.waiting import eventually
-from critests.node.host.addresses import free_port, node_address
+from critests.testing import Container, free_port, node_address
 
 CLONE_NEWNET = 0x40000000
 PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")

@@ -8,10 +8,7 @@ from typing import Any
 
 import grpc
 
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import refused_with
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.outcomes import unsupported
+from critests.testing import OwnRuntime, Sandbox, refused_with, unsupported
 
 NAME = "critests-newer"
 VERSION = "1.1.0"

@@ -3,9 +3,8 @@
 import ipaddress
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.run.marks import configured, disruptive, requirement
 from critests.runtimes.runtime_settings import CniTemplate
+from critests.testing import OwnRuntime, configured, disruptive, requirement
 
 TEMPLATE = CniTemplate()
 

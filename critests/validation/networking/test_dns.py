@@ -8,14 +8,19 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.requests import HOST_NETWORK
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    HOST_NETWORK,
+    Capability,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    lingering,
+    refused_with,
+    requirement,
+    requires,
+)
 
 Resolver = dict[str, list[str]]
 ResolverOf = Callable[[Sandbox], Resolver]

@@ -5,11 +5,16 @@ import json
 import socket
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import yielding
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import configured, disruptive, requirement, requires
+from critests.testing import (
+    Capability,
+    OwnRuntime,
+    Sandbox,
+    configured,
+    disruptive,
+    requirement,
+    requires,
+    yielding,
+)
 from critests.validation.networking.connections import Node, until_it_listens
 
 PORT = 7300

@@ -9,15 +9,22 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.faulty_runtime import FaultyRuntime
-from critests.fixtures.runtime import Refusal, must_be_refused
-from critests.lifecycle.requests import HOST_NETWORK
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.host.mount_table import mount_table
-from critests.node.wrappers.actions import ALL, Action, Edit, Fail, Record
-from critests.run.marks import disruptive, requirement, requires
-from critests.run.outcomes import unsupported
+from critests.fixtures.runtime import Refusal
+from critests.node.wrappers.actions import ALL, Action, Edit
+from critests.testing import (
+    HOST_NETWORK,
+    Capability,
+    Fail,
+    FaultyRuntime,
+    Record,
+    Sandbox,
+    disruptive,
+    mount_table,
+    must_be_refused,
+    requirement,
+    requires,
+    unsupported,
+)
 
 pytestmark = disruptive
 

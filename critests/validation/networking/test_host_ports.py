@@ -6,18 +6,24 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, yielding
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import host_processes
-from critests.lifecycle.requests import HOST_NETWORK
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import disruptive, requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    HOST_NETWORK,
+    Capability,
+    Container,
+    Containers,
+    OwnRuntime,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    blocked,
+    disruptive,
+    host_processes,
+    may_be_refused,
+    requirement,
+    requires,
+    yielding,
+)
 from critests.validation.networking.connections import Node, socket_in_namespace_of, until_it_listens
 
 RunServer = Callable[..., Container]

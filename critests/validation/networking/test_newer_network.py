@@ -5,10 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.run.marks import configured, disruptive, requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    Capability,
+    OwnRuntime,
+    configured,
+    disruptive,
+    requirement,
+    requires,
+    unsupported,
+)
 from critests.validation.networking.newer_network import NewerNetwork
 
 NetworkReady = Callable[[], bool]

@@ -6,10 +6,7 @@ from typing import Any
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.run.marks import disruptive, requirement, requires
+from critests.testing import Capability, OwnRuntime, RecordVariant, disruptive, requirement, requires
 from critests.validation.networking.connections import Node
 from critests.validation.networking.witness import Witness
 

@@ -7,15 +7,19 @@ from typing import Any
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, yielding
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.container import Container
-from critests.lifecycle.requests import HOST_NETWORK
-from critests.lifecycle.sandbox import Sandbox
-from critests.lifecycle.verbose_info import objects_of
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    HOST_NETWORK,
+    Capability,
+    Container,
+    Containers,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    objects_of,
+    requirement,
+    requires,
+    yielding,
+)
 from critests.validation.networking.connections import Node, echo, until_it_listens
 
 PORT = 7100

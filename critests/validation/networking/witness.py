@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from critests.fixtures.own_runtime import OwnRuntime
+from critests.testing import OwnRuntime
 
 NAME = "critests-witness"
 PLUGIN = """#!{python} -IS

@@ -2,8 +2,7 @@
 
 import pytest
 
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
+from critests.testing import Containers, Runtime
 from critests.validation.resources.limits import Limits
 
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from critests.node.cgroups.container_cgroup import numbers_in
-from critests.run.outcomes import blocked
+from critests.testing import blocked
 
 POSSIBLE = Path("/sys/devices/system/cpu/possible")
 POSSIBLE_NODES = Path("/sys/devices/system/node/possible")

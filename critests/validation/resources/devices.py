@@ -5,7 +5,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from critests.run.outcomes import blocked
+from critests.testing import blocked
 
 HARMLESS = ("fuse", "loop-control", "cpu_dma_latency", "vhost-net", "uinput", "kmsg")
 """Names in /dev of devices that containers do not have by default, and that can be opened without effect."""

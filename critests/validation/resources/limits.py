@@ -6,17 +6,22 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, CreationOptions, ScriptOptions
-from critests.fixtures.runtime import Runtime
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import host_processes
-from critests.lifecycle.process_evidence import first_process
-from critests.lifecycle.sandbox import Sandbox
+from critests.fixtures.container_fixtures import CreationOptions
 from critests.node.cgroups import container_cgroup
-from critests.node.cgroups.cgroup_mounts import cgroup_facts
-from critests.node.cgroups.container_cgroup import CgroupValues
-from critests.run.outcomes import blocked, setting_up
+from critests.testing import (
+    Capability,
+    CgroupValues,
+    Container,
+    Containers,
+    Runtime,
+    Sandbox,
+    ScriptOptions,
+    blocked,
+    cgroup_facts,
+    first_process,
+    host_processes,
+    setting_up,
+)
 
 Value = TypeVar("Value")
 MIB = 1 << 20

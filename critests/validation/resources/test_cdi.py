@@ -3,16 +3,21 @@
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime
-from critests.lifecycle.container import Container
 from critests.node.observing import cdi
 from critests.node.observing.cdi import CdiFolder
-from critests.run.marks import disruptive, requirement, requires
-from critests.run.outcomes import blocked, unsupported
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    Images,
+    OwnRuntime,
+    Runtime,
+    blocked,
+    disruptive,
+    requirement,
+    requires,
+    unsupported,
+)
 from critests.validation.resources.devices import open_script, spare_device
 
 pytestmark = requires(Capability.CDI)

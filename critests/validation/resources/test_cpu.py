@@ -3,12 +3,7 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import ProcessStatus
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import Capability, Container, Containers, ProcessStatus, blocked, requirement, requires
 from critests.validation.resources.cpus import another_cpu, impossible_cpu, impossible_node
 from critests.validation.resources.limits import Limits
 

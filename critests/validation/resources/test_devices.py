@@ -7,16 +7,21 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import CAPABILITIES
-from critests.node.host.privileges import process_capabilities
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    CAPABILITIES,
+    Capability,
+    Container,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandboxes,
+    blocked,
+    lingering,
+    process_capabilities,
+    refused_with,
+    requirement,
+    requires,
+)
 from critests.validation.resources.devices import Device, open_script, spare_device
 from critests.validation.security.daemon import as_far_as_the_daemon_can
 

@@ -6,13 +6,17 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.process import ProcessStatus
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    Capability,
+    Containers,
+    ProcessStatus,
+    RecordVariant,
+    Runtime,
+    Streams,
+    refused_with,
+    requirement,
+    requires,
+)
 from critests.validation.resources.limits import MIB, Limits
 
 GREEDY = ("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")

@@ -5,13 +5,20 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import FIRST_PROCESS, HOST, VIEWS
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked, unsupported
+from critests.testing import (
+    FIRST_PROCESS,
+    HOST,
+    VIEWS,
+    Capability,
+    Containers,
+    Runtime,
+    SharedContainers,
+    blocked,
+    may_be_refused,
+    requirement,
+    requires,
+    unsupported,
+)
 
 GUARANTEED_SCORE = -997
 """The kubelet's value for pods of the QoS class Guaranteed."""

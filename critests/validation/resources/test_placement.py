@@ -6,17 +6,22 @@ from pathlib import Path
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.sandbox_process import process_of_sandbox
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.cgroups.container_cgroup import folders_of_process
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    Capability,
+    CgroupDriver,
+    CgroupParents,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    blocked,
+    folders_of_process,
+    process_of_sandbox,
+    refused_with,
+    requirement,
+    requires,
+)
 from critests.validation.resources.limits import MIB, Limited, Limits
 
 FORKS = "for i in $(seq 60); do sleep 30 > /dev/null 2>&1 & done; echo started"

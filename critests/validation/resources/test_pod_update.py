@@ -1,11 +1,16 @@
 """UPD: UpdatePodSandboxResources, which reports limits that the kubelet has set on the pod's cgroup."""
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.nri import PluginFactory, refuse
-from critests.fixtures.runtime import Runtime
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import disruptive, requirement, requires
+from critests.testing import (
+    Capability,
+    PluginFactory,
+    Runtime,
+    Sandbox,
+    disruptive,
+    refuse,
+    requirement,
+    requires,
+)
 from critests.validation.resources.limits import MIB, Limits
 
 pytestmark = requires(Capability.POD_RESOURCE_UPDATES)

@@ -3,10 +3,7 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.run.marks import requirement, requires
+from critests.testing import Capability, RecordVariant, Runtime, requirement, requires
 from critests.validation.resources.cpus import impossible_cpu, impossible_node
 from critests.validation.resources.limits import MIB, Limited, Limits
 

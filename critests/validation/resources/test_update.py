@@ -6,13 +6,19 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.node.cgroups.container_cgroup import CgroupValues, same_weight
-from critests.run.marks import disruptive, requirement, requires
+from critests.node.cgroups.container_cgroup import same_weight
+from critests.testing import (
+    Capability,
+    CgroupValues,
+    Containers,
+    OwnRuntime,
+    RecordVariant,
+    Runtime,
+    disruptive,
+    refused_with,
+    requirement,
+    requires,
+)
 from critests.validation.resources.cpus import another_cpu
 from critests.validation.resources.limits import MIB, Limits
 

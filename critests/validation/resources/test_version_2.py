@@ -3,12 +3,18 @@
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked, unsupported
+from critests.testing import (
+    Capability,
+    Containers,
+    RecordVariant,
+    Runtime,
+    blocked,
+    may_be_refused,
+    refused_with,
+    requirement,
+    requires,
+    unsupported,
+)
 from critests.validation.resources.limits import MIB, Limits
 
 

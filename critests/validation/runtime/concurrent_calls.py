@@ -6,10 +6,7 @@ from typing import Any
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.lifecycle.container import Container
-from critests.run.outcomes import blocked
+from critests.testing import Capability, Container, Runtime, blocked, refused_with
 
 READ_SECONDS = 4.0
 """Limit for calls that only read, before scaling: far more than they take."""

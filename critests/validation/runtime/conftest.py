@@ -5,9 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.streaming import Streams
-from critests.run.outcomes import Blocked
+from critests.testing import Blocked, OwnRuntime, Streams
 from critests.validation.runtime.survivors import Survivors, survivors_of_restart
 
 

@@ -4,11 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.runtime import Runtime
-from critests.images.repositories import MintedImage
-from critests.lifecycle.container import Container
-from critests.lifecycle.requests import pulling
+from critests.testing import Capability, Container, MintedImage, Runtime, pulling
 from critests.validation.runtime.concurrent_calls import reads_about
 
 Call = tuple[Callable[..., Any], Any]

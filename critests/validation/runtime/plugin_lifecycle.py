@@ -4,9 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.nri import PluginFactory
-from critests.node.nri.nri_plugin import PluginEvent
-from critests.run.outcomes import setting_up
+from critests.testing import PluginEvent, PluginFactory, setting_up
 
 OF_PODS = ("RunPodSandbox", "StopPodSandbox", "RemovePodSandbox")
 OF_CONTAINERS = ("CreateContainer", "StartContainer", "StopContainer", "RemoveContainer")

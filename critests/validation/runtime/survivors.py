@@ -20,15 +20,20 @@ from typing import Any
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.client.streaming.streams import Protocol
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.sandbox_process import process_of_sandbox
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import host_processes, stat_of
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.outcomes import Blocked, SetUpFailed, setting_up
+from critests.testing import (
+    Blocked,
+    Capability,
+    Container,
+    OwnRuntime,
+    Protocol,
+    Sandbox,
+    SetUpFailed,
+    Streams,
+    host_processes,
+    process_of_sandbox,
+    setting_up,
+    stat_of,
+)
 
 MIB = 1 << 20
 GATE = "/gate"

@@ -3,13 +3,17 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.runtime import may_be_refused
-from critests.fixtures.streaming import Streams
 from critests.node.cgroups import container_cgroup
-from critests.node.cgroups.container_cgroup import CgroupValues
-from critests.run.marks import disruptive, requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    Capability,
+    CgroupValues,
+    Streams,
+    blocked,
+    disruptive,
+    may_be_refused,
+    requirement,
+    requires,
+)
 from critests.validation.runtime.survivors import MIB, PORT, STOPPED_CODE, Survivors
 
 pytestmark = disruptive

@@ -3,12 +3,17 @@
 from collections import Counter
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.runtime import Runtime
-from critests.images.catalogue import Changes
-from critests.images.registry_faults import FaultKind, RegistryFault, Scope
-from critests.images.repositories import MintedImage
-from critests.run.marks import requirement
+from critests.testing import (
+    Changes,
+    FaultKind,
+    Images,
+    MintedImage,
+    Registry,
+    RegistryFault,
+    Runtime,
+    Scope,
+    requirement,
+)
 from critests.validation.runtime.concurrent_calls import all_of
 
 AT_ONCE = 4

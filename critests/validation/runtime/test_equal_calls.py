@@ -7,14 +7,18 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import disruptive, requirement
+from critests.testing import (
+    Container,
+    Containers,
+    OwnRuntime,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    disruptive,
+    refused_with,
+    requirement,
+)
 from critests.validation.runtime.concurrent_calls import settled
 
 FORM_SECONDS = 2.0

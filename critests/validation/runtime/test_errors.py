@@ -8,16 +8,23 @@ import pytest
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.requests import ImageName
-from critests.run.marks import disruptive, requirement, requires
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    ImageName,
+    OwnRuntime,
+    RecordVariant,
+    Registry,
+    Runtime,
+    Sandboxes,
+    disruptive,
+    may_be_refused,
+    must_be_refused,
+    refused_with,
+    requirement,
+    requires,
+)
 
 Call = Any  # a call of a stub: grpcio has no common public type
 CallAndRequest = tuple[Call, Any]

@@ -10,13 +10,19 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.faulty_runtime import FaultyRuntime
-from critests.fixtures.runtime import may_be_refused, must_be_refused, refused_with
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import open_files
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.wrappers.actions import Fail
-from critests.run.marks import disruptive, requirement, slow
+from critests.testing import (
+    Container,
+    Fail,
+    FaultyRuntime,
+    Sandbox,
+    disruptive,
+    may_be_refused,
+    must_be_refused,
+    open_files,
+    refused_with,
+    requirement,
+    slow,
+)
 from critests.validation.runtime.concurrent_calls import reads_about, settled
 
 pytestmark = disruptive

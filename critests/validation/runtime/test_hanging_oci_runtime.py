@@ -9,14 +9,17 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.faulty_runtime import FaultyRuntime
-from critests.fixtures.runtime import refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.assertions import single
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.cleanup.object_leftovers import remains_of
-from critests.run.marks import disruptive, requirement
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    FaultyRuntime,
+    RecordVariant,
+    Sandbox,
+    disruptive,
+    refused_with,
+    remains_of,
+    requirement,
+    single,
+    unsupported,
+)
 from critests.validation.runtime.concurrent_calls import late_reads
 
 pytestmark = disruptive

@@ -9,14 +9,19 @@ from dataclasses import dataclass
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.faulty_runtime import FaultyRuntime
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import host_processes, stat_of
-from critests.lifecycle.process_evidence import first_process
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import disruptive, requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    Capability,
+    Container,
+    FaultyRuntime,
+    Sandbox,
+    disruptive,
+    first_process,
+    host_processes,
+    requirement,
+    requires,
+    stat_of,
+    unsupported,
+)
 
 pytestmark = [requires(Capability.SHARED_KERNEL, Capability.ROOT), disruptive]
 

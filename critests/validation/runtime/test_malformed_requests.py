@@ -11,9 +11,7 @@ import pytest
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import may_be_refused, refused_with
-from critests.run.marks import disruptive, malformed, requirement
+from critests.testing import OwnRuntime, disruptive, malformed, may_be_refused, refused_with, requirement
 
 pytestmark = [malformed, disruptive]
 

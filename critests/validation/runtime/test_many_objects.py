@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.run.marks import disruptive, requirement, slow
+from critests.testing import OwnRuntime, disruptive, requirement, slow
 from critests.validation.runtime.concurrent_calls import reads_about
 
 MANY, AT_ONCE, PODS = 300, 8, 3

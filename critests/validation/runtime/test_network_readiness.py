@@ -8,12 +8,17 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import may_be_refused, must_be_refused
-from critests.lifecycle.requests import HOST_NETWORK
-from critests.lifecycle.waiting import ConditionNotMet
-from critests.run.marks import disruptive, requirement
-from critests.run.outcomes import Blocked, unsupported
+from critests.testing import (
+    HOST_NETWORK,
+    Blocked,
+    ConditionNotMet,
+    OwnRuntime,
+    disruptive,
+    may_be_refused,
+    must_be_refused,
+    requirement,
+    unsupported,
+)
 
 pytestmark = disruptive
 

@@ -9,10 +9,7 @@ import pytest
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.container import Container
-from critests.lifecycle.requests import pulling
-from critests.run.marks import disruptive, malformed, requirement, slow
+from critests.testing import Container, OwnRuntime, disruptive, malformed, pulling, requirement, slow
 from critests.validation.runtime.nonsense import nonsense_for
 
 pytestmark = [malformed, disruptive, slow]

@@ -7,15 +7,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.event_fixtures import CREATED, SIGN_SECONDS, Events
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.sandbox import Sandbox
-from critests.lifecycle.waiting import ConditionNotMet
-from critests.run.marks import requirement, requires
+from critests.fixtures.event_fixtures import SIGN_SECONDS
+from critests.testing import (
+    CREATED,
+    Capability,
+    ConditionNotMet,
+    Containers,
+    Events,
+    Registry,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    requirement,
+    requires,
+)
 from critests.validation.runtime.ordinary_calls import after_the_start
 
 PATIENCE_SECONDS = 5.0

@@ -6,13 +6,17 @@ from functools import partial
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import disruptive, requirement, slow
-from critests.run.outcomes import setting_up
+from critests.testing import (
+    Containers,
+    OwnRuntime,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    disruptive,
+    requirement,
+    setting_up,
+    slow,
+)
 from critests.validation.runtime.concurrent_calls import all_of, settled
 
 AT_ONCE = 8

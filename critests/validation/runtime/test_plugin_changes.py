@@ -9,14 +9,20 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.api import nri_pb2 as nri
-from critests.fixtures.nri import PluginFactory, environment, limited
-from critests.fixtures.runtime import may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.node.cgroups.container_cgroup import INSIDE, CgroupValues
+from critests.fixtures.nri import environment, limited
 from critests.node.nri.ttrpc import TtrpcError
-from critests.run.marks import disruptive, requirement
-from critests.run.outcomes import blocked, unsupported
+from critests.testing import (
+    INSIDE,
+    CgroupValues,
+    Container,
+    PluginFactory,
+    RecordVariant,
+    blocked,
+    disruptive,
+    may_be_refused,
+    requirement,
+    unsupported,
+)
 
 pytestmark = disruptive
 

@@ -8,13 +8,19 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.api import nri_pb2 as nri
-from critests.catalogue.words import Capability
-from critests.fixtures.nri import PluginFactory, refuse
-from critests.fixtures.runtime import may_be_refused
-from critests.lifecycle.kubelet_keys import CONTAINER_NAME
-from critests.node.nri.nri_plugin import PluginEvent
-from critests.run.marks import disruptive, requirement, requires, slow
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    CONTAINER_NAME,
+    Capability,
+    PluginEvent,
+    PluginFactory,
+    disruptive,
+    may_be_refused,
+    refuse,
+    requirement,
+    requires,
+    slow,
+    unsupported,
+)
 from critests.validation.runtime.plugin_lifecycle import OF_CONTAINERS, OF_PODS, Lifecycle, lifecycle_of_a_pod
 
 pytestmark = disruptive

@@ -1,10 +1,7 @@
 """NRI: plugins of the Node Resource Interface over a restart of the daemon."""
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.nri import PluginFactory
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.run.marks import disruptive, requirement, requires
+from critests.testing import Capability, PluginFactory, RecordVariant, disruptive, requirement, requires
 
 END_SECONDS = 10.0
 """For a plugin to notice that its daemon is gone, before scaling."""

@@ -8,10 +8,7 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement
+from critests.testing import Container, Containers, Runtime, refused_with, requirement
 from critests.validation.runtime.concurrent_calls import settled
 
 AT_ONCE = 2

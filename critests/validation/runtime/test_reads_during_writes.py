@@ -3,14 +3,22 @@
 import math
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images, Registry
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime
-from critests.images.registry_faults import FaultKind, RegistryFault, Scope
-from critests.lifecycle.container import Container
 from critests.node.wrappers.actions import Delay
-from critests.run.marks import configured, disruptive, requirement, slow
+from critests.testing import (
+    Container,
+    Containers,
+    FaultKind,
+    Images,
+    OwnRuntime,
+    Registry,
+    RegistryFault,
+    Runtime,
+    Scope,
+    configured,
+    disruptive,
+    requirement,
+    slow,
+)
 from critests.validation.runtime.concurrent_calls import READ_SECONDS, late_reads, settled
 
 GRACE_SECONDS = 60

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import disruptive, requirement, requires
-from critests.run.outcomes import Blocked, setting_up
+from critests.testing import (
+    Blocked,
+    Capability,
+    OwnRuntime,
+    Sandbox,
+    disruptive,
+    requirement,
+    requires,
+    setting_up,
+)
 
 pytestmark = disruptive
 

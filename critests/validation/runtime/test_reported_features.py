@@ -3,15 +3,19 @@
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.images.rootfs import GROUPS
-from critests.lifecycle.process import FIRST_PROCESS
-from critests.lifecycle.user_namespaces import FIRST_ID, with_user_namespace
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    FIRST_ID,
+    FIRST_PROCESS,
+    GROUPS,
+    Capability,
+    Containers,
+    Runtime,
+    Sandboxes,
+    requirement,
+    requires,
+    unsupported,
+    with_user_namespace,
+)
 
 GROUPS_OF_TESTER = {gid for _, gid, members in GROUPS if "tester" in members}
 """The groups that the images' /etc/group gives to the user 1000."""

@@ -5,13 +5,17 @@ import time
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.clocks import CLOCKS_DIFFER_NS
-from critests.lifecycle.container import Container
 from critests.node.cgroups import container_cgroup
-from critests.node.cgroups.container_cgroup import CgroupValues
-from critests.run.marks import disruptive, requirement, requires
+from critests.testing import (
+    CLOCKS_DIFFER_NS,
+    Capability,
+    CgroupValues,
+    Container,
+    RecordVariant,
+    disruptive,
+    requirement,
+    requires,
+)
 from critests.validation.runtime.survivors import (
     EXITED_CODE,
     EXITED_MEANWHILE_CODE,

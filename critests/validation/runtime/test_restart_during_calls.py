@@ -10,14 +10,19 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.assertions import single
-from critests.lifecycle.sandbox import Sandbox
 from critests.node.wrappers.hanging import FOR_EVER, cut_off, held
 from critests.node.wrappers.stand_in import Wrapper
-from critests.run.marks import configured, disruptive, requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    Capability,
+    OwnRuntime,
+    Sandbox,
+    blocked,
+    configured,
+    disruptive,
+    requirement,
+    requires,
+    single,
+)
 
 pytestmark = [disruptive, configured(wrapped=True)]
 

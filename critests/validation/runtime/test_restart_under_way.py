@@ -12,16 +12,24 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.streaming import Streams
-from critests.images.registry_faults import FaultKind, RegistryFault, Scope
-from critests.lifecycle.container import Container
-from critests.lifecycle.requests import ImageName, pulling
-from critests.run.marks import disruptive, requirement, requires, slow
-from critests.run.outcomes import blocked
+from critests.testing import (
+    Capability,
+    Container,
+    FaultKind,
+    ImageName,
+    OwnRuntime,
+    RecordVariant,
+    Registry,
+    RegistryFault,
+    Scope,
+    Streams,
+    blocked,
+    disruptive,
+    pulling,
+    requirement,
+    requires,
+    slow,
+)
 
 pytestmark = disruptive
 

@@ -8,16 +8,21 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.process import host_processes
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    Capability,
+    CgroupDriver,
+    CgroupParents,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    blocked,
+    host_processes,
+    refused_with,
+    requirement,
+    requires,
+)
 from critests.validation.runtime.ordinary_calls import without_a_pod_cidr
 
 

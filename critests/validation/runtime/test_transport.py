@@ -9,17 +9,25 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import configured, disruptive, requirement, requires
-from critests.run.outcomes import unsupported
 from critests.runtimes.runtime_settings import NoEvents
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    OwnRuntime,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    configured,
+    disruptive,
+    may_be_refused,
+    must_be_refused,
+    refused_with,
+    requirement,
+    requires,
+    unsupported,
+)
 
 UNKNOWN_FIELD = b"\xfa\xff\x7f\x08critests"
 """Field 262143, which no message has, with a string of eight bytes; on the wire the tag and the length come

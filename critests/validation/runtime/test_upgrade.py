@@ -6,11 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime, start_for_module
-from critests.fixtures.runtime import Runtime
-from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement
-from critests.run.outcomes import Blocked, unsupported
+from critests.fixtures.own_runtime import start_for_module
+from critests.testing import Blocked, OwnRuntime, Runtime, RuntimeSetup, disruptive, requirement, unsupported
 from critests.validation.runtime.survivors import (
     IN_EVERY_STATE,
     Survivors,

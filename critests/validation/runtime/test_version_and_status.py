@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.verbose_info import is_json
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    Capability,
+    Containers,
+    Runtime,
+    Sandboxes,
+    is_json,
+    may_be_refused,
+    requirement,
+    requires,
+)
 
 SEMANTIC_VERSION = r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-~][0-9A-Za-z.~-]+)?(\+[0-9A-Za-z.~-]+)?"
 """Semantic versioning, with the tilde that distributions use where it has a hyphen."""

@@ -7,15 +7,18 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.sandbox import Sandbox
-from critests.lifecycle.verbose_info import is_json
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    Capability,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    is_json,
+    requirement,
+    requires,
+    unsupported,
+)
 
 Listed = Callable[[Sandbox], cri.PodSandbox]
 

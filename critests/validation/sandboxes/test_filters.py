@@ -7,12 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes, may_change, may_join_network
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement
+from critests.fixtures.sandbox_fixtures import may_change, may_join_network
 from critests.run.object_cleanup import ObjectCleanup
-from critests.run.outcomes import setting_up
+from critests.testing import Runtime, Sandbox, Sandboxes, requirement, setting_up
 
 DOMAIN = f"critests-{secrets.token_hex(4)}.example"
 """Domain of label keys that no other worker or run uses on the runtime."""

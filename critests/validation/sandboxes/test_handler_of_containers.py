@@ -7,14 +7,21 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import NEEDS_ITS_OWN, OwnRuntime, start_configured
-from critests.fixtures.runtime import Runtime
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.wrappers.actions import Record
-from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement, requires, slow
-from critests.run.outcomes import blocked
+from critests.testing import (
+    NEEDS_ITS_OWN,
+    Capability,
+    OwnRuntime,
+    Record,
+    Runtime,
+    RuntimeSetup,
+    Sandbox,
+    blocked,
+    disruptive,
+    requirement,
+    requires,
+    slow,
+    start_configured,
+)
 
 pytestmark = [disruptive, slow]
 

@@ -3,13 +3,18 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.user_namespaces import with_user_namespace
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked, unsupported
+from critests.testing import (
+    Capability,
+    Containers,
+    Runtime,
+    Sandboxes,
+    blocked,
+    lingering,
+    requirement,
+    requires,
+    unsupported,
+    with_user_namespace,
+)
 
 
 @pytest.fixture

@@ -7,14 +7,21 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.runtime import Runtime, may_be_refused, must_be_refused, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    Capability,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    blocked,
+    lingering,
+    may_be_refused,
+    must_be_refused,
+    refused_with,
+    requirement,
+    requires,
+)
 
 IMPOSSIBLE_SYSCTLS = {"net.critests.there_is_no_such_switch": "1"}
 """RunPodSandbox fails with these: pods may set names below `net.`, but the kernel does not have this one."""

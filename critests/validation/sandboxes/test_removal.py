@@ -7,16 +7,22 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.cleanup.object_leftovers import remains_of
-from critests.node.host.mount_table import mount_table
-from critests.run.marks import disruptive, requirement, requires
-from critests.run.outcomes import blocked, unsupported
+from critests.testing import (
+    Capability,
+    Containers,
+    OwnRuntime,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    blocked,
+    disruptive,
+    may_be_refused,
+    mount_table,
+    remains_of,
+    requirement,
+    requires,
+    unsupported,
+)
 
 Listed = Callable[[Sandbox], list[str]]
 

@@ -6,13 +6,16 @@ import signal
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.sandbox_process import process_of_sandbox
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    Capability,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    blocked,
+    process_of_sandbox,
+    requirement,
+    requires,
+)
 
 
 @pytest.fixture

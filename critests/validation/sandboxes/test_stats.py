@@ -7,14 +7,18 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    Capability,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    refused_with,
+    requirement,
+    requires,
+    unsupported,
+)
 
 pytestmark = requires(Capability.POD_STATS)
 

@@ -5,20 +5,25 @@ from pathlib import PurePosixPath
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import ProcessTree
-from critests.lifecycle.process_evidence import first_process
-from critests.lifecycle.requests import HOST_NETWORK
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.cgroups.container_cgroup import folders_of_process
-from critests.run.marks import disruptive, requirement, requires
-from critests.run.outcomes import blocked, unsupported
+from critests.testing import (
+    HOST_NETWORK,
+    Capability,
+    Container,
+    Containers,
+    OwnRuntime,
+    ProcessTree,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    blocked,
+    disruptive,
+    first_process,
+    folders_of_process,
+    requirement,
+    requires,
+    unsupported,
+)
 
 pytestmark = requires(Capability.POD_STATS)
 

@@ -8,15 +8,19 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.lifecycle.process import host_processes
-from critests.lifecycle.sandbox import Sandbox
-from critests.node.host.mount_table import mount_table
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked, unsupported
+from critests.testing import (
+    Capability,
+    Containers,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    blocked,
+    host_processes,
+    mount_table,
+    requirement,
+    requires,
+    unsupported,
+)
 
 
 @requirement("SBX-12")

@@ -3,12 +3,7 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import Capability, Containers, Runtime, Sandboxes, requirement, requires, unsupported
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 OVERHEAD = cri.LinuxContainerResources(cpu_shares=256, memory_limit_in_bytes=160 << 20)

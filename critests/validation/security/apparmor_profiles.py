@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from critests.api import api_pb2 as cri
-from critests.run.outcomes import blocked
+from critests.testing import blocked
 from critests.validation.security.contexts import context
 
 FORBIDDEN = "/forbidden"

@@ -6,12 +6,16 @@ from typing import Any
 
 import grpc
 
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import CAPABILITIES, FIRST_PROCESS
-from critests.lifecycle.process_evidence import ProcessEvidence
-from critests.node.host.privileges import process_capabilities
-from critests.run.outcomes import blocked
+from critests.testing import (
+    CAPABILITIES,
+    FIRST_PROCESS,
+    ProcessEvidence,
+    Runtime,
+    SharedContainers,
+    blocked,
+    process_capabilities,
+    refused_with,
+)
 from critests.validation.security.contexts import context, pod_context
 
 

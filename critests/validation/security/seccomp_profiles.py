@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from critests.images.platforms import Architecture, machine_architecture
+from critests.testing import Architecture, machine_architecture
 
 PROTOCOL_ERROR = 71
 """The error number EPROTO, which personality(2) never returns itself."""

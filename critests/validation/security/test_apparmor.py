@@ -3,12 +3,15 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.run.marks import requirement
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    Capability,
+    Containers,
+    RecordVariant,
+    Runtime,
+    may_be_refused,
+    requirement,
+    unsupported,
+)
 from critests.validation.security.contexts import RUNTIME_DEFAULT, UNCONFINED, context
 
 WITHOUT_PROFILE = {

@@ -6,13 +6,18 @@ from typing import Any
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    EXEC,
+    FIRST_PROCESS,
+    STREAMING_EXEC,
+    Capability,
+    Containers,
+    RecordVariant,
+    Runtime,
+    SharedContainers,
+    requirement,
+    requires,
+)
 from critests.validation.security.apparmor_profiles import FORBIDDEN, LoadedProfiles, loaded
 from critests.validation.security.contexts import RUNTIME_DEFAULT, UNCONFINED, context
 from critests.validation.security.daemon import privileged_process

@@ -3,14 +3,19 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import EXEC, ProcessStatus
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    EXEC,
+    Capability,
+    Containers,
+    ProcessStatus,
+    RecordVariant,
+    Runtime,
+    SharedContainers,
+    may_be_refused,
+    requirement,
+    requires,
+    unsupported,
+)
 from critests.validation.security.contexts import context, outcome, system_call
 from critests.validation.security.daemon import as_far_as_the_daemon_can, daemon_capabilities
 

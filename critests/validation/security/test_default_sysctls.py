@@ -1,11 +1,16 @@
 """SYS: kernel parameters of pods that the runtime's configuration sets."""
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.user_namespaces import with_user_namespace
-from critests.run.marks import configured, disruptive, requirement, requires
 from critests.runtimes.runtime_settings import DefaultSysctl
+from critests.testing import (
+    Capability,
+    OwnRuntime,
+    configured,
+    disruptive,
+    requirement,
+    requires,
+    with_user_namespace,
+)
 
 PINGS_FOR_ALL_GROUPS = DefaultSysctl("net.ipv4.ping_group_range", "0 2147483647")
 

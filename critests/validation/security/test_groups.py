@@ -3,13 +3,17 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.images.rootfs import GROUPS, USERS
-from critests.lifecycle.process import EXEC
-from critests.run.marks import requirement, requires
+from critests.images.rootfs import USERS
+from critests.testing import (
+    EXEC,
+    GROUPS,
+    Capability,
+    Containers,
+    RecordVariant,
+    SharedContainers,
+    requirement,
+    requires,
+)
 from critests.validation.security.contexts import context, pod_context
 
 TESTER_GROUPS = {2000, 2001}

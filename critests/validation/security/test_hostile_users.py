@@ -2,12 +2,7 @@
 
 import pytest
 
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.runtime import may_be_refused
-from critests.images.catalogue import Changes, FileChange
-from critests.lifecycle.process import EXEC
-from critests.run.marks import requirement
+from critests.testing import EXEC, Changes, Containers, FileChange, Registry, may_be_refused, requirement
 from critests.validation.security.contexts import context
 
 NUMBERS = {

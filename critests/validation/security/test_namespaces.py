@@ -3,13 +3,20 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.node_namespaces import NodeNamespaces
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import EXEC, FIRST_PROCESS, HOST, VIEWS
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    EXEC,
+    FIRST_PROCESS,
+    HOST,
+    VIEWS,
+    Capability,
+    NodeNamespaces,
+    RecordVariant,
+    Runtime,
+    SharedContainers,
+    may_be_refused,
+    requirement,
+    requires,
+)
 
 POD, CONTAINER, NODE = cri.POD, cri.CONTAINER, cri.NODE
 OF_THE_POD = cri.NamespaceOption(network=POD, pid=CONTAINER, ipc=POD)

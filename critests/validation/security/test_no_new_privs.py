@@ -1,8 +1,6 @@
 """SEC: no_new_privs, verified with a set-user-ID program."""
 
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.shared_containers import SharedContainers
-from critests.run.marks import requirement
+from critests.testing import Runtime, SharedContainers, requirement
 from critests.validation.security.contexts import context, outcome, system_call
 
 QUESTIONS = {"effective user": system_call("geteuid", program="/bin/setuid-sys")}

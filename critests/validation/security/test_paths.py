@@ -2,11 +2,7 @@
 
 import pytest
 
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.requests import MASKED_PATHS
-from critests.run.marks import requirement
+from critests.testing import MASKED_PATHS, Containers, Runtime, SharedContainers, requirement
 from critests.validation.security.contexts import context, outcome, system_call
 
 WRITE_ONLY = 1

@@ -9,16 +9,21 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import EXEC
-from critests.lifecycle.process_evidence import ProcessEvidence
-from critests.lifecycle.requests import MASKED_PATHS, READONLY_PATHS
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
+from critests.lifecycle.requests import READONLY_PATHS
+from critests.testing import (
+    EXEC,
+    MASKED_PATHS,
+    Capability,
+    Containers,
+    ProcessEvidence,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    SharedContainers,
+    refused_with,
+    requirement,
+    requires,
+)
 from critests.validation.security.contexts import (
     RUNTIME_DEFAULT,
     UNCONFINED,

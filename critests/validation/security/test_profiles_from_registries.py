@@ -2,13 +2,18 @@
 
 import pytest
 
-from critests.catalogue.words import Capability
-from critests.fixtures.image_fixtures import Registry
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.images.repositories import MintedImage
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import configured, disruptive, requirement, requires
 from critests.runtimes.runtime_settings import ProfilesFromRegistries
+from critests.testing import (
+    Capability,
+    MintedImage,
+    OwnRuntime,
+    Registry,
+    Sandbox,
+    configured,
+    disruptive,
+    requirement,
+    requires,
+)
 from critests.validation.security.contexts import UNCONFINED, context, outcome, system_call
 from critests.validation.security.seccomp_profiles import PROTOCOL_ERROR
 

@@ -5,14 +5,19 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import EXEC
-from critests.lifecycle.process_evidence import first_process, of_process
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.lifecycle.process_evidence import of_process
+from critests.testing import (
+    EXEC,
+    Capability,
+    Containers,
+    Runtime,
+    SharedContainers,
+    blocked,
+    first_process,
+    may_be_refused,
+    requirement,
+    requires,
+)
 from critests.validation.security.contexts import context, outcome, pod_context, system_call
 
 WRITE_ONLY_AND_CREATE = 0o101

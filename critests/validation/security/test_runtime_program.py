@@ -7,16 +7,20 @@ from pathlib import Path
 
 import grpc
 
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images
-from critests.fixtures.runtime import may_be_refused
 from critests.fixtures.shared_containers import WITH_PROGRAMS
-from critests.images.platforms import Architecture, machine_architecture
-from critests.lifecycle.container import Container
-from critests.lifecycle.waiting import ConditionNotMet
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    Architecture,
+    Capability,
+    ConditionNotMet,
+    Container,
+    Containers,
+    Images,
+    machine_architecture,
+    may_be_refused,
+    requirement,
+    requires,
+    unsupported,
+)
 from critests.validation.security.contexts import system_call
 
 GET_SEALS, SEALED_AGAINST_WRITING = 1034, 8

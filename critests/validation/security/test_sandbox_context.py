@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.sandbox_process import process_of_sandbox
-from critests.lifecycle.process import ProcessStatus
-from critests.lifecycle.waiting import ConditionNotMet
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    Capability,
+    ConditionNotMet,
+    ProcessStatus,
+    Runtime,
+    Sandboxes,
+    process_of_sandbox,
+    requirement,
+    requires,
+)
 from critests.validation.security.contexts import RUNTIME_DEFAULT, pod_context
 
 ProcessOf = Callable[[cri.LinuxSandboxSecurityContext], ProcessStatus]

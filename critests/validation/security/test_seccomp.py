@@ -5,15 +5,21 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    EXEC,
+    FIRST_PROCESS,
+    STREAMING_EXEC,
+    Capability,
+    Container,
+    Containers,
+    RecordVariant,
+    Runtime,
+    SharedContainers,
+    blocked,
+    may_be_refused,
+    requirement,
+    requires,
+)
 from critests.validation.security.contexts import (
     RUNTIME_DEFAULT,
     UNCONFINED,

@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images
-from critests.fixtures.runtime import may_be_refused
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    Images,
+    may_be_refused,
+    requirement,
+    requires,
+    unsupported,
+)
 from critests.validation.security.contexts import context, outcome, system_call
 from critests.validation.security.seccomp_listener import SeccompListener
 from critests.validation.security.seccomp_profiles import PROTOCOL_ERROR, notifying

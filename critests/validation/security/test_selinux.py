@@ -5,15 +5,20 @@ that uses it.
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
-from critests.lifecycle.process_evidence import ProcessEvidence
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    EXEC,
+    FIRST_PROCESS,
+    STREAMING_EXEC,
+    Capability,
+    Containers,
+    Images,
+    ProcessEvidence,
+    RecordVariant,
+    Runtime,
+    SharedContainers,
+    requirement,
+    requires,
+)
 from critests.validation.security.contexts import context, pod_context
 from critests.validation.security.daemon import privileged_process
 

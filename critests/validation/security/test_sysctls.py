@@ -7,15 +7,20 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import FIRST_PROCESS
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    FIRST_PROCESS,
+    Capability,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandboxes,
+    SharedContainers,
+    blocked,
+    lingering,
+    may_be_refused,
+    requirement,
+    requires,
+)
 
 SAFE = {
     "kernel.shm_rmid_forced": "1",

@@ -5,15 +5,21 @@ import secrets
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import EXEC, HOST, VIEWS
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement, requires
+from critests.testing import (
+    EXEC,
+    HOST,
+    VIEWS,
+    Capability,
+    Container,
+    Containers,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    SharedContainers,
+    may_be_refused,
+    requirement,
+    requires,
+)
 
 
 def namespaces_of_target(target: str) -> cri.NamespaceOption:

@@ -6,18 +6,26 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers, lingering
-from critests.fixtures.image_fixtures import Images
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.process import FIRST_PROCESS
-from critests.lifecycle.user_namespaces import FIRST_ID, IDS, MAPPING, with_user_namespace
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    FIRST_ID,
+    FIRST_PROCESS,
+    IDS,
+    MAPPING,
+    Capability,
+    Containers,
+    Images,
+    RecordVariant,
+    Runtime,
+    Sandboxes,
+    SharedContainers,
+    Streams,
+    lingering,
+    may_be_refused,
+    requirement,
+    requires,
+    unsupported,
+    with_user_namespace,
+)
 from critests.validation.security.contexts import pod_context
 
 NOBODY = 65534

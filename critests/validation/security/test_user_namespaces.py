@@ -3,16 +3,27 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.node_namespaces import NodeNamespaces
-from critests.fixtures.runtime import Runtime, may_be_refused
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import EXEC, FIRST_PROCESS, HOST, VIEWS
-from critests.lifecycle.user_namespaces import FIRST_ID, IDS, MAPPING, mapped, with_user_namespace
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.lifecycle.user_namespaces import mapped
+from critests.testing import (
+    EXEC,
+    FIRST_ID,
+    FIRST_PROCESS,
+    HOST,
+    IDS,
+    MAPPING,
+    VIEWS,
+    Capability,
+    NodeNamespaces,
+    RecordVariant,
+    Runtime,
+    Sandboxes,
+    SharedContainers,
+    may_be_refused,
+    requirement,
+    requires,
+    unsupported,
+    with_user_namespace,
+)
 
 EXPECTED = [(0, FIRST_ID, IDS)]
 """The ID mapping of a process in the kernel's form: first ID inside, first ID outside, length."""

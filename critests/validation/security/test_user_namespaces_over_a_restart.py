@@ -4,10 +4,16 @@ import signal
 
 import pytest
 
-from critests.catalogue.words import Capability
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.lifecycle.user_namespaces import FIRST_ID, IDS, with_user_namespace
-from critests.run.marks import disruptive, requirement, requires
+from critests.testing import (
+    FIRST_ID,
+    IDS,
+    Capability,
+    OwnRuntime,
+    disruptive,
+    requirement,
+    requires,
+    with_user_namespace,
+)
 
 
 @requirement("UNS-14")

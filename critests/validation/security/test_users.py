@@ -6,16 +6,23 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.image_fixtures import Images
-from critests.fixtures.runtime import Runtime, may_be_refused, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.shared_containers import SharedContainers
-from critests.lifecycle.process import EXEC, FIRST_PROCESS, STREAMING_EXEC
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    EXEC,
+    FIRST_PROCESS,
+    STREAMING_EXEC,
+    Capability,
+    Containers,
+    Images,
+    RecordVariant,
+    Runtime,
+    Sandboxes,
+    SharedContainers,
+    may_be_refused,
+    refused_with,
+    requirement,
+    requires,
+    unsupported,
+)
 from critests.validation.security.contexts import context
 
 OF_IMAGES = {

@@ -2,10 +2,7 @@
 
 import pytest
 
-from critests.fixtures.container_fixtures import Containers, yielding
-from critests.fixtures.runtime import Runtime
-from critests.lifecycle.container import Container
-from critests.lifecycle.sandbox import Sandbox
+from critests.testing import Container, Containers, Runtime, Sandbox, yielding
 from critests.validation.streaming.serving import Serve
 
 

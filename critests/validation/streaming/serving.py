@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from critests.lifecycle.container import Container
+from critests.testing import Container
 
 Serve = Callable[..., Container]
 """Takes a port, the command of a server, and `in_sandbox`; see the fixture `serve`."""

@@ -8,15 +8,22 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.command_sessions import RemoteCommand
-from critests.client.streaming.streaming_errors import SessionEnded, StreamRefused, UpgradeRefused
-from critests.client.streaming.streams import Protocol, StreamChannel
-from critests.fixtures.container_fixtures import FOREVER, Containers
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement
+from critests.testing import (
+    FOREVER,
+    Container,
+    Containers,
+    Protocol,
+    RecordVariant,
+    RemoteCommand,
+    Runtime,
+    SessionEnded,
+    StreamChannel,
+    StreamRefused,
+    Streams,
+    UpgradeRefused,
+    refused_with,
+    requirement,
+)
 from critests.validation.streaming.numbered import NUMBERED
 
 TICKING = "while :; do echo tick; echo tock >&2; usleep 50000; done"

@@ -8,16 +8,21 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.client.streaming.streaming_errors import UpgradeRefused
-from critests.client.streaming.streams import Protocol, StreamChannel
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    Capability,
+    Container,
+    Containers,
+    Protocol,
+    RecordVariant,
+    Runtime,
+    StreamChannel,
+    Streams,
+    UpgradeRefused,
+    refused_with,
+    requirement,
+    requires,
+    unsupported,
+)
 
 Ending = Callable[[cri.ExecRequest], str]
 

@@ -8,14 +8,16 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.command_sessions import RemoteCommand
-from critests.client.streaming.streams import StreamChannel
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.container import Container
-from critests.lifecycle.waiting import ConditionNotMet
-from critests.run.marks import requirement
+from critests.testing import (
+    ConditionNotMet,
+    Container,
+    RecordVariant,
+    RemoteCommand,
+    Runtime,
+    StreamChannel,
+    Streams,
+    requirement,
+)
 
 PRINT_SIZE_WHEN_IT_CHANGES = "trap 'stty size' WINCH; echo ready; while :; do usleep 20000; done"
 """A shell runs its traps between two commands, hence the short `usleep`. `stty` prints rows, then columns."""

@@ -7,20 +7,24 @@ from urllib.parse import urlsplit
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.command_sessions import RemoteCommand
 from critests.client.streaming.ledger import RETAINED_BYTES, Ledger
-from critests.client.streaming.open_session import V4
 from critests.client.streaming.spdy_transport import open_spdy
-from critests.client.streaming.streaming_errors import StreamTimeout
-from critests.client.streaming.streams import StreamChannel
 from critests.client.streaming.wire import connect
-from critests.fixtures.container_fixtures import yielding
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.container import Container
-from critests.run.marks import disruptive, requirement, slow
+from critests.testing import (
+    V4,
+    Container,
+    OwnRuntime,
+    RecordVariant,
+    RemoteCommand,
+    Runtime,
+    StreamChannel,
+    Streams,
+    StreamTimeout,
+    disruptive,
+    requirement,
+    slow,
+    yielding,
+)
 
 pytestmark = slow
 

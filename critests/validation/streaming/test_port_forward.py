@@ -9,17 +9,23 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.client.streaming.streaming_errors import SessionEnded, StreamRefused, UpgradeRefused
-from critests.fixtures.runtime import Runtime, refused_with
-from critests.fixtures.sandbox_fixtures import Sandboxes
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.sandbox import Sandbox
-from critests.lifecycle.user_namespaces import with_user_namespace
-from critests.node.observing.capabilities import NO_SUCH_ID
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import blocked
+from critests.testing import (
+    NO_SUCH_ID,
+    Capability,
+    RecordVariant,
+    Runtime,
+    Sandbox,
+    Sandboxes,
+    SessionEnded,
+    StreamRefused,
+    Streams,
+    UpgradeRefused,
+    blocked,
+    refused_with,
+    requirement,
+    requires,
+    with_user_namespace,
+)
 from critests.validation.streaming.serving import Serve
 
 Ending = Callable[[cri.PortForwardRequest], str]

@@ -5,13 +5,16 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.port_forward import PortForward
-from critests.client.streaming.streaming_errors import UpgradeRefused
-from critests.client.streaming.streams import EndedBy, Protocol
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import requirement
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    EndedBy,
+    PortForward,
+    Protocol,
+    Sandbox,
+    Streams,
+    UpgradeRefused,
+    requirement,
+    unsupported,
+)
 from critests.validation.streaming.numbered import NUMBERED
 from critests.validation.streaming.serving import Serve
 

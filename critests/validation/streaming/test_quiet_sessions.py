@@ -5,13 +5,8 @@ import time
 from collections.abc import Sequence
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.command_sessions import RemoteCommand
 from critests.client.streaming.open_session import OpenSession
-from critests.client.streaming.streaming_errors import StreamTimeout
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.streaming import Streams
-from critests.run.marks import requirement, slow
+from critests.testing import Containers, RemoteCommand, Runtime, Streams, StreamTimeout, requirement, slow
 from critests.validation.streaming.serving import Serve
 
 QUIET_SECONDS = 100.0

@@ -9,18 +9,21 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
 from critests.client.streaming.command_sessions import open_remote_command
-from critests.client.streaming.open_session import V4
-from critests.client.streaming.streaming_errors import UpgradeRefused
-from critests.client.streaming.streams import Protocol
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.session_fixtures import RecordVariant
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.container import Container
-from critests.node.observing.capabilities import NO_SUCH_ID
-from critests.run.marks import requirement, requires
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    NO_SUCH_ID,
+    V4,
+    Capability,
+    Container,
+    Protocol,
+    RecordVariant,
+    Runtime,
+    Streams,
+    UpgradeRefused,
+    requirement,
+    requires,
+    unsupported,
+)
 
 RejectedUpgrade = Callable[..., UpgradeRefused]
 UrlOf = Callable[..., str]

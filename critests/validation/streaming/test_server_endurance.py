@@ -7,18 +7,23 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.catalogue.words import Capability
-from critests.client.streaming.command_sessions import RemoteCommand
-from critests.client.streaming.streaming_errors import SessionEnded
-from critests.client.streaming.streams import Protocol
-from critests.fixtures.own_runtime import OwnRuntime
-from critests.fixtures.runtime import refused_with
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.container import Container
-from critests.lifecycle.process import open_files
-from critests.lifecycle.sandbox import Sandbox
-from critests.run.marks import disruptive, requirement, requires, slow
-from critests.run.outcomes import blocked
+from critests.testing import (
+    Capability,
+    Container,
+    OwnRuntime,
+    Protocol,
+    RemoteCommand,
+    Sandbox,
+    SessionEnded,
+    Streams,
+    blocked,
+    disruptive,
+    open_files,
+    refused_with,
+    requirement,
+    requires,
+    slow,
+)
 
 pytestmark = disruptive
 

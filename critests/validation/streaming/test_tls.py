@@ -11,13 +11,17 @@ from urllib.parse import urlsplit
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import OwnRuntime, start_configured
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.streaming import Streams
-from critests.run.context import RuntimeSetup
-from critests.run.marks import disruptive, requirement
-from critests.run.outcomes import blocked
 from critests.runtimes.runtime_settings import StreamingTls
+from critests.testing import (
+    OwnRuntime,
+    Runtime,
+    RuntimeSetup,
+    Streams,
+    blocked,
+    disruptive,
+    requirement,
+    start_configured,
+)
 
 
 @pytest.fixture

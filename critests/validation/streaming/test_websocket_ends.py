@@ -3,16 +3,19 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.streaming.command_sessions import RemoteCommand
-from critests.client.streaming.open_session import V4
-from critests.client.streaming.streaming_errors import UpgradeRefused
-from critests.client.streaming.streams import EndedBy, Protocol
-from critests.fixtures.container_fixtures import Containers
-from critests.fixtures.runtime import Runtime
-from critests.fixtures.streaming import Streams
-from critests.lifecycle.container import Container
-from critests.run.marks import requirement
-from critests.run.outcomes import unsupported
+from critests.testing import (
+    V4,
+    Container,
+    Containers,
+    EndedBy,
+    Protocol,
+    RemoteCommand,
+    Runtime,
+    Streams,
+    UpgradeRefused,
+    requirement,
+    unsupported,
+)
 
 V5 = "v5.channel.k8s.io"
 NORMAL_CLOSURE = 1000
