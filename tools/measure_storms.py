@@ -15,10 +15,10 @@ import time
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.idle_check import quiet
+from critests.benchmark.measuring.garbage_collector import garbage_collection_paused
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.reference.null_server import null_server
-from critests.benchmark.scenarios.storms import DELAY, keep_storm, strike
+from critests.benchmark.scenarios.storms import DELAY, add_storm, run_storm
 from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint
 from critests.client.plain_connection import PlainConnection, plain_stubs
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=20, help="storms of each (default 20)")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, null_server(Path(folder)) as server:
-        server.answer(cri.VersionResponse(version="0.1.0").SerializeToString())
+        server.set_response(cri.VersionResponse(version="0.1.0").SerializeToString())
         connection = plain_stubs(Endpoint.parse(server.endpoint))
         try:
             for number in (int(word) for word in chosen.numbers.split(",")):
@@ -60,9 +60,9 @@ def measured(connection: PlainConnection, number: int, times: int) -> tuple[floa
     rows = []
     for _ in range(times):
         kept = Meter("", {}, "", time.perf_counter(), Deadlines())
-        with quiet():
-            storm = strike(names, one, kept)
-        keep_storm(kept, storm, each=CALL, whole=WHOLE)
+        with garbage_collection_paused():
+            storm = run_storm(names, one, kept)
+        add_storm(kept, storm, each=CALL, whole=WHOLE)
         rows.append((storm.seconds, kept.slowest[CALL][0], kept.series[f"{WHOLE}, {DELAY}"].value[0]))
     whole, slowest, delay = (statistics.median(column) for column in zip(*rows, strict=True))
     return whole, slowest, delay

@@ -1,4 +1,4 @@
-"""Benchmarks: the scenarios, how they are measured, the floors beside every number, and the load.
+"""Benchmarks: scenarios, measurement, reference measurements, and load.
 
-Scenarios emit samples and judge nothing but that their operations succeeded.
+Scenarios emit samples; the only thing that they judge is whether their operations succeeded.
 """

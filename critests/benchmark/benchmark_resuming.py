@@ -1,4 +1,4 @@
-"""Going on where an earlier benchmark was stopped: what it measured is kept, and not measured again."""
+"""Resuming an interrupted benchmark: its results are reused, and its scenarios are not measured again."""
 
 import json
 import shutil
@@ -20,20 +20,20 @@ from critests.record.run_record import RunRecord
 from critests.record.samples import SUFFIX
 from critests.run.run_settings import Settings
 
-STRICTER = ("architecture", "kernel_build", "cpu", "cgroup")
-"""Facts that must be the very same, beside those without which two machines are not compared: one run is of
-one machine.
+MUST_MATCH = ("architecture", "kernel_build", "cpu", "cgroup")
+"""Facts that must be identical, in addition to those that a comparison of machines checks: one run is of one
+machine.
 """
 
 
 @dataclass(frozen=True)
 class StoppedBenchmark:
-    """A benchmark that was stopped, or of which a scenario could not be measured.
+    """A benchmark that was interrupted, or that could not measure a scenario.
 
     Attributes:
-        folder: where it lies.
-        record: of it.
-        facts: how it was made.
+        folder: folder of the run.
+        record: its record.
+        facts: profile, seed and sides.
         tests: id to the result of each scenario that it measured.
     """
 
@@ -44,10 +44,10 @@ class StoppedBenchmark:
 
     @classmethod
     def of(cls, settings: Settings, profile: str) -> Self | None:
-        """Return the run that the user wants to go on with; None where none is named.
+        """Return the run that `--resume` names; None without the option.
 
         Raises:
-            UsageError: it is no benchmark, or one that was measured in another way.
+            UsageError: the run is not a benchmark, or was measured with another profile or seed.
         """
         if settings.resume is None:
             return None
@@ -57,26 +57,24 @@ class StoppedBenchmark:
             msg = f"--resume {settings.resume}: {error}"
             raise UsageError(msg) from error
         if record.kind != "benchmark" or record.benchmark is None:
-            msg = f"--resume {settings.resume}: it is no benchmark"
+            msg = f"--resume {settings.resume}: this run is not a benchmark"
             raise UsageError(msg)
         facts = record.benchmark
-        for what, was, now in (
+        for option, earlier, now in (
             ("--profile", facts.profile, profile),
             ("--seed", facts.seed, facts.seed if settings.seed is None else settings.seed),
         ):
-            if was != now:
-                msg = (
-                    f"--resume {settings.resume}: it was made with {what} {was}, which has to be given again"
-                )
+            if earlier != now:
+                msg = f"--resume {settings.resume}: the run used {option} {earlier}; use the same value"
                 raise UsageError(msg)
         folder = settings.resume if settings.resume.is_dir() else settings.resume.parent
         measured = {test.id: test for test in record.tests if test.outcome is Outcome.PASSED}
         return cls(folder, record, facts, measured)
 
-    def refuse_strangers(
+    def check_same_setup(
         self, runtime: tuple[str, str], sides: dict[str, RuntimeIdentity], seconds: float
     ) -> None:
-        """See that what is measured now is what was measured then.
+        """Check that this run measures the same runtime on the same machine.
 
         Args:
             runtime: name and version of the runtime.
@@ -84,43 +82,43 @@ class StoppedBenchmark:
             seconds: of all scenarios together.
 
         Raises:
-            CannotTest: it is another runtime or machine, or other lengths.
+            CannotTest: runtime, machine or durations differ.
         """
         now = json.loads(json.dumps(fingerprint()))  # as a record holds it
-        was = (self.record.runtime.name, self.record.runtime.version)
-        told = {
-            "runtime": (was, runtime),
-            "sides": (_who(self.facts.sides), _who(sides)),
+        earlier = (self.record.runtime.name, self.record.runtime.version)
+        facts = {
+            "runtime": (earlier, runtime),
+            "sides": (_identities(self.facts.sides), _identities(sides)),
             "seconds of sampling": (round(self.facts.budget_seconds), round(seconds)),
             **{name: (then, today) for name, then, today in unlike(self.record.machine, now)},
-            **{fact: (self.record.machine.get(fact), now.get(fact)) for fact in STRICTER},
+            **{fact: (self.record.machine.get(fact), now.get(fact)) for fact in MUST_MATCH},
         }
-        for what, (then, today) in told.items():
+        for fact, (then, today) in facts.items():
             if then != today:
-                msg = f"--resume: the {what} of the earlier run was {then}, and is {today} now"
+                msg = f"--resume: the {fact} of the earlier run was {then}, and is {today} now"
                 raise CannotTest(msg)
 
     def operations(self, scenarios: Collection[str]) -> list[OperationResult]:
-        """Return what it measured of some scenarios."""
+        """Return its results of some scenarios."""
         return [each for each in self.record.operations if each.scenario in scenarios]
 
     def copy_samples(self, scenarios: Collection[str], samples: Path) -> None:
-        """Copy the samples of some scenarios to the folder of another run."""
+        """Copy its samples of some scenarios to the folder of another run."""
         samples.mkdir(parents=True, exist_ok=True)
         for name in sorted(scenarios):
             source = self.folder / "samples" / f"{name}{SUFFIX}"
             if source.is_file() and not source.is_symlink():
                 shutil.copy2(source, samples / source.name)
 
-    def instead_of(self, deselected: Sequence[TestResult]) -> list[TestResult]:
-        """Return the tests that this run leaves out, those that the earlier one measured with its results."""
+    def with_earlier_results(self, deselected: Sequence[TestResult]) -> list[TestResult]:
+        """Return the deselected tests, with the earlier results of those that the earlier run measured."""
         return [self.tests.get(test.id, test) for test in deselected]
 
     def note(self, scenarios: Collection[str]) -> str:
-        """Say what a reader of the new run has to know."""
+        """Return the note for the reader of the new run."""
         names = ", ".join(sorted(scenarios))
-        return f"{names}: measured by the run {self.record.run_id}, with which this one goes on"
+        return f"{names}: measured by run {self.record.run_id}, which this run resumes"
 
 
-def _who(sides: dict[str, RuntimeIdentity]) -> dict[str, tuple[str, str, list[str]]]:
+def _identities(sides: dict[str, RuntimeIdentity]) -> dict[str, tuple[str, str, list[str]]]:
     return {side: (each.name, each.version, each.handlers) for side, each in sides.items()}

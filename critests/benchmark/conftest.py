@@ -1,4 +1,4 @@
-"""What a scenario asks for: `bench`."""
+"""The fixture of the scenarios, `bench`, and the measurements before the first of them."""
 
 import contextlib
 import os
@@ -12,12 +12,12 @@ import grpc
 import pytest
 
 from critests.benchmark.benchmark_resuming import StoppedBenchmark
-from critests.benchmark.measuring.bench_fixture import Bench, Floors
-from critests.benchmark.measuring.replayed_clock import carry
-from critests.benchmark.measuring.sampling import in_words
-from critests.benchmark.measuring.sides import account_of, opened, other_side, side_identity
+from critests.benchmark.measuring.bench_fixture import Bench, ReferenceTimes
+from critests.benchmark.measuring.replayed_clock import replay
+from critests.benchmark.measuring.sampling import failure_text
+from critests.benchmark.measuring.sides import opened, other_side, side_identity, start_accounting
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.reference.preflight import look_at_machine
+from critests.benchmark.reference.preflight import run_preflight
 from critests.benchmark.reference.reference_facts import machine_facts
 from critests.benchmark.scenario_profiles import SCENARIOS, seconds_each
 from critests.benchmark.scenario_selection import ONE_PROCESS, chosen, profile_of
@@ -34,15 +34,15 @@ from critests.run.suite_session import SESSION, SuiteSession
 
 @dataclass
 class BenchmarkRun:
-    """What all scenarios of a run share.
+    """State that all scenarios of a run share.
 
     Attributes:
         targets: the sides.
         profile: `smoke`, `standard` or `full`.
         seconds: scenario to its seconds of sampling.
-        order: source of random order.
-        origin: of the run's clock.
-        floors: client and OCI runtime alone.
+        order: source of the random order.
+        origin: start of the run on the clock of `time.perf_counter`.
+        reference_times: client and OCI runtime alone.
     """
 
     targets: list[Target]
@@ -50,17 +50,17 @@ class BenchmarkRun:
     seconds: dict[str, float]
     order: random.Random
     origin: float
-    floors: Floors
+    reference_times: ReferenceTimes
 
 
 SPARE_SECONDS = 900.0
-"""A scenario bounds itself; this is for what nobody thought of."""
+"""Added to the time limit of a scenario, which limits its own sampling, for unforeseen delays."""
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Give every scenario the time limit of its own length, whatever the limit of other tests is; refuse a
-    side that cannot be.
+    """Set the time limit of every scenario by its length, whatever the limit of other tests; reject an
+    impossible `--against`.
     """
     scenarios = [(item, scenario_of(item)) for item in items if scenario_of(item)]
     settings = config.stash[SESSION].settings
@@ -83,22 +83,22 @@ def _seconds(settings: Settings) -> dict[str, float]:
 
 @pytest.fixture(scope="session")
 def suite_session(pytestconfig: pytest.Config) -> SuiteSession:
-    """What this pytest process holds for the suite."""
+    """The suite's state of this pytest process."""
     return pytestconfig.stash[SESSION]
 
 
-def _go_on(earlier: StoppedBenchmark, session: pytest.Session, suite: SuiteSession) -> None:
-    """Take over what an earlier run measured, which this one leaves out."""
+def _resume(earlier: StoppedBenchmark, session: pytest.Session, suite: SuiteSession) -> None:
+    """Add the results of an earlier run for the scenarios that this run leaves out."""
     assert suite.context is not None
     facts = suite.benchmark
     assert facts is not None
     version = suite.context.version
-    earlier.refuse_strangers(
+    earlier.check_same_setup(
         (version.runtime_name, version.runtime_version), facts.sides, facts.budget_seconds
     )
     measured = set(chosen(suite.settings)) - {scenario_of(item) for item in session.items}
     suite.operations += earlier.operations(measured)
-    suite.deselected = earlier.instead_of(suite.deselected)
+    suite.deselected = earlier.with_earlier_results(suite.deselected)
     earlier.copy_samples(measured, suite.context.folder.samples)
     suite.context.notes.append(earlier.note(measured))
 
@@ -110,7 +110,7 @@ def benchmark_run(
     run_context: RunContext,
     suite_session: SuiteSession,
 ) -> Iterator[BenchmarkRun]:
-    """The sides, opened; the machine, looked at; the floors, measured."""
+    """Open the sides, read the facts of the machine, and take the reference measurements."""
     if hasattr(pytestconfig, "workerinput"):
         pytest.exit(ONE_PROCESS, returncode=ExitCode.USAGE)
     settings = suite_session.settings
@@ -122,46 +122,44 @@ def benchmark_run(
     seed = secrets.randbelow(1 << 31) if seed is None else seed
     seconds = _seconds(settings)
     run_context.machine["benchmark"] = machine_facts(load=load)
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         try:
-            targets = held.enter_context(opened(run_context, suite_session))
+            targets = stack.enter_context(opened(run_context, suite_session))
         except CannotTest as error:
             words = f"a side of the comparison cannot be measured: {error}"
             suite_session.gone = Reason(code=ReasonCode.RUNTIME_ENDED, words=words)
             raise Blocked(why=suite_session.gone) from error
         run_context.parts = side_identity(targets[0]).parts
-        looked = look_at_machine(targets[0], quick=profile == "smoke")
-        run_context.notes += looked.notes
+        preflight = run_preflight(targets[0], quick=profile == "smoke")
+        run_context.notes += preflight.notes
         suite_session.benchmark = BenchmarkFacts(
             profile=profile,
             seed=seed,
             budget_seconds=round(sum(seconds.values()), 3),
             sides={target.side: side_identity(target) for target in targets if target.side},
-            client_seconds=looked.client,
-            reference_seconds=looked.reference,
-            noise=looked.noise,
+            client_seconds=preflight.client,
+            reference_seconds=preflight.oci_runtime,
+            noise=preflight.noise,
         )
         if earlier is not None:
             try:
-                _go_on(earlier, request.session, suite_session)
+                _resume(earlier, request.session, suite_session)
             except CannotTest as error:
                 suite_session.gone = Reason(code=ReasonCode.RUNTIME_ENDED, words=str(error))
                 raise Blocked(why=suite_session.gone) from error
-        floors = Floors(looked.client, looked.reference)
-        # order, not secrets
-        yield BenchmarkRun(targets, profile, seconds, random.Random(seed), time.perf_counter(), floors)  # noqa: S311 - see above
-        suite_session.benchmark = looked.with_steal(suite_session.benchmark)
-        run_context.notes += [words for target in targets if (words := _tried_again(target))]
+        times = ReferenceTimes(preflight.client, preflight.oci_runtime)
+        # for a random order, not for secrets
+        yield BenchmarkRun(targets, profile, seconds, random.Random(seed), time.perf_counter(), times)  # noqa: S311 - see above
+        suite_session.benchmark = preflight.with_steal(suite_session.benchmark)
+        run_context.notes += [words for target in targets if (words := _retried_calls(target))]
 
 
-def _tried_again(target: Target) -> str:
-    if not target.again:
+def _retried_calls(target: Target) -> str:
+    if not target.retried:
         return ""
-    who = f"side {target.side}: " if target.side else ""
-    return (
-        f"{who}{len(target.again)} calls that only prepared something failed and were made again, such as"
-        f" {target.again[0]}"
-    )
+    side = f"side {target.side}: " if target.side else ""
+    count = len(target.retried)
+    return f"{side}{count} calls outside the timed windows failed and were retried: {target.retried[0]}"
 
 
 @pytest.fixture
@@ -171,35 +169,33 @@ def bench(
     suite_session: SuiteSession,
     benchmark: object,
 ) -> Iterator[Bench]:
-    """One scenario's sides, time and ways to measure; what was measured is kept whatever becomes of the
-    test.
-    """
-    # what pytest-benchmark says of a fixture that carried nothing would cost the record at a Ctrl-C about now
+    """The `Bench` of one scenario; its samples are stored whatever the outcome of the test."""
+    # pytest-benchmark warns of an unused fixture; after a Ctrl-C at this point the warning would lose the
+    # record
     # pytest-benchmark is not typed
     benchmark.skipped = True  # type: ignore[attr-defined]  # see above
     name = scenario_of(request.node)
-    made = Bench(
+    scenario = Bench(
         scenario=SCENARIOS[name],
         targets=benchmark_run.targets,
         seconds=benchmark_run.seconds.get(name) or SCENARIOS[name].seconds_in(benchmark_run.profile),
         profile=benchmark_run.profile,
         order=benchmark_run.order,
         origin=benchmark_run.origin,
-        floors=benchmark_run.floors,
-        account=account_of,
+        reference_times=benchmark_run.reference_times,
+        accounting=start_accounting,
         on_progress=suite_session.on_progress,
     )
-    request.node.stash[BENCH] = (made, benchmark)
+    request.node.stash[BENCH] = (scenario, benchmark)
     try:
-        yield made
+        yield scenario
     finally:
-        suite_session.operations += made.operations
-        if made.series and suite_session.context is not None:
-            write_samples(suite_session.context.folder.samples, name, made.series)
+        suite_session.operations += scenario.operations
+        if scenario.series and suite_session.context is not None:
+            write_samples(suite_session.context.folder.samples, name, scenario.series)
         if suite_session.context is not None:
-            suite_session.context.notes += [f"{name}: {sentence}" for sentence in made.remarks]
-        # pytest-benchmark's own way not to complain of a fixture that carries nothing: here it was unused, or
-        # it would have statistics
+            suite_session.context.notes += [f"{name}: {sentence}" for sentence in scenario.remarks]
+        # keeps pytest-benchmark from warning that the fixture is unused, which it is without statistics
         # pytest-benchmark is not typed
         benchmark.skipped = benchmark.stats is None  # type: ignore[attr-defined]  # see above
 
@@ -209,24 +205,22 @@ BENCH = pytest.StashKey[tuple[Bench, object]]()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """After a scenario, hand its headline to pytest-benchmark, and fail it where nothing of it could be
-    measured.
-    """
+    """After a scenario, pass its headline to pytest-benchmark, and fail the scenario if it is incomplete."""
     try:
         result = yield
     except grpc.RpcError as error:
         if error.code() is grpc.StatusCode.UNIMPLEMENTED or BENCH not in pyfuncitem.stash:
             raise
-        raise AssertionError(in_words(error)) from error
-    held = pyfuncitem.stash.get(BENCH, None)
-    if held is not None:
-        made, benchmark = held
-        shown = made.shown()
-        if shown is not None:
-            carry(
+        raise AssertionError(failure_text(error)) from error
+    stashed = pyfuncitem.stash.get(BENCH, None)
+    if stashed is not None:
+        scenario, benchmark = stashed
+        headline = scenario.for_pytest_benchmark()
+        if headline is not None:
+            replay(
                 benchmark,
-                shown.steady(),
-                {"scenario": shown.scenario, "operation": shown.operation, **shown.dimensions},
+                headline.steady(),
+                {"scenario": headline.scenario, "operation": headline.operation, **headline.dimensions},
             )
-        made.conclude()
+        scenario.conclude()
     return result

@@ -13,10 +13,10 @@ class Scenario:
     """One scenario.
 
     Attributes:
-        id: such as `B-06`; never used for something else later.
-        title: what is measured, in a few words.
-        seconds: of sampling in each profile that includes it; set-up and clean-up come on top.
-        throwaway: whether it needs a runtime of its own to restart, fill or wrap.
+        id: such as `B-06`; never reused for another scenario.
+        title: short description of the measurement.
+        seconds: of sampling in each profile that includes it; set-up and clean-up are not included.
+        throwaway: whether it needs a throwaway runtime to restart, fill or wrap.
     """
 
     id: str
@@ -25,8 +25,8 @@ class Scenario:
     throwaway: bool = False
 
     def seconds_in(self, profile: str) -> float:
-        """Return how long it samples in a profile; one that does not include it lends it the time of the
-        cheapest that does.
+        """Return its seconds of sampling in a profile; if the profile does not include it, those of the
+        shortest profile that does.
         """
         return self.seconds.get(profile) or min(self.seconds.values())
 
@@ -34,39 +34,41 @@ class Scenario:
 def _scenario(
     name: str, title: str, smoke: float, standard: float, full: float, *, throwaway: bool = False
 ) -> Scenario:
-    given = {SMOKE: smoke, STANDARD: standard, FULL: full}
+    by_profile = {SMOKE: smoke, STANDARD: standard, FULL: full}
     return Scenario(
-        name, title, {profile: seconds for profile, seconds in given.items() if seconds}, throwaway
+        name, title, {profile: seconds for profile, seconds in by_profile.items() if seconds}, throwaway
     )
 
 
 SCENARIOS: Final = {
     scenario.id: scenario
     for scenario in (
-        _scenario("B-01", "Version and Status: the floor of transport and client", 2, 6, 12),
+        _scenario("B-01", "Version and Status: the cost of transport and client", 2, 6, 12),
         _scenario("B-02", "sandbox on the pod network", 8, 30, 90),
-        _scenario("B-03", "sandbox on the host's network: what CNI costs", 5, 18, 50),
-        _scenario("B-04", "sandbox in a user namespace: the price of isolation", 0, 15, 45),
+        _scenario("B-03", "sandbox on the host network: the cost of CNI", 5, 18, 50),
+        _scenario("B-04", "sandbox in a user namespace: the cost of isolation", 0, 15, 45),
         _scenario("B-05", "stopping and removing a sandbox with 0, 1, 5 and 20 containers", 0, 24, 95),
         _scenario("B-06", "creating, starting, stopping and removing a container", 8, 30, 90),
         _scenario("B-07", "CreateContainer by number of layers, mounts, variables", 0, 28, 140),
         _scenario(
-            "B-08", "from StartContainer to the container's first instruction and first log line", 4, 20, 50
+            "B-08", "StartContainer to the container's first instruction and first log line", 4, 20, 50
         ),
-        _scenario("B-09", "StopContainer beyond the ideal: obedient, stubborn, many children", 0, 22, 60),
-        _scenario("B-10", "RemoveContainer by size of the writable layer", 0, 24, 95),
-        _scenario("B-11", "whole pod cycle as the kubelet does it", 12, 45, 140),
-        _scenario("B-12", "cold start: page cache dropped; image absent", 0, 24, 50),
-        _scenario("B-13", "ExecSync: latency, output of 1 MB and 16 MB, concurrency 1 to 64", 6, 32, 140),
-        _scenario("B-14", "probes: an exec in each of many containers, once a period", 0, 16, 140),
         _scenario(
-            "B-15", "streaming exec: first byte, echo, throughput both ways, sessions at once", 4, 35, 95
+            "B-09", "StopContainer: process that handles SIGTERM, ignores it, has many children", 0, 22, 60
+        ),
+        _scenario("B-10", "RemoveContainer by size of the writable layer", 0, 24, 95),
+        _scenario("B-11", "complete pod cycle with the calls of the kubelet", 12, 45, 140),
+        _scenario("B-12", "cold start: page cache dropped; image not present", 0, 24, 50),
+        _scenario("B-13", "ExecSync: latency, output of 1 MB and 16 MB, concurrency 1 to 64", 6, 32, 140),
+        _scenario("B-14", "probes: one exec per period in each of many containers", 0, 16, 140),
+        _scenario(
+            "B-15", "streaming exec: first byte, echo, throughput both ways, concurrent sessions", 4, 35, 95
         ),
         _scenario("B-16", "attach and port-forward: first line, connections, throughput", 0, 25, 70),
-        _scenario("B-17", "logs: lines and bytes a second, processor time, rotation", 0, 25, 70),
+        _scenario("B-17", "logs: lines and bytes per second, CPU time, rotation", 0, 25, 70),
         _scenario("B-18", "list and status calls by number of containers", 4, 25, 125),
-        _scenario("B-19", "streamed lists beside the plain ones", 0, 20, 140),
-        _scenario("B-20", "the kubelet's relist every second while pods come and go", 0, 20, 95),
+        _scenario("B-19", "streamed lists compared with unary lists", 0, 20, 140),
+        _scenario("B-20", "the kubelet's relist every second during pod churn", 0, 20, 95),
         _scenario("B-21", "statistics lists by number of containers", 0, 20, 140),
         _scenario("B-22", "delivery of container events", 3, 20, 45),
         _scenario("B-23", "image pull by layers, sizes and compression", 5, 30, 140),
@@ -77,27 +79,37 @@ SCENARIOS: Final = {
         ),
         _scenario(
             "B-27",
-            "growth over standing pods: calls, memory, idle cost, ready again, by their number",
+            "growth with the number of running pods: calls, memory, idle cost, restart",
             0,
             95,
             340,
         ),
-        _scenario("B-28", "throughput by concurrency, and its knee", 8, 32, 125),
-        _scenario("B-29", "a storm of pods at the same instant", 0, 20, 45),
+        _scenario("B-28", "throughput by concurrency, and the knee of the curve", 8, 32, 125),
+        _scenario("B-29", "simultaneous start of many pods", 0, 20, 45),
         _scenario("B-30", "arrivals at a fixed rate, latency from the intended start", 0, 22, 110),
-        _scenario("B-31", "pod cycles beside idle pods", 0, 22, 100),
+        _scenario("B-31", "pod cycles while idle pods run", 0, 22, 100),
         _scenario("B-32", "UpdateContainerResources", 2, 10, 45),
         _scenario("B-33", "restart of the daemon with pods running", 0, 20, 95, throwaway=True),
-        _scenario("B-34", "soak: what grows while pods come and go", 0, 0, 360, throwaway=True),
         _scenario(
-            "B-37", "interference: a container's life beside a neighbour that uses up one thing", 0, 25, 70
+            "B-34", "soak: growth of memory and other gauges during pod churn", 0, 0, 360, throwaway=True
         ),
         _scenario(
-            "B-38", "counters: page faults, switches, instructions, system calls of a pod cycle", 2, 10, 25
+            "B-37",
+            "interference: container lifecycle next to a neighbour that exhausts one resource",
+            0,
+            25,
+            70,
         ),
-        _scenario("B-39", "a storm of ends: containers that end within a second", 0, 20, 45),
-        _scenario("B-40", "a node that starts with 50 pods", 0, 25, 50, throwaway=True),
-        _scenario("B-41", "a storm of 200 execs at the same instant", 0, 10, 20),
+        _scenario(
+            "B-38",
+            "counters: page faults, context switches, instructions, system calls of a pod cycle",
+            2,
+            10,
+            25,
+        ),
+        _scenario("B-39", "simultaneous exit of many containers", 0, 20, 45),
+        _scenario("B-40", "node start with 50 pods", 0, 25, 50, throwaway=True),
+        _scenario("B-41", "200 simultaneous execs", 0, 10, 20),
     )
 }
 
@@ -108,7 +120,7 @@ def in_profile(profile: str) -> list[Scenario]:
 
 
 def seconds_each(chosen: Iterable[str], profile: str, budget: float | None = None) -> dict[str, float]:
-    """Share the time out among scenarios.
+    """Divide the time among scenarios.
 
     Args:
         chosen: their ids.

@@ -1,4 +1,4 @@
-"""Which scenarios are measured, in which order."""
+"""The selection of scenarios and their order."""
 
 import pytest
 
@@ -10,15 +10,15 @@ from critests.run.known_tests import KnownTest
 from critests.run.run_settings import Settings
 
 DEFAULT_PROFILE = STANDARD
-ONE_PROCESS = "benchmarks are measured by one process, as two at once would measure each other: leave out -n"
+ONE_PROCESS = "benchmarks need a single process, as parallel ones would disturb each other: leave out -n"
 MODULE = "critests.benchmark"
 
 
 def refuse_processes(config: pytest.Config) -> None:
-    """Refuse to measure in several processes.
+    """Reject benchmarks in several processes.
 
     Raises:
-        pytest.UsageError: benchmarks are asked for, and -n too.
+        pytest.UsageError: benchmarks are selected together with -n.
     """
     if getattr(config.option, "numprocesses", None) and any(
         _is_benchmark(config, argument) for argument in config.args
@@ -38,7 +38,7 @@ def profile_of(settings: Settings) -> str:
     """Return the profile that the user chose, or the default.
 
     Raises:
-        UsageError: it is one of validation's.
+        UsageError: the profile is one of validation.
     """
     profile = settings.profile or DEFAULT_PROFILE
     if profile not in PROFILES:
@@ -48,37 +48,39 @@ def profile_of(settings: Settings) -> str:
 
 
 def chosen(settings: Settings) -> list[str]:
-    """Return the ids of the scenarios that the user wants: those named, or those of the profile.
+    """Return the ids of the selected scenarios: those named, or those of the profile.
 
     Raises:
-        UsageError: a name is no scenario.
+        UsageError: a name is not a scenario.
     """
     for option, words in (("--select", settings.select), ("--deselect", settings.deselect)):
         unknown = [word for word in words if word.upper() not in SCENARIOS]
         if unknown:
             msg = f"{option} {unknown[0]}: no such scenario; there are {', '.join(SCENARIOS)}"
             raise UsageError(msg)
-    wanted = [word.upper() for word in settings.select] or [
+    selected = [word.upper() for word in settings.select] or [
         scenario.id for scenario in in_profile(profile_of(settings))
     ]
-    unwanted = {word.upper() for word in settings.deselect}
-    return [name for name in SCENARIOS if name in wanted and name not in unwanted]
+    deselected = {word.upper() for word in settings.deselect}
+    return [name for name in SCENARIOS if name in selected and name not in deselected]
 
 
 def choose(tests: list[KnownTest], settings: Settings) -> tuple[list[KnownTest], list[KnownTest]]:
-    """Return the tests that measure a wanted scenario, in the order of the scenarios, and the others, among
-    them those that the run measured with which this one goes on.
+    """Return the tests of the selected scenarios, in the order of the scenarios, and the other tests,
+    including those that a resumed run has measured.
 
     Raises:
-        UsageError: an option names something that does not exist, or nothing is left to be measured.
+        UsageError: an option names something that does not exist, or nothing is left to measure.
     """
     order = {name: number for number, name in enumerate(chosen(settings))}
-    kept = sorted((test for test in tests if test.scenario in order), key=lambda test: order[test.scenario])
+    selected = sorted(
+        (test for test in tests if test.scenario in order), key=lambda test: order[test.scenario]
+    )
     earlier = StoppedBenchmark.of(settings, profile_of(settings))
     if earlier is not None:
-        kept = [test for test in kept if test.id not in earlier.tests]
-        if not kept:
+        selected = [test for test in selected if test.id not in earlier.tests]
+        if not selected:
             msg = f"--resume {settings.resume}: that run has measured all of them"
             raise UsageError(msg)
-    taken = {test.id for test in kept}
-    return kept, [test for test in tests if test.id not in taken]
+    ids = {test.id for test in selected}
+    return selected, [test for test in tests if test.id not in ids]

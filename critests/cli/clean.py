@@ -3,7 +3,7 @@
 import click
 import grpc
 
-from critests.benchmark.reference.oci_reference import remove_left_behind
+from critests.benchmark.reference.oci_reference import remove_leftover_references
 from critests.client.connection import Connection, connect
 from critests.client.discovery import find
 from critests.client.endpoint import EndpointError
@@ -56,11 +56,11 @@ def clean(runtime_endpoint: str | None, image_endpoint: str | None) -> None:
 def _clean_cgroups() -> list[str]:
     problems: list[str] = []
     for run_id in sorted(run_id for run_id in runs_with_cgroups() if not run_is_live(run_id)):
-        problems += remove_left_behind(run_id)
+        problems += remove_leftover_references(run_id)
         left = remove_cgroups_of(RunIdentity(run_id))
         problems += [f"{path} is still in use" for path in left]
         click.echo(f"cgroups of run {run_id}: {'still in use' if left else 'removed'}")
-    for cgroup in oci_probe.remove_left_behind():
+    for cgroup in oci_probe.remove_leftover_references():
         click.echo(f"{cgroup}: removed")
     return problems
 

@@ -49,10 +49,10 @@ def load(locust_options: tuple[str, ...], *, web: bool, capacity: bool, **values
     if len(settings.handlers) > 1:
         raise UsageError("--runtime-handler: a load run takes one handler")
     # imported here: --help must not wait for gRPC
-    from critests.benchmark.load.load_controller import Front, search_capacity  # noqa: PLC0415 - see above
+    from critests.benchmark.load.load_controller import LoadController, search_capacity  # noqa: PLC0415 - see above
 
     with contextlib.ExitStack() as stack:
-        front = stack.enter_context(Front(settings, list(locust_options), web=web))
-        ended = search_capacity(front) if capacity else front.run()
+        controller = stack.enter_context(LoadController(settings, list(locust_options), web=web))
+        ended = search_capacity(controller) if capacity else controller.run()
     click.echo(ended.reason)
     raise SystemExit(int(ended.exit_code))

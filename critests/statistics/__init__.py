@@ -1,15 +1,16 @@
-"""Pure functions on samples: what they say, how surely, and when they say nothing.
+"""Pure functions on samples: estimates, their confidence, and tests.
 
-`quantiles` describe one series, `autocorrelation` how much its samples are worth, `stationarity` where its
-warm-up ends, `stopping` when there are enough of them. `comparison` weighs two sides of an operation (by
-`shifts`), `corrections` are for many of them, `change_points` read the history of many runs, `trend` finds
-leaks, `knee` where concurrency stops paying, `growth` what one more thing costs. `verdict` has the words.
+`quantiles` estimates quantiles of one series, `autocorrelation` its number of independent samples,
+`stationarity` the end of its warm-up, and `stopping` decides when to stop sampling. `comparison` compares two
+sides of an operation (with `shifts`), `corrections` adjusts p-values for many operations, `change_points`
+finds changes in the history of many runs, `trend` finds leaks, `knee` fits throughput against concurrency,
+and `growth` fits cost against the number of objects. `verdict` defines the results.
 
-All but the last use numpy and scipy, which the extra `bench` brings and conformance does without. A module
-that serves both says `from critests import statistics`: its modules are imported when they are used.
+All but the last use numpy and scipy, which the extra `bench` installs and conformance does not need. A module
+that serves both uses `from critests import statistics`, which imports the submodules on first use.
 
-Samples are in whatever unit the caller uses; results are in the same unit or are ratios. What needs
-randomness takes a seed (`change_points`) or brings its own (`growth`): everything else is computed exactly.
+Samples are in the caller's unit; results are in the same unit or are ratios. Functions that need randomness
+take a seed (`change_points`) or use a fixed one (`growth`); all others are deterministic.
 """
 
 import importlib

@@ -1,6 +1,4 @@
-"""How much the samples of a series say about each other, and so how few independent samples they are
-worth.
-"""
+"""Autocorrelation of a series, and the number of independent samples that it is worth."""
 
 from collections.abc import Sequence
 
@@ -13,15 +11,15 @@ _WINDOW = 5
 
 
 def inefficiency(samples: Sequence[float], at: float) -> float:
-    """Return how many samples of this series, in the order they were taken, are worth one independent one for
-    a quantile.
+    """Return how many samples of this series, in the order in which they were taken, are worth one
+    independent sample for the estimate of a quantile.
 
     The integrated autocorrelation time of the indicator "at or below the quantile" (Heidelberger and Lewis,
     "Quantile Estimation in Dependent Sequences", 1984), summed over Sokal's automatic window ("Monte Carlo
     Methods in Statistical Mechanics", 1997).
 
     Returns:
-        At least 1; 1 for a series too short (below 20) or too uniform to tell.
+        At least 1; 1 for a series that is too short (below 20) or too uniform for an estimate.
     """
     count = len(samples)
     if count < 20:
@@ -38,7 +36,7 @@ def inefficiency(samples: Sequence[float], at: float) -> float:
 
 
 def batches(samples: Sequence[float], count: int) -> list[NDArray[np.float64]]:
-    """Return the samples in `count` runs of neighbours whose sizes differ by at most one, evenly spread."""
+    """Return the samples in `count` batches of neighbours whose sizes differ by at most one."""
     return np.split(np.asarray(samples), np.arange(1, count) * len(samples) // count)
 
 

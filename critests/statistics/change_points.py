@@ -1,11 +1,10 @@
-"""Where a series over many runs changed its level: E-divisive with permutation significance, for one number
-per night.
+"""Changes of level in a series over many runs: E-divisive with permutation tests, for one value per run.
 
 Matteson and James, "A Nonparametric Approach for Multiple Change Point Analysis of Multivariate Data" (2014),
-in the form that is used for performance histories (Daly and others, "The Use of Change Point Detection to
+in the form used for performance histories (Daly and others, "The Use of Change Point Detection to
 Identify Software Performance Regressions in a Continuous Integration System", 2020): the series is split
-where the energy distance between both parts is largest, if so large a distance is rare among permutations,
-and each part is then looked at in the same way.
+where the energy distance between both parts is largest, if the permutation test is significant, and each part
+is then split recursively.
 """
 
 from collections.abc import Sequence
@@ -15,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SIGNIFICANCE = 0.01
-"""The accepted chance of a false alarm of each split that is tried."""
+"""The significance level of each tested split."""
 _PERMUTATIONS = 199
 _SHORTEST = 2
-"""A single value has no distances within."""
+"""A single value has no distances within its part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +41,12 @@ class ChangePoint:
 def change_points(values: Sequence[float], *, seed: int, shortest: int = 5) -> list[ChangePoint]:
     """Find the changes of level in a series, in the order of time.
 
-    The runs are taken as independent of each other; a history in which each night resembles the one before
-    gives false alarms.
+    The runs are assumed to be independent; autocorrelation between runs gives false alarms.
 
     Args:
         values: one per run, in the order of time.
-        seed: of the permutations, so that the same history gives the same answer.
-        shortest: the fewest values of one level, at least 2; a single odd night is not a change.
+        seed: of the permutations, so that the same history gives the same result.
+        shortest: the fewest values of one level, at least 2; a single outlier is not a change.
     """
     source = np.random.default_rng(seed)
     series = np.asarray(values, dtype=float)
@@ -100,7 +98,7 @@ def best_split(distances: NDArray[np.float64], shortest: int = _SHORTEST) -> tup
 def _p_value(
     distances: NDArray[np.float64], distance: float, shortest: int, source: np.random.Generator
 ) -> float:
-    """The share of permutations that split as well; counting ends once it cannot be significant any more."""
+    """The share of permutations with at least this distance; stops early once it cannot be significant."""
     as_good = 0
     for done in range(1, _PERMUTATIONS + 1):
         order = source.permutation(len(distances))

@@ -1,18 +1,16 @@
-"""Is B slower than A? Two sides of one operation, measured in interleaved blocks or in two separate runs.
+"""Comparison of two sides of one operation, A and B, measured in interleaved blocks or in two separate runs.
 
-Every comparison is made on logarithms, so that its result is a ratio, B over A: 1.10 means that B takes 10 %
-longer. First the evidence of each operation is weighed by itself (`compare_blocks`, `compare_runs`), then
-`verdicts` corrects for the number of operations.
+Every comparison uses logarithms, so that its result is a ratio, B over A: 1.10 means that B takes 10 %
+longer. `compare_blocks` and `compare_runs` test each operation individually; `verdicts` then corrects for the
+number of operations.
 
 - Blocks: the sides were measured close together, in random order within each block (randomised complete
   blocks). Where every block has enough samples for the quantile, its log ratio per block goes into Wilcoxon's
   signed-rank test; otherwise all samples above the common quantile are counted (`exceedance_shift`). Both are
-  permutation tests within blocks, valid for samples that depend on their neighbours and for a machine that
-  drifts.
+  permutation tests within blocks, valid for autocorrelated samples and for a machine that drifts.
 - Runs: neighbouring samples are put into batches until the quantiles of the batches look independent of each
-  other (batch means, Law and Kelton), which then go into the Mann-Whitney test. What differs between two
-  starts of the same runtime is not in the samples of one run each: `Criteria.smallest_effect` is the place
-  for it.
+  other (batch means, Law and Kelton), which then go into the Mann-Whitney test. The samples of one run each
+  do not show the variance between two starts of the same runtime: `Criteria.smallest_effect` accounts for it.
 """
 
 import math
@@ -30,21 +28,25 @@ from critests.statistics.shifts import MOST_PAIRS, Shift, exceedance_shift, pair
 from critests.statistics.verdict import Criteria, Verdict
 
 _MEDIAN = 0.5
-"""A block with a single sample has a median; other quantiles need as many as put one beyond."""
+"""A block with a single sample has a median; other quantiles need enough samples for one beyond the
+quantile.
+"""
 _MOST_BATCHES = 20
 _FEWEST_BATCHES = 8
-"""With 8 of each side a difference among 30 operations can be proven; it takes 32 independent samples."""
+"""With 8 batches per side a difference among 30 operations can be significant; they need 32 independent
+samples.
+"""
 _RESOLUTION = 0.5
-"""Without a proven difference, an interval that reaches further than this share from its estimate is too
+"""Without a significant difference, an interval that reaches further than this share from its estimate is too
 noisy.
 """
-_MATTERS = 5
-"""An operation with a noise floor of its own is too noisy only if a difference of so many times that floor
-could stay unseen.
+_RELEVANT = 5
+"""An operation with its own noise threshold is too noisy only if a difference of this many times the
+threshold could stay undetected.
 """
 _TIMES = 4
-"""A batch is this many times as long as the samples depend on each other; its neighbours are then correlated
-by about 0.12.
+"""A batch is this many autocorrelation times long; the correlation of neighbouring batches is then about
+0.12.
 """
 DEFAULT = Criteria()
 K = TypeVar("K", bound=Hashable)
@@ -52,9 +54,7 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What was measured close together: the samples of both sides of one operation, in one unit, all above
-    0.
-    """
+    """The samples of both sides of one operation that were taken close together, in one unit, all above 0."""
 
     a: Sequence[float]
     b: Sequence[float]
@@ -62,23 +62,23 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class SampleEvidence:
-    """What the samples of one operation say, before it is known how many operations are asked about."""
+    """The result of the test of one operation, before the correction for the number of operations."""
 
     ratio: float | None
-    """The quantile of B over that of A; None where a side has no samples."""
+    """The quantile of B over that of A; None if a side has no samples."""
     interval: Interval | None
     p_value: float
-    """Two-sided and uncorrected; 1 where nothing could be tested."""
+    """Two-sided and uncorrected; 1 without a test."""
     smallest_p: float
-    """The smallest p-value that so many blocks or batches can give."""
+    """The smallest p-value that this number of blocks or batches can give."""
     method: str
     samples: tuple[int, int]
     units: int
-    """How many blocks, or batches of the shorter side, the test counted."""
+    """Number of blocks, or of batches of the side with fewer, in the test."""
     obstacle: str = ""
-    """Why nothing could be tested, as a sentence without a full stop."""
-    floor: float = 0.0
-    """A noise floor of this operation's own, as a share, where it is above that of the criteria."""
+    """Why there was no test, as a sentence without a full stop."""
+    noise_threshold: float = 0.0
+    """The noise threshold of this operation, as a share, if it is above that of the criteria."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Comparison:
 
 
 def compare_blocks(blocks: Sequence[Block], criteria: Criteria = DEFAULT) -> SampleEvidence:
-    """Weigh the evidence of one operation measured in blocks whose order of sides was random.
+    """Test one operation that was measured in blocks with a random order of sides.
 
     Blocks in which a side has no samples (all its calls failed) are left out.
 
@@ -128,8 +128,8 @@ def compare_blocks(blocks: Sequence[Block], criteria: Criteria = DEFAULT) -> Sam
 
 
 def compare_runs(a: Sequence[float], b: Sequence[float], criteria: Criteria = DEFAULT) -> SampleEvidence:
-    """Weigh the evidence of one operation measured in two separate runs; the samples in the order in which
-    they were taken.
+    """Test one operation that was measured in two separate runs; the samples are in the order in which they
+    were taken.
 
     Raises:
         ValueError: a sample is not a finite number above 0.
@@ -155,9 +155,7 @@ def compare_runs(a: Sequence[float], b: Sequence[float], criteria: Criteria = DE
 
 
 def verdicts(evidence: Mapping[K, SampleEvidence], criteria: Criteria = DEFAULT) -> dict[K, Comparison]:
-    """Judge all operations of one comparison together, corrected for their number; one operation alone is a
-    mapping of one.
-    """
+    """Return the verdicts of all operations of one comparison, corrected for their number."""
     tested = {name: item.p_value for name, item in evidence.items() if not item.obstacle}
     corrected = holm(tested)
     judged = {}
@@ -169,33 +167,33 @@ def verdicts(evidence: Mapping[K, SampleEvidence], criteria: Criteria = DEFAULT)
 
 
 def _verdict(
-    evidence: SampleEvidence, corrected_p: float, asked: int, criteria: Criteria
+    evidence: SampleEvidence, corrected_p: float, operations: int, criteria: Criteria
 ) -> tuple[Verdict, str]:
     if evidence.obstacle or evidence.ratio is None:
         return Verdict.TOO_NOISY, evidence.obstacle
-    floor = max(criteria.smallest_effect, evidence.floor)
-    effect, needed = abs(math.log(evidence.ratio)), math.log1p(floor)
+    threshold = max(criteria.smallest_effect, evidence.noise_threshold)
+    effect, needed = abs(math.log(evidence.ratio)), math.log1p(threshold)
     if corrected_p <= criteria.significance:
         if effect < needed:
-            return Verdict.NO_EVIDENCE, f"the difference is below the noise floor of {floor:.1%}"
+            return Verdict.NO_EVIDENCE, f"the difference is below the noise threshold of {threshold:.1%}"
         return (
             Verdict.SLOWER if evidence.ratio > 1 else Verdict.FASTER
-        ), f"p = {corrected_p:.2g} after correction for {asked} operations"
-    blind = _blindness(evidence, asked, criteria)
-    if blind:
-        return Verdict.TOO_NOISY, blind
-    return Verdict.NO_EVIDENCE, f"p = {corrected_p:.2g} after correction for {asked} operations"
+        ), f"p = {corrected_p:.2g} after correction for {operations} operations"
+    too_noisy = _why_undetectable(evidence, operations, criteria)
+    if too_noisy:
+        return Verdict.TOO_NOISY, too_noisy
+    return Verdict.NO_EVIDENCE, f"p = {corrected_p:.2g} after correction for {operations} operations"
 
 
-def _blindness(evidence: SampleEvidence, asked: int, criteria: Criteria) -> str:
-    """Why a difference that matters could have stayed unseen; empty where it could not."""
-    if evidence.smallest_p * asked > criteria.significance:
-        return f"{evidence.units} blocks or batches cannot prove a difference among {asked} operations"
+def _why_undetectable(evidence: SampleEvidence, operations: int, criteria: Criteria) -> str:
+    """Return why a relevant difference could have stayed undetected; empty if it could not."""
+    if evidence.smallest_p * operations > criteria.significance:
+        return f"{evidence.units} blocks or batches cannot prove a difference among {operations} operations"
     if evidence.interval is None or evidence.ratio is None:
         return "the samples do not bound the ratio on both sides"
     reach = max(evidence.interval.high / evidence.ratio, evidence.ratio / evidence.interval.low)
-    unseen = max(_RESOLUTION, _MATTERS * evidence.floor)
-    return f"a difference of {unseen:.0%} could stay unseen" if reach > 1 + unseen else ""
+    detectable = max(_RESOLUTION, _RELEVANT * evidence.noise_threshold)
+    return f"a difference of {detectable:.0%} could stay undetected" if reach > 1 + detectable else ""
 
 
 def _evidence(shift: Shift, method: str, counts: tuple[int, int], units: int) -> SampleEvidence:
@@ -227,8 +225,8 @@ def _check(samples: Sequence[float]) -> None:
 
 
 def _merge(blocks: list[Block]) -> list[Block]:
-    """Neighbouring blocks joined, so that there are at most MOST_PAIRS; exchanging sides of joined blocks is
-    as random as before.
+    """Join neighbouring blocks into at most MOST_PAIRS; exchanging the sides of joined blocks is still
+    random.
     """
     if len(blocks) <= MOST_PAIRS:
         return blocks
@@ -243,7 +241,7 @@ def _merge(blocks: list[Block]) -> list[Block]:
 
 
 def _batch_count(samples: Sequence[float], at: float) -> int:
-    """How many batches are long enough to be about independent of each other and to have the quantile."""
+    """Return the number of batches that are approximately independent and long enough for the quantile."""
     independent = len(samples) / (_TIMES * inefficiency(samples, at))
     return min(_MOST_BATCHES, int(independent), int(len(samples) * min(at, 1 - at)))
 

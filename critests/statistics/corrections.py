@@ -1,4 +1,4 @@
-"""P-values of many questions at once, and of failed calls."""
+"""Correction of p-values for multiple tests, and tests of failure rates."""
 
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
@@ -9,9 +9,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 def holm(p_values: Mapping[K, float]) -> dict[K, float]:
-    """Return p-values adjusted so that the chance of even one false alarm among all is at most the level
-    (Holm, 1979).
-    """
+    """Return p-values adjusted to control the family-wise error rate (Holm, 1979)."""
     adjusted: dict[K, float] = {}
     largest = 0.0
     for number, name in enumerate(sorted(p_values, key=lambda name: p_values[name])):
@@ -21,15 +19,13 @@ def holm(p_values: Mapping[K, float]) -> dict[K, float]:
 
 
 def fisher(failed_a: int, calls_a: int, failed_b: int, calls_b: int) -> float:
-    """Return the two-sided p-value of equal failure rates by Fisher's exact test, which takes failures for
-    independent of each other; 1 where there is nothing to compare.
+    """Return the two-sided p-value of equal failure rates by Fisher's exact test, which assumes independent
+    failures; 1 without any calls.
     """
     table = [[failed_a, calls_a - failed_a], [failed_b, calls_b - failed_b]]
     return float(stats.fisher_exact(table).pvalue)
 
 
 def at_least(failed: int, calls: int, rate: float) -> float:
-    """Return the chance that at least so many of so many calls fail when each fails with this rate (exact
-    binomial).
-    """
+    """Return the probability that at least `failed` of `calls` fail at this failure rate (exact binomial)."""
     return float(stats.binom.sf(failed - 1, calls, rate))

@@ -1,9 +1,8 @@
-"""How a value grows with a number of things: not at all, in proportion, or worse; and what one more costs.
+"""Growth of a value with the number of objects: none, linear, or worse; and the cost of one more.
 
-Two curves are fitted to the values at several numbers, by least squares in which each value counts by how
-surely it is known: a line, whose slope is the cost of one more, and `base + part * number ** exponent`, whose
-exponent says whether it is a line. What the fits leave open is found by a bootstrap: both are made again for
-values drawn anew around those that were measured, always with the same random numbers.
+Two curves are fitted to the values at several numbers by weighted least squares: a line, whose slope is the
+cost of one more, and `base + part * number ** exponent`, whose exponent shows whether the growth is linear. A
+parametric bootstrap with a fixed seed gives the confidence intervals of both fits.
 
 Sources: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 6 and 13, for the
 parametric bootstrap and the percentile interval.
@@ -22,72 +21,72 @@ from critests.statistics.quantiles import Interval
 
 FEWEST_LEVELS: Final = 3
 """Different numbers: with two of them every curve is a line."""
-FLOOR: Final = 0.01
-"""Two looks at the same thing, minutes apart, deviate by this share of it, whatever the samples of each
-say.
+SMALLEST_DEVIATION: Final = 0.01
+"""Two measurements of the same value, minutes apart, deviate by this share of it, whatever the deviation
+within each.
 """
 SMALLEST_RISE: Final = 0.05
-"""Growth over the whole range below this share of the first value is none that a reader would notice."""
+"""Growth over the whole range below this share of the first value counts as constant."""
 RESOLUTION: Final = 0.5
-"""If a rise of this share of the first value could have stayed unseen, nothing is said to be constant."""
+"""If a rise of this share of the first value could have stayed undetected, nothing is called constant."""
 MARGIN: Final = 0.15
-"""An exponent is other than 1 where its whole interval lies further from 1 than this."""
+"""An exponent differs from 1 if its whole interval lies further from 1 than this."""
 STRAIGHT: Final = 0.35
-"""Growth is called linear where the whole interval of the exponent lies closer to 1 than this: one that
-reaches from 0.2 to 1.0 holds a root as well as a line.
+"""Growth is called linear if the whole interval of the exponent lies closer to 1 than this: an interval from
+0.2 to 1.0 permits a square root as well as a line.
 """
 DRAWS: Final = 300
 _EXPONENTS: Final = np.arange(2, 31) / 10
-"""Exponents that are tried; the best is known to a tenth. Below the first a curve is a logarithm."""
+"""Candidate exponents, in steps of a tenth. A curve with a smaller exponent resembles a logarithm."""
 _SEED: Final = 20
 _CONFIDENCE: Final = 0.95
 
 
 @unique
 class Form(StrEnum):
-    """How a value grows."""
+    """The form of growth."""
 
     CONSTANT = "constant"
     LESS = "less than linear"
     LINEAR = "linear"
     WORSE = "worse than linear"
     GROWS = "grows, the data do not decide how"
-    """The rise is proven, and the numbers are too few or the values too noisy for its form."""
+    """The rise is significant, but the numbers are too few or the values too noisy for its form."""
     UNKNOWN = "too noisy to tell"
-    """A rise that matters could have stayed unseen."""
+    """A relevant rise could have stayed undetected."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrowthLevel:
-    """What was measured with one number of things."""
+    """The value measured at one number of objects."""
 
     number: float
     value: float
     """The median, in the unit of the caller."""
     deviation: float
-    """The standard deviation of the median, in the same unit; 0 where all samples are the same."""
+    """The standard deviation of the median, in the same unit; 0 if all samples are equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What the values say."""
+    """The fitted growth."""
 
     form: Form
     slope: float
-    """Of the line: what one more costs, in the unit of the values."""
+    """Of the line: the cost of one more, in the unit of the values."""
     slope_interval: Interval
     base: float
-    """Of the line: the value without any, as far as a line tells."""
+    """Of the line: the value at number 0."""
     exponent: float
     exponent_interval: Interval
     marginal: float
-    """What one more costs at the largest number, by the curve with the exponent."""
+    """The cost of one more at the largest number, by the curve with the exponent."""
     rise: float
     """From the smallest to the largest number by the line, as a share of the value at the smallest."""
     levels: tuple[GrowthLevel, ...]
 
     def line(self, number: float) -> float:
-        """Return what the line says."""
+        """Return the value of the fitted line."""
         return self.base + self.slope * number
 
 
@@ -98,15 +97,17 @@ def fit_growth(levels: Sequence[GrowthLevel]) -> Growth:
         levels: at least three different numbers, each once.
 
     Raises:
-        ValueError: there are fewer numbers, one is there twice or below 0, or a value is below 0 or
-            not finite.
+        ValueError: there are fewer numbers, a number is repeated or below 0, or a value is below 0 or not
+            finite.
     """
     points = tuple(sorted(levels, key=lambda level: level.number))
     _check(points)
-    least = _least(points)
+    smallest = _smallest(points)
     numbers = np.array([point.number for point in points])
     values = np.array([point.value for point in points])
-    deviations = np.maximum([point.deviation for point in points], FLOOR * np.maximum(values, least))
+    deviations = np.maximum(
+        [point.deviation for point in points], SMALLEST_DEVIATION * np.maximum(values, smallest)
+    )
     drawn = np.random.default_rng(_SEED).normal(values, deviations, (DRAWS, len(points)))
     straight = _Fit(numbers, deviations, 1.0)
     curves = [_Fit(numbers, deviations, exponent) for exponent in _EXPONENTS]
@@ -116,7 +117,7 @@ def fit_growth(levels: Sequence[GrowthLevel]) -> Growth:
     exponents = _EXPONENTS[np.argmax([curve.explained(drawn) for curve in curves], axis=0)]
     exponent_interval = _middle(exponents)
     span = float(numbers[-1] - numbers[0])
-    first = max(base + slope * float(numbers[0]), least)
+    first = max(base + slope * float(numbers[0]), smallest)
     return Growth(
         form=_form(slope * span / first, span / first, slope_interval, exponent_interval),
         slope=slope,
@@ -131,8 +132,8 @@ def fit_growth(levels: Sequence[GrowthLevel]) -> Growth:
 
 
 class _Fit:
-    """Weighted least squares of `base + part * number ** exponent`, the exponent given, for values along the
-    last axis: the bootstrap asks for hundreds at once.
+    """Weighted least squares of `base + part * number ** exponent` with a fixed exponent, for values along
+    the last axis, so that one call fits all bootstrap draws.
     """
 
     def __init__(
@@ -151,15 +152,17 @@ class _Fit:
         return values @ self._shares - part * self._mean, part
 
     def explained(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return by how much the curve lessens the weighted sum of squares around the mean: the best curve
-        lessens it most.
+        """Return the explained part of the weighted sum of squares around the mean: largest for the best
+        curve.
         """
         squares: NDArray[np.float64] = (values @ self._pulls) ** 2 / self._spread
         return squares
 
 
 def _form(rise: float, span_by_first: float, slope: Interval, exponent: Interval) -> Form:
-    """Name the form, from the rise and the intervals; `span_by_first` turns a slope into a rise."""
+    """Return the form of growth from the rise and the intervals; `span_by_first` converts a slope to a
+    rise.
+    """
     if slope.low <= 0 or rise < SMALLEST_RISE:
         return Form.CONSTANT if slope.high * span_by_first < RESOLUTION else Form.UNKNOWN
     if exponent.low > 1 + MARGIN:
@@ -176,9 +179,9 @@ def _middle(values: NDArray[np.float64]) -> Interval:
     return Interval(float(low), float(high), _CONFIDENCE)
 
 
-def _least(points: Sequence[GrowthLevel]) -> float:
-    """A value that counts as nothing beside the largest one; where all are 0, any."""
-    return FLOOR * FLOOR * max(point.value for point in points) or 1.0
+def _smallest(points: Sequence[GrowthLevel]) -> float:
+    """Return a value that is negligible against the largest one; 1 if all are 0."""
+    return SMALLEST_DEVIATION * SMALLEST_DEVIATION * max(point.value for point in points) or 1.0
 
 
 def _check(points: Sequence[GrowthLevel]) -> None:

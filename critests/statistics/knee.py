@@ -1,5 +1,4 @@
-"""Where more concurrency stops paying: the universal scalability law fitted to throughput, its and the knee
-of the curve.
+"""The universal scalability law fitted to throughput by concurrency, and the knee of the curve.
 
 Sources: Gunther, "Guerrilla Capacity Planning" (2007) for the law; Satopää and others, "Finding a Kneedle in
 a Haystack" (2011) for the knee as the point furthest above the chord.
@@ -25,17 +24,15 @@ class Scalability:
     """
 
     rate: float
-    """Throughput at concurrency 1, in operations per second if that was the unit."""
+    """Throughput at concurrency 1, in the unit of the throughputs."""
     contention: float
-    """The share of the work that waits in one queue (sigma)."""
+    """The serial share of the work (sigma)."""
     coherency: float
-    """What each pair of workers costs (kappa); above 0 the throughput falls again."""
+    """The cost of coordination of each pair of workers (kappa); above 0 the throughput falls again."""
     determination: float
-    """The share of the throughputs' variance that the curve explains (R squared); below 0.9 the law does not
-    describe the runtime.
-    """
+    """The share of the variance that the curve explains (R squared); below 0.9 the law does not fit."""
     knee: float | None
-    """The concurrency within the measured range from which on more of it pays little; None for a curve close
+    """The concurrency within the measured range above which throughput grows little; None for a curve close
     to a line.
     """
 
@@ -69,16 +66,16 @@ def fit_scalability(throughputs: Mapping[float, float] | Sequence[tuple[float, f
     if levels[0] < 1 or any(not 0 < value < math.inf for _, value in points):
         msg = "concurrency is at least 1 and throughput is finite and above 0"
         raise ValueError(msg)
-    level, seen = np.array(points).T
+    level, measured = np.array(points).T
     # n / throughput = b0 + b1 (n - 1) + b2 n (n - 1); each row is divided by n / throughput, so that
     # relative errors count
-    rows = np.column_stack([seen / level, seen * (level - 1) / level, seen * (level - 1)])
+    rows = np.column_stack([measured / level, measured * (level - 1) / level, measured * (level - 1)])
     (base, linear, square), _ = nnls(rows, np.ones(len(rows)))
     if not base:
         raise ValueError("the throughputs do not begin at a rate above 0: no such law describes them")
     law = Scalability(float(1 / base), float(linear / base), float(square / base), 0.0, None)
     error = sum((value - law.throughput(at)) ** 2 for at, value in points)
-    spread = float(seen.var() * len(seen))
+    spread = float(measured.var() * len(measured))
     return replace(
         law,
         determination=1 - error / spread if spread else float(error == 0),
@@ -87,7 +84,7 @@ def fit_scalability(throughputs: Mapping[float, float] | Sequence[tuple[float, f
 
 
 def _knee(law: Scalability, low: float, high: float) -> float | None:
-    """The point of the fitted curve, up to its highest, that lies furthest above the chord of both."""
+    """Return the point furthest above the chord from the first point of the curve to its maximum."""
     grid = np.linspace(low, high, _STEPS + 1)
     heights = np.array([law.throughput(level) for level in grid])
     end = int(heights.argmax())

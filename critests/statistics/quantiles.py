@@ -1,4 +1,6 @@
-"""Quantiles of samples, their distribution-free intervals, and how many samples a quantile needs."""
+"""Quantiles of samples, their distribution-free confidence intervals, and the samples that a quantile
+needs.
+"""
 
 import math
 from collections.abc import Sequence
@@ -13,17 +15,19 @@ _BEYOND = 10
 for p99.9.
 """
 _CENTRAL = 0.25
-"""From this quantile to its mirror image the tail rule does not apply; the confidence interval must exist."""
+"""Between this quantile and its mirror image the tail rule does not apply; the confidence interval must
+exist.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval; its unit is that of what was estimated."""
+    """A confidence interval, in the unit of the estimate."""
 
     low: float
     high: float
     confidence: float
-    """The probability, at least, with which such an interval covers the true value."""
+    """The least probability with which such an interval covers the true value."""
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -54,18 +58,18 @@ def quantile_interval(
     Args:
         samples: in any order.
         at: the quantile, between 0 and 1 (exclusive).
-        confidence: the least coverage wanted.
-        inefficiency: how many of these samples are worth one independent one (see
+        confidence: the least coverage.
+        inefficiency: number of these samples that are worth one independent one (see
             `autocorrelation.inefficiency`).
 
     Returns:
-        The interval with its achieved coverage, or None where so few samples have none.
+        The interval with its achieved coverage, or None if there are too few samples.
     """
     independent = int(len(samples) / inefficiency)
     if independent < 1:
         return None
     tail = (1 - confidence) / 2
-    # ranks, counted from 1, of the order statistics of as many independent samples
+    # ranks, counted from 1, of the order statistics of the same number of independent samples
     lower = int(binom.ppf(tail, independent, at))
     lower += binom.cdf(lower, independent, at) <= tail
     upper = int(binom.ppf(1 - tail, independent, at)) + 1
@@ -82,17 +86,16 @@ def quantile_interval(
 def samples_needed(at: float, *, confidence: float = 0.95) -> int:
     """Return the smallest number of independent samples that supports a quantile.
 
-    Its confidence interval exists, and outside the middle half of the distribution ten samples are expected
-    beyond it. The median needs 6, p90 100, p99 1,000 and p99.9 10,000 at the usual confidence.
+    Its confidence interval must exist, and outside the middle half of the distribution ten samples must be
+    expected beyond it. At the default confidence the median needs 6, p90 100, p99 1,000 and p99.9 10,000.
     """
     tail = min(at, 1 - at)
-    # the interval exists when neither the smallest nor the largest sample is likely to be on the wrong side
-    # of the quantile
+    # the interval exists if the smallest and the largest sample probably lie on both sides of the quantile
     for_interval = math.ceil(math.log((1 - confidence) / 2) / math.log(1 - tail) - 1e-9)
     for_tail = 0 if tail >= _CENTRAL else math.ceil(_BEYOND / tail - 1e-6)
     return max(for_interval, for_tail, 2)
 
 
 def supports(count: int, at: float, *, confidence: float = 0.95) -> bool:
-    """Return whether `count` independent samples are enough to state a quantile."""
+    """Return whether `count` independent samples are enough to report a quantile."""
     return count >= samples_needed(at, confidence=confidence)

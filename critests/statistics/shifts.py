@@ -1,8 +1,8 @@
-"""By how much one side is shifted against the other: estimates with intervals, and tests of the same ranks.
+"""The shift between two sides: estimates with confidence intervals, and the corresponding rank tests.
 
-The interval leaves out 0 exactly where the test rejects (up to ties). scipy has neither these intervals nor,
-where values tie, exact tests of more than a few of them; the distributions here are counted. Source:
-Hollander and Wolfe, "Nonparametric Statistical Methods", chapters 3 and 4. Nothing is drawn at random.
+The interval excludes 0 exactly when the test rejects (up to ties). scipy has neither these intervals nor
+exact tests of many tied values; here the distributions are enumerated, without random numbers. Source:
+Hollander and Wolfe, "Nonparametric Statistical Methods", chapters 3 and 4.
 """
 
 import math
@@ -17,14 +17,14 @@ from scipy.stats import mannwhitneyu, rankdata
 from critests.statistics.quantiles import Interval
 
 MOST_PAIRS = 400
-"""Callers merge pairs above this number: the Walsh averages grow with its square."""
+"""Callers merge pairs above this number, because the number of Walsh averages grows with its square."""
 _GRAIN = 1000
-"""Shares of blocks of unlike sizes become whole numbers by this factor; a test of random signs stays exact
-under rounding.
+"""Factor that turns shares of blocks of different sizes into integers; the sign-flip test stays exact under
+rounding.
 """
 _FURTHEST = math.log(1000.0)
 _SHARP = 1e-4
-"""How exactly the ends of an interval of shifts are searched."""
+"""Precision of the search for the ends of an interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +33,28 @@ class Shift:
 
     estimate: float
     interval: Interval | None
-    """None where there are too few values for the confidence asked for."""
+    """None if there are too few values for the confidence."""
     p_value: float
     """Two-sided."""
     smallest_p: float
-    """The smallest p-value that this many values can give at all."""
+    """The smallest p-value that this number of values can give."""
 
 
 def paired_shift(differences: Sequence[float], *, confidence: float) -> Shift:
     """Return the pseudomedian of differences with Wilcoxon's signed-rank test, exact also with ties.
 
-    Under random exchange of the two sides within each pair the test is a permutation test: nothing is assumed
-    about the distribution, or about how one pair depends on another.
+    Under random exchange of the two sides within each pair the test is a permutation test, without
+    assumptions about the distribution or the dependence between pairs.
 
     Args:
-        differences: one per pair, at least one; zeros say nothing and are left out of the test.
+        differences: one per pair, at least one; the test leaves out zeros.
         confidence: of the interval.
     """
     values = np.asarray(differences)
     first, second = np.triu_indices(len(values))
     walsh = np.sort(values[first] + values[second]) / 2
     other = values[values != 0]
-    ranks = _whole(2 * rankdata(np.abs(other)))  # doubled, so that ties stay whole numbers
+    ranks = _whole(2 * rankdata(np.abs(other)))  # doubled, so that the ranks of ties are integers
     tails = sign_flip_tails(np.where(other > 0, ranks, -ranks))
     critical = signed_rank_critical(len(values), (1 - confidence) / 2)
     return Shift(
@@ -66,7 +66,7 @@ def paired_shift(differences: Sequence[float], *, confidence: float) -> Shift:
 
 
 def unpaired_shift(first: Sequence[float], second: Sequence[float], *, confidence: float) -> Shift:
-    """Return by how much the second side lies above the first, with the exact Mann-Whitney test.
+    """Return the shift of the second side against the first, with the exact Mann-Whitney test.
 
     Args:
         first: independent values of one side, at least one.
@@ -86,13 +86,13 @@ def unpaired_shift(first: Sequence[float], second: Sequence[float], *, confidenc
 def exceedance_shift(
     blocks: Sequence[tuple[Sequence[float], Sequence[float]]], at: float, *, confidence: float
 ) -> Shift:
-    """Return by how much the logarithm of the second side's tail quantile lies above the first's, where a
-    single block has too few samples for that quantile.
+    """Return the shift of the logarithm of the second side's tail quantile against the first's, if a single
+    block has too few samples for that quantile.
 
-    Each block says how much larger a share of one side lies above the quantile of both sides together. Under
-    random exchange of the sides within each block these differences have random signs, so that the test is a
-    permutation test within blocks, exact for whatever distribution and dependence. The interval holds the
-    ratios by which one side may be scaled without the test objecting.
+    Each block gives the difference between the shares of both sides above their common quantile. Under random
+    exchange of the sides within each block these differences have random signs, so the test is a permutation
+    test within blocks, exact for any distribution and dependence. The interval holds the ratios by which one
+    side can be scaled without the test rejecting.
 
     Args:
         blocks: the samples of both sides, per block, all above 0; at least one of each.
@@ -104,37 +104,37 @@ def exceedance_shift(
     starts = np.cumsum(sizes, axis=0) - sizes
 
     def differences(shift: float) -> NDArray[np.int64]:
-        """Per block, how much more of the second side lies above the common quantile than of the shifted
+        """Return per block the share of the second side above the common quantile, minus that of the shifted
         first side.
         """
-        moved = first + shift
-        threshold = np.quantile(np.concatenate([moved, second]), at, method="inverted_cdf")
-        left: NDArray[np.int64] = np.add.reduceat((moved > threshold).astype(int), starts[:, 0])
+        shifted = first + shift
+        threshold = np.quantile(np.concatenate([shifted, second]), at, method="inverted_cdf")
+        left: NDArray[np.int64] = np.add.reduceat((shifted > threshold).astype(int), starts[:, 0])
         right: NDArray[np.int64] = np.add.reduceat((second > threshold).astype(int), starts[:, 1])
         if (sizes == sizes[0, 0]).all():
             return right - left
         return _whole(_GRAIN * (right / sizes[:, 1] - left / sizes[:, 0]))
 
     estimate = math.log(np.quantile(np.exp(second), at) / np.quantile(np.exp(first), at))
-    seen = differences(0.0)
+    unshifted = differences(0.0)
     tail = (1 - confidence) / 2
     low = _edge(estimate, -1, lambda shift: sign_flip_tails(differences(shift))[1] > tail)
     high = _edge(estimate, 1, lambda shift: sign_flip_tails(differences(shift))[0] > tail)
     return Shift(
         estimate=estimate,
         interval=None if low is None or high is None else Interval(low, high, confidence),
-        p_value=min(1.0, 2 * min(sign_flip_tails(seen))),
-        smallest_p=min(1.0, 2.0 ** (1 - np.count_nonzero(seen))),
+        p_value=min(1.0, 2 * min(sign_flip_tails(unshifted))),
+        smallest_p=min(1.0, 2.0 ** (1 - np.count_nonzero(unshifted))),
     )
 
 
 def sign_flip_tails(differences: NDArray[np.int64]) -> tuple[float, float]:
-    """Return how often random signs give a sum as small, and as large, as the one seen: (lower, upper), each
-    with equality.
+    """Return the probabilities (lower, upper) that random signs give a sum at most, and at least, the
+    observed one.
 
-    The distribution is that of sum(s_i * |d_i|) with independent fair signs s_i, as the labels of two sides
-    are exchanged within blocks at random (Fisher's randomisation test). No differences, or zeros only: both
-    tails are 1.
+    The distribution is that of sum(s_i * |d_i|) with independent fair signs s_i, because the labels of the
+    two sides are exchanged within blocks at random (Fisher's randomisation test). Without differences, or
+    with zeros only, both tails are 1.
     """
     positive = int(differences[differences > 0].sum())
     shares = _subset_sums(tuple(sorted(map(int, np.abs(differences)))))
@@ -155,7 +155,7 @@ def _subset_sums(magnitudes: tuple[int, ...]) -> NDArray[np.float64]:
 @lru_cache(maxsize=128)
 def signed_rank_critical(count: int, tail: float) -> int:
     """Return the largest k with P(W+ < k) <= tail for Wilcoxon's signed-rank sum of `count` untied
-    differences; 0 where none is.
+    differences; 0 if there is none.
 
     The k-th smallest and the k-th largest Walsh average then bound the shift with confidence 1 - 2 * tail
     (Hollander and Wolfe, 3.3).
@@ -165,13 +165,14 @@ def signed_rank_critical(count: int, tail: float) -> int:
 
 @lru_cache(maxsize=128)
 def rank_sum_critical(first: int, second: int, tail: float) -> int:
-    """Return the largest k with P(U < k) <= tail for the Mann-Whitney count U of untied sides; 0 where none
-    is.
+    """Return the largest k with P(U < k) <= tail for the Mann-Whitney count U of untied sides; 0 if there is
+    none.
 
     The k-th smallest and k-th largest difference between the sides bound the shift (Hollander and Wolfe,
     4.3).
     """
-    # the ways to place `first` of all ranks with a given count, by rank after rank
+    # number of ways to choose `first` of all ranks with a given count U, by dynamic programming over the
+    # ranks
     ways = np.zeros((first + 1, first * second + 1))
     ways[0, 0] = 1
     for rank in range(first + second):
@@ -194,7 +195,7 @@ def _between(ordered: NDArray[np.float64], critical: int, confidence: float) -> 
 
 
 def _edge(start: float, direction: int, accepted: Callable[[float], bool]) -> float | None:
-    """The end of the accepted shifts on one side of `start`; None where shifts are accepted without end."""
+    """Return the end of the accepted shifts on one side of `start`; None if all shifts are accepted."""
     inside, step = start, 0.01
     while accepted(start + direction * step):
         inside = start + direction * step

@@ -1,9 +1,9 @@
-"""Where the warm-up of a series ends, and whether what follows is steady.
+"""The end of the warm-up of a series, and whether the rest is steady.
 
 MSER-5 (White, Cobb and Spratt, "A Comparison of Five Steady-State Truncation Heuristics", 2000) proposes the
-cut, on medians instead of means of five so that one slow call does not move it. Pettitt's test ("A
-Non-Parametric Approach to the Change-Point Problem", 1979) on the rest decides whether a level change is
-left; a change in the first half moves the cut there, a later one means that the series never became steady.
+cut, on medians instead of means of five, so that one slow call does not move it. Pettitt's test ("A
+Non-Parametric Approach to the Change-Point Problem", 1979) on the rest decides whether a level change
+remains; a change in the first half moves the cut there, a later one means that the series is never steady.
 """
 
 import math
@@ -20,19 +20,19 @@ _BATCH = 5
 _FEWEST = 40
 _GROUPS = 40
 _FEWEST_GROUPS = 10
-"""Pettitt's test cannot reach its significance with fewer."""
+"""With fewer, Pettitt's test cannot become significant."""
 _SIGNIFICANCE = 0.01
 _TOLERANCE = 0.05
-"""Level changes up to this share of the level do not matter."""
+"""Level changes up to this share of the level are ignored."""
 _LATEST = 0.45
-"""A warm-up that ends later than at this share of the series may as well not have ended: a growing series is
-best cut as late as can be.
+"""A warm-up that ends after this share of the series counts as not ended: in a growing series the best cut is
+always the latest possible one.
 """
 
 
 @unique
 class Steadiness(StrEnum):
-    """What is known about the end of the warm-up."""
+    """Whether the series is steady after the warm-up."""
 
     STEADY = "steady"
     NEVER_STEADY = "never steady"
@@ -45,14 +45,12 @@ class WarmUp:
     """The part of a series to leave out."""
 
     samples: int
-    """How many samples at the start belong to the warm-up; 0 where its end is not known."""
+    """Number of warm-up samples at the start; 0 if the end of the warm-up is unknown."""
     steadiness: Steadiness
 
 
 def warm_up(samples: Sequence[float]) -> WarmUp:
-    """Find the end of the warm-up; of samples in the order in which they were taken, at least 40 to tell
-    anything.
-    """
+    """Find the end of the warm-up of samples in the order in which they were taken; needs at least 40."""
     if len(samples) < _FEWEST:
         return WarmUp(0, Steadiness.TOO_SHORT)
     latest = int(_LATEST * len(samples))
@@ -66,8 +64,8 @@ def warm_up(samples: Sequence[float]) -> WarmUp:
 
 
 def _level_change(samples: Sequence[float]) -> int:
-    """The first sample of a new level, as exactly as groups of neighbours allow, by Pettitt's test on their
-    medians; 0 where there is no evidence of one that matters.
+    """Return the first sample of a new level, by Pettitt's test on the medians of groups of neighbours; 0
+    without evidence of a relevant change.
     """
     groups = min(_GROUPS, len(samples) // 2)
     if groups < _FEWEST_GROUPS:
@@ -82,10 +80,12 @@ def _level_change(samples: Sequence[float]) -> int:
 
 
 def _mser(samples: Sequence[float]) -> int:
-    """The number of leading samples, at most half, without which the mean of the rest is known best."""
+    """Return the number of leading samples, at most half, without which the standard error of the rest is
+    least.
+    """
     levels = batch_medians(samples, len(samples) // _BATCH)
-    backwards, kept = (levels - np.median(levels))[::-1], np.arange(1, len(levels) + 1)
-    variances = np.cumsum(backwards**2) / kept - (np.cumsum(backwards) / kept) ** 2
-    # shorter rests are judged by chance (their spread may be small by luck): never more than half is cut
-    errors = (variances / kept)[::-1][: len(levels) // 2 + 1]
+    backwards, counts = (levels - np.median(levels))[::-1], np.arange(1, len(levels) + 1)
+    variances = np.cumsum(backwards**2) / counts - (np.cumsum(backwards) / counts) ** 2
+    # at most half is cut: the spread of a short rest may be small by chance
+    errors = (variances / counts)[::-1][: len(levels) // 2 + 1]
     return len(samples) * int(errors.argmin()) // len(levels)

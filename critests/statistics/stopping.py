@@ -1,5 +1,5 @@
-"""When to stop sampling: once the chosen quantile is known sharply enough, or when the budget ends; and which
-of the two it was.
+"""The stopping rule of sampling: a narrow enough confidence interval of a quantile, or the end of the
+budget.
 """
 
 import math
@@ -13,17 +13,17 @@ from critests.statistics.quantiles import quantile, quantile_interval, samples_n
 
 @unique
 class Stop(StrEnum):
-    """Why sampling ends, or that it goes on."""
+    """Why sampling ends, or that it continues."""
 
     NOT_YET = "not yet"
-    SHARP = "the confidence interval is narrow enough"
+    PRECISE = "the confidence interval is narrow enough"
     OUT_OF_TIME = "the time budget ended"
     OUT_OF_SAMPLES = "the sample budget ended"
 
 
 @dataclass(frozen=True, slots=True)
 class PrecisionPlan:
-    """How sharp an answer is wanted, and what it may cost."""
+    """The wanted precision, and the budget."""
 
     seconds: float
     """The time budget, by the caller's clock."""
@@ -41,21 +41,18 @@ class PrecisionPlan:
 
 @dataclass(frozen=True, slots=True)
 class StopDecision:
-    """What the samples so far allow."""
+    """The decision after the samples so far."""
 
     stop: Stop
     check_again_at: int
-    """The number of samples at which asking again is worth its cost; the time budget is to be watched
-    meanwhile.
-    """
+    """The number of samples at which to decide again; the caller checks the time budget in between."""
 
 
 def decide(samples: Sequence[float], elapsed: float, plan: PrecisionPlan) -> StopDecision:
-    """Decide whether to go on sampling.
+    """Decide whether to continue sampling.
 
-    The interval allows for neighbouring samples that depend on each other. It is asked for at growing numbers
-    of samples only (`check_again_at`): stopping at the first lucky look would make intervals cover less than
-    they say.
+    The interval accounts for autocorrelation. It is computed only at growing numbers of samples
+    (`check_again_at`): stopping at the first narrow interval would reduce its coverage.
 
     Args:
         samples: in the order in which they were taken, without the warm-up.
@@ -69,8 +66,8 @@ def decide(samples: Sequence[float], elapsed: float, plan: PrecisionPlan) -> Sto
 
 
 def _width(samples: Sequence[float], plan: PrecisionPlan) -> float:
-    """Half of the interval's width as a share of the quantile; infinite where the samples are worth too few
-    independent ones.
+    """Return half of the interval's width as a share of the quantile; infinite with too few independent
+    samples.
     """
     worth = inefficiency(samples, plan.quantile)
     bounds = quantile_interval(samples, plan.quantile, confidence=plan.confidence, inefficiency=worth)
@@ -84,7 +81,7 @@ def _width(samples: Sequence[float], plan: PrecisionPlan) -> float:
 
 def _stop(count: int, elapsed: float, width: float, plan: PrecisionPlan) -> Stop:
     if width <= plan.relative_half_width:
-        return Stop.SHARP
+        return Stop.PRECISE
     if elapsed >= plan.seconds:
         return Stop.OUT_OF_TIME
     if count >= plan.most_samples:
@@ -93,8 +90,8 @@ def _stop(count: int, elapsed: float, width: float, plan: PrecisionPlan) -> Stop
 
 
 def _next_check(count: int, needed: int, width: float, plan: PrecisionPlan) -> int:
-    """Between a tenth more and twice as many samples, depending on how far the width is from the target;
-    never past the budget.
+    """Return the next number of samples to check at: between 1.1 and 2 times as many, by the distance of the
+    width from the target; at most the budget.
     """
     if count < needed:
         return min(needed, plan.most_samples)

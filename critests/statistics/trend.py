@@ -1,8 +1,7 @@
-"""Does a series grow, and how fast? The Theil-Sen slope with its interval, for leaks in a soak run.
+"""The Theil-Sen slope of a series with its confidence interval, for leaks in a soak run.
 
-scipy takes the values for independent of each other. Memory under a garbage collector is not: neighbours
-resemble each other, and the interval is widened for that (Hamed and Rao, "A Modified Mann-Kendall Trend Test
-for Autocorrelated Data", 1998).
+scipy assumes independent values. The memory of a garbage-collected process is autocorrelated, so the interval
+is widened (Hamed and Rao, "A Modified Mann-Kendall Trend Test for Autocorrelated Data", 1998).
 """
 
 import math
@@ -17,11 +16,11 @@ from critests.statistics.autocorrelation import batch_medians
 from critests.statistics.quantiles import Interval
 
 _MOST_POINTS = 300
-"""Longer series are first thinned to medians of neighbours: the slopes grow with the square of the number of
-points.
+"""Longer series are first thinned to medians of neighbours, because the number of slopes grows with the
+square of the number of points.
 """
 FEWEST_POINTS = 6
-"""Of fewer points even all slopes together are no interval of 99 %."""
+"""With fewer points there is no 99 % interval."""
 _CONFIDENCE = 0.99
 _SIGNIFICANT_LAG = 1.96
 
@@ -40,11 +39,11 @@ class Trend:
 
 
 def trend(positions: Sequence[float], values: Sequence[float]) -> Trend:
-    """Return the Theil-Sen slope of values over positions (time, or cycles done).
+    """Return the Theil-Sen slope of values over positions (time, or number of cycles).
 
     Args:
         positions: ascending, as many as values.
-        values: what may grow.
+        values: the values that may grow.
 
     Raises:
         ValueError: the two differ in number, or there are fewer than six.
@@ -52,16 +51,16 @@ def trend(positions: Sequence[float], values: Sequence[float]) -> Trend:
     if len(values) < FEWEST_POINTS:
         msg = f"a trend needs at least {FEWEST_POINTS} values, not {len(values)}"
         raise ValueError(msg)
-    at, seen = np.asarray(positions, dtype=float), np.asarray(values, dtype=float)
-    if len(seen) > _MOST_POINTS:
-        at, seen = batch_medians(positions, _MOST_POINTS), batch_medians(values, _MOST_POINTS)
-    wide = norm.ppf((1 + _CONFIDENCE) / 2) * math.sqrt(_widening(seen))
-    found = theilslopes(seen, at, alpha=2 * norm.sf(wide))  # scipy takes 0.01 and 0.99 for the same
+    at, heights = np.asarray(positions, dtype=float), np.asarray(values, dtype=float)
+    if len(heights) > _MOST_POINTS:
+        at, heights = batch_medians(positions, _MOST_POINTS), batch_medians(values, _MOST_POINTS)
+    wide = norm.ppf((1 + _CONFIDENCE) / 2) * math.sqrt(_widening(heights))
+    found = theilslopes(heights, at, alpha=2 * norm.sf(wide))  # scipy takes 0.01 and 0.99 for the same
     return Trend(float(found.slope), Interval(float(found.low_slope), float(found.high_slope), _CONFIDENCE))
 
 
 def _widening(values: NDArray[np.float64]) -> float:
-    """By how much autocorrelation of the ranks, with the trend taken out, widens the variance of Kendall's
+    """Return the factor by which autocorrelation of the detrended ranks increases the variance of Kendall's
     score; at least 1.
     """
     size, index = len(values), np.arange(len(values))
@@ -72,8 +71,7 @@ def _widening(values: NDArray[np.float64]) -> float:
     for lag in range(1, size // 4 + 1):
         correlation = centred[:-lag] @ centred[lag:] / spread if spread else 0.0
         if correlation <= _SIGNIFICANT_LAG / math.sqrt(size):
-            # the first lag without a significant correlation ends the memory; later ones are chance or a
-            # period
+            # stop at the first lag without significant correlation: later ones are chance or periodic
             break
         total += (size - lag) * (size - lag - 1) * (size - lag - 2) * correlation
     return 1 + 2 * total / (size * (size - 1) * (size - 2))

@@ -1,4 +1,4 @@
-"""What a comparison can say and how sure it has to be; without numpy, as every report has these words."""
+"""The verdicts of a comparison and their criteria; without numpy, because every report uses them."""
 
 from dataclasses import dataclass
 from enum import StrEnum, unique
@@ -6,28 +6,26 @@ from enum import StrEnum, unique
 
 @unique
 class Verdict(StrEnum):
-    """What is said about B beside A."""
+    """The verdict on B compared with A."""
 
     FASTER = "faster"
     SLOWER = "slower"
     NO_EVIDENCE = "no evidence of a difference"
     TOO_NOISY = "too noisy"
-    """A difference that matters could have stayed unseen: too few samples or blocks, or too wide an
+    """A relevant difference could have stayed undetected: too few samples or blocks, or too wide an
     interval.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Criteria:
-    """What a comparison looks at and how sure it has to be."""
+    """The quantile of a comparison and its significance."""
 
     quantile: float = 0.5
     significance: float = 0.005
-    """The accepted chance of any false alarm among all operations; intervals have the confidence
-    1 - significance.
-    """
+    """The family-wise error rate of all operations; intervals have the confidence 1 - significance."""
     smallest_effect: float = 0.02
-    """The noise floor: an estimated difference below this share is never called faster or slower."""
+    """The noise threshold: an estimated difference below this share is never called faster or slower."""
 
     def __post_init__(self) -> None:
         if not 0 < self.quantile < 1 or not 0 < self.significance < 1 or self.smallest_effect < 0:

@@ -1,4 +1,4 @@
-"""Sides without a runtime: calls that take a chosen time, or fail."""
+"""Sides without a runtime: calls with a chosen duration, or failures."""
 
 import contextlib
 import random
@@ -10,7 +10,7 @@ from typing import Any, cast
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.bench_fixture import Bench, Floors
+from critests.benchmark.measuring.bench_fixture import Bench, ReferenceTimes
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
@@ -33,7 +33,7 @@ class Refused(grpc.RpcError):
 
 
 class FakeTarget:
-    """As much of a `Target` as sampling looks at."""
+    """The part of `Target` that sampling uses."""
 
     def __init__(self, side: str = "", pid: int | None = None) -> None:
         self.side = side
@@ -43,12 +43,12 @@ class FakeTarget:
         self.swept = 0
         self.calls = 0
 
-    def sweep(self) -> None:
+    def remove_pod_cgroups(self) -> None:
         self.swept += 1
 
 
 def answering(seconds: float = 0.0, failing: "frozenset[int] | set[int]" = frozenset()) -> Any:  # noqa: ANN401 - stands for any RPC of a stub
-    """Return an RPC that takes a time, and fails at the calls with the given numbers, counted from 1."""
+    """Return an RPC with a duration, which fails at the calls with the given numbers, counted from 1."""
     calls = 0
 
     def call(_request: object, timeout: float) -> cri.VersionResponse:
@@ -65,7 +65,7 @@ def answering(seconds: float = 0.0, failing: "frozenset[int] | set[int]" = froze
 
 
 def doing(cycle: Cycle) -> Workload:
-    """Return a workload without a preparation."""
+    """Return a workload without preparation."""
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
@@ -75,12 +75,12 @@ def doing(cycle: Cycle) -> Workload:
     return prepared
 
 
-def meter(side: str = "", **dimensions: str) -> Meter:
+def new_meter(side: str = "", **dimensions: str) -> Meter:
     return Meter("B-01", dimensions, side, time.perf_counter(), Deadlines())
 
 
 def bench(*sides: str, seconds: float = 0.1) -> Bench:
-    """Return a scenario under way, on one side or on two."""
+    """Return the `Bench` of a scenario, with one side or two."""
     return Bench(
         scenario=SCENARIOS["B-01"],
         targets=[cast("Target", FakeTarget(side, number)) for number, side in enumerate(sides or ("",))],
@@ -88,6 +88,6 @@ def bench(*sides: str, seconds: float = 0.1) -> Bench:
         profile="smoke",
         order=random.Random(1),  # noqa: S311 - chance, not secrets
         origin=time.perf_counter(),
-        floors=Floors({"Version": 1e-4}, {"create": 0.01, "start": 0.02}),
-        account=lambda _target: lambda: {"cpu_seconds": 1.0},
+        reference_times=ReferenceTimes({"Version": 1e-4}, {"create": 0.01, "start": 0.02}),
+        accounting=lambda _target: lambda: {"cpu_seconds": 1.0},
     )

@@ -1,4 +1,4 @@
-"""Whole benchmark runs against a runtime that is right, that fails, that stalls, that lies and that dies."""
+"""Complete benchmark runs on a runtime that conforms, fails, stalls, reports false success, or exits."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, critests, environment, record_in
 
 SERVER_HAS_NO_PROGRAMS = "B-08"
-"""It runs a container's command on this machine, where there is no /bin/clock."""
+"""The test server runs a container's command on this machine, which has no /bin/clock."""
 
 
 def measure(
@@ -40,7 +40,7 @@ def measure(
 
 
 def outcomes(record: dict[str, Any]) -> dict[str, str]:
-    """Return the outcomes by scenario, as far as they were measured."""
+    """Return the outcomes of the measured scenarios."""
     return {test["name"]: test["outcome"] for test in record["tests"] if test["outcome"] != "disabled"}
 
 
@@ -131,7 +131,7 @@ def test_a_runtime_that_dies_ends_the_run(tmp_path: Path) -> None:
         ("remove-does-nothing", "RemoveContainer returned, and"),
     ],
 )
-def test_a_runtime_that_only_says_so_is_found_out(lie: str, sentence: str, tmp_path: Path) -> None:
+def test_a_false_report_of_success_fails_the_run(lie: str, sentence: str, tmp_path: Path) -> None:
     with serve(CriServer(wrong={lie})) as endpoint:
         ended = measure(endpoint, tmp_path, "--select", "B-06", "--budget", "2")
 
@@ -227,7 +227,7 @@ def test_disabled_benchmarks_are_measured_and_not_handed_over(tmp_path: Path) ->
     assert record_in(tmp_path / "results")["operations"]
 
 
-def test_several_processes_are_refused(tmp_path: Path) -> None:
+def test_several_processes_are_rejected(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         ended = pytest_on(endpoint, tmp_path, "-n", "2")
 
@@ -245,7 +245,7 @@ def test_several_processes_are_refused(tmp_path: Path) -> None:
         (["--against", "nonsense"], "--against"),
     ],
 )
-def test_what_makes_no_sense_is_refused(arguments: list[str], word: str, tmp_path: Path) -> None:
+def test_invalid_options_are_rejected(arguments: list[str], word: str, tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         ended = measure(endpoint, tmp_path, *arguments)
 
@@ -253,7 +253,7 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], word: str, tmp_pat
     assert word in ended.stderr
 
 
-def test_the_other_side_must_be_there(tmp_path: Path) -> None:
+def test_the_other_side_must_exist(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         ended = measure(
             endpoint,
@@ -287,7 +287,7 @@ def test_two_sides_are_measured_in_blocks(tmp_path: Path) -> None:
     assert all(each.block for each in read_samples(run.parent / "samples"))
 
 
-def test_it_does_not_work_beside_a_kubelet(tmp_path: Path) -> None:
+def test_a_runtime_with_a_kubelet_is_not_measured(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         connection = connect(Endpoint.parse(endpoint))
         config = cri.PodSandboxConfig(

@@ -1,4 +1,4 @@
-"""Benchmarks on real runtimes: what the numbers must hold, and what is left when things go wrong."""
+"""Benchmarks on real runtimes: consistency of the results, and clean-up after failures."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def operations(record: dict[str, Any], scenario: str, operation: str) -> list[di
 
 
 def measured_and_gone(node: str, results: Path, *chosen: str) -> tuple[dict[str, Any], str]:
-    """Measure a runtime of its own, see that nothing is left of it, and return its record and its output."""
+    """Measure a throwaway runtime, check that nothing of it is left, and return its record and its output."""
     before = MachineSnapshot.take()
     ended = critests(
         *("bench", "--node", node, "--results", str(results), "--profile", "smoke"),
@@ -67,7 +67,7 @@ NODES = pytest.mark.parametrize(
 
 @pytest.mark.nightly("measures for half a minute")
 @NODES
-def test_what_is_measured_holds_together_and_nothing_is_left(node: str, tmp_path: Path) -> None:
+def test_results_are_consistent_and_nothing_is_left(node: str, tmp_path: Path) -> None:
     record, _ = measured_and_gone(
         node, tmp_path, "--select", "B-02,B-08,B-11,B-26,B-30,B-33", "--budget", "25"
     )
@@ -141,11 +141,11 @@ def test_growth_and_storms_hold_together_and_nothing_is_left(node: str, tmp_path
     assert alone["minimum"] > 0
     assert ready["maximum"] >= start["maximum"] > 0  # the sum of windows within the whole
     assert "the slowest pod start was pod " in ready["note"]
-    (told,) = operations(record, "B-39", "end to status")
+    (reported,) = operations(record, "B-39", "end to status")
     (released,) = operations(record, "B-39", "release to status")
-    assert told["count"] >= 10
-    assert told["count"] % 10 == 0  # whole storms
-    assert released["maximum"] >= told["maximum"] > 0
+    assert reported["count"] >= 10
+    assert reported["count"] % 10 == 0  # whole storms
+    assert released["maximum"] >= reported["maximum"] > 0
     (node_start,) = operations(record, "B-40", "node start")
     (node_ready,) = operations(record, "B-40", "all pods ready")
     assert node_start["count"] == node_ready["count"] >= 1

@@ -1,4 +1,4 @@
-"""The list of scenarios, the choice among them, and the time that each gets."""
+"""The scenarios, their selection, and the time of each."""
 
 import ast
 from pathlib import Path
@@ -20,7 +20,7 @@ def settings(**given: object) -> Settings:
 
 
 def marked() -> dict[str, list[str]]:
-    """Return the tests of each scenario, as the source has them."""
+    """Return the tests of each scenario from the source code."""
     found: dict[str, list[str]] = {}
     for file in sorted(FOLDER.glob("test_*.py")):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
@@ -34,7 +34,7 @@ def test_every_scenario_has_one_test_as_its_samples_have_one_file() -> None:
     assert {name: len(tests) for name, tests in marked().items()} == dict.fromkeys(SCENARIOS, 1)
 
 
-def test_profiles_have_the_length_that_their_help_tells() -> None:
+def test_profiles_have_the_documented_length() -> None:
     lengths = {
         profile: sum(scenario.seconds_in(profile) for scenario in in_profile(profile)) for profile in PROFILES
     }
@@ -73,6 +73,6 @@ def test_the_choice_is_in_the_order_of_the_scenarios() -> None:
     ("given", "word"),
     [({"select": ["B-99"]}, "B-99"), ({"deselect": ["SBX"]}, "SBX"), ({"profile": "must"}, "must")],
 )
-def test_what_does_not_exist_is_named(given: dict[str, Any], word: str) -> None:
+def test_an_unknown_name_is_reported(given: dict[str, Any], word: str) -> None:
     with pytest.raises(UsageError, match=word):
         chosen(settings(**given))

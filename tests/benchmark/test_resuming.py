@@ -1,4 +1,4 @@
-"""What a benchmark goes on with: an earlier one of the same runtime and machine, and of nothing else."""
+"""A benchmark resumes only an earlier one of the same runtime and machine."""
 
 import dataclasses
 from pathlib import Path
@@ -23,7 +23,7 @@ OF_B11 = OperationResult(scenario="B-11", operation="pod cycle")
 
 @pytest.fixture
 def record(tmp_path: Path) -> RunRecord:
-    """A benchmark of two scenarios, of which one came to its end."""
+    """A benchmark of two scenarios, one of which was measured."""
     plain = sample_run(tmp_path)
     done, failed = (
         dataclasses.replace(plain.tests[0], id=name, name=name, outcome=outcome)
@@ -47,22 +47,22 @@ def stored(record: RunRecord, tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
-def going_on(run: Path, **given: object) -> StoppedBenchmark:
+def resumed(run: Path, **given: object) -> StoppedBenchmark:
     settings = Settings.read(
         {"cri_resume": str(run), **{f"cri_{name}": each for name, each in given.items()}}.get
     )
-    found = StoppedBenchmark.of(settings, "smoke")
-    assert found is not None
-    return found
+    stopped = StoppedBenchmark.of(settings, "smoke")
+    assert stopped is not None
+    return stopped
 
 
-def test_without_the_option_nothing_is_gone_on_with() -> None:
+def test_without_the_option_no_run_is_resumed() -> None:
     assert StoppedBenchmark.of(Settings(), "smoke") is None
 
 
 @pytest.mark.parametrize("named", ["run", "run/run.json"])
-def test_what_was_measured_is_taken_over(stored: Path, tmp_path: Path, named: str) -> None:
-    earlier = going_on(stored.parent / named)
+def test_results_and_samples_are_reused(stored: Path, tmp_path: Path, named: str) -> None:
+    earlier = resumed(stored.parent / named)
 
     earlier.copy_samples({"B-01", "B-11"}, tmp_path / "new" / "samples")
 
@@ -72,69 +72,69 @@ def test_what_was_measured_is_taken_over(stored: Path, tmp_path: Path, named: st
     assert earlier.record.run_id in earlier.note({"B-01"})
 
 
-def test_tests_that_are_left_out_have_their_earlier_results(stored: Path, record: RunRecord) -> None:
+def test_deselected_tests_have_their_earlier_results(stored: Path, record: RunRecord) -> None:
     left_out = [dataclasses.replace(test, outcome=Outcome.DISABLED) for test in record.tests]
 
-    outcomes = [test.outcome for test in going_on(stored).instead_of(left_out)]
+    outcomes = [test.outcome for test in resumed(stored).with_earlier_results(left_out)]
 
     assert outcomes == [Outcome.PASSED, Outcome.DISABLED]
 
 
-def test_the_same_runtime_on_the_same_machine_is_gone_on_with(stored: Path, record: RunRecord) -> None:
-    going_on(stored).refuse_strangers((record.runtime.name, record.runtime.version), {}, 30.2)
+def test_a_run_of_the_same_runtime_and_machine_is_resumed(stored: Path, record: RunRecord) -> None:
+    resumed(stored).check_same_setup((record.runtime.name, record.runtime.version), {}, 30.2)
 
 
 @pytest.mark.parametrize(
-    ("runtime", "sides", "seconds", "said"),
+    ("runtime", "sides", "seconds", "fact"),
     [
         (("another", "1"), {}, 30.0, "runtime"),
         (None, {"a": RuntimeIdentity(name="one", version="1")}, 30.0, "sides"),
         (None, {}, 60.0, "seconds of sampling"),
     ],
 )
-def test_another_runtime_is_refused(
+def test_another_runtime_is_rejected(
     stored: Path,
     record: RunRecord,
     runtime: tuple[str, str] | None,
     sides: dict[str, RuntimeIdentity],
     seconds: float,
-    said: str,
+    fact: str,
 ) -> None:
     same = record.runtime.name, record.runtime.version
 
-    with pytest.raises(CannotTest, match=f"the {said} of the earlier run was"):
-        going_on(stored).refuse_strangers(runtime or same, sides, seconds)
+    with pytest.raises(CannotTest, match=f"the {fact} of the earlier run was"):
+        resumed(stored).check_same_setup(runtime or same, sides, seconds)
 
 
-def test_another_machine_is_refused(record: RunRecord, tmp_path: Path) -> None:
+def test_another_machine_is_rejected(record: RunRecord, tmp_path: Path) -> None:
     write(
         dataclasses.replace(record, machine=record.machine | {"cpu": {"model": "another"}}), tmp_path / "run"
     )
     same = record.runtime.name, record.runtime.version
 
     with pytest.raises(CannotTest, match="the processor of the earlier run was another"):
-        going_on(tmp_path / "run").refuse_strangers(same, {}, 30.0)
+        resumed(tmp_path / "run").check_same_setup(same, {}, 30.0)
 
 
 @pytest.mark.parametrize(
-    ("changes", "given", "said"),
+    ("changes", "given", "message"),
     [
-        ({"kind": "validation"}, {}, "no benchmark"),
-        ({"benchmark": None}, {}, "no benchmark"),
+        ({"kind": "validation"}, {}, "not a benchmark"),
+        ({"benchmark": None}, {}, "not a benchmark"),
         ({"benchmark": dataclasses.replace(FACTS, profile="full")}, {}, "--profile full"),
         ({}, {"seed": "8"}, "--seed 7"),
         ({}, {"seed": "0"}, "--seed 7"),
     ],
 )
-def test_what_was_measured_in_another_way_is_refused(
-    record: RunRecord, tmp_path: Path, changes: dict[str, object], given: dict[str, object], said: str
+def test_another_profile_or_seed_is_rejected(
+    record: RunRecord, tmp_path: Path, changes: dict[str, object], given: dict[str, object], message: str
 ) -> None:
     write(dataclasses.replace(record, **changes), tmp_path / "run")  # type: ignore[arg-type]  # real fields only
 
-    with pytest.raises(UsageError, match=said):
-        going_on(tmp_path / "run", **given)
+    with pytest.raises(UsageError, match=message):
+        resumed(tmp_path / "run", **given)
 
 
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--resume"):
-        going_on(tmp_path)
+        resumed(tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
-from critests.node.observing.oci_probe import NAME, remove_left_behind
+from critests.node.observing.oci_probe import NAME, remove_leftover_references
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups")
 
@@ -38,7 +38,7 @@ def hierarchy() -> Iterator[Path]:
 def test_an_empty_cgroup_that_an_asking_left_goes(hierarchy: Path) -> None:
     left = hierarchy / PLACE / NAME
 
-    assert remove_left_behind() == [left]
+    assert remove_leftover_references() == [left]
     assert (hierarchy / PLACE).is_dir()
 
 
@@ -48,7 +48,7 @@ def test_a_cgroup_that_holds_something_stays(hierarchy: Path) -> None:
         try:
             (used / "cgroup.procs").write_text(str(process.pid), encoding="ascii")
 
-            assert remove_left_behind() == []
+            assert remove_leftover_references() == []
             assert used.is_dir()
         finally:
             process.kill()
@@ -57,5 +57,5 @@ def test_a_cgroup_that_holds_something_stays(hierarchy: Path) -> None:
 def test_a_cgroup_of_another_name_stays(hierarchy: Path) -> None:
     (hierarchy / PLACE / NAME).rmdir()
 
-    assert remove_left_behind() == []
+    assert remove_leftover_references() == []
     assert (hierarchy / PLACE).is_dir()

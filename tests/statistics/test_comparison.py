@@ -1,5 +1,5 @@
-"""Verdicts on synthetic latencies whose truth is known: equals, a slower side, a tail, and too little to
-tell.
+"""Verdicts on synthetic latencies with a known truth: equal sides, a slower side, a slower tail, and too few
+samples.
 """
 
 import math
@@ -34,7 +34,7 @@ def alone(evidence: SampleEvidence, chosen: Criteria | None = None) -> Compariso
     [(30, 1, 0.6, 1), (30, 3, 0.95, 1), (20, 1, 0.6, 8)],
     ids=["one operation", "strong memory", "eight operations"],
 )
-def test_equals_in_blocks_are_told_apart_at_most_once_in_a_hundred(
+def test_blocks_give_at_most_one_false_alarm_in_a_hundred(
     count: int, size: int, memory: float, operations: int
 ) -> None:
     found = tally(
@@ -45,7 +45,7 @@ def test_equals_in_blocks_are_told_apart_at_most_once_in_a_hundred(
 
 
 @pytest.mark.parametrize(("count", "memory"), [(60, 0.3), (200, 0.5), (500, 0.8)])
-def test_equal_runs_are_told_apart_at_most_once_in_a_hundred(count: int, memory: float) -> None:
+def test_runs_give_at_most_one_false_alarm_in_a_hundred(count: int, memory: float) -> None:
     found = tally(in_runs(count, memory=memory), 50, operations=4)
 
     assert found[Verdict.FASTER] + found[Verdict.SLOWER] <= 0.01 * found.total()
@@ -53,7 +53,7 @@ def test_equal_runs_are_told_apart_at_most_once_in_a_hundred(count: int, memory:
 
 
 @pytest.mark.parametrize(("ratio", "verdict"), [(1.1, Verdict.SLOWER), (1 / 1.1, Verdict.FASTER)])
-def test_a_tenth_is_seen_among_eight_operations(ratio: float, verdict: Verdict) -> None:
+def test_ten_percent_is_detected_among_eight_operations(ratio: float, verdict: Verdict) -> None:
     """A minute holds about 70 pod cycles of each side; the deviations are those of a start of a container,
     about an eighth.
     """
@@ -63,7 +63,7 @@ def test_a_tenth_is_seen_among_eight_operations(ratio: float, verdict: Verdict) 
     assert found[verdict] + found[Verdict.NO_EVIDENCE] == found.total()
 
 
-def test_a_tenth_is_seen_between_two_runs() -> None:
+def test_ten_percent_is_detected_between_two_runs() -> None:
     found = tally(in_runs(1000, memory=0.5, ratio=1.1), 20)
 
     assert found[Verdict.SLOWER] >= 18
@@ -76,7 +76,7 @@ def test_the_interval_holds_the_true_ratio() -> None:
     assert all(item.ratio == pytest.approx(1.3, rel=0.25) for item in evidence)
 
 
-def test_a_slower_tail_is_seen_while_the_median_is_equal() -> None:
+def test_a_slower_tail_is_detected_with_equal_medians() -> None:
     made = [
         Block(block.a, [value * (3 if number % 40 == 0 else 1) for number, value in enumerate(block.b)])
         for block in blocks(8, 40, 80)
@@ -91,7 +91,7 @@ def test_a_slower_tail_is_seen_while_the_median_is_equal() -> None:
 
 
 @pytest.mark.parametrize("equal_sizes", [True, False])
-def test_equal_tails_are_not_told_apart(equal_sizes: bool) -> None:
+def test_equal_tails_give_no_difference(equal_sizes: bool) -> None:
     made = [
         [Block(b.a, b.b[: 80 if equal_sizes else 70]) for b in blocks(seed, 40, 80, memory=0.2, drift=0.0)]
         for seed in range(20)
@@ -109,18 +109,20 @@ def test_equal_tails_are_not_told_apart(equal_sizes: bool) -> None:
         ([Block([1.0], [])], Criteria(), "a side has no samples"),
         ([Block([1.0] * 50, [1.1] * 50)], P99, "50 samples do not support this quantile, 1000 would"),
         (blocks(1, 6, 4), Criteria(), "6 blocks or batches cannot prove a difference among 1 operations"),
-        (blocks(1, 9, 1, spread=1.2), Criteria(), "a difference of 50% could stay unseen"),
+        (blocks(1, 9, 1, spread=1.2), Criteria(), "a difference of 50% could stay undetected"),
     ],
     ids=["nothing", "every call of a side failed", "tail of few", "few blocks", "wide"],
 )
-def test_too_little_is_too_noisy_and_says_why(made: list[Block], chosen: Criteria, reason: str) -> None:
+def test_too_few_samples_are_too_noisy_with_a_reason(
+    made: list[Block], chosen: Criteria, reason: str
+) -> None:
     comparison = alone(compare_blocks(made, chosen), chosen)
 
     assert comparison.verdict is Verdict.TOO_NOISY
     assert comparison.reason == reason
 
 
-def test_short_or_slowly_wandering_runs_are_too_noisy() -> None:
+def test_short_or_autocorrelated_runs_are_too_noisy() -> None:
     short = alone(compare_runs(latencies(1, 20), latencies(2, 20)))
     wandering = alone(compare_runs(latencies(1, 300, memory=0.99), latencies(2, 300, memory=0.99)))
 
@@ -129,15 +131,15 @@ def test_short_or_slowly_wandering_runs_are_too_noisy() -> None:
     assert short.evidence.ratio is not None
 
 
-def test_a_certain_but_tiny_difference_is_below_the_noise_floor() -> None:
+def test_a_significant_but_small_difference_is_below_the_noise_threshold() -> None:
     made = [Block([1.0 + number / 1000], [1.01 * (1.0 + number / 1000)]) for number in range(30)]
 
     assert alone(compare_blocks(made)).verdict is Verdict.NO_EVIDENCE
-    assert "noise floor of 2.0%" in alone(compare_blocks(made)).reason
+    assert "noise threshold of 2.0%" in alone(compare_blocks(made)).reason
     assert alone(compare_blocks(made), Criteria(smallest_effect=0.0)).verdict is Verdict.SLOWER
 
 
-def test_a_correction_can_take_a_verdict_back() -> None:
+def test_the_correction_can_revoke_a_verdict() -> None:
     evidence = SampleEvidence(1.1, Interval(1.01, 1.2, 0.995), 0.004, 1e-9, "made up", (50, 50), 50)
     many = {
         str(number): evidence if number == 0 else replace(evidence, p_value=0.9, ratio=1.0)
@@ -158,7 +160,7 @@ def test_many_small_blocks_are_joined() -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(6, 20), st.integers(1, 4))
-def test_exchanging_the_sides_turns_the_ratio_over(seed: int, count: int, size: int) -> None:
+def test_exchanging_the_sides_inverts_the_ratio(seed: int, count: int, size: int) -> None:
     made = blocks(seed, count, size)
     there, back = compare_blocks(made), compare_blocks([Block(block.b, block.a) for block in made])
 
@@ -168,7 +170,7 @@ def test_exchanging_the_sides_turns_the_ratio_over(seed: int, count: int, size: 
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf])
-def test_what_has_no_logarithm_is_refused(bad: float) -> None:
+def test_samples_without_a_logarithm_are_rejected(bad: float) -> None:
     with pytest.raises(ValueError, match="finite samples above 0"):
         compare_blocks([Block([1.0], [bad])])
     with pytest.raises(ValueError, match="finite samples above 0"):
@@ -176,6 +178,6 @@ def test_what_has_no_logarithm_is_refused(bad: float) -> None:
 
 
 @pytest.mark.parametrize(("at", "significance", "effect"), [(1, 0.01, 0), (0.5, 0, 0), (0.5, 0.01, -1)])
-def test_settings_out_of_range_are_refused(at: float, significance: float, effect: float) -> None:
+def test_criteria_out_of_range_are_rejected(at: float, significance: float, effect: float) -> None:
     with pytest.raises(ValueError, match="quantile and significance"):
         Criteria(quantile=at, significance=significance, smallest_effect=effect)

@@ -54,7 +54,7 @@ def test_the_cost_of_one_more_is_the_slope() -> None:
     assert found.rise == pytest.approx(3e5 * 199 / 5.3e6, rel=0.1)
 
 
-def test_where_it_is_worse_the_next_one_costs_more_than_the_line_says() -> None:
+def test_superlinear_growth_has_a_marginal_cost_above_the_slope() -> None:
     found = grown(lambda n: 0.002 + 0.000001 * n**2)
 
     assert found.exponent == pytest.approx(2.0, abs=0.11)
@@ -62,7 +62,7 @@ def test_where_it_is_worse_the_next_one_costs_more_than_the_line_says() -> None:
     assert found.marginal > found.slope
 
 
-def test_counts_that_are_exact_cost_what_they_cost() -> None:
+def test_exact_counts_have_an_exact_slope() -> None:
     found = fit_growth([GrowthLevel(number, 12 + 3 * number, 0.0) for number in NUMBERS])
 
     assert found.form is Form.LINEAR
@@ -70,12 +70,12 @@ def test_counts_that_are_exact_cost_what_they_cost() -> None:
     assert found.exponent == 1.0
 
 
-def test_three_numbers_suffice_for_what_is_plain() -> None:
+def test_three_numbers_suffice_without_noise() -> None:
     assert grown(lambda n: 0.001 + 0.0002 * n, numbers=(1, 10, 50)).form in {Form.LINEAR, Form.GROWS}
     assert grown(lambda _n: 0.001, numbers=(1, 10, 50)).form is Form.CONSTANT
 
 
-def test_what_is_lost_in_noise_is_not_called_constant() -> None:
+def test_noise_is_not_called_constant() -> None:
     levels = [GrowthLevel(number, 0.01, 0.008) for number in NUMBERS]
 
     assert fit_growth(levels).form is Form.UNKNOWN
@@ -85,7 +85,7 @@ def test_a_value_that_falls_does_not_grow() -> None:
     assert grown(lambda n: 0.02 - 0.00005 * n).form is Form.CONSTANT
 
 
-def test_nothing_but_zeros_is_constant() -> None:
+def test_zeros_are_constant() -> None:
     found = fit_growth([GrowthLevel(number, 0.0, 0.0) for number in NUMBERS])
 
     assert found.form is Form.CONSTANT
@@ -117,7 +117,7 @@ def test_a_line_among_several_curves_that_fit_is_not_called_linear() -> None:
     assert found.form is Form.GROWS
 
 
-def test_the_same_values_say_the_same() -> None:
+def test_the_fit_is_deterministic() -> None:
     assert grown(lambda n: 0.001 * n, seed=7) == grown(lambda n: 0.001 * n, seed=7)
 
 
@@ -130,6 +130,6 @@ def test_the_same_values_say_the_same() -> None:
         ([GrowthLevel(1, -1, 0), GrowthLevel(3, 2, 0), GrowthLevel(2, 2, 0)], "at least 0"),
     ],
 )
-def test_what_cannot_be_fitted_is_refused(levels: list[GrowthLevel], sentence: str) -> None:
+def test_invalid_points_are_rejected(levels: list[GrowthLevel], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         fit_growth(levels)

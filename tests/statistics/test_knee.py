@@ -53,7 +53,7 @@ def test_a_line_has_no_knee() -> None:
     assert found.knee is None
 
 
-def test_what_only_falls_has_no_knee() -> None:
+def test_a_falling_curve_has_no_knee() -> None:
     found = fit_scalability({level: 10.0 / level for level in LEVELS})
 
     assert found.knee is None
@@ -67,6 +67,6 @@ def test_what_only_falls_has_no_knee() -> None:
         ({1: 0.0, 2: 1.0, 3: 1.0, 4: 1.0}, "above 0"),
     ],
 )
-def test_what_cannot_be_fitted_is_refused(points: dict[float, float], sentence: str) -> None:
+def test_invalid_points_are_rejected(points: dict[float, float], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         fit_scalability(points)

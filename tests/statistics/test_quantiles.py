@@ -11,7 +11,7 @@ from tests.statistics.synthetic import latencies
 
 
 @pytest.mark.parametrize(("samples", "at"), [([], 0.5), ([1.0], 1.1)])
-def test_a_quantile_of_nothing_or_nowhere_is_refused(samples: list[float], at: float) -> None:
+def test_an_empty_series_and_an_invalid_quantile_are_rejected(samples: list[float], at: float) -> None:
     with pytest.raises(ValueError, match="uantile"):
         quantile(samples, at)
 
@@ -40,7 +40,7 @@ def test_intervals_cover_the_true_quantile(at: float, count: int) -> None:
     assert sum(interval is not None and at in interval for interval in intervals) >= 0.93 * 300
 
 
-def test_dependence_between_neighbours_widens_the_interval() -> None:
+def test_autocorrelation_widens_the_interval() -> None:
     samples = latencies(3, 400, memory=0.8)
     plain = quantile_interval(samples, 0.5)
     honest = quantile_interval(samples, 0.5, inefficiency=inefficiency(samples, 0.5))
@@ -61,7 +61,7 @@ def test_samples_needed(at: float, count: int) -> None:
 
 
 @pytest.mark.parametrize("memory", [0.0, 0.5, 0.9])
-def test_inefficiency_of_series_with_memory(memory: float) -> None:
+def test_inefficiency_of_autocorrelated_series(memory: float) -> None:
     """For a Gaussian series the indicators below the median correlate by (2 / pi) arcsin(memory ** lag)."""
     expected = 1 + 2 * sum(2 / math.pi * math.asin(memory**lag) for lag in range(1, 200))
 

@@ -20,7 +20,7 @@ NIGHTS = 365
 # warm-up
 
 
-def test_a_steady_series_has_hardly_a_warm_up() -> None:
+def test_a_steady_series_has_almost_no_warm_up() -> None:
     found = [warm_up(latencies(seed, 400, memory=0.3)) for seed in range(60)]
 
     assert sum(item.steadiness is Steadiness.STEADY for item in found) >= 55
@@ -49,7 +49,7 @@ def test_the_end_of_a_step_is_found() -> None:
     [lambda index: 1 + index / 200, lambda index: 1.5 if index > 300 else 1],
     ids=["grows", "late step"],
 )
-def test_what_never_becomes_steady_is_called_so(shape: Callable[[int], float]) -> None:
+def test_a_series_that_is_never_steady_is_reported(shape: Callable[[int], float]) -> None:
     found = [
         warm_up([value * shape(index) for index, value in enumerate(latencies(seed, 400))])
         for seed in range(20)
@@ -58,7 +58,7 @@ def test_what_never_becomes_steady_is_called_so(shape: Callable[[int], float]) -
     assert sum(item.steadiness is Steadiness.NEVER_STEADY for item in found) >= 18
 
 
-def test_few_samples_tell_nothing_about_a_warm_up() -> None:
+def test_few_samples_have_no_known_warm_up() -> None:
     assert warm_up([1.0] * 39).steadiness is Steadiness.TOO_SHORT
     assert warm_up([1.0] * 40).samples == 0
 
@@ -66,14 +66,14 @@ def test_few_samples_tell_nothing_about_a_warm_up() -> None:
 # stopping
 
 
-def test_sampling_stops_once_the_median_is_sharp() -> None:
+def test_sampling_stops_once_the_interval_of_the_median_is_narrow() -> None:
     series, plan = latencies(3, 20_000, memory=0.3), PrecisionPlan(seconds=60, relative_half_width=0.03)
 
     count = 1
     while (decision := decide(series[:count], 0.0, plan)).stop is Stop.NOT_YET:
         count = decision.check_again_at
 
-    assert decision.stop is Stop.SHARP
+    assert decision.stop is Stop.PRECISE
     assert 100 < count < 1500
 
 
@@ -87,16 +87,16 @@ def test_a_budget_ends_sampling_and_is_named(elapsed: float, most: int, stop: St
     )
 
 
-def test_a_tail_is_not_called_sharp_before_it_is_supported() -> None:
+def test_a_tail_is_not_precise_before_it_is_supported() -> None:
     decision = decide([1.0] * 999, 0.0, PrecisionPlan(seconds=60, quantile=0.99))
 
     assert (decision.stop, decision.check_again_at) == (Stop.NOT_YET, 1000)
-    assert decide([1.0] * 1000, 0.0, PrecisionPlan(seconds=60, quantile=0.99)).stop is Stop.SHARP
+    assert decide([1.0] * 1000, 0.0, PrecisionPlan(seconds=60, quantile=0.99)).stop is Stop.PRECISE
 
 
 @given(st.integers(0, 3000), st.sampled_from([0.5, 0.9, 0.99]))
 @settings(max_examples=20, deadline=None)
-def test_the_next_check_always_lies_ahead(count: int, at: float) -> None:
+def test_the_next_check_has_more_samples(count: int, at: float) -> None:
     decision = decide(
         latencies(1, count), 0.0, PrecisionPlan(seconds=60, quantile=at, relative_half_width=1e-6)
     )
@@ -105,7 +105,7 @@ def test_the_next_check_always_lies_ahead(count: int, at: float) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "width"), [(-1.0, 0.1), (1.0, 0.0)])
-def test_a_plan_out_of_range_is_refused(seconds: float, width: float) -> None:
+def test_a_plan_out_of_range_is_rejected(seconds: float, width: float) -> None:
     with pytest.raises(ValueError, match="a plan has"):
         PrecisionPlan(seconds=seconds, relative_half_width=width)
 
@@ -113,7 +113,7 @@ def test_a_plan_out_of_range_is_refused(seconds: float, width: float) -> None:
 # change points
 
 
-def test_steps_over_a_year_are_found_to_the_night() -> None:
+def test_steps_in_a_year_of_nightly_runs_are_located_exactly() -> None:
     levels = (1.0, 1.15, 0.9)
     series = [value * levels[index // 122] for index, value in enumerate(latencies(2, NIGHTS, spread=0.05))]
 
@@ -125,18 +125,18 @@ def test_steps_over_a_year_are_found_to_the_night() -> None:
     assert all(point.p_value <= 0.01 for point in found)
 
 
-def test_noise_has_hardly_a_change_point() -> None:
+def test_noise_rarely_has_a_change_point() -> None:
     assert sum(bool(change_points(latencies(seed, 60), seed=1)) for seed in range(40)) <= 1
 
 
-def test_one_odd_night_is_no_change() -> None:
+def test_an_outlier_is_not_a_change() -> None:
     series = latencies(4, 100, spread=0.05)
     series[50] *= 5
 
     assert change_points(series, seed=1) == []
 
 
-def test_the_same_seed_gives_the_same_answer() -> None:
+def test_the_same_seed_gives_the_same_result() -> None:
     series = [value * (1.05 if index > 30 else 1) for index, value in enumerate(latencies(5, 60, spread=0.1))]
 
     assert change_points(series, seed=7) == change_points(series, seed=7)
@@ -182,13 +182,13 @@ def test_the_split_is_that_of_the_definition(values: list[int]) -> None:
 # trend
 
 
-def test_wandering_without_growth_is_hardly_called_a_leak() -> None:
+def test_autocorrelation_without_growth_is_rarely_called_a_leak() -> None:
     found = [trend(range(80), latencies(seed, 80, memory=0.6)) for seed in range(60)]
 
     assert sum(item.grows for item in found) <= 2
 
 
-def test_a_leak_is_seen_under_the_noise_of_a_collector() -> None:
+def test_a_leak_is_detected_in_the_noise_of_a_garbage_collector() -> None:
     """Half a per mille per cycle under deviations of a fifth, over 1,500 cycles."""
     leaking = [value * (1 + 0.0005 * cycle) for cycle, value in enumerate(latencies(9, 1500, memory=0.6))]
 

@@ -46,7 +46,7 @@ def test_the_unpaired_shift_is_the_textbook_one() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(-50, 50).filter(bool), min_size=6, max_size=14, unique_by=abs))
-def test_the_interval_leaves_out_zero_exactly_where_the_test_rejects(differences: list[int]) -> None:
+def test_the_interval_excludes_zero_exactly_when_the_test_rejects(differences: list[int]) -> None:
     shift = paired_shift(differences, confidence=0.95)
 
     assert shift.interval is not None

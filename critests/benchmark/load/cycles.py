@@ -1,5 +1,5 @@
-"""What one arrival does, on stubs that record nothing: requests built beforehand, each answer looked at after
-its time was taken.
+"""The cycles of a load test, on plain stubs: requests are built beforehand, and each response is checked
+after its call was timed.
 """
 
 import contextlib
@@ -21,19 +21,19 @@ from critests.client.plain_connection import PlainConnection
 from critests.lifecycle.requests import ImageName, RequestBuilder
 
 COMMAND = ("/bin/sh", "-c", "while :; do sleep 3600; done")
-"""Waits for ever; it is ended by SIGKILL, so that no grace period is measured."""
+"""Waits forever; the runtime stops it with SIGKILL, so that no grace period is measured."""
 TRUE = ("/bin/true",)
 
 Prepared = TypeVar("Prepared")
 Timed = Callable[..., Any]
-"""`timed(rpc, method, request, right=…)` makes a call and takes its time; raises `StepFailed` where the call
-or its answer is wrong.
+"""`timed(rpc, method, request, check=…)` makes and times a call; raises `StepFailed` if the call fails or the
+check of its response does.
 """
 
 
 @unique
 class Mix(StrEnum):
-    """What one cycle does."""
+    """The work of one cycle."""
 
     POD = "pod"
     CONTAINER = "container"
@@ -42,28 +42,28 @@ class Mix(StrEnum):
 
     @property
     def headline(self) -> str:
-        """What one cycle is called."""
+        """The name of one cycle."""
         return {Mix.POD: "pod cycle", Mix.CONTAINER: "container cycle", Mix.EXEC: "exec", Mix.LIST: "relist"}[
             self
         ]
 
 
 class StepFailed(Exception):
-    """A call of a cycle failed; the message is its code."""
+    """A call of a cycle failed; the message is its status code."""
 
 
-class WrongAnswer(StepFailed):
-    """A call succeeded, and its answer shows that the operation did not happen."""
+class WrongResponse(StepFailed):
+    """A call succeeded, but its response shows that the operation did not happen."""
 
 
 @dataclass
 class LoadTarget:
-    """Where the load is put on.
+    """The runtime under load.
 
     Attributes:
         plain: connection of this process.
         requests: builds configurations with the run's label.
-        image: what the containers run.
+        image: image of the containers.
         handler: runtime handler of the pods.
         deadlines: of every call.
     """
@@ -81,10 +81,10 @@ class LoadTarget:
 
     @cached_property
     def _pod(self) -> cri.PodSandboxConfig:
-        """What all pods have in common.
+        """The configuration that all pods share.
 
-        They share a cgroup, as nobody here would remove thousands of them one by one, and a log directory, as
-        making one may wait for the disk, and everything else in this process with it.
+        They share a cgroup, because this process does not remove thousands of cgroups, and a log directory,
+        because creating one may block on the disk, and with it all other cycles of this process.
         """
         config = self.requests.sandbox("load")
         config.linux.cgroup_parent = self.requests.cgroups.of_pod("load")
@@ -112,7 +112,9 @@ class LoadTarget:
         return request
 
     def discard(self, sandbox_id: str) -> None:
-        """Remove a pod with what is in it, untimed; what will not go is left to the end of the run."""
+        """Remove a pod with its containers, untimed; leave what cannot be removed to the clean-up of the
+        run.
+        """
         with contextlib.suppress(grpc.RpcError):
             self.call("StopPodSandbox", cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id))
         with contextlib.suppress(grpc.RpcError):
@@ -120,14 +122,14 @@ class LoadTarget:
 
 
 class Work(ABC, Generic[Prepared]):
-    """One mix."""
+    """The work of one mix."""
 
-    def __init__(self, site: LoadTarget, pods: int) -> None:
-        self.site = site
+    def __init__(self, target: LoadTarget, pods: int) -> None:
+        self.target = target
         self.pods = pods
 
-    def stand(self) -> None:
-        """Make what stands during the load. Raises grpc.RpcError."""
+    def set_up(self) -> None:
+        """Create the pods that exist during the load. Raises grpc.RpcError."""
 
     @abstractmethod
     def prepare(self) -> Prepared:
@@ -135,15 +137,15 @@ class Work(ABC, Generic[Prepared]):
 
     @abstractmethod
     def run(self, prepared: Prepared, timed: Timed) -> None:
-        """Do one cycle. Raises StepFailed."""
+        """Run one cycle. Raises StepFailed."""
 
-    def tidy(self, prepared: Prepared) -> None:
-        """Remove, untimed, what a failed cycle left at the runtime."""
+    def clean_up(self, prepared: Prepared) -> None:
+        """Remove, untimed, what a failed cycle left in the runtime."""
 
 
 @dataclass
 class LoadPod:
-    """The requests of a pod cycle, and what it made."""
+    """The requests of a pod cycle, and the sandbox that is not yet removed."""
 
     sandbox: cri.RunPodSandboxRequest
     container: cri.CreateContainerRequest
@@ -151,111 +153,111 @@ class LoadPod:
 
 
 class PodWork(Work[LoadPod]):
-    """The life of a pod with one container, as the kubelet leads it."""
+    """The lifecycle of a pod with one container, with the calls of the kubelet."""
 
     def prepare(self) -> LoadPod:
         """Build the requests."""
-        sandbox = self.site.pod()
-        return LoadPod(sandbox, self.site.container("", sandbox))
+        sandbox = self.target.pod()
+        return LoadPod(sandbox, self.target.container("", sandbox))
 
     def run(self, prepared: LoadPod, timed: Timed) -> None:
-        """Lead the life of one pod."""
-        runtime = self.site.plain.runtime
-        made = timed(
+        """Run the lifecycle of one pod."""
+        runtime = self.target.plain.runtime
+        response = timed(
             "RunPodSandbox",
             runtime.RunPodSandbox,
             prepared.sandbox,
-            right=lambda answer: answer.pod_sandbox_id,
+            check=lambda response: response.pod_sandbox_id,
         )
-        prepared.left = made.pod_sandbox_id
-        prepared.container.pod_sandbox_id = made.pod_sandbox_id
-        lead_container(runtime, prepared.container, timed)
+        sandbox_id = response.pod_sandbox_id
+        prepared.left = prepared.container.pod_sandbox_id = sandbox_id
+        run_container_lifecycle(runtime, prepared.container, timed)
         timed(
             "StopPodSandbox",
             runtime.StopPodSandbox,
-            cri.StopPodSandboxRequest(pod_sandbox_id=made.pod_sandbox_id),
+            cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id),
         )
         timed(
             "RemovePodSandbox",
             runtime.RemovePodSandbox,
-            cri.RemovePodSandboxRequest(pod_sandbox_id=made.pod_sandbox_id),
+            cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id),
         )
         prepared.left = ""
 
-    def tidy(self, prepared: LoadPod) -> None:
+    def clean_up(self, prepared: LoadPod) -> None:
         """Remove what a failed cycle left."""
         if prepared.left:
-            self.site.discard(prepared.left)
+            self.target.discard(prepared.left)
 
 
 @dataclass
 class IdlePod:
-    """A pod that stands during the load, with one running container."""
+    """A pod that exists during the load, with one running container."""
 
     request: cri.RunPodSandboxRequest
     sandbox: str
     container: str = ""
 
 
-class StandingWork(Work[Prepared]):
-    """Work on pods that stand."""
+class ExistingPodsWork(Work[Prepared]):
+    """Work on pods that exist during the load."""
 
     with_container = True
 
-    def __init__(self, site: LoadTarget, pods: int) -> None:
-        super().__init__(site, pods)
-        self.standing: list[IdlePod] = []
-        self._next = cycle(self.standing)
+    def __init__(self, target: LoadTarget, pods: int) -> None:
+        super().__init__(target, pods)
+        self.existing: list[IdlePod] = []
+        self._next = cycle(self.existing)
 
-    def stand(self) -> None:
-        """Make the pods, each with a running container where the work needs one."""
-        for _ in range(max(1, self.pods) - len(self.standing)):
-            request = self.site.pod()
-            pod = IdlePod(request, self.site.call("RunPodSandbox", request).pod_sandbox_id)
+    def set_up(self) -> None:
+        """Create the pods, each with a running container if the work needs one."""
+        for _ in range(max(1, self.pods) - len(self.existing)):
+            request = self.target.pod()
+            pod = IdlePod(request, self.target.call("RunPodSandbox", request).pod_sandbox_id)
             if self.with_container:
-                pod.container = self.site.call(
-                    "CreateContainer", self.site.container(pod.sandbox, request)
+                pod.container = self.target.call(
+                    "CreateContainer", self.target.container(pod.sandbox, request)
                 ).container_id
-                self.site.call("StartContainer", cri.StartContainerRequest(container_id=pod.container))
-            self.standing.append(pod)
-        self._next = cycle(self.standing)
+                self.target.call("StartContainer", cri.StartContainerRequest(container_id=pod.container))
+            self.existing.append(pod)
+        self._next = cycle(self.existing)
 
     def pick(self) -> IdlePod:
-        """Return the standing pods in turn."""
+        """Return the next pod, in turn."""
         return next(self._next)
 
 
 @dataclass
 class Creation:
-    """The request of a container cycle, and what it made."""
+    """The request of a container cycle, and the containers that are not yet removed."""
 
     request: cri.CreateContainerRequest
     left: list[str] = field(default_factory=list)
 
 
-class ContainerWork(StandingWork[Creation]):
-    """The life of a container in a pod that stands."""
+class ContainerWork(ExistingPodsWork[Creation]):
+    """The lifecycle of a container in an existing pod."""
 
     with_container = False
 
     def prepare(self) -> Creation:
         """Build the request."""
         pod = self.pick()
-        return Creation(self.site.container(pod.sandbox, pod.request))
+        return Creation(self.target.container(pod.sandbox, pod.request))
 
     def run(self, prepared: Creation, timed: Timed) -> None:
-        """Lead the life of one container."""
-        lead_container(self.site.plain.runtime, prepared.request, timed, prepared.left)
+        """Run the lifecycle of one container."""
+        run_container_lifecycle(self.target.plain.runtime, prepared.request, timed, prepared.left)
 
-    def tidy(self, prepared: Creation) -> None:
+    def clean_up(self, prepared: Creation) -> None:
         """Remove what a failed cycle left."""
         for container in prepared.left:
             with contextlib.suppress(grpc.RpcError):
-                self.site.call("RemoveContainer", cri.RemoveContainerRequest(container_id=container))
+                self.target.call("RemoveContainer", cri.RemoveContainerRequest(container_id=container))
 
 
-class ExecWork(StandingWork[cri.ExecSyncRequest]):
-    """A command in a running container, as a probe is one."""
+class ExecWork(ExistingPodsWork[cri.ExecSyncRequest]):
+    """A command in a running container, as in an exec probe."""
 
     def prepare(self) -> cri.ExecSyncRequest:
         """Build the request."""
@@ -264,12 +266,15 @@ class ExecWork(StandingWork[cri.ExecSyncRequest]):
     def run(self, prepared: cri.ExecSyncRequest, timed: Timed) -> None:
         """Run the command."""
         timed(
-            "ExecSync", self.site.plain.runtime.ExecSync, prepared, right=lambda answer: answer.exit_code == 0
+            "ExecSync",
+            self.target.plain.runtime.ExecSync,
+            prepared,
+            check=lambda response: response.exit_code == 0,
         )
 
 
-class ListWork(StandingWork[tuple[cri.ListPodSandboxRequest, cri.ListContainersRequest]]):
-    """Both lists, whole, as the kubelet asks for them every second."""
+class ListWork(ExistingPodsWork[tuple[cri.ListPodSandboxRequest, cri.ListContainersRequest]]):
+    """Both complete lists, which the kubelet requests every second."""
 
     def prepare(self) -> tuple[cri.ListPodSandboxRequest, cri.ListContainersRequest]:
         """Build both requests."""
@@ -278,48 +283,50 @@ class ListWork(StandingWork[tuple[cri.ListPodSandboxRequest, cri.ListContainersR
     def run(
         self, prepared: tuple[cri.ListPodSandboxRequest, cri.ListContainersRequest], timed: Timed
     ) -> None:
-        """Ask for both lists; the pods that stand must be in them."""
-        runtime, expected = self.site.plain.runtime, len(self.standing)
+        """Request both lists; the existing pods must be in them."""
+        runtime, expected = self.target.plain.runtime, len(self.existing)
         timed(
             "ListPodSandbox",
             runtime.ListPodSandbox,
             prepared[0],
-            right=lambda answer: len(answer.items) >= expected,
+            check=lambda response: len(response.items) >= expected,
         )
         timed(
             "ListContainers",
             runtime.ListContainers,
             prepared[1],
-            right=lambda answer: len(answer.containers) >= expected,
+            check=lambda response: len(response.containers) >= expected,
         )
 
 
-def lead_container(
+def run_container_lifecycle(
     runtime: Any,  # noqa: ANN401 - the stub's class is generated without a base
     request: cri.CreateContainerRequest,
     timed: Timed,
     left: list[str] | None = None,
 ) -> None:
-    """Create, start, look at, kill and remove a container."""
-    made = timed(
-        "CreateContainer", runtime.CreateContainer, request, right=lambda answer: answer.container_id
+    """Create, start, check, kill and remove a container."""
+    container_id = timed(
+        "CreateContainer", runtime.CreateContainer, request, check=lambda response: response.container_id
     ).container_id
     if left is not None:
-        left.append(made)
-    timed("StartContainer", runtime.StartContainer, cri.StartContainerRequest(container_id=made))
+        left.append(container_id)
+    timed("StartContainer", runtime.StartContainer, cri.StartContainerRequest(container_id=container_id))
     timed(
         "ContainerStatus",
         runtime.ContainerStatus,
-        cri.ContainerStatusRequest(container_id=made),
-        right=lambda answer: answer.status.state == cri.CONTAINER_RUNNING,
+        cri.ContainerStatusRequest(container_id=container_id),
+        check=lambda response: response.status.state == cri.CONTAINER_RUNNING,
     )
-    timed("StopContainer", runtime.StopContainer, cri.StopContainerRequest(container_id=made, timeout=0))
-    timed("RemoveContainer", runtime.RemoveContainer, cri.RemoveContainerRequest(container_id=made))
+    timed(
+        "StopContainer", runtime.StopContainer, cri.StopContainerRequest(container_id=container_id, timeout=0)
+    )
+    timed("RemoveContainer", runtime.RemoveContainer, cri.RemoveContainerRequest(container_id=container_id))
     if left is not None:
-        left.remove(made)
+        left.remove(container_id)
 
 
-def work_for(mix: Mix, site: LoadTarget, pods: int) -> Work[Any]:
+def work_for(mix: Mix, target: LoadTarget, pods: int) -> Work[Any]:
     """Return the work of a mix."""
     kinds: dict[Mix, type[Work[Any]]] = {
         Mix.POD: PodWork,
@@ -327,4 +334,4 @@ def work_for(mix: Mix, site: LoadTarget, pods: int) -> Work[Any]:
         Mix.EXEC: ExecWork,
         Mix.LIST: ListWork,
     }
-    return kinds[mix](site, pods)
+    return kinds[mix](target, pods)

@@ -1,4 +1,4 @@
-"""The process that the user started: begins the run, has Locust put load on, and cleans up. It never imports
+"""The process that the user started: begins the run, starts Locust, and cleans up. It never imports
 Locust.
 """
 
@@ -28,19 +28,19 @@ from critests.run.stop_signals import announce_cleanup, handled_by, say
 
 LOCUSTFILE: Final = Path(__file__).with_name("locustfile.py")
 FIRST_RATE: Final = 1.0
-LATE_COMERS_SECONDS: Final = 2.0
-"""What was under way when Locust ended may still come into being at the runtime."""
+SETTLE_SECONDS: Final = 2.0
+"""After an interruption, the runtime may still complete the calls that were in flight."""
 
 
 @dataclass(frozen=True)
 class LoadResult:
-    """How a run ended.
+    """The result of a run.
 
     Attributes:
         exit_code: as for every command.
         reason: one sentence.
         count: cycles in the measured time, failed ones included.
-        failed: how many of them failed.
+        failed: number of failed cycles.
     """
 
     exit_code: ExitCode
@@ -49,18 +49,18 @@ class LoadResult:
     failed: int = 0
 
 
-class Front:
-    """A `with` in which Locust can be started on the runtime, or as a master that touches none.
+class LoadController:
+    """A context in which Locust runs on the runtime, or as a master that contacts no runtime.
 
     Args:
-        settings: which runtime.
-        options: for Locust, as the user wrote them.
-        web: whether Locust's page is served while the load is on.
+        settings: the runtime.
+        options: Locust's options from the command line.
+        web: whether to serve Locust's web page during the load.
 
     Raises:
-        UsageError: an option makes no sense with this runtime.
-        CannotTest: there is nothing to put load on, or it must not be touched.
-        RecordNotWritten: there is no place for results.
+        UsageError: an option contradicts the choice of the runtime.
+        CannotTest: there is no runtime to load, or it must not be loaded.
+        RecordNotWritten: the results folder cannot be created.
     """
 
     def __init__(self, settings: Settings, options: list[str], *, web: bool = False) -> None:
@@ -73,11 +73,11 @@ class Front:
 
     @property
     def worker(self) -> bool:
-        """Whether the results are at a master elsewhere."""
+        """Whether a master elsewhere collects the results."""
         return "--worker" in self.options
 
     def option(self, name: str, default: float) -> float:
-        """Return the number that the user gave for an option of Locust's. Raises UsageError."""
+        """Return the numeric value of one of Locust's options. Raises UsageError."""
         for index, word in enumerate(self.options):
             key, _, value = word.partition("=")
             if key == name:
@@ -90,7 +90,7 @@ class Front:
 
     def __enter__(self) -> Self:
         if "--master" in self.options and (self.settings.runtime_endpoint or self.settings.node):
-            raise UsageError("--master touches no runtime: name it to its workers")
+            raise UsageError("--master does not use a runtime: pass the runtime to its workers")
         self._signals.enter_context(handled_by(self._stop))
         try:
             if "--master" in self.options:
@@ -109,34 +109,34 @@ class Front:
         self._ending = True
         if self.context is not None:
             if self._interrupted:
-                time.sleep(LATE_COMERS_SECONDS)
+                time.sleep(SETTLE_SECONDS)
             for problem in self.context.end():
                 print(problem, file=sys.stderr)
         self._signals.close()
 
     def run(self, extra: list[str] | None = None, name: str = "load") -> LoadResult:
-        """Have Locust put load on, and say how that ended.
+        """Run Locust and return the result.
 
         Args:
-            extra: options behind the user's.
-            name: what its files begin with.
+            extra: options after those of the user.
+            name: prefix of the names of its files.
         """
         self._locust = subprocess.Popen(
             [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE), *self._options(name), *(extra or [])],
             stdin=subprocess.DEVNULL,
             env=self._environment,
-            start_new_session=True,  # Ctrl-C is for the process that decides
+            start_new_session=True,  # Ctrl-C must reach only this process, which stops Locust
         )
         code = self._locust.wait()
         if self._interrupted:
             return LoadResult(ExitCode.INTERRUPTED, "interrupted")
         if code:
-            usage = code == 2 and not (self.folder / f"{name}_stats.csv").exists()  # argparse's
+            usage = code == 2 and not (self.folder / f"{name}_stats.csv").exists()  # exit code 2 of argparse
             return LoadResult(
-                ExitCode.USAGE if usage else ExitCode.HARNESS_ERROR, f"Locust ended with {code}"
+                ExitCode.USAGE if usage else ExitCode.HARNESS_ERROR, f"Locust exited with {code}"
             )
         if self.worker:
-            return LoadResult(ExitCode.CONFORMS, "worked for the master; the results are there")
+            return LoadResult(ExitCode.CONFORMS, "the worker finished; the master has the results")
         return self._read(self.folder / f"{name}_stats.csv")
 
     def _options(self, name: str) -> list[str]:
@@ -157,21 +157,21 @@ class Front:
         return [*options, *self.options]
 
     def _read(self, stats: Path) -> LoadResult:
-        """Judge by Locust's own file: errors of the runtime are data, a run without a success is none."""
+        """Read the result from Locust's file: failed cycles are data; a run needs at least one success."""
         with stats.open(encoding="utf-8", newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["Type"] == "cycle"]
         count = sum(int(row["Request Count"]) for row in rows)
         failed = sum(int(row["Failure Count"]) for row in rows)
-        if self._gone():
-            return LoadResult(ExitCode.NOT_TESTED, "the runtime stopped answering", count, failed)
+        if self._runtime_unreachable():
+            return LoadResult(ExitCode.NOT_TESTED, "the runtime stopped responding", count, failed)
         if count == failed:
             return LoadResult(
                 ExitCode.NOT_TESTED, "not one cycle succeeded in the measured time", count, failed
             )
-        said = f"{count - failed} of {count} cycles succeeded in the measured time; results: {self.folder}"
-        return LoadResult(ExitCode.CONFORMS, said, count, failed)
+        reason = f"{count - failed} of {count} cycles succeeded in the measured time; results: {self.folder}"
+        return LoadResult(ExitCode.CONFORMS, reason, count, failed)
 
-    def _gone(self) -> bool:
+    def _runtime_unreachable(self) -> bool:
         if self.context is None:
             return False
         connection = self.context.connect()
@@ -200,27 +200,27 @@ class Front:
         self._interrupted = True
         if self._locust is None:
             raise KeyboardInterrupt
-        say(b"interrupted; waiting a moment for what is under way, then cleaning up")
+        say(b"interrupted; waiting for calls in flight, then cleaning up")
         with contextlib.suppress(ProcessLookupError):
             self._locust.send_signal(signal.SIGINT)
 
 
-def search_capacity(front: Front) -> LoadResult:
-    """Search for the highest rate that keeps `--p99`, one run of Locust a step.
+def search_capacity(controller: LoadController) -> LoadResult:
+    """Search for the highest rate at which p99 stays under `--p99`, with one run of Locust per step.
 
     Raises:
-        UsageError: there is no bound, or no number.
+        UsageError: `--p99` is missing or not a number.
     """
-    bound = front.option("--p99", 0.0)
+    bound = controller.option("--p99", 0.0)
     if bound <= 0:
         raise UsageError("--capacity needs --p99 SECONDS, the bound to search for")
-    search = Search(front.option("--rate", FIRST_RATE))
-    while not search.over:
-        ended = front.run(["--rate", f"{search.rate:.4g}"], f"step-{len(search.steps) + 1}")
+    search = Search(controller.option("--rate", FIRST_RATE))
+    while not search.finished:
+        ended = controller.run(["--rate", f"{search.rate:.4g}"], f"step-{len(search.steps) + 1}")
         if ended.exit_code in {ExitCode.INTERRUPTED, ExitCode.HARNESS_ERROR, ExitCode.USAGE}:
             return ended
         decision = decide(ended.count, ended.failed)
         print(f"{search.rate:.3g} per second: {decision}, {ended.failed} of {ended.count} above", flush=True)
         search.add(decision)
     held = ExitCode.CONFORMS if search.held else ExitCode.NOT_TESTED
-    return LoadResult(held, f"{search.sentence(bound)}; results: {front.folder}")
+    return LoadResult(held, f"{search.sentence(bound)}; results: {controller.folder}")

@@ -1,4 +1,4 @@
-"""The runtime that load is put on, handed to Locust's processes as a file."""
+"""The runtime under load, passed to Locust's processes as a file."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,9 @@ TARGET: Final = "CRITESTS_LOAD_TARGET"
 
 
 def write_target(context: RunContext, image: ImageName) -> Path:
-    """Write what Locust's processes need to know, into the run's own directory, and return where."""
+    """Write the data that Locust's processes need into the run's directory, and return the path of the
+    file.
+    """
     files = tls_files(context.settings)
     path = context.run.data_directory / "load.json"
     path.touch(mode=0o600)
@@ -40,8 +42,8 @@ def write_target(context: RunContext, image: ImageName) -> Path:
     return path
 
 
-def site_of(path: Path) -> LoadTarget:
-    """Connect to the runtime that a file names; call it in the process that makes the calls."""
+def connect_target(path: Path) -> LoadTarget:
+    """Connect to the runtime that a file names; for the process that makes the calls."""
     target = json.loads(path.read_text(encoding="utf-8"))
     run = RunIdentity(target["run"])
     return LoadTarget(

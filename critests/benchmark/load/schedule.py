@@ -1,5 +1,5 @@
-"""When work is meant to begin: fixed in advance by rate, distribution and seed, so that a slow runtime cannot
-slow the arrivals down.
+"""The intended starts of an open loop: fixed in advance by rate, distribution and seed, so that a slow
+runtime cannot slow down the arrivals.
 """
 
 import random
@@ -10,25 +10,23 @@ from itertools import islice, takewhile
 
 @unique
 class ArrivalProcess(StrEnum):
-    """How the intended starts of an open loop are spread."""
+    """The distribution of the intended starts of an open loop."""
 
     CONSTANT = "constant"
-    """The same time between any two."""
+    """The same time between any two arrivals."""
     POISSON = "poisson"
-    """Independent of each other, as requests of many users are: exponentially distributed times between
-    them.
-    """
+    """Independent arrivals, like the requests of many users: exponentially distributed times between them."""
 
 
 def intended_starts(rate: float, arrivals: ArrivalProcess, seconds: float, seed: int) -> Iterator[float]:
-    """Yield the intended starts, in seconds from the beginning, ascending; the same arguments give the same
-    starts.
+    """Yield the intended starts in ascending order, in seconds from the beginning; the same arguments give
+    the same starts.
 
     Args:
         rate: starts per second on average.
-        arrivals: how they are spread.
+        arrivals: their distribution.
         seconds: no start is at or after this.
-        seed: of the random times between them.
+        seed: seed of the random times between them.
 
     Raises:
         ValueError: the rate is not above 0.
@@ -43,8 +41,8 @@ def intended_starts(rate: float, arrivals: ArrivalProcess, seconds: float, seed:
 
 
 def share(starts: Iterable[float], part: int, parts: int) -> Iterator[float]:
-    """Yield one of several workers' share of the starts: every `parts`-th, beginning with number `part`,
-    counted from 0.
+    """Yield the starts of one of several workers: every `parts`-th, beginning with number `part`, counted
+    from 0.
     """
     return islice(starts, part, None, parts)
 
@@ -57,8 +55,8 @@ def _constant(rate: float) -> Iterator[float]:
 
 
 def _poisson(rate: float, seed: int) -> Iterator[float]:
-    chance = random.Random(seed)  # noqa: S311 - a schedule, not a secret
+    generator = random.Random(seed)  # noqa: S311 - a schedule, not a secret
     at = 0.0
     while True:
-        at += chance.expovariate(rate)
+        at += generator.expovariate(rate)
         yield at

@@ -1,1 +1,1 @@
-"""How it is measured: sides, timed windows, sampling, and what it all cost the runtime."""
+"""Measurement: sides, timed windows, sampling, and the resources that a runtime uses."""

@@ -1,8 +1,8 @@
-"""The cgroup that counts a daemon's processor time, with that of everything it starts, to the end of each.
+"""The cgroup that counts the CPU time of a daemon and of all processes that it starts, exited ones included.
 
-A daemon that systemd started has one (its unit's), which its shims share. One that was started by hand is in
-its starter's, and a throwaway runtime can be given one. The containers are elsewhere: OCI runtimes put them
-into cgroups by their own path.
+A daemon that systemd started has one (its unit's), which its shims share. A daemon started by hand is in the
+cgroup of its parent; a throwaway runtime can get a cgroup. The containers do not count: OCI runtimes move
+them into cgroups by their own path.
 """
 
 import contextlib
@@ -18,14 +18,14 @@ _FOLDER: Final = "daemon"
 
 
 def of_runtime(daemon_pid: int, ours: Collection[int]) -> Path | None:
-    """Return the cgroup that counts processor time for a daemon and for nobody but it and its own.
+    """Return the cgroup that counts the CPU time of a daemon and of its own processes only.
 
     Args:
-        daemon_pid: of the daemon.
-        ours: the numbers of its processes.
+        daemon_pid: PID of the daemon.
+        ours: PIDs of its processes.
 
     Returns:
-        A directory, or None where the daemon shares its cgroup with others.
+        A directory, or None if the daemon shares its cgroup with other processes.
     """
     place = _place(daemon_pid)
     if place is None or place[1].path in {"/", ""}:
@@ -40,16 +40,16 @@ def of_runtime(daemon_pid: int, ours: Collection[int]) -> Path | None:
 
 @contextlib.contextmanager
 def accounted(daemon_pid: int, run_id: str) -> Iterator[Path | None]:
-    """Give a throwaway runtime's daemon a cgroup of its own for the time of a `with`, so that nothing that it
-    and its shims start is lost.
+    """Move a throwaway runtime's daemon into a cgroup of its own for the time of a `with`, so that the CPU
+    time of all processes that it and its shims start is counted.
 
-    Only the hierarchy that counts processor time is used: cpuacct, or the unified one without a controller.
-    Where cpu and cpuacct are one hierarchy, the daemon gets its share of the processor as a group, as it
-    would from systemd. Shims that are there before stay where they are. At the end what lives is put back;
-    the cgroup is named after the run, whose clean-up finds it.
+    Only the hierarchy that counts CPU time is used: cpuacct, or the unified hierarchy without a controller.
+    Where cpu and cpuacct are one hierarchy, the scheduler gives the daemon its CPU share as a group, as under
+    systemd. Existing shims stay in their cgroups. At the end the remaining processes move back; the cgroup is
+    named after the run, so that the run's clean-up finds it.
 
     Yields:
-        The cgroup, or None where none can be made here.
+        The cgroup, or None if it cannot be created here.
     """
     place = _place(daemon_pid)
     directory = place[0] / "critests" / run_id / _FOLDER if place else None
@@ -67,7 +67,7 @@ def accounted(daemon_pid: int, run_id: str) -> Iterator[Path | None]:
 
 
 def members(directory: Path) -> set[int]:
-    """Return the numbers of the processes in a cgroup; none where it has gone."""
+    """Return the PIDs in a cgroup; an empty set if the cgroup no longer exists."""
     try:
         return {int(line) for line in (directory / "cgroup.procs").read_text(encoding="ascii").split()}
     except OSError:
@@ -75,7 +75,7 @@ def members(directory: Path) -> set[int]:
 
 
 def cpu_seconds(directory: Path) -> float | None:
-    """Return the processor time that a cgroup has counted, or None where it counts none."""
+    """Return the CPU time that a cgroup has counted, in seconds, or None if it does not count any."""
     with contextlib.suppress(OSError):
         return int((directory / "cpuacct.usage").read_text(encoding="ascii")) / 1e9
     with contextlib.suppress(OSError):
@@ -87,9 +87,7 @@ def cpu_seconds(directory: Path) -> float | None:
 
 
 def _place(pid: int) -> tuple[Path, Membership] | None:
-    """Return the mount point of the hierarchy that counts processor time and the cgroup of a process in
-    it.
-    """
+    """Return the mount point of the hierarchy that counts CPU time, and the cgroup of a process in it."""
     own = memberships(pid)
     mounts = [(Path(point), rest.partition(" - ")[2].split()) for _, point, rest in mount_table()]
     for point, fields in mounts:
@@ -111,7 +109,7 @@ def _enter(directory: Path, pid: int) -> bool:
 
 
 def _descends(pid: int, ancestors: Collection[int]) -> bool:
-    """Tell whether a process comes from one of the ancestors, or has gone by now."""
+    """Return whether a process descends from one of the ancestors, or has exited."""
     while pid > 1:
         fields = stat_of(pid)
         if not fields:

@@ -1,4 +1,4 @@
-"""What a scenario is given: its sides, its time, and ways to measure that keep every sample."""
+"""The `bench` fixture of a scenario: its sides, its time, and methods that measure and store every sample."""
 
 import contextlib
 import random
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from critests.benchmark.measuring.closed_loop import Team
-from critests.benchmark.measuring.idle_check import quiet
+from critests.benchmark.measuring.closed_loop import WorkerPool
+from critests.benchmark.measuring.garbage_collector import garbage_collection_paused
 from critests.benchmark.measuring.meter import Meter, merged
 from critests.benchmark.measuring.operation_results import result_of
-from critests.benchmark.measuring.replayed_clock import measured_clock
-from critests.benchmark.measuring.sampling import Lane, Tally, Workload, mark_warm_up, sample
+from critests.benchmark.measuring.replayed_clock import replayed_clock
+from critests.benchmark.measuring.sampling import SampledSide, Tally, Workload, mark_warm_up, sample
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenario_profiles import SCENARIOS, Scenario
 from critests.client.deadlines import Deadlines
@@ -25,36 +25,36 @@ from critests.statistics.stopping import PrecisionPlan
 THROUGHPUT_WINDOW_SECONDS = 2.0
 FEWEST_WINDOWS = {1: 1, 2: 5}
 """Windows of each side, by the number of sides: fewer blocks cannot show a difference."""
-WHOLE_CYCLE = "what it cost the runtime is that of the whole cycle, with its other calls"
+WHOLE_CYCLE = "resources are those of the whole cycle, including its other calls"
 LONGEST_OVERTIME = 2.0
-"""How many times its time all windows may take: each ends with the cycles that are under way, which on a slow
-runtime outlast it.
+"""All windows together may take this many times the time budget: a window waits for the cycles in flight,
+which on a slow runtime outlast it.
 """
 
 
 def scenario(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Say which scenario a test measures."""
+    """Return the decorator that names the scenario that a test measures."""
     known = SCENARIOS[name]
 
     def mark(function: Callable[..., None]) -> Callable[..., None]:
         marked: Callable[..., None] = getattr(pytest.mark, SCENARIO)(known.id)(function)
         # marks are typed as Any
-        return pytest.mark.benchmark(timer=measured_clock, group=known.id)(marked)  # type: ignore[no-any-return]  # see above
+        return pytest.mark.benchmark(timer=replayed_clock, group=known.id)(marked)  # type: ignore[no-any-return]  # see above
 
     return mark
 
 
 @dataclass
-class Floors:
-    """What stands beside every number.
+class ReferenceTimes:
+    """Reference measurements, reported with every result.
 
     Attributes:
-        client: RPC to the seconds that the client needs for it against a server that does nothing.
-        reference: step of the bare OCI runtime to its median in seconds.
+        client: RPC to the median that the client needs against a server that does nothing, in seconds.
+        oci_runtime: step of the OCI runtime alone to its median in seconds.
     """
 
     client: dict[str, float] = field(default_factory=dict)
-    reference: dict[str, float] = field(default_factory=dict)
+    oci_runtime: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
@@ -62,21 +62,21 @@ class Bench:
     """One scenario while it is measured.
 
     Attributes:
-        scenario: which.
+        scenario: the scenario.
         targets: the sides, one or two.
-        seconds: of sampling that it may take.
+        seconds: time budget for sampling.
         profile: `smoke`, `standard` or `full`.
-        order: source of random order.
-        origin: of the run's clock, on that of `time.perf_counter`.
-        floors: client and OCI runtime alone.
-        account: begins an account of what a side's runtime uses; calling what it returns gives the totals so
-            far.
-        series: everything measured so far.
-        operations: what it says.
+        order: source of the random order.
+        origin: start of the run on the clock of `time.perf_counter`.
+        reference_times: client and OCI runtime alone.
+        accounting: starts to account for the resources that a side's runtime uses; the function that it
+            returns gives the totals so far.
+        series: all samples so far.
+        operations: the results of those samples.
         on_progress: called with a line of progress.
-        empty: why operations that the scenario is about have no samples, to their names.
-        broken: why sampling had to end early, or what was not done as it was said to be.
-        remarks: sentences about what could not be measured, for the reader of the run.
+        empty: reason to the headline operations that have no samples for it.
+        broken: why sampling ended early, or what the runtime reported and did not do.
+        remarks: sentences for the reader about what could not be measured.
     """
 
     scenario: Scenario
@@ -85,8 +85,8 @@ class Bench:
     profile: str
     order: random.Random
     origin: float
-    floors: Floors
-    account: Callable[[Target], Callable[[], dict[str, float]]]
+    reference_times: ReferenceTimes
+    accounting: Callable[[Target], Callable[[], dict[str, float]]]
     on_progress: Callable[[str], None] = lambda _: None
     series: list[Series] = field(default_factory=list)
     operations: list[OperationResult] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Bench:
         return self.targets[0]
 
     def remark(self, sentence: str) -> None:
-        """Say something to the reader of the run, once."""
+        """Add a sentence for the reader of the run, once."""
         if sentence not in self.remarks:
             self.remarks.append(sentence)
 
@@ -109,7 +109,7 @@ class Bench:
         return target.connection.deadlines
 
     def meter(self, target: Target, dimensions: Mapping[str, str] | None = None) -> Meter:
-        """Return a meter for a scenario that measures in its own way; hand what it holds to `keep`."""
+        """Return a meter for a scenario that does its own sampling; pass the meter to `add_results`."""
         own = {"handler": target.handler} if target.handler and not target.side else {}
         return Meter(
             self.scenario.id, {**own, **(dimensions or {})}, target.side, self.origin, self.deadlines(target)
@@ -128,71 +128,71 @@ class Bench:
         reference: Mapping[str, float] | None = None,
         targets: Sequence[Target] | None = None,
     ) -> None:
-        """Do the same again and again on every side until the headline is known sharply enough or the time is
-        over.
+        """Repeat a cycle on every side until the confidence interval of the headline is narrow enough or the
+        time budget ends.
 
-        What was measured until an exception ends it is kept too.
+        Samples taken before an exception are stored as well.
 
         Args:
             workload: prepares a side and yields the cycle; its clean-up is outside every timed window.
-            headline: operation that decides, and that the scenario is about.
-            dimensions: what is held fixed here.
-            seconds: of sampling; all of the scenario's by default.
-            quantile: that must be sharp.
-            half_width: half of its confidence interval, as a share of it.
-            most: cycles at most.
-            reference: operation to the seconds that the bare OCI runtime needs for it.
-            targets: other sides than the scenario's own.
+            headline: the operation that the scenario is about; its interval decides when sampling stops.
+            dimensions: fixed parameters of this measurement.
+            seconds: time budget; that of the scenario by default.
+            quantile: the quantile whose interval decides.
+            half_width: wanted half width of that interval, as a share of the quantile.
+            most: largest number of cycles.
+            reference: operation to the seconds that the OCI runtime alone needs for it.
+            targets: the sides, if other than those of the scenario.
         """
         plan = PrecisionPlan(
             self.seconds if seconds is None else seconds, quantile, half_width, most_samples=most
         )
         label = " ".join([headline, *(f"{name}={value}" for name, value in (dimensions or {}).items())])
         sides = self.targets if targets is None else targets
-        with contextlib.ExitStack() as held:
-            lanes = [
-                Lane(target, held.enter_context(workload(target)), self.meter(target, dimensions))
+        with contextlib.ExitStack() as stack:
+            sampled = [
+                SampledSide(target, stack.enter_context(workload(target)), self.meter(target, dimensions))
                 for target in sides
             ]
-            accounts = [self.own_account(target, sides) for target in sides]
+            usages = [self.account_usage(target, sides) for target in sides]
             stopped = "broken off"
             try:
                 stopped = sample(
-                    lanes,
+                    sampled,
                     headline,
                     plan,
                     self.order,
                     lambda cycles: self.on_progress(f"{self.scenario.id} {label}: {cycles} cycles"),
                 )
             finally:
-                for lane, account in zip(lanes, accounts, strict=True):
-                    cycles = max(1, lane.tally.cycles)
-                    self.keep(
-                        lane.meter,
+                for side, usage in zip(sampled, usages, strict=True):
+                    cycles = max(1, side.tally.cycles)
+                    self.add_results(
+                        side.meter,
                         headline=headline,
                         stopped=stopped,
                         reference=reference,
-                        resources={name: amount / cycles for name, amount in account().items()},
-                        tally=lane.tally,
+                        resources={name: amount / cycles for name, amount in usage().items()},
+                        tally=side.tally,
                     )
 
-    def own_account(
+    def account_usage(
         self, target: Target, sides: Sequence[Target] | None = None
     ) -> Callable[[], dict[str, float]]:
-        """Begin an account of what a side's runtime uses.
+        """Start to account for the resources that a side's runtime uses.
 
         Args:
             target: the side.
-            sides: all of them; the scenario's own by default.
+            sides: all sides; those of the scenario by default.
 
         Returns:
-            Gives the totals so far; nothing where another side has the same daemon, as the two cannot be
-            told apart.
+            A function that returns the totals so far; nothing if another side has the same daemon, because
+            their usage cannot be separated.
         """
         pids = [each.context.daemon_pid for each in sides or self.targets]
-        return self.account(target) if pids.count(target.context.daemon_pid) == 1 else dict
+        return self.accounting(target) if pids.count(target.context.daemon_pid) == 1 else dict
 
-    def keep(
+    def add_results(
         self,
         *meters: Meter,
         headline: str,
@@ -202,26 +202,26 @@ class Bench:
         tally: Tally | None = None,
         note: str = "",
     ) -> None:
-        """Keep what the meters of one side hold, and say what it says.
+        """Store the series of one side's meters, and their results.
 
         Args:
-            meters: of one side and one set of dimensions; several where threads measured.
-            headline: the operation that matters; with none of it measured the scenario has failed.
+            meters: of one side and one set of dimensions; several if threads measured.
+            headline: the operation that the scenario is about; without a sample of it the scenario fails.
             stopped: why sampling ended.
-            reference: operation to the seconds that the bare OCI runtime needs for it.
-            resources: what one cycle cost the runtime; stands with the headline.
+            reference: operation to the seconds that the OCI runtime alone needs for it.
+            resources: what the runtime used for one cycle; stored with the headline.
             tally: how the cycles ended.
-            note: stands with the headline.
+            note: stored with the headline.
         """
         own = list((merged(meters) if len(meters) > 1 else meters[0].series).values())
-        found = own + [
-            series for meter in meters for other in meter.every[1:] for series in other.series.values()
+        measured = own + [
+            series for meter in meters for other in meter.all_meters[1:] for series in other.series.values()
         ]
         rpcs = {operation: count for meter in meters for operation, count in meter.rpcs.items()}
         shares = {
             id(series): other.client_share(operation)
             for meter in meters
-            for other in meter.every
+            for other in meter.all_meters
             for operation, series in other.series.items()
         }
         tally = tally or Tally()
@@ -241,13 +241,13 @@ class Bench:
             ),
             WHOLE_CYCLE if several and resources else "",
             (
-                f"{tally.failures} of {tally.cycles} cycles failed, the latest because {tally.latest}"
+                f"{tally.failures} of {tally.cycles} cycles failed, the latest because {tally.latest_failure}"
                 if tally.failures
                 else ""
             ),
         ]
         known = {(series.key, series.side) for series in self.series}
-        for series in found:
+        for series in measured:
             assert (
                 series.key,
                 series.side,
@@ -263,23 +263,23 @@ class Bench:
                     series,
                     headline=first,
                     stopped=stopped,
-                    client=self.floors.client,
+                    client=self.reference_times.client,
                     rpcs=rpcs.get(series.operation) if plain else None,
                     reference=(reference or {}).get(series.operation),
                     resources=resources if first else None,
                     note="; ".join(filter(None, notes)) if first else "",
-                    in_order=not any(series.operation in meter.at_once for meter in meters),
+                    in_order=not any(series.operation in meter.simultaneous for meter in meters),
                     client_share=shares.get(id(series)),
                 )
             )
-        if not any(series.operation == headline and series.steady() for series in found):
-            self.empty.setdefault(tally.latest or stopped, []).append(headline)
-        elif tally.hopeless:
-            self.broken.append(tally.hopeless)
-        if tally.untrue:
+        if not any(series.operation == headline and series.steady() for series in measured):
+            self.empty.setdefault(tally.latest_failure or stopped, []).append(headline)
+        elif tally.give_up_reason:
+            self.broken.append(tally.give_up_reason)
+        if tally.not_done:
             self.broken.append(
-                f"{tally.untrue} of {tally.cycles} cycles were not done as they were said to be:"
-                f" {tally.untruth}"
+                f"the runtime reported success in {tally.cycles} cycles, {tally.not_done} of which it had not"
+                f" done: {tally.first_not_done}"
             )
 
     def concurrently(
@@ -292,69 +292,66 @@ class Bench:
         seconds: float | None = None,
         dimensions: Mapping[str, str] | None = None,
     ) -> None:
-        """Measure how much gets done by several workers at once, each with a workload of its own, in a closed
-        loop.
+        """Measure the throughput of several workers in a closed loop, each with its own workload.
 
-        Every window of about two seconds gives one sample of throughput; a cycle that lies across its edge
-        counts by its share. With two sides the windows alternate in random order.
+        Every window of about two seconds gives one sample of throughput; a cycle that crosses the edge of a
+        window counts by the share that lies inside. With two sides the windows alternate in random order.
 
         Args:
             workload: prepared once for every worker.
-            workers: how many at once, one thread each.
+            workers: number of workers, one thread each.
             operation: name of the throughput.
             headline: operation of the workload whose latencies matter.
-            seconds: of all windows together; all of the scenario's by default.
-            dimensions: of the latencies; `concurrency` is added. That of the throughput is `concurrency`
-                alone.
+            seconds: of all windows together; those of the scenario by default.
+            dimensions: of the latencies; `concurrency` is added. The throughput has the dimension
+                `concurrency` only.
         """
         total = self.seconds if seconds is None else seconds
         fewest = FEWEST_WINDOWS[len(self.targets)]
         rounds = max(fewest, round(total / THROUGHPUT_WINDOW_SECONDS / len(self.targets)))
         window = total / rounds / len(self.targets)
-        at_once = {"concurrency": str(workers)}
+        concurrency = {"concurrency": str(workers)}
         late = False
-        with contextlib.ExitStack() as held, quiet():
-            teams = [
-                Team(
-                    [held.enter_context(workload(target)) for _ in range(workers)],
-                    [self.meter(target, {**(dimensions or {}), **at_once}) for _ in range(workers)],
-                    self.meter(target, at_once),
+        with contextlib.ExitStack() as stack, garbage_collection_paused():
+            pools = [
+                WorkerPool(
+                    [stack.enter_context(workload(target)) for _ in range(workers)],
+                    [self.meter(target, {**(dimensions or {}), **concurrency}) for _ in range(workers)],
+                    self.meter(target, concurrency),
                 )
                 for target in self.targets
             ]
             begun = time.monotonic()
             try:
                 for block in range(rounds):
-                    order = list(teams)
+                    order = list(pools)
                     self.order.shuffle(order)
-                    for team in order:
-                        team.run(window, block if len(teams) > 1 else -1, operation)
+                    for pool in order:
+                        pool.run(window, block if len(pools) > 1 else -1, operation)
                     for target in self.targets:
-                        target.sweep()
+                        target.remove_pod_cgroups()
                     self.on_progress(
                         f"{self.scenario.id} {operation} with {workers} at once: {block + 1} of {rounds}"
                         " windows"
                     )
                     late = time.monotonic() - begun > LONGEST_OVERTIME * total
-                    if late or any(team.given_up for team in teams):
+                    if late or any(pool.give_up_reason for pool in pools):
                         break
             finally:
-                for team in teams:
-                    stopped = team.given_up or ("the time budget ended" if late else "all windows done")
-                    self.keep(*team.meters, headline=headline, stopped=stopped, tally=team.tally)
-                    self.keep(
-                        team.rates, headline=operation, stopped=stopped, tally=Tally(latest=team.tally.latest)
-                    )
-                self.broken += [team.given_up for team in teams if team.given_up]
+                for pool in pools:
+                    stopped = pool.give_up_reason or ("the time budget ended" if late else "all windows done")
+                    self.add_results(*pool.meters, headline=headline, stopped=stopped, tally=pool.tally)
+                    latest = Tally(latest_failure=pool.tally.latest_failure)
+                    self.add_results(pool.rates, headline=operation, stopped=stopped, tally=latest)
+                self.broken += [pool.give_up_reason for pool in pools if pool.give_up_reason]
 
-    def of_reference(self, **steps: tuple[str, ...]) -> dict[str, float]:
-        """Return operation to the seconds of the bare OCI runtime's steps that do the same together, as far
-        as they were measured.
+    def oci_runtime_seconds(self, **steps: tuple[str, ...]) -> dict[str, float]:
+        """Return operation to the summed seconds of the OCI runtime steps that do the same work, for those
+        operations whose steps were all measured.
 
-        Which RPC makes the OCI runtime do which step is the runtime's choice, so single RPCs have no such
-        floor.
+        A runtime is free to choose the RPC in which it runs each step, so a single RPC has no reference.
         """
-        known = self.floors.reference
+        known = self.reference_times.oci_runtime
         return {
             operation: sum(known[step] for step in each)
             for operation, each in steps.items()
@@ -362,11 +359,11 @@ class Bench:
         }
 
     def conclude(self) -> None:
-        """Fail the scenario where nothing could be measured of what it is about, where it had to end early,
-        or was not done.
+        """Fail the scenario if a headline has no samples, sampling ended early, or the runtime reported
+        something that it had not done.
 
         Raises:
-            AssertionError: says what the runtime did not do.
+            AssertionError: names what the runtime did not do.
         """
         if self.empty or self.broken:
             empty = [
@@ -375,16 +372,14 @@ class Bench:
             ]
             raise AssertionError("; ".join(dict.fromkeys([*empty, *self.broken])))
 
-    def shown(self) -> Series | None:
-        """Return the series that pytest-benchmark is to carry: the first headline in seconds that has
-        samples.
-        """
-        wanted = {(item.key, item.side) for item in self.operations if item.headline}
+    def for_pytest_benchmark(self) -> Series | None:
+        """Return the series for pytest-benchmark: the first headline in seconds that has samples."""
+        headlines = {(item.key, item.side) for item in self.operations if item.headline}
         return next(
             (
                 item
                 for item in self.series
-                if (item.key, item.side) in wanted and item.unit == "s" and item.steady()
+                if (item.key, item.side) in headlines and item.unit == "s" and item.steady()
             ),
             None,
         )

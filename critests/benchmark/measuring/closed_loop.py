@@ -1,4 +1,4 @@
-"""Workers in a closed loop: each begins its next cycle when the last one has ended."""
+"""A closed loop: each worker starts its next cycle when its previous one has ended."""
 
 import threading
 import time
@@ -9,30 +9,29 @@ from critests.benchmark.measuring.sampling import FAILURES_IN_A_ROW, Cycle, Tall
 from critests.record.samples import HIGHER, PER_SECOND
 
 ALLOWED_LATENESS_SECONDS = 90.0
-"""For cycles that are under way when a window ends: longer than any timed call may take but
-StopContainer's.
+"""For cycles in flight when a window ends: longer than the deadline of any timed call except StopContainer.
 """
 
 
-class Team:
-    """Workers of one side, each with a cycle and a meter of its own.
+class WorkerPool:
+    """The workers of one side, each with its own cycle and meter.
 
     Attributes:
         meters: of the workers.
-        rates: keeps the throughput.
+        rates: the meter of the throughput.
         tally: how all cycles ended.
-        given_up: why there is no point in another window; empty where there is.
+        give_up_reason: why no further window is worthwhile; empty otherwise.
     """
 
     def __init__(self, cycles: Sequence[Cycle], meters: Sequence[Meter], rates: Meter) -> None:
         self.meters = list(meters)
         self.rates = rates
         self.tally = Tally()
-        self.given_up = ""
+        self.give_up_reason = ""
         self._cycles = list(cycles)
 
     def run(self, seconds: float, block: int, operation: str) -> None:
-        """Work for one window and keep its throughput."""
+        """Run the workers for one window and add its throughput."""
         start, end = threading.Event(), [0.0]
         spans: list[list[tuple[float, float]]] = [[] for _ in self._cycles]
         tallies = [Tally() for _ in self._cycles]
@@ -56,14 +55,14 @@ class Team:
         done = sum(share_within(span, begin, end[0]) for own in spans for span in own)
         self.rates.block = block
         if done:
-            self.rates.keep(operation, done / seconds, begin, unit=PER_SECOND, better=HIGHER)
+            self.rates.add(operation, done / seconds, begin, unit=PER_SECOND, better=HIGHER)
         stuck = sum(thread.is_alive() for thread in threads)
         if stuck:
-            self.given_up = (
+            self.give_up_reason = (
                 f"{stuck} of {len(threads)} cycles did not end within {ALLOWED_LATENESS_SECONDS:g} s"
             )
-        elif all(tally.hopeless for tally in tallies):
-            self.given_up = f"all cycles failed: {self.tally.latest}"
+        elif all(tally.give_up_reason for tally in tallies):
+            self.give_up_reason = f"all cycles failed: {self.tally.latest_failure}"
 
     def _work(
         self,
@@ -78,12 +77,12 @@ class Team:
         meter.block = block
         start.wait()
         while (begin := time.perf_counter()) < end[0] and tally.in_a_row < FAILURES_IN_A_ROW:
-            if tally.attempt(cycle, meter) == "OK":
+            if tally.run(cycle, meter) == "OK":
                 spans.append((begin, time.perf_counter()))
 
 
 def share_within(span: tuple[float, float], begin: float, end: float) -> float:
-    """Return which share of a span of time lies within a window."""
+    """Return the share of a time span that lies within a window."""
     first, last = span
     overlap = min(last, end) - max(first, begin)
     return max(0.0, overlap / (last - first)) if last > first else 0.0

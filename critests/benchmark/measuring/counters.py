@@ -1,9 +1,9 @@
-"""What the kernel counts of a daemon and of everything that it starts: instructions where the machine counts
-them, page faults, context switches, and system calls where tracing is there.
+"""Kernel counters of a daemon and of all processes that it starts: instructions if the machine counts them,
+page faults, context switches, and system calls if tracing is available.
 
-They vary less than time does, so that a small change is seen on a machine that is not quiet. The events are
-opened for every thread of the daemon and are inherited by whatever those start, to the end of each: shims,
-monitors, OCI runtimes, and the containers' own first steps.
+Counts vary less than times, so they show a small change on a noisy machine. The events are opened for every
+thread of the daemon and are inherited by every process that those start: shims, monitors, OCI runtimes, and
+the first steps of the containers.
 """
 
 import contextlib
@@ -33,12 +33,12 @@ _TRACING: Final = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"
 _ATTRIBUTE_BYTES: Final = 128
 _INHERIT: Final = 1 << 1
 _FLAGS_AT: Final = 40
-"""Where the flags lie in the attribute, in bytes."""
+"""Offset of the flags in perf_event_attr, in bytes."""
 _CLOSE_ON_EXEC: Final = 1 << 3
 
 
 class CannotCount(Exception):
-    """The kernel does not let us count, or not here; the text says why."""
+    """The kernel does not permit counting, or not here; the text gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -51,33 +51,33 @@ class Counters:
     """Counts of one daemon, as a context.
 
     Attributes:
-        names: what is counted.
-        missing: what is not, to why.
+        names: the counters in use.
+        missing: unavailable counter to the reason.
     """
 
     def __init__(self, pid: int) -> None:
         self.names: list[str] = []
         self.missing: dict[str, str] = {}
         self._pid = pid
-        self._held = contextlib.ExitStack()
+        self._descriptors = contextlib.ExitStack()
         self._open: dict[str, list[int]] = {}
 
     def __enter__(self) -> Self:
-        """Begin to count.
+        """Start counting.
 
         Raises:
-            CannotCount: nothing can be counted.
+            CannotCount: no counter is available.
         """
-        for name, found in _events().items():
+        for name, events in _events().items():
             try:
                 self._open[name] = [
-                    descriptor for event in found for descriptor in self._of_all_threads(event)
+                    descriptor for event in events for descriptor in self._of_all_threads(event)
                 ]
             except OSError as error:
                 self.missing[name] = error.strerror or str(error)
         self.names = [name for name, descriptors in self._open.items() if descriptors]
         if not self.names:
-            self._held.close()
+            self._descriptors.close()
             why = "; ".join(f"{name}: {words}" for name, words in self.missing.items())
             raise CannotCount(why or "the daemon has ended")
         return self
@@ -85,22 +85,22 @@ class Counters:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Count no more."""
-        self._held.close()
+        """Stop counting."""
+        self._descriptors.close()
 
     def read(self) -> dict[str, int]:
-        """Return the totals since the beginning, by name."""
+        """Return the totals since the start, by name."""
         return {
             name: sum(struct.unpack("=Q", os.read(descriptor, 8))[0] for descriptor in self._open[name])
             for name in self.names
         }
 
     def _of_all_threads(self, event: _Event) -> list[int]:
-        """Open an event for each thread that there is; those that they begin later inherit it."""
+        """Open an event for each existing thread; threads and processes started later inherit it."""
         opened = [_opened(event, thread) for thread in _threads(self._pid)]
         for descriptor in opened:
             if descriptor is not None:
-                self._held.callback(os.close, descriptor)
+                self._descriptors.callback(os.close, descriptor)
         return [descriptor for descriptor in opened if descriptor is not None]
 
 
@@ -112,7 +112,7 @@ def _threads(pid: int) -> list[int]:
 
 
 def _events() -> dict[str, list[_Event]]:
-    """Return what this machine may be able to count, by name."""
+    """Return the events that this machine may be able to count, by name."""
     found = {name: [_Event(*each)] for name, each in _PLAIN.items()}
     for name, points in _TRACED.items():
         known = [_tracepoint(point) for point in points]
@@ -122,7 +122,7 @@ def _events() -> dict[str, list[_Event]]:
 
 
 def _tracepoint(name: str) -> int:
-    """Return the number of a tracepoint; 0 where tracing is not mounted, or does not know it."""
+    """Return the number of a tracepoint; 0 if tracing is not mounted or has no such tracepoint."""
     for root in _TRACING:
         with contextlib.suppress(OSError, ValueError):
             return int((root / "events" / name / "id").read_text(encoding="ascii"))
@@ -130,14 +130,14 @@ def _tracepoint(name: str) -> int:
 
 
 def _opened(event: _Event, thread: int) -> int | None:
-    """Begin to count one event for a thread; None where it has ended.
+    """Start to count one event for a thread; None if the thread has exited.
 
     Raises:
-        OSError: the kernel does not count it, or not for us.
+        OSError: the kernel does not count the event, or not for this user.
     """
     number = _SYSCALL.get(platform.machine())
     if number is None:
-        raise OSError(errno.ENOSYS, f"not known how on {platform.machine()}")
+        raise OSError(errno.ENOSYS, f"the number of perf_event_open on {platform.machine()} is unknown")
     attribute = bytearray(_ATTRIBUTE_BYTES)
     struct.pack_into("=IIQ", attribute, 0, event.kind, _ATTRIBUTE_BYTES, event.config)
     struct.pack_into("=Q", attribute, _FLAGS_AT, _INHERIT)

@@ -1,4 +1,4 @@
-"""Timed windows: one RPC in each, on the monotonic clock, and nothing else in it."""
+"""Timed windows: each holds exactly one RPC, on the monotonic clock."""
 
 import contextlib
 import dataclasses
@@ -16,11 +16,11 @@ from critests.record.samples import BYTES_PER_SECOND, HIGHER, LOWER, SECONDS, Se
 
 
 class CallFailed(Exception):
-    """A timed call failed. Its sample is kept with its code; the cycle that made it ends here, and sampling
-    goes on.
+    """A timed call failed. Its sample is stored with the status code; its cycle ends here, and sampling
+    continues.
 
     Attributes:
-        operation: what was timed.
+        operation: name of the timed operation.
         code: name of the gRPC status code.
     """
 
@@ -31,110 +31,109 @@ class CallFailed(Exception):
 
 
 class NotDone(AssertionError):
-    """The runtime said that it did something, and a look outside the timed window shows that it did not."""
+    """The runtime reported success, and a check outside the timed window shows that it did nothing."""
 
 
 NOT_DONE = "NOT_DONE"
-"""Stands instead of a gRPC status code with the samples of a cycle of which a look showed that it was not
-done as it was said to be.
-"""
+"""Takes the place of the gRPC status code for the samples of a cycle that ended with `NotDone`."""
 
 
 class Meter:
-    """Keeps what one side of one scenario took, under one set of dimensions. For one thread; see `merged`.
+    """Collects the samples of one side of one scenario with one set of dimensions. For one thread; see
+    `merged`.
 
     Attributes:
         series: by operation.
-        block: number of the random block that samples belong to; -1 where there are none.
-        rpcs: operation to the RPCs that it was made of when it was last measured, for the client's own share
-            of it.
-        windows: operation to begin (on the clock of `time.perf_counter`) and duration of the latest sample,
+        block: number of the random block that samples belong to; -1 without blocks.
+        rpcs: operation to the RPCs of its latest sample, from which the client's own share is computed.
+        windows: operation to start (on the clock of `time.perf_counter`) and duration of the latest sample,
             in seconds.
-        at_once: operations of which many samples began at the same instant: their order is no course of time,
-            so they have no warm-up.
-        slowest: operation to the longest duration in seconds among those that have a name, and that name.
-        worked: operation to the processor time that the client itself used within its windows, and to the
-            sum of those, in seconds.
+        simultaneous: operations with many samples that started at the same instant: they are not ordered in
+            time, so they have no warm-up.
+        slowest: operation to the longest duration in seconds among the named items, and the name of that
+            item.
+        client_time: operation to the CPU time that the client itself used within the windows, and the total
+            length of the windows, both in seconds.
     """
 
     def __init__(
         self, scenario: str, dimensions: dict[str, str], side: str, origin: float, deadlines: Deadlines
     ) -> None:
-        """Make a meter.
+        """Create an empty meter.
 
         Args:
             scenario: id of the scenario.
-            dimensions: what is held fixed.
+            dimensions: fixed parameters of the measurement.
             side: `a`, `b`, or empty.
-            origin: of the run's clock: what `time.perf_counter` said when it began.
+            origin: `time.perf_counter` at the start of the run.
             deadlines: of the timed calls.
         """
         self.series: dict[str, Series] = {}
         self.block = -1
         self.rpcs: dict[str, Counter[str]] = {}
         self.windows: dict[str, tuple[float, float]] = {}
-        self.at_once: set[str] = set()
+        self.simultaneous: set[str] = set()
         self.slowest: dict[str, tuple[float, str]] = {}
-        self.worked: dict[str, tuple[float, float]] = {}
+        self.client_time: dict[str, tuple[float, float]] = {}
         self._scenario = scenario
         self._dimensions = dimensions
         self._side = side
         self._origin = origin
         self._deadlines = deadlines
         self._sums: list[list[Any]] = []
-        self._begun: dict[str, int] = {}
-        self._others: dict[tuple[tuple[str, str], ...], Meter] = {}
+        self._cycle_start: dict[str, int] = {}
+        self._by_dimensions: dict[tuple[tuple[str, str], ...], Meter] = {}
 
-    def like(self) -> "Meter":
+    def clone(self) -> "Meter":
         """Return an empty meter of the same scenario, side and dimensions, for another thread."""
-        made = Meter(self._scenario, self._dimensions, self._side, self._origin, self._deadlines)
-        made.block = self.block
-        return made
+        copy = Meter(self._scenario, self._dimensions, self._side, self._origin, self._deadlines)
+        copy.block = self.block
+        return copy
 
-    def take(self, others: "Iterable[Meter]") -> None:
-        """Take over what other threads measured at once, in the order in which their samples began."""
+    def merge(self, others: "Iterable[Meter]") -> None:
+        """Append the samples of simultaneous threads, ordered by their start."""
         others = list(others)
-        _pour(others, self.series)
+        _append_ordered(others, self.series)
         for other in others:
-            self.at_once |= other.series.keys()
+            self.simultaneous |= other.series.keys()
             self.rpcs |= other.rpcs
 
     def name_slowest(self, operation: str, seconds: float, name: str) -> None:
-        """Remember by name what took longest of an operation."""
+        """Remember the name of the item that took longest in an operation."""
         if seconds > self.slowest.get(operation, (-1.0, ""))[0]:
             self.slowest[operation] = seconds, name
 
-    def under(self, **dimensions: str) -> "Meter":
-        """Return the meter for samples of the same cycle under further dimensions, always the same for the
-        same ones.
+    def with_dimensions(self, **dimensions: str) -> "Meter":
+        """Return the meter for samples of the same cycle with additional dimensions; the same dimensions give
+        the same meter.
         """
         key = tuple(sorted(dimensions.items()))
-        if key not in self._others:
-            self._others[key] = Meter(
+        if key not in self._by_dimensions:
+            self._by_dimensions[key] = Meter(
                 self._scenario, {**self._dimensions, **dimensions}, self._side, self._origin, self._deadlines
             )
-        self._others[key].block = self.block
-        return self._others[key]
+        self._by_dimensions[key].block = self.block
+        return self._by_dimensions[key]
 
     @property
-    def every(self) -> "list[Meter]":
-        """This meter, and those under further dimensions."""
-        return [self, *self._others.values()]
+    def all_meters(self) -> "list[Meter]":
+        """This meter, and those with additional dimensions."""
+        return [self, *self._by_dimensions.values()]
 
     def begin_cycle(self) -> None:
-        """Note where the samples of the next cycle begin."""
-        for meter in self.every:
-            # its own kind
-            meter._begun = {operation: len(series.value) for operation, series in meter.series.items()}  # noqa: SLF001 - see above
+        """Note the index of the first sample of the next cycle."""
+        for meter in self.all_meters:
+            # another Meter
+            meter._cycle_start = {operation: len(series.value) for operation, series in meter.series.items()}  # noqa: SLF001 - see above
 
-    def disown(self) -> None:
-        """Mark the samples of the cycle as not done: they were measured of something else than what they are
-        called.
+    def mark_not_done(self) -> None:
+        """Mark the samples of the current cycle as not done: they do not measure the operation that they are
+        named after.
         """
-        for meter in self.every:
+        for meter in self.all_meters:
             for operation, series in meter.series.items():
-                # its own kind
-                for index in range(meter._begun.get(operation, 0), len(series.value)):  # noqa: SLF001 - see above
+                # another Meter
+                for index in range(meter._cycle_start.get(operation, 0), len(series.value)):  # noqa: SLF001 - see above
                     series.codes.setdefault(str(index), NOT_DONE)
 
     def call(
@@ -146,20 +145,20 @@ class Meter:
         rpc: str = "",
         timeout: float | None = None,
     ) -> Any:  # noqa: ANN401 - the response of whatever RPC it is
-        """Make one call in a timed window and keep what it took.
+        """Make one call in a timed window and store its duration.
 
         Args:
-            operation: what the sample is called.
-            method: of a plain stub.
+            operation: name of the sample.
+            method: method of a plain stub.
             request: built beforehand.
-            rpc: name of the RPC, where the operation has another name.
+            rpc: name of the RPC, if it differs from that of the operation.
             timeout: deadline in seconds; that of the RPC by default.
 
         Returns:
             The response.
 
         Raises:
-            CallFailed: the call failed; its sample is kept with its code.
+            CallFailed: the call failed; its sample is stored with the status code.
         """
         rpc = rpc or operation
         seconds = timeout or self._deadlines.seconds(rpc, request)
@@ -169,13 +168,13 @@ class Meter:
         except grpc.RpcError as error:
             took = time.perf_counter() - begin
             code = error.code().name
-            self.keep(operation, took, begin, code=code)
+            self.add(operation, took, begin, code=code)
             for entry in self._sums:
                 entry[0] += took
             raise CallFailed(operation, code, str(error.details())[:500]) from error
         took = time.perf_counter() - begin
         self.rpcs[operation] = Counter({rpc: 1})
-        self.keep(operation, took, begin)
+        self.add(operation, took, begin)
         for entry in self._sums:
             entry[0] += took
             entry[1][rpc] += 1
@@ -183,11 +182,11 @@ class Meter:
 
     @contextlib.contextmanager
     def sum(self, operation: str) -> Iterator[None]:
-        """Keep the sum of the timed windows within: what the runtime took, without the client's time between
-        the calls.
+        """Store the sum of the timed windows inside the `with`: the time of the runtime, without the client's
+        time between the calls.
 
-        A cycle that fails half-way is kept with the code that ended it, so that nobody takes it for a short
-        one. One that the user breaks off is not kept: that is no failure of the runtime.
+        A cycle that fails half-way is stored with its error code, so that it does not count as a short one. A
+        cycle that the user interrupts is not stored, because that is not a failure of the runtime.
         """
         entry: list[Any] = [0.0, Counter()]
         self._sums.append(entry)
@@ -207,30 +206,30 @@ class Meter:
             self._sums.pop()  # sums are nested, the innermost ends first
             if code and (entry[0] or code != "OK"):
                 self.rpcs[operation] = entry[1]
-                self.keep(operation, entry[0], begin, code=code)
+                self.add(operation, entry[0], begin, code=code)
 
-    def keep_window(self, operation: str, watch: Stopwatch, *, size: int | None = None) -> None:
-        """Keep what a window of the client's own took, and how much of it the client worked.
+    def add_window(self, operation: str, watch: Stopwatch, *, size: int | None = None) -> None:
+        """Store a window that the caller timed, and the CPU time of the client in it.
 
         Args:
-            operation: what the sample is called.
+            operation: name of the sample.
             watch: the window.
-            size: bytes that came through; then it is their rate that is kept, instead of the time.
+            size: bytes transferred; if given, the sample is their rate instead of the duration.
         """
-        own, whole = self.worked.get(operation, (0.0, 0.0))
-        self.worked[operation] = own + watch.own_seconds, whole + watch.seconds
+        own, whole = self.client_time.get(operation, (0.0, 0.0))
+        self.client_time[operation] = own + watch.thread_cpu_seconds, whole + watch.seconds
         if size is None:
-            self.keep(operation, watch.seconds, watch.begin)
+            self.add(operation, watch.seconds, watch.begin)
         else:
             rate = size / watch.seconds
-            self.keep(operation, rate, watch.begin, unit=BYTES_PER_SECOND, better=HIGHER)
+            self.add(operation, rate, watch.begin, unit=BYTES_PER_SECOND, better=HIGHER)
 
     def client_share(self, operation: str) -> float | None:
-        """Return which part of its windows the client worked; None where that was not looked at."""
-        own, whole = self.worked.get(operation, (0.0, 0.0))
+        """Return the share of the windows in which the client itself used CPU time; None if not measured."""
+        own, whole = self.client_time.get(operation, (0.0, 0.0))
         return own / whole if whole else None
 
-    def keep(
+    def add(
         self,
         operation: str,
         value: float,
@@ -241,16 +240,16 @@ class Meter:
         code: str = "OK",
         late: float | None = None,
     ) -> None:
-        """Keep a sample that was measured in another way.
+        """Store a sample that the caller measured.
 
         Args:
-            operation: what the sample is called.
+            operation: name of the sample.
             value: in `unit`.
-            begin: when it began, on the clock of `time.perf_counter`.
+            begin: its start on the clock of `time.perf_counter`.
             unit: of the value, see `critests.record.samples`.
             better: `lower`, `higher` or empty.
             code: name of the gRPC status code it ended with.
-            late: seconds from the intended start, in an open loop.
+            late: seconds after the intended start, in an open loop.
         """
         series = self.series.get(operation)
         if series is None:
@@ -267,14 +266,14 @@ class Meter:
 
 
 def merged(meters: Iterable[Meter]) -> dict[str, Series]:
-    """Join what several threads measured of the same operations, in the order in which the samples began."""
+    """Join the samples that several threads took of the same operations, ordered by their start."""
     joined: dict[str, Series] = {}
-    _pour(meters, joined)
+    _append_ordered(meters, joined)
     return joined
 
 
-def _pour(meters: Iterable[Meter], into: dict[str, Series]) -> None:
-    """Append the samples of meters to the series of their operations, in the order in which they began."""
+def _append_ordered(meters: Iterable[Meter], into: dict[str, Series]) -> None:
+    """Append the samples of meters to the series of their operations, ordered by their start."""
     rows = [
         (series.at[index], series, index)
         for meter in meters

@@ -1,4 +1,4 @@
-"""What is said about an operation: the numbers of its samples, and what was known while they were taken."""
+"""The result of an operation: statistics of its samples, and the facts recorded while they were taken."""
 
 import dataclasses
 from collections import Counter
@@ -10,7 +10,7 @@ from critests.record.summaries import summarised
 from critests.statistics.stationarity import warm_up
 
 CLIENT_BOUND_SHARE = 1 / 3
-"""Above this share of the median, what is measured is the client as much as the runtime."""
+"""Above this share of the median, the result measures the client as much as the runtime."""
 
 
 def result_of(
@@ -29,16 +29,16 @@ def result_of(
     """Summarise a series.
 
     Args:
-        series: with its warm-up marked.
-        headline: whether it is what its scenario is about.
+        series: the samples, with the warm-up marked.
+        headline: whether the scenario is about this operation.
         stopped: why sampling ended.
-        client: RPC to the seconds that the client itself needs for a call of it.
-        rpcs: which RPCs the operation is made of, and how often each.
-        reference: seconds that the bare OCI runtime needs for the same.
-        resources: what one operation cost the runtime.
-        note: a sentence that the reader should see.
-        in_order: whether the order of the samples is a course of time, which can be steady or not.
-        client_share: which part of the windows the client worked itself, where that was looked at.
+        client: RPC to the seconds that the client itself needs for a call.
+        rpcs: the RPCs of the operation, and the number of calls of each.
+        reference: seconds that the OCI runtime alone needs for the same work.
+        resources: what the runtime used for one operation.
+        note: a sentence for the reader.
+        in_order: whether the samples are ordered in time, so that they can be steady or not.
+        client_share: the share of the windows in which the client itself used CPU time, if measured.
     """
     plain = summarised(series)
     median = plain.quantiles["0.5"].value if "0.5" in plain.quantiles else None

@@ -1,11 +1,11 @@
-"""What a runtime used between two points in time, what memory it holds, and the gauges that show a leak.
+"""The resources that a runtime uses between two snapshots, its memory, and gauges that show a leak.
 
-Processor time comes from the cgroup of the daemon where it has one that it shares with its shims only: that
-counts every process to its end. Elsewhere, and for shims outside that cgroup, it is summed over /proc. There
-the short life of an OCI runtime or CNI plugin is counted by the parent that waited for it; what a shim used
-between the last snapshot and its own end is not, nor is a shim that began and ended between two of them, and
-a container's first process is counted where its shim has reaped it. Bytes are those of /proc/PID/io, reaped
-children included. Context switches are those of threads that live at the later snapshot.
+CPU time comes from the daemon's cgroup if only the daemon and its shims are in it: the cgroup counts every
+process until it exits. Otherwise, and for shims outside that cgroup, CPU time is summed over /proc. There the
+parent that waits for a short-lived OCI runtime or CNI plugin counts its time. Not counted are the time of a
+shim between the last snapshot and its exit, and shims that start and exit between two snapshots; a
+container's first process counts if its shim has reaped it. Bytes are those of /proc/PID/io, reaped children
+included. Context switches are those of threads that are alive at the later snapshot.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from typing import Final
 from critests.benchmark.measuring import accounting_cgroup
 from critests.benchmark.measuring.runtime_processes import (
     Role,
-    RuntimeHidden,
+    RuntimeNotVisible,
     RuntimeProcess,
     runtime_processes,
 )
@@ -32,14 +32,14 @@ _KIBIBYTE: Final = 1024
 
 @dataclass(frozen=True)
 class ProcessUsage:
-    """What one process has used since it began.
+    """What one process has used since it started.
 
     Attributes:
-        process: whose it is.
-        in_cgroup: whether its processor time is in that of the daemon's cgroup.
-        read_bytes: from storage, with reaped children.
-        write_bytes: to storage, with reaped children.
-        switches: living thread to its context switches, because it waited and because its time was up.
+        process: the process.
+        in_cgroup: whether the daemon's cgroup counts its CPU time.
+        read_bytes: from storage, reaped children included.
+        write_bytes: to storage, reaped children included.
+        switches: living thread to its voluntary and involuntary context switches.
     """
 
     process: RuntimeProcess
@@ -51,16 +51,16 @@ class ProcessUsage:
 
 @dataclass(frozen=True)
 class UsedResources:
-    """What a runtime used between two snapshots; see the module for what is not counted.
+    """What a runtime used between two snapshots; the module docstring names what is not counted.
 
     Attributes:
-        cpu_seconds: processor time of daemon, shims and what they started; containers excluded.
+        cpu_seconds: CPU time of daemon, shims and the processes that they started; without containers.
         daemon_cpu_seconds: of the daemon's own threads.
         read_bytes: from storage.
         write_bytes: to storage.
-        voluntary: context switches because a thread waited.
-        involuntary: context switches because its time was up.
-        source: `cgroup` or `processes`, where the processor time is from.
+        voluntary: voluntary context switches.
+        involuntary: involuntary context switches.
+        source: `cgroup` or `processes`, the source of the CPU time.
     """
 
     cpu_seconds: float
@@ -74,11 +74,11 @@ class UsedResources:
 
 @dataclass(frozen=True)
 class Usage:
-    """What the living processes of a runtime have used since they began.
+    """What the living processes of a runtime have used since they started.
 
     Attributes:
         processes: by process.
-        cgroup_cpu_seconds: what the daemon's cgroup has used, or None where it has none of its own.
+        cgroup_cpu_seconds: CPU time of the daemon's cgroup, or None if it has no cgroup of its own.
     """
 
     processes: dict[tuple[int, int], ProcessUsage]
@@ -112,11 +112,10 @@ class Usage:
         value: Callable[[ProcessUsage], float],
         leave_out: Callable[[ProcessUsage], bool] = lambda _: False,
     ) -> float:
-        """Return what was used, where a parent's value takes over that of the children which it has waited
-        for.
+        """Return the usage between the snapshots. A parent's value includes the children that it waited for.
 
-        So of a process that ended in between, what it had used before is in its parent's value now, and has
-        to be taken off, unless nobody counted its end.
+        So the earlier usage of a process that exited in between is now part of its parent's value and has to
+        be subtracted, unless no parent counted it.
         """
         parents = {key[0]: key for key in earlier.processes}
         total = sum(
@@ -125,18 +124,18 @@ class Usage:
             if not usage.process.role.is_workload and not leave_out(usage)
         )
         for key, usage in earlier.processes.items():
-            ended, taken_over = key not in self.processes, parents.get(usage.process.parent) in self.processes
+            exited, in_parent = key not in self.processes, parents.get(usage.process.parent) in self.processes
             if (
                 leave_out(usage)
-                or (ended and not taken_over)
-                or (not ended and usage.process.role.is_workload)
+                or (exited and not in_parent)
+                or (not exited and usage.process.role.is_workload)
             ):
                 continue
             total -= value(usage)
         return total
 
     def _switches(self, earlier: "Usage", kind: int) -> int:
-        """Return how often threads that live now were switched; those that ended take theirs with them."""
+        """Return the context switches of the living threads; the counts of exited threads are lost."""
         total = 0
         for key, usage in self.processes.items():
             before = earlier.processes[key].switches if key in earlier.processes else {}
@@ -149,30 +148,30 @@ class Usage:
 
 
 def snapshot(daemon_pid: int) -> Usage:
-    """Read what a runtime's processes have used so far: about 50 us for each process, and 15 us for each
-    other on the machine.
+    """Read what a runtime's processes have used so far: takes about 50 us for each of them, and 15 us for
+    each other process on the machine.
 
     Args:
-        daemon_pid: of the daemon.
+        daemon_pid: PID of the daemon.
 
     Raises:
-        RuntimeHidden: the daemon has gone or may not be looked at (needs root).
+        RuntimeNotVisible: the daemon has exited, or its processes cannot be read (needs root).
     """
-    found = runtime_processes(daemon_pid)
-    cgroup = accounting_cgroup.of_runtime(daemon_pid, {process.pid for process in found})
+    processes = runtime_processes(daemon_pid)
+    cgroup = accounting_cgroup.of_runtime(daemon_pid, {process.pid for process in processes})
     members = accounting_cgroup.members(cgroup) if cgroup else set()
-    usages = {process.key: _usage(process, in_cgroup=process.pid in members) for process in found}
+    usages = {process.key: _usage(process, in_cgroup=process.pid in members) for process in processes}
     return Usage(usages, accounting_cgroup.cpu_seconds(cgroup) if cgroup else None)
 
 
 @dataclass(frozen=True)
-class Holding:
-    """What some processes of a runtime hold.
+class Footprint:
+    """Memory, file descriptors and threads of some processes of a runtime.
 
     Attributes:
-        memory_bytes: proportional set size, what is shared counted by its share.
-        descriptors: open files.
-        threads: living ones.
+        memory_bytes: proportional set size, in bytes.
+        descriptors: number of open file descriptors.
+        threads: number of threads.
     """
 
     memory_bytes: int
@@ -186,58 +185,58 @@ PARTS: Final = {
     "pauses": (Role.PAUSE,),
     "containers": (Role.CONTAINER,),
 }
-"""Parts of a runtime and its pods: the daemon with what it has started; shims (or monitors) with what they
-have started outside the containers; the sandboxes' own processes; all other processes in containers.
+"""Parts of a runtime and its pods: the daemon with its child processes; shims (or monitors) with their child
+processes outside the containers; the processes of the sandboxes; all other processes in containers.
 """
 
 
-def holdings(daemon_pid: int) -> dict[str, Holding]:
-    """Read what the processes of each of the `PARTS` hold; the kernel's own for them is not part of it.
+def footprints(daemon_pid: int) -> dict[str, Footprint]:
+    """Read the footprint of each of the `PARTS`, without the kernel memory of the processes.
 
     Args:
-        daemon_pid: of the daemon.
+        daemon_pid: PID of the daemon.
 
     Raises:
-        RuntimeHidden: the daemon has gone or may not be looked at (needs root).
+        RuntimeNotVisible: the daemon has exited, or its processes cannot be read (needs root).
     """
-    found = [process for process in runtime_processes(daemon_pid) if not process.zombie]
-    held = {}
+    processes = [process for process in runtime_processes(daemon_pid) if not process.zombie]
+    by_part = {}
     for part, roles in PARTS.items():
-        pids = [process.pid for process in found if process.role in roles]
-        held[part] = Holding(
+        pids = [process.pid for process in processes if process.role in roles]
+        by_part[part] = Footprint(
             memory_bytes=sum(map(_proportional_bytes, pids)),
             descriptors=sum(len(_entries(pid, "fd")) for pid in pids),
             threads=sum(len(_entries(pid, "task")) for pid in pids),
         )
-    return held
+    return by_part
 
 
 def gauges(daemon_pid: int, directories: Collection[Path] = ()) -> dict[str, float]:
-    """Read what should stay the same when as much is removed as was made.
+    """Read the gauges that must return to their values when all created objects are removed.
 
     Args:
-        daemon_pid: of the daemon.
-        directories: of the runtime; only mounts below them count then, and what their files take on disk is
-            added up as `disk_bytes`. Without them every mount counts that the daemon sees, which is every one
-            of the machine.
+        daemon_pid: PID of the daemon.
+        directories: of the runtime; if given, only mounts below them count, and `disk_bytes` is the disk
+            usage of their files. Otherwise all mounts in the daemon's mount namespace count, which are all of
+            the machine.
 
     Returns:
-        `fds`, `threads` and `pss_bytes` of the daemon; `shims`, `zombies` (ended children that it has not
-        reaped); `mounts`, and `netns`, network namespaces kept by a mount; `cgroups`, directories of all
-        hierarchies of the machine.
+        `fds`, `threads` and `pss_bytes` of the daemon; `shims`, `zombies` (exited children that it has not
+        reaped); `mounts`, and `netns`, the network namespaces that are bind-mounted; `cgroups`, the
+        directories of all hierarchies of the machine.
 
     Raises:
-        RuntimeHidden: the daemon has gone or may not be looked at (needs root).
+        RuntimeNotVisible: the daemon has exited, or its processes cannot be read (needs root).
     """
-    found = runtime_processes(daemon_pid)
+    processes = runtime_processes(daemon_pid)
     roots = [str(directory) for directory in directories] or ["/"]
     mounts = [mount for mount in mount_table(daemon_pid) if any(_is_below(mount[1], root) for root in roots)]
     read = {
         "fds": len(_entries(daemon_pid, "fd")),
         "threads": len(_entries(daemon_pid, "task")),
         "pss_bytes": _proportional_bytes(daemon_pid),
-        "shims": sum(process.role is Role.SHIM for process in found),
-        "zombies": sum(process.zombie for process in found),
+        "shims": sum(process.role is Role.SHIM for process in processes),
+        "zombies": sum(process.zombie for process in processes),
         "mounts": len(mounts),
         "netns": len({root for root, _, _ in mounts if root.startswith("net:[")}),
         "cgroups": sum(1 for hierarchy in cgroup_hierarchies() for _ in os.walk(hierarchy)),
@@ -265,13 +264,13 @@ def _usage(process: RuntimeProcess, *, in_cgroup: bool) -> ProcessUsage:
 
 
 def _fields(path: str) -> dict[str, int]:
-    """Return the lines `name: number` of a file of /proc; empty where its process has gone."""
+    """Return the lines `name: number` of a file in /proc; empty if its process has exited."""
     try:
         lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
     except (FileNotFoundError, ProcessLookupError):
         return {}
     except PermissionError as error:
-        raise RuntimeHidden(f"{path} may not be read: run as root") from error
+        raise RuntimeNotVisible(f"permission to read {path} is denied: run as root") from error
     pairs = (line.partition(":")[::2] for line in lines)
     return {
         name: int(value.split()[0])
@@ -290,7 +289,7 @@ def _entries(pid: int, folder: str) -> list[str]:
     except (FileNotFoundError, ProcessLookupError):
         return []
     except PermissionError as error:
-        raise RuntimeHidden(f"/proc/{pid}/{folder} may not be read: run as root") from error
+        raise RuntimeNotVisible(f"permission to read /proc/{pid}/{folder} is denied: run as root") from error
 
 
 def _is_below(point: str, root: str) -> bool:
@@ -298,8 +297,8 @@ def _is_below(point: str, root: str) -> bool:
 
 
 def _disk_bytes(directory: Path) -> int:
-    """Return what the files below a directory take on its own file system; files that vanish meanwhile do not
-    count.
+    """Return the disk usage of the files below a directory on the same file system; files that vanish
+    meanwhile do not count.
     """
     device, total = directory.stat().st_dev, 0
     for parent, folders, files in os.walk(directory):

@@ -1,9 +1,9 @@
-"""Which processes belong to a runtime, and what part each plays: daemon, shim, sandbox, container.
+"""The processes of a runtime and their roles: daemon, shim, sandbox, container.
 
-A runtime's processes are its daemon with what it starts, and its shims (containerd's shims, CRI-O's conmon)
-with what they start, which are children of the first process. A shim is this runtime's if its command line
-names a socket of the daemon, or for conmon a directory beside one. Below a shim, whatever is in a mount
-namespace of its own is a container.
+A runtime consists of its daemon with its child processes, and of its shims (containerd's shims, CRI-O's
+conmon) with theirs; the parent of a shim is PID 1. A shim belongs to this runtime if its command line names a
+socket of the daemon, or for conmon the directory of a socket. Below a shim, every process with its own mount
+namespace is a container.
 """
 
 import os
@@ -17,50 +17,51 @@ from critests.lifecycle.process import open_files
 from critests.runtimes.known_runtimes import monitors
 
 _PAUSES: Final = ("pause", "runc:[")
-"""Names of a sandbox's process, also before it has become `pause`: RunPodSandbox returns a little earlier."""
+"""Names of a sandbox's process, also before it executes `pause`: RunPodSandbox may return earlier."""
 _LISTENS: Final = 0x10000
 """The flag of a listening socket in /proc/net/unix, proc(5): SO_ACCEPTCON."""
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
-class RuntimeHidden(Exception):
-    """The processes of a runtime are gone, or may not be looked at from here."""
+class RuntimeNotVisible(Exception):
+    """The runtime has exited, or this process may not read its processes."""
 
 
 @unique
 class Role(StrEnum):
-    """What part a process plays."""
+    """The role of a process."""
 
     DAEMON = "daemon"
     DAEMON_HELPER = "started by the daemon"
-    """What the daemon starts and waits for: CNI plugins, shims on their way up, decompressors."""
+    """A child that the daemon waits for: a CNI plugin, a starting shim, a decompressor."""
     SHIM = "shim"
     SHIM_HELPER = "started by a shim"
-    """What a shim starts and waits for: the OCI runtime; and what serves a container from outside, such as a
-    virtual machine.
+    """A child that a shim waits for: the OCI runtime, or a process that serves a container from outside, such
+    as a virtual machine.
     """
     PAUSE = "pause"
     CONTAINER = "container"
 
     @property
     def is_workload(self) -> bool:
-        """Whether it runs for the user, not for the runtime."""
+        """Whether the process runs for the user, not for the runtime."""
         return self in {Role.PAUSE, Role.CONTAINER}
 
 
 @dataclass(frozen=True)
 class RuntimeProcess:
-    """A process as it was when looked at.
+    """A process at the time of the snapshot.
 
     Attributes:
-        pid: its number.
-        started: in clock ticks after boot, which tells it from a later one with its number.
-        parent: number of its parent.
-        role: what part it plays.
-        name: the kernel's name of it, at most 15 characters.
-        own_cpu_seconds: processor time of its threads, ended ones included.
-        children_cpu_seconds: processor time of the children that it has waited for, and of theirs.
-        zombie: whether it only waits to be reaped.
+        pid: its PID.
+        started: start time in clock ticks after boot, which distinguishes it from a later process with the
+            PID.
+        parent: PID of its parent.
+        role: its role.
+        name: its name in the kernel, at most 15 characters.
+        own_cpu_seconds: CPU time of its threads, exited ones included.
+        children_cpu_seconds: CPU time of the children that it has waited for, and of their children.
+        zombie: whether it has exited and is not reaped.
     """
 
     pid: int
@@ -74,7 +75,7 @@ class RuntimeProcess:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What tells it from every other process since boot."""
+        """PID and start time, unique since boot."""
         return self.pid, self.started
 
 
@@ -82,15 +83,15 @@ def runtime_processes(daemon_pid: int) -> list[RuntimeProcess]:
     """Find the processes of a runtime.
 
     Args:
-        daemon_pid: of containerd or CRI-O.
+        daemon_pid: PID of containerd or CRI-O.
 
     Raises:
-        RuntimeHidden: the daemon has gone, or its sockets may not be seen (needs root).
+        RuntimeNotVisible: the daemon has exited, or its sockets cannot be read (needs root).
     """
-    marks = listening_sockets(daemon_pid)
+    sockets = listening_sockets(daemon_pid)
     table = _process_table()
     if daemon_pid not in table:
-        raise RuntimeHidden(f"there is no process {daemon_pid}: the runtime has gone")
+        raise RuntimeNotVisible(f"there is no process {daemon_pid}: the runtime has exited")
     children: dict[int, list[_Line]] = {}
     for line in table.values():
         children.setdefault(line.parent, []).append(line)
@@ -100,7 +101,7 @@ def runtime_processes(daemon_pid: int) -> list[RuntimeProcess]:
     shims += [
         line
         for line in table.values()
-        if line.pid not in found and _is_shim(line) and _is_marked(line, marks)
+        if line.pid not in found and _is_shim(line) and _names_socket(line, sockets)
     ]
     for shim in shims:
         _collect_shim(shim, children, found)
@@ -111,15 +112,17 @@ def listening_sockets(pid: int) -> tuple[str, ...]:
     """Return the paths of the unix sockets on which a process listens.
 
     Raises:
-        RuntimeHidden: it has gone, or may not be looked at.
+        RuntimeNotVisible: the process has exited, or this process may not read its files.
     """
     try:
         targets = {*open_files(pid)}
         lines = Path(f"/proc/{pid}/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()[1:]
     except (FileNotFoundError, ProcessLookupError) as error:
-        raise RuntimeHidden(f"there is no process {pid}: the runtime has gone") from error
+        raise RuntimeNotVisible(f"there is no process {pid}: the runtime has exited") from error
     except PermissionError as error:
-        raise RuntimeHidden(f"the files of process {pid} may not be seen: run as root") from error
+        raise RuntimeNotVisible(
+            f"permission to read the files of process {pid} is denied: run as root"
+        ) from error
     sockets = (line.split(maxsplit=7) for line in lines)
     return tuple(
         fields[7]
@@ -148,7 +151,7 @@ class _Line:
 
 def _process_table() -> dict[int, _Line]:
     table = {}
-    # a Path for each of hundreds of entries costs more than the answer
+    # creating a Path for each of hundreds of entries costs more than reading the names
     for entry in os.listdir("/proc"):  # noqa: PTH208 - see above
         if entry.isdigit():
             line = _line(int(entry))
@@ -184,7 +187,7 @@ def _collect(
     found: dict[int, RuntimeProcess],
     shims: list[_Line],
 ) -> None:
-    """Put a process and its descendants into `found`, and the shims among them into `shims`."""
+    """Add a process and its descendants to `found`, and the shims among them to `shims`."""
     found[line.pid] = line.as_(role)
     for child in children.get(line.pid, ()):
         if _is_shim(child):
@@ -196,14 +199,14 @@ def _collect(
 def _collect_shim(shim: _Line, children: dict[int, list[_Line]], found: dict[int, RuntimeProcess]) -> None:
     found[shim.pid] = shim.as_(Role.SHIM)
     outside = _mount_namespace(shim.pid)
-    sandbox_seen = False
+    sandbox_found = False
     for child in sorted(children.get(shim.pid, ()), key=lambda line: line.started):
         if _is_shim(child):
-            _collect_shim(child, children, found)  # containerd's shim on its way up starts itself anew
+            _collect_shim(child, children, found)  # containerd's shim starts itself again while it starts
         elif child.state in "ZX" or _mount_namespace(child.pid) == outside:
             _collect(child, Role.SHIM_HELPER, Role.SHIM_HELPER, children, found, [])
         else:
-            first, sandbox_seen = not sandbox_seen, True
+            first, sandbox_found = not sandbox_found, True
             role = Role.PAUSE if first and child.name.startswith(_PAUSES) else Role.CONTAINER
             _collect(child, role, Role.CONTAINER, children, found, [])
 
@@ -212,13 +215,13 @@ def _is_shim(line: _Line) -> bool:
     return line.name.startswith(tuple(monitor.name for monitor in monitors())) and line.state not in "ZX"
 
 
-def _is_marked(line: _Line, marks: Iterable[str]) -> bool:
+def _names_socket(line: _Line, sockets: Iterable[str]) -> bool:
     try:
         text = Path(f"/proc/{line.pid}/cmdline").read_bytes().decode(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return False
     arguments = [os.path.realpath(argument) for argument in text.split("\0") if argument.startswith("/")]
-    places = [os.path.realpath(mark) for mark in marks if mark.startswith("/")]
+    places = [os.path.realpath(socket) for socket in sockets if socket.startswith("/")]
     if any(monitor.names_folder for monitor in monitors() if line.name.startswith(monitor.name)):
         places += [os.path.dirname(place) for place in places]  # noqa: PTH120 - texts on both sides
     return any(

@@ -1,5 +1,5 @@
-"""Sampling: cycles of one side or of two, in random order block by block, until the answer is sharp or the
-time is over.
+"""Sampling: cycles of one side or two, in random order within each block, until the confidence interval is
+narrow enough or the time budget ends.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import grpc
 
-from critests.benchmark.measuring.idle_check import quiet
+from critests.benchmark.measuring.garbage_collector import garbage_collection_paused
 from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
 from critests.benchmark.measuring.target import Target
 from critests.client.failures import failed_rpc
@@ -26,13 +26,13 @@ Workload: TypeAlias = "Callable[[Target], contextlib.AbstractContextManager[Cycl
 
 FAILURES_IN_A_ROW = 5
 FEWEST = 40
-"""Samples before the first look whether they are enough: fewer do not show where a warm-up ends."""
+"""Samples before the first check of the stopping rule: fewer do not show where the warm-up ends."""
 SWEEP_EVERY = 8
-"""Cycles between two removals of the cgroups that ended pods leave behind."""
+"""Cycles between two removals of the cgroups of removed pods."""
 COLLECT_EVERY = 200
-"""Cycles between two looks of the garbage collector, which is off while windows are open."""
-TELL_SECONDS = 0.25
-"""Between two lines of progress; a terminal is slower than many a call."""
+"""Cycles between two garbage collections; the collector is off inside windows."""
+PROGRESS_SECONDS = 0.25
+"""Between two lines of progress; a terminal is slower than many calls."""
 
 
 @dataclass
@@ -40,85 +40,86 @@ class Tally:
     """How the cycles of one side, or of one of its threads, ended.
 
     Attributes:
-        cycles: how many were begun.
-        failures: how many failed.
-        in_a_row: how many of the latest failed.
-        latest: the latest failure, in words.
-        untrue: how many of them the runtime had said to be done.
-        untruth: the first of those, in words.
+        cycles: number of cycles started.
+        failures: number of failed cycles.
+        in_a_row: number of failures since the latest success.
+        latest_failure: text of the latest failure.
+        not_done: number of failures that the runtime had reported as success.
+        first_not_done: text of the first of those.
     """
 
     cycles: int = 0
     failures: int = 0
     in_a_row: int = 0
-    latest: str = ""
-    untrue: int = 0
-    untruth: str = ""
+    latest_failure: str = ""
+    not_done: int = 0
+    first_not_done: str = ""
 
-    def attempt(self, cycle: Cycle, meter: Meter) -> str:
-        """Go through one cycle; a failure is counted and sampling can go on.
+    def run(self, cycle: Cycle, meter: Meter) -> str:
+        """Run one cycle and count its failure, so that sampling can continue.
 
         Returns:
-            The code that ended it, `OK` where it was done.
+            The status code that ended it, `OK` for a success.
         """
         meter.begin_cycle()
         self.cycles += 1
-        code, words = "OK", ""
+        code, text = "OK", ""
         try:
             cycle(meter)
         except CallFailed as error:
-            code, words = error.code, str(error)
+            code, text = error.code, str(error)
         except NotDone as error:
-            meter.disown()
-            code, words = "NOT_DONE", str(error)
-            self.untrue += 1
-            self.untruth = self.untruth or words
+            meter.mark_not_done()
+            code, text = "NOT_DONE", str(error)
+            self.not_done += 1
+            self.first_not_done = self.first_not_done or text
         except ConditionNotMet as error:
-            code, words = "DEADLINE_EXCEEDED", str(error)
+            code, text = "DEADLINE_EXCEEDED", str(error)
         except grpc.RpcError as error:
             code = error.code().name
-            words = in_words(error)
-        if not words:
+            text = failure_text(error)
+        if not text:
             self.in_a_row = 0
             return code
         self.failures += 1
         self.in_a_row += 1
-        self.latest = words
+        self.latest_failure = text
         return code
 
     @property
-    def hopeless(self) -> str:
-        """Why there is no point in going on; empty where there is."""
+    def give_up_reason(self) -> str:
+        """Why sampling must stop; empty if it can continue."""
         return (
-            f"{self.in_a_row} cycles in a row failed: {self.latest}"
+            f"{self.in_a_row} cycles in a row failed: {self.latest_failure}"
             if self.in_a_row >= FAILURES_IN_A_ROW
             else ""
         )
 
     def add(self, other: "Tally") -> None:
-        """Add what another thread of the same side counted."""
+        """Add the counts of another thread of the same side."""
         self.cycles += other.cycles
         self.failures += other.failures
-        self.untrue += other.untrue
-        self.latest, self.untruth = self.latest or other.latest, self.untruth or other.untruth
+        self.not_done += other.not_done
+        self.latest_failure = self.latest_failure or other.latest_failure
+        self.first_not_done = self.first_not_done or other.first_not_done
 
 
-def in_words(error: grpc.RpcError) -> str:
-    """Say what failed of what only prepares, or looks."""
+def failure_text(error: grpc.RpcError) -> str:
+    """Describe the failure of a call that prepares or checks something."""
     return (
-        f"{failed_rpc(error)} failed with {error.code().name} outside of what is timed:"
+        f"{failed_rpc(error)} failed with {error.code().name} outside the timed windows:"
         f" {str(error.details())[:500]}"
     )
 
 
 @dataclass
-class Lane:
+class SampledSide:
     """One side while it is sampled.
 
     Attributes:
         target: the side.
-        cycle: does what is measured once, calling the meter.
-        meter: keeps what it took.
+        cycle: runs the measured work once and calls the meter.
+        meter: collects the samples.
         tally: how its cycles ended.
     """
 
@@ -129,95 +130,92 @@ class Lane:
 
 
 def sample(
-    lanes: Sequence[Lane],
+    sides: Sequence[SampledSide],
     headline: str,
     plan: PrecisionPlan,
     order: random.Random,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> str:
-    """Sample until the plan is fulfilled, and mark the warm-up of every series, also where an exception ends
-    it.
+    """Sample until the plan says stop, and mark the warm-up of every series, also after an exception.
 
-    With two lanes, each block holds one cycle of either side in random order, and the whole time is used: how
-    sharp a ratio will be cannot be read off either side alone.
+    With two sides, each block holds one cycle of each side in random order, and sampling uses the whole time
+    budget: the precision of a ratio cannot be derived from one side alone.
 
     Args:
-        lanes: the sides.
-        headline: the operation whose quantile decides when the answer is sharp.
-        plan: how sharp, and what it may cost.
+        sides: one or two.
+        headline: the operation whose confidence interval decides when to stop.
+        plan: wanted precision, and the budget.
         order: source of the random order.
-        on_progress: called with the number of cycles of the first lane now and then, for a display.
+        on_progress: called from time to time with the number of cycles of the first side.
 
     Returns:
-        Why sampling ended, in words.
+        Why sampling ended.
     """
-    block, check_at, tell_at = 0, FEWEST, 0.0
+    block, check_at, progress_at = 0, FEWEST, 0.0
     try:
-        with quiet():
+        with garbage_collection_paused():
             begin = time.monotonic()
             while True:
-                sides = list(lanes)
-                order.shuffle(sides)
-                for lane in sides:
-                    lane.meter.block = block if len(lanes) > 1 else -1
-                    lane.tally.attempt(lane.cycle, lane.meter)
+                shuffled = list(sides)
+                order.shuffle(shuffled)
+                for side in shuffled:
+                    side.meter.block = block if len(sides) > 1 else -1
+                    side.tally.run(side.cycle, side.meter)
                 block += 1
                 elapsed = time.monotonic() - begin
-                if elapsed >= tell_at:
+                if elapsed >= progress_at:
                     on_progress(block)
-                    tell_at = elapsed + TELL_SECONDS
-                _between(lanes, block)
-                reason = next((lane.tally.hopeless for lane in lanes if lane.tally.hopeless), "")
-                if not reason and len(lanes) > 1:
+                    progress_at = elapsed + PROGRESS_SECONDS
+                _clean_up(sides, block)
+                reason = next((side.tally.give_up_reason for side in sides if side.tally.give_up_reason), "")
+                if not reason and len(sides) > 1:
                     reason = _ended_budget(elapsed, block, plan)
                 elif not reason and (block >= check_at or elapsed >= plan.seconds):
-                    reason, check_at = _look(lanes[0].meter.series.get(headline), elapsed, plan, block)
+                    reason, check_at = _check_plan(sides[0].meter.series.get(headline), elapsed, plan, block)
                 if reason:
                     return reason
     finally:
-        for lane in lanes:
-            lane.target.sweep()
-            for meter in lane.meter.every:
+        for side in sides:
+            side.target.remove_pod_cgroups()
+            for meter in side.meter.all_meters:
                 _mark(meter)
 
 
 def _mark(meter: Meter) -> None:
     """Mark the warm-up of every series that has one."""
     for operation, series in meter.series.items():
-        if operation in meter.at_once:
+        if operation in meter.simultaneous:
             series.warm_up = 0
         else:
             mark_warm_up(series)
 
 
-def _between(lanes: Sequence[Lane], block: int) -> None:
-    """Tidy up between two blocks, now and then."""
+def _clean_up(sides: Sequence[SampledSide], block: int) -> None:
+    """Clean up between two blocks, after every so many of them."""
     if block % SWEEP_EVERY == 0:
-        for lane in lanes:
-            lane.target.sweep()
+        for side in sides:
+            side.target.remove_pod_cgroups()
     if block % COLLECT_EVERY == 0:
         gc.collect()
 
 
 def mark_warm_up(series: Series) -> Steadiness:
-    """Find the warm-up of a series by the test of stationarity and mark it; returns what is known of its
-    end.
-    """
+    """Find the warm-up of a series by a stationarity test and mark it; return whether the rest is steady."""
     found = warm_up(series.value)
     series.warm_up = found.samples if found.steadiness is Steadiness.STEADY else 0
     return found.steadiness
 
 
 def _ended_budget(elapsed: float, cycles: int, plan: PrecisionPlan) -> str:
-    """Say which budget ended; empty where none did."""
+    """Return which budget ended; empty if none did."""
     if elapsed >= plan.seconds:
         return Stop.OUT_OF_TIME.value
     return Stop.OUT_OF_SAMPLES.value if cycles >= plan.most_samples else ""
 
 
-def _look(series: Series | None, elapsed: float, plan: PrecisionPlan, cycles: int) -> tuple[str, int]:
-    """Look whether the headline's samples without their warm-up suffice: why to stop, if so, and at which
-    cycle to look again.
+def _check_plan(series: Series | None, elapsed: float, plan: PrecisionPlan, cycles: int) -> tuple[str, int]:
+    """Return why to stop, or an empty text, from the headline's samples without the warm-up; and at which
+    cycle to check again.
     """
     if series is None:
         return _ended_budget(elapsed, cycles, plan), cycles + 1

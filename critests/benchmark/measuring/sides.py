@@ -1,4 +1,4 @@
-"""The sides of a benchmark: the runtime that the user named, and the other one of a live comparison."""
+"""The sides of a benchmark: the runtime that the user named, and the second one of a live comparison."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from critests.benchmark.measuring.accounting_cgroup import accounted
 from critests.benchmark.measuring.resources import snapshot
-from critests.benchmark.measuring.runtime_processes import RuntimeHidden
+from critests.benchmark.measuring.runtime_processes import RuntimeNotVisible
 from critests.benchmark.measuring.target import Target
 from critests.exit_codes import CannotTest, UsageError
 from critests.node.starting.targets import (
@@ -28,22 +28,22 @@ from critests.run.suite_session import SuiteSession
 
 
 def other_side(settings: Settings) -> LiveSubject | None:
-    """Return what `--against` names; None where the user asks for no comparison.
+    """Return the runtime that `--against` names; None without the option.
 
     Raises:
-        UsageError: it is no live runtime, or nothing of the kind.
+        UsageError: the option does not name a live runtime.
     """
     if not settings.against:
         return None
     subject = parse_subject(settings.against, option="--against")
     if isinstance(subject, RunSubject):
-        msg = f"--against {settings.against}: an earlier run cannot be measured; critests compare reads it"
+        msg = f"--against {settings.against}: a stored run cannot be measured; use critests compare"
         raise UsageError(msg)
     return subject
 
 
 def settings_of_other(settings: Settings, subject: LiveSubject) -> Settings:
-    """Return the options under which the other side is reached: as for the first, but another runtime."""
+    """Return the settings of the other side: those of the first, with another runtime."""
     alone = replace(settings, runtime_handler=(), image_endpoint="", runtime_log="")
     match subject:
         case HandlerSubject(handler):
@@ -56,51 +56,50 @@ def settings_of_other(settings: Settings, subject: LiveSubject) -> Settings:
 
 @contextlib.contextmanager
 def opened(context: RunContext, session: SuiteSession) -> Iterator[list[Target]]:
-    """Open the run's side and, where the user asks for a live comparison, the other one; the other is ended
-    here.
+    """Open the run's side and, for a live comparison, the other one; the run of the other one ends here.
 
     Raises:
-        UsageError: the other side is named in no known way.
-        CannotTest: the other side cannot be measured, as for the first.
+        UsageError: `--against` does not name a runtime.
+        CannotTest: the other side cannot be measured.
     """
     subject = other_side(context.settings)
     handler = context.settings.handlers[0]
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         if subject is None:
             targets = [Target.open(context, handler)]
         else:
             settings = settings_of_other(context.settings, subject)
             other = context
             if isinstance(subject, HandlerSubject):
-                _refuse_unknown_handler(context, subject)
+                _check_handler(context, subject)
             else:
-                # one registry for both: a runtime that was told of its port knows no other
+                # one registry for both: a runtime is configured for the port of one registry
                 other = begin_run(settings, keep_results=False, registry=context.registry)
-                held.callback(lambda: session.problems.extend(other.end()))
+                stack.callback(lambda: session.problems.extend(other.end()))
             targets = [Target.open(context, handler, "a"), Target.open(other, settings.handlers[0], "b")]
         for target in targets:
-            held.callback(target.close)
+            stack.callback(target.close)
         for daemon, run_id in {
             (target.context.daemon_pid, target.context.run.id)
             for target in targets
             if target.context.throwaway
         }:
             if daemon is not None:
-                held.enter_context(accounted(daemon, run_id))
+                stack.enter_context(accounted(daemon, run_id))
         yield targets
 
 
-def _refuse_unknown_handler(context: RunContext, subject: HandlerSubject) -> None:
-    """Say at once that a throwaway runtime has no such handler, and why where that is known.
+def _check_handler(context: RunContext, subject: HandlerSubject) -> None:
+    """Check early that a runtime has a handler, and that the handler works with the daemon.
 
     Raises:
-        CannotTest: it has not, or one that cannot work with the daemon.
+        CannotTest: it does not; the text gives the reason if it is known.
     """
     own = context.owned.runtime if context.owned is not None else None
     if own is not None and subject.handler not in own.handlers:
         why = own.left_out.get(subject.handler, "")
         known = ", ".join(name or "the default" for name in own.handlers)
-        raise CannotTest(f"{subject}: {why or f'the throwaway runtime has {known} only'}")
+        raise CannotTest(f"{subject}: {why or f'the throwaway runtime has only {known}'}")
     connection = context.connect()
     try:
         unfit = context.unfit_handlers(connection, TestImages(connection, context).plain)
@@ -111,7 +110,7 @@ def _refuse_unknown_handler(context: RunContext, subject: HandlerSubject) -> Non
 
 
 def side_identity(target: Target) -> RuntimeIdentity:
-    """Return which runtime a side is, with the handler that it uses and what it works with."""
+    """Return the identity of a side's runtime, with its handler and its parts."""
     context = target.context
     identity = identity_of(context)
     own = context.owned.runtime if context.owned is not None else None
@@ -119,22 +118,22 @@ def side_identity(target: Target) -> RuntimeIdentity:
     return replace(identity, handlers=[target.handler], parts=identity.parts | parts)
 
 
-def account_of(target: Target) -> Callable[[], dict[str, float]]:
-    """Begin an account of what a side's runtime uses; what is returned gives the totals so far, and nothing
-    where it cannot be seen.
+def start_accounting(target: Target) -> Callable[[], dict[str, float]]:
+    """Start to account for the resources of a side's runtime; the returned function gives the totals so far,
+    and an empty mapping if the processes are not visible.
     """
     pid = target.context.daemon_pid
     if pid is None:
         return dict
     try:
         before = snapshot(pid)
-    except (OSError, RuntimeHidden):
+    except (OSError, RuntimeNotVisible):
         return dict
 
     def so_far() -> dict[str, float]:
         try:
             used = snapshot(pid).since(before)
-        except (OSError, RuntimeHidden):
+        except (OSError, RuntimeNotVisible):
             return {}
         return {
             "cpu_seconds": used.cpu_seconds,

@@ -1,6 +1,4 @@
-"""A window of time, and how much of it this thread worked itself: where that is much, what is measured is the
-client.
-"""
+"""A timed window, and the CPU time of this thread in it: a large share means that the client is measured."""
 
 import time
 from types import TracebackType
@@ -8,28 +6,28 @@ from typing import Self
 
 
 class Stopwatch:
-    """Measures what happens within a `with`.
+    """Times the body of a `with`.
 
     Attributes:
-        begin: when it began, on the clock of `time.perf_counter`.
-        seconds: how long it took; up to now while it is under way.
-        own_seconds: processor time that this thread used within.
+        begin: start on the clock of `time.perf_counter`.
+        seconds: its duration; the time so far while it runs.
+        thread_cpu_seconds: CPU time of this thread inside the window.
     """
 
     def __init__(self) -> None:
-        self.begin = self.own_seconds = 0.0
+        self.begin = self.thread_cpu_seconds = 0.0
         self._ended: float | None = None
-        self._own = 0.0
+        self._cpu_begin = 0.0
 
     @property
     def seconds(self) -> float:
-        """How long it took."""
+        """The duration so far, or of the whole window."""
         return (time.perf_counter() if self._ended is None else self._ended) - self.begin
 
     def __enter__(self) -> Self:
         """Begin."""
         self._ended = None
-        self._own, self.begin = time.thread_time(), time.perf_counter()
+        self._cpu_begin, self.begin = time.thread_time(), time.perf_counter()
         return self
 
     def __exit__(
@@ -37,4 +35,4 @@ class Stopwatch:
     ) -> None:
         """End."""
         self._ended = time.perf_counter()
-        self.own_seconds = time.thread_time() - self._own
+        self.thread_cpu_seconds = time.thread_time() - self._cpu_begin

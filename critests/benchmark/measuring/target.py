@@ -1,5 +1,5 @@
-"""One side of a benchmark: a runtime with a handler, plain stubs for what is timed and recorded ones for
-everything else.
+"""One side of a benchmark: a runtime with a handler, plain stubs for timed calls and recorded stubs for all
+other calls.
 """
 
 import contextlib
@@ -28,25 +28,27 @@ from critests.run.outcomes import Unsupported
 from critests.run.pulled_images import TestImages
 
 PLAIN = "plain"
-WAITING = (
+WAIT_COMMAND = (
     "/bin/sh",
     "-c",
     "trap 'exit 0' TERM; mkfifo /waiting; echo ready; while :; do read -r -t 1 line <>/waiting; done",
 )
-"""Waits without a child and ends at once at SIGTERM, so that what is measured is the runtime and not the
-workload. It says when it is ready: a first process to which SIGTERM comes earlier loses it, and would be
-stopped by force after its grace period. A shell that gets the signal between two commands notices when `read`
-returns, and so after a second at most.
+"""Waits without a child process and exits at once on SIGTERM, so that the runtime is measured and not the
+workload. It prints `ready` when the trap is set: PID 1 ignores an earlier SIGTERM, and the runtime would kill
+it after the grace period. A shell that receives the signal between two commands notices it when `read`
+returns, after at most one second.
 """
 OUTPUT_SECONDS = 20.0
 OUTPUT_POLL_SECONDS = 0.001
 TRIES: Final = 3
-"""For what is only prepared: a runtime of which every third call fails can be measured; what failed is
-counted where it is timed.
+"""Attempts to prepare something: a runtime whose every third call fails can be measured. Only failures of
+timed calls count.
 """
 DISCARD_SECONDS: Final = 15.0
-"""For each call that only removes: a runtime that stalls is not waited for in full at every object."""
-LOOK_SECONDS: Final = 10.0
+"""Deadline of each call that only removes: with a stalled runtime, not every object may cost the full
+deadline.
+"""
+STATUS_SECONDS: Final = 10.0
 
 T = TypeVar("T")
 
@@ -57,14 +59,14 @@ class Target:
 
     Attributes:
         side: `a` or `b` in a live comparison, else empty.
-        context: the run that it belongs to.
+        context: the run.
         handler: the runtime handler; empty for the default.
-        connection: recorded, with deadlines: for preparing, looking and removing.
-        plain: without either: for timed calls, by way of `Meter.call`.
-        requests: builds configurations that carry the run's label.
+        connection: recorded, with deadlines: for preparation, checks and removal.
+        plain: not recorded, without deadlines: for timed calls with `Meter.call`.
+        requests: builds configurations with the run's label.
         images: the suite's images.
-        capabilities: what runtime and machine offer.
-        again: failures of what was only prepared, and was then tried again.
+        capabilities: of runtime and machine.
+        retried: failures of preparations that were tried again.
     """
 
     side: str
@@ -75,13 +77,13 @@ class Target:
     requests: RequestBuilder
     images: TestImages
     capabilities: CapabilityMatrix
-    again: list[str] = field(default_factory=list)
+    retried: list[str] = field(default_factory=list)
     _parents: list[str] = field(default_factory=list)
     _stalled: bool = False
 
     @classmethod
     def open(cls, context: RunContext, handler: str, side: str = "") -> "Target":
-        """Connect to a run's runtime; whoever opens it closes it."""
+        """Connect to a run's runtime; the caller must close the target."""
         connection = context.connect()
         images = TestImages(connection, context)
         plain = plain_stubs(context.endpoint, context.image_endpoint, tls_files(context.settings))
@@ -106,7 +108,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Runtime, version and handler, as a person would say it."""
+        """Runtime, version and handler, for messages."""
         version = self.context.version
         return (
             f"{version.runtime_name} {version.runtime_version}{f' ({self.handler})' if self.handler else ''}"
@@ -123,11 +125,11 @@ class Target:
         return self.plain.images
 
     def image(self, name: str) -> ImageName:
-        """Return an image of the suite's catalogue that the runtime holds."""
+        """Pull an image of the suite's catalogue and return its name."""
         return self.images.pull(name)
 
-    def needs(self, capability: Capability) -> None:
-        """End the scenario as unsupported where runtime or machine do not offer something."""
+    def require(self, capability: Capability) -> None:
+        """End the scenario as unsupported if runtime or machine lack a capability."""
         fact = self.capabilities.fact(capability)
         if not fact.present:
             msg = f"{self.name}: {capability.value}: {fact.evidence}"
@@ -150,10 +152,10 @@ class Target:
         image: ImageName | None = None,
         **options: Unpack[ContainerOptions],
     ) -> cri.CreateContainerRequest:
-        """Return the request for a container that waits and obeys SIGTERM; the options are those of
+        """Return the request for a container that waits and exits on SIGTERM; the options are those of
         `RequestBuilder.container`.
         """
-        options.setdefault("command", WAITING)
+        options.setdefault("command", WAIT_COMMAND)
         image = image or self.image(PLAIN)
         return cri.CreateContainerRequest(
             pod_sandbox_id=sandbox_id,
@@ -163,41 +165,41 @@ class Target:
 
     @contextlib.contextmanager
     def sandbox(self, **options: Unpack[SandboxOptions]) -> Iterator[Sandbox]:
-        """Hold a sandbox for the time of a `with`, outside every timed window."""
-        made = self.persistently(
+        """Run a sandbox for the time of a `with`, outside every timed window."""
+        sandbox = self.retry(
             lambda: Sandbox.run(self.connection, self._sandbox_config(**options), self.handler)
         )
         try:
-            yield made
+            yield sandbox
         finally:
-            self.discard(made.id, made.container_ids)
+            self.discard(sandbox.id, sandbox.container_ids)
 
     def running(
         self, sandbox: Sandbox, image: ImageName | None = None, **options: Unpack[ContainerOptions]
     ) -> Container:
-        """Return a container that runs in a sandbox; it goes with the sandbox."""
-        options.setdefault("command", WAITING)
+        """Start a container in a sandbox and return it; it is removed with the sandbox."""
+        options.setdefault("command", WAIT_COMMAND)
         image = image or self.image(PLAIN)
-        made = self.persistently(lambda: self._started(sandbox, self.requests.container(image, **options)))
-        if made.config.command == [*WAITING]:
-            self.until_output(sandbox.config, made.config)
-        return made
+        container = self.retry(lambda: self._started(sandbox, self.requests.container(image, **options)))
+        if container.config.command == [*WAIT_COMMAND]:
+            self.wait_for_output(sandbox.config, container.config)
+        return container
 
     def _started(self, sandbox: Sandbox, config: cri.ContainerConfig) -> Container:
-        made = Container.create(sandbox, config)
+        container = Container.create(sandbox, config)
         try:
-            made.start()
+            container.start()
         except grpc.RpcError:
-            self.discard_container(made.id)
+            self.discard_container(container.id)
             raise
-        return made
+        return container
 
-    def persistently(self, prepare: Callable[[], T]) -> T:
-        """Return what a preparation gives, tried again when a call of it fails; a stalled or dead runtime is
-        not asked twice.
+    def retry(self, prepare: Callable[[], T]) -> T:
+        """Return the result of a preparation, and retry it when a call fails; not with UNAVAILABLE or
+        DEADLINE_EXCEEDED, when the runtime stalls or has exited.
 
         Raises:
-            grpc.RpcError: the last try failed too.
+            grpc.RpcError: the last attempt failed too.
         """
         for left in reversed(range(TRIES)):
             try:
@@ -208,55 +210,59 @@ class Target:
                     grpc.StatusCode.DEADLINE_EXCEEDED,
                 }:
                     raise
-                self.again.append(f"{failed_rpc(error)}: {error.code().name}: {str(error.details())[:200]}")
+                self.retried.append(f"{failed_rpc(error)}: {error.code().name}: {str(error.details())[:200]}")
         raise AssertionError("not reached")
 
-    def until_output(self, sandbox: cri.PodSandboxConfig, container: cri.ContainerConfig) -> None:
+    def wait_for_output(self, sandbox: cri.PodSandboxConfig, container: cri.ContainerConfig) -> None:
         """Wait, outside every timed window, until a container has printed something.
 
         Raises:
-            NotDone: it printed nothing within twenty seconds.
+            NotDone: it printed nothing in 20 s.
         """
         log = Path(sandbox.log_directory, container.log_path)
         deadline = time.monotonic() + OUTPUT_SECONDS * self.connection.deadlines.scale
         while not (log.exists() and log.stat().st_size):
             if time.monotonic() > deadline:
-                msg = f"the container was started, and printed nothing in {OUTPUT_SECONDS:g} s"
+                msg = f"the started container printed nothing in {OUTPUT_SECONDS:g} s"
                 raise NotDone(msg)
             time.sleep(OUTPUT_POLL_SECONDS)
 
     def sandbox_status(self, sandbox_id: str) -> cri.PodSandboxStatus | None:
-        """Look at a sandbox outside every timed window; None where the runtime does not know it."""
+        """Return the status of a sandbox, outside every timed window; None if the runtime does not know
+        it.
+        """
         request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
-        answer = self._looked(
+        response = self._none_if_not_found(
             lambda: self.runtime.PodSandboxStatus(
-                request, timeout=LOOK_SECONDS * self.connection.deadlines.scale
+                request, timeout=STATUS_SECONDS * self.connection.deadlines.scale
             )
         )
-        return answer.status if answer is not None else None
+        return response.status if response is not None else None
 
     def container_status(self, container_id: str) -> cri.ContainerStatus | None:
-        """Look at a container outside every timed window; None where the runtime does not know it."""
+        """Return the status of a container, outside every timed window; None if the runtime does not know
+        it.
+        """
         request = cri.ContainerStatusRequest(container_id=container_id)
-        answer = self._looked(
+        response = self._none_if_not_found(
             lambda: self.runtime.ContainerStatus(
-                request, timeout=LOOK_SECONDS * self.connection.deadlines.scale
+                request, timeout=STATUS_SECONDS * self.connection.deadlines.scale
             )
         )
-        return answer.status if answer is not None else None
+        return response.status if response is not None else None
 
     @staticmethod
-    def _looked(look: Callable[[], T]) -> T | None:
+    def _none_if_not_found(call: Callable[[], T]) -> T | None:
         try:
-            return look()
+            return call()
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.NOT_FOUND:
                 return None
             raise
 
     def discard(self, sandbox_id: str, container_ids: list[str] | None = None) -> None:
-        """Remove a sandbox and what is in it, outside every timed window; what will not go is left to the end
-        of the run.
+        """Remove a sandbox and its containers, outside every timed window; leave what cannot be removed to
+        the clean-up of the run.
         """
         for container_id in container_ids or ():
             self._remove(
@@ -266,8 +272,8 @@ class Target:
         self._remove(self.runtime.RemovePodSandbox, cri.RemovePodSandboxRequest(pod_sandbox_id=sandbox_id))
 
     def discard_container(self, container_id: str) -> None:
-        """Kill and remove a container, outside every timed window; one that will not go is left to the end of
-        the run.
+        """Kill and remove a container, outside every timed window; leave one that cannot be removed to the
+        clean-up of the run.
         """
         self._remove(
             self.runtime.StopContainer, cri.StopContainerRequest(container_id=container_id, timeout=0)
@@ -282,9 +288,9 @@ class Target:
         except grpc.RpcError as error:
             self._stalled = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
-    def sweep(self) -> None:
-        """Remove the cgroups of pods that are gone: as the kubelet does, and nobody else; thousands of them
-        would slow the machine down.
+    def remove_pod_cgroups(self) -> None:
+        """Remove the cgroups of removed pods, which on a node is the kubelet's task; thousands of them would
+        slow the machine down.
         """
         parents, self._parents = self._parents, []
         for parent in parents:
@@ -293,6 +299,6 @@ class Target:
                     directory.rmdir()
                 except FileNotFoundError:
                     continue
-                except OSError:  # still in use: looked at again the next time
+                except OSError:  # still in use: try again at the next call
                     self._parents.append(parent)
                     break

@@ -1,1 +1,1 @@
-"""What stands beside every number: the client alone, the OCI runtime alone, and how quiet the machine is."""
+"""Reference measurements: the client alone, the OCI runtime alone, and the noise of the machine."""

@@ -1,9 +1,8 @@
-"""What the client itself needs for a call: the same timed window as in a benchmark, against a server that
-does nothing.
+"""The client's own cost of a call: the timed window of a benchmark, against a server that does nothing.
 
-The figure holds the client's work, the kernel's part in waking the client, and the little that the null
-server does. That server stays awake: waking a runtime is a part of what the runtime takes. The figure is
-printed beside results and subtracted from none.
+The cost includes the client's work, the time to wake the client, and the small cost of the null server. That
+server polls and does not sleep, because the time to wake a runtime belongs to the runtime. Reports show the
+cost next to the results and never subtract it.
 """
 
 import statistics
@@ -17,7 +16,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescri
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.idle_check import quiet
+from critests.benchmark.measuring.garbage_collector import garbage_collection_paused
 from critests.benchmark.reference.null_server import null_server
 from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint
@@ -29,22 +28,22 @@ from critests.lifecycle.run_label import RunIdentity
 _IMAGE: Final = "example.test/null:1"
 _ID: Final = "f" * 64
 _DEPTH: Final = 3
-"""How deep messages in messages of an answer are filled in."""
+"""Depth to which nested messages of a response are filled in."""
 
 
 def client_cost(rpcs: Sequence[str], *, calls: int, warm_up: int) -> dict[str, float]:
-    """Measure the client's own cost of each RPC, the decoding of the answer included.
+    """Measure the client's own cost of each RPC, including the decoding of the response.
 
     Args:
         rpcs: names of unary RPCs, in any order.
-        calls: timed calls of each; 300 take about 0.2 s.
-        warm_up: calls before them.
+        calls: timed calls of each RPC; 300 take about 0.2 s.
+        warm_up: calls before the timed ones.
 
     Returns:
         Median by RPC, in seconds.
 
     Raises:
-        KeyError: there is no such RPC.
+        KeyError: an RPC does not exist.
         NullServerFailed: the server did not start.
     """
     methods = {rpc: _method_of(rpc) for rpc in rpcs}
@@ -53,7 +52,7 @@ def client_cost(rpcs: Sequence[str], *, calls: int, warm_up: int) -> dict[str, f
         connection = plain_stubs(Endpoint.parse(server.endpoint))
         try:
             for rpc, method in methods.items():
-                server.answer(_filled(method.output_type, 0).SerializeToString())
+                server.set_response(_filled(method.output_type, 0).SerializeToString())
                 costs[rpc] = _median(connection, rpc, _request_of(method), calls, warm_up)
         finally:
             connection.close()
@@ -72,7 +71,7 @@ def _median(connection: PlainConnection, rpc: str, request: Message, calls: int,
     method: Callable[..., Any] = getattr(stub, rpc)
     seconds = Deadlines().seconds(rpc, request)
     taken = []
-    with quiet():
+    with garbage_collection_paused():
         for _ in range(warm_up):
             method(request, timeout=seconds)
         for _ in range(calls):
@@ -83,7 +82,7 @@ def _median(connection: PlainConnection, rpc: str, request: Message, calls: int,
 
 
 def _request_of(method: MethodDescriptor) -> Message:
-    """Return a request of the usual size."""
+    """Return a request of typical size."""
     with tempfile.TemporaryDirectory() as logs:
         run = RunIdentity.new()
         builder = RequestBuilder(run, Path(logs), CgroupParents(run, CgroupDriver.CGROUPFS))
@@ -106,12 +105,14 @@ def _request_of(method: MethodDescriptor) -> Message:
 
 
 def _filled(descriptor: Descriptor, depth: int) -> Message:
-    """Return an answer with a value in each field that Linux has, one in each that repeats."""
+    """Return a response with a value in each field that applies to Linux, and one item in each repeated
+    field.
+    """
     message: Message = getattr(cri, descriptor.name)()
     for field in descriptor.fields:
         kind = field.message_type
         if kind is None:
-            _put(message, field)
+            _set_field(message, field)
         elif kind.GetOptions().map_entry:
             if kind.fields_by_name["value"].message_type is None:
                 getattr(message, field.name)["name"] = "value"
@@ -122,7 +123,7 @@ def _filled(descriptor: Descriptor, depth: int) -> Message:
     return message
 
 
-def _put(message: Message, field: FieldDescriptor) -> None:
+def _set_field(message: Message, field: FieldDescriptor) -> None:
     value: object
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         text = _ID if field.name.endswith(("id", "ref")) else field.name

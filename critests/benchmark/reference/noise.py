@@ -1,5 +1,5 @@
-"""How quiet the machine is: work of known size done over and over before a run, and the processor time that
-other guests took during it.
+"""The noise of the machine: repeated work of fixed size before a run, and the CPU time stolen by other guests
+during it.
 """
 
 import os
@@ -21,23 +21,22 @@ _ROUNDS: Final = 400
 _P99_NEEDS: Final = 100
 _FILE_BYTES: Final = 4096
 _STEAL: Final = 7
-"""Column of stolen time in the line `cpu` of /proc/stat, proc(5). The guest times behind it are part of
-earlier columns as well.
+"""Column of stolen time in the line `cpu` of /proc/stat, proc(5). The guest times after it are also part of
+earlier columns.
 """
 
 
 def noise_probes(directory: Path | None = None, *, seconds: float = SECONDS) -> list[NoiseProbe]:
-    """Do work of known size over and over: on a quiet machine each kind takes nearly the same time every
-    time.
+    """Repeat work of fixed size: on a machine without noise, the duration of each kind hardly varies.
 
     Args:
-        directory: where a small file is written and synced, best on the disk that the runtime uses; the
-            temporary one by default.
-        seconds: how long each kind is repeated at most; there are at most 400 rounds of each.
+        directory: where a small file is written and synced, preferably on the runtime's disk; the temporary
+            directory by default.
+        seconds: longest time of each kind; there are at most 400 rounds of each.
 
     Returns:
         `spin` (a loop in Python of about a millisecond), `fsync` (4 KiB written and synced) and `fork` (a
-        child that ends at once).
+        child that exits at once).
 
     Raises:
         OSError: the directory cannot be written to.
@@ -53,8 +52,7 @@ def noise_probes(directory: Path | None = None, *, seconds: float = SECONDS) -> 
 
 
 class StealMeter:
-    """The share of processor time that the hypervisor gave to others, from when it was made until it is
-    asked.
+    """The share of CPU time that the hypervisor gave to other guests since the meter was created.
 
     Args:
         stat: the kernel's counters, proc(5).
@@ -65,8 +63,8 @@ class StealMeter:
         self._before = self._read()
 
     def share(self) -> float | None:
-        """Return stolen time over all processor time since then, 0 to 1; None where the kernel does not count
-        it or no time passed.
+        """Return stolen time over all CPU time since then, 0 to 1; None if the kernel does not count it or no
+        time has passed.
         """
         now = self._read()
         if self._before is None or now is None or now[1] <= self._before[1]:
@@ -74,7 +72,7 @@ class StealMeter:
         return (now[0] - self._before[0]) / (now[1] - self._before[1])
 
     def _read(self) -> tuple[int, int] | None:
-        """Return stolen and whole time in ticks."""
+        """Return stolen and total time in ticks."""
         try:
             fields = self._stat.read_text(encoding="ascii").split("\n", 1)[0].split()
         except OSError:
@@ -104,5 +102,5 @@ def _spin() -> None:
 
 
 def _fork() -> None:
-    """Start a program and wait for it: posix_spawn, as a bare fork is not safe beside gRPC's threads."""
+    """Start a program and wait for it; posix_spawn, because a plain fork is not safe with gRPC's threads."""
     os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)

@@ -1,9 +1,9 @@
-"""The bundle that the bare OCI runtime runs: as containerd writes it for an unprivileged container of a pod.
+"""The bundle of the OCI reference: as containerd writes it for an unprivileged container of a pod.
 
-PID and mount namespace of its own (and a cgroup namespace under cgroup v2), network, IPC and UTS namespace
-joined by path, the mounts of a pod's container with its four bind mounts, masked and read-only paths, the
-fourteen default capabilities, a device policy of "deny" and CPU shares, no seccomp profile, no terminal. The
-process is the test images' `pause`, which waits and exits on SIGTERM.
+It has new PID and mount namespaces (and a cgroup namespace under cgroup v2), joins network, IPC and UTS
+namespaces by path, and has the mounts of a pod's container with its four bind mounts, masked and read-only
+paths, the fourteen default capabilities, a device policy of "deny", CPU shares, no seccomp profile and no
+terminal. The process is the test images' `pause`, which waits and exits on SIGTERM.
 """
 
 import ctypes
@@ -51,40 +51,40 @@ _MOUNTS: Final = (
 )
 
 
-def own_namespaces() -> dict[str, int]:
-    """Return descriptors of fresh namespaces, which live as long as the descriptors do: nothing has to be
-    removed after a crash.
+def new_namespaces() -> dict[str, int]:
+    """Create namespaces and return their descriptors. The namespaces exist as long as the descriptors are
+    open, so a crash leaves nothing behind.
 
     Raises:
-        OSError: the kernel refuses them.
+        OSError: unshare(2) failed.
     """
-    found: dict[str, int] = {}
-    refused: list[int] = []
+    descriptors: dict[str, int] = {}
+    errors: list[int] = []
 
     def unshare() -> None:
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.unshare(sum(flag for _, flag in JOINED.values())) != 0:
-            refused.append(ctypes.get_errno())
+            errors.append(ctypes.get_errno())
             return
         for name, (file, _) in JOINED.items():
-            found[name] = os.open(f"/proc/thread-self/ns/{file}", os.O_RDONLY | os.O_CLOEXEC)
+            descriptors[name] = os.open(f"/proc/thread-self/ns/{file}", os.O_RDONLY | os.O_CLOEXEC)
 
-    # namespaces of a thread that ends: this process stays where it is
+    # unshare only in a short-lived thread: the other threads of this process keep their namespaces
     thread = threading.Thread(target=unshare)
     thread.start()
     thread.join()
-    if refused:
-        raise OSError(refused[0], os.strerror(refused[0]))
-    return found
+    if errors:
+        raise OSError(errors[0], os.strerror(errors[0]))
+    return descriptors
 
 
 def write_bundle(directory: Path, namespaces: Mapping[str, int], cgroup: str) -> None:
     """Write root file system and configuration.
 
     Args:
-        directory: to be made.
-        namespaces: name to descriptor of those that the container joins, open in this process.
-        cgroup: of the container, below the top of every hierarchy.
+        directory: the bundle; must not exist.
+        namespaces: name to descriptor of the namespaces that the container joins, open in this process.
+        cgroup: path of the container's cgroup below the root of every hierarchy.
     """
     architecture = machine_architecture()
     entries = [
@@ -92,9 +92,9 @@ def write_bundle(directory: Path, namespaces: Mapping[str, int], cgroup: str) ->
         LayerEntry(PROCESS[1:], program("pause", architecture), mode=0o755),
     ]
     with tarfile.open(fileobj=io.BytesIO(archive(entries))) as layer:
-        # the attribute and not the parameter, which Python has from 3.11.4: Debian 12 has 3.11.2
+        # an attribute, because the parameter exists only since Python 3.11.4 and Debian 12 has 3.11.2
         layer.extraction_filter = getattr(tarfile, "tar_filter", None)
-        layer.extractall(directory / "rootfs")  # noqa: S202 - the archive is made here, in the line above
+        layer.extractall(directory / "rootfs")  # noqa: S202 - the archive is created in this function
     for name in ("hostname", "hosts", "resolv.conf"):
         (directory / name).write_text(f"# {name} of the reference\n", encoding="utf-8")
     (directory / "shm").mkdir()

@@ -1,10 +1,10 @@
-"""The bare OCI runtime doing create, start, kill and delete of one bundle: what a CRI runtime cannot do
-without.
+"""The OCI runtime alone runs create, start, kill and delete of one bundle: the part that no CRI runtime can
+avoid.
 
-Left out is what the daemon or its shim does around it: snapshot and overlay mount, the network, pipes for the
-log, events. Each step is timed from outside, the start of the runtime's process included, as a shim sees it.
-The step `kill` ends when the container's process is dead. What the steps did is looked at between the timed
-windows.
+Not included is the work of the daemon or its shim: snapshot and overlay mount, the network, pipes for the
+log, events. Each step is timed from outside and includes the start of the OCI runtime's process, as for a
+shim. The step `kill` ends when the container's process has exited. The effects of the steps are checked
+between the timed windows.
 """
 
 import itertools
@@ -20,7 +20,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
-from critests.benchmark.reference.oci_bundle import JOINED, PROCESS, own_namespaces, write_bundle
+from critests.benchmark.reference.oci_bundle import JOINED, PROCESS, new_namespaces, write_bundle
 from critests.lifecycle.process import stat_of
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
 from critests.node.cleanup.leftovers import remove_cgroups, unmount_below
@@ -38,35 +38,34 @@ _LOOK_SECONDS: Final = 0.002
 
 
 class OciReferenceFailed(Exception):
-    """The OCI runtime cannot do it here, or did not do what it said; the text says which step and what the
-    runtime said.
+    """A step failed, or did not do what its exit code reports; the text names the step and quotes the
+    runtime.
     """
 
 
 class OciReference:
-    """A bundle, and an OCI runtime that runs it over and over. Use it as a context manager; needs root.
+    """A bundle that an OCI runtime runs repeatedly. Use it as a context manager; needs root.
 
     Attributes:
-        look_seconds: how long a started process may take until it is the one that was asked for; not part of
-            any step.
+        start_seconds: how long the container's process may take to execute its program; not part of any step.
     """
 
     def __init__(self, binary: Path, directory: Path, run_id: str) -> None:
-        """Remember what to run; nothing is made before the `with`.
+        """Store the arguments; the `with` creates the bundle.
 
         Args:
-            binary: of runc, crun or another OCI runtime with their command line.
-            directory: of the run; a directory in it holds bundle and state, and goes at the end.
-            run_id: the run that it belongs to, which names the cgroup.
+            binary: runc, crun or another OCI runtime with the same command line.
+            directory: of the run; a directory in it holds bundle and state, and is removed at the end.
+            run_id: the run, which names the cgroup.
         """
         self.binary = binary
         self._folder = directory / f"{_FOLDER}-{binary.name}"
         self._bundle = self._folder / "bundle"
         self._pid_file = self._folder / "pid"
-        self._said = self._folder / "said"
+        self._stderr = self._folder / "stderr"
         self._log = self._folder / "log.json"
         self._cgroup = f"critests/{run_id}/{_FOLDER}"
-        self.look_seconds = _DEATH_SECONDS
+        self.start_seconds = _DEATH_SECONDS
         self._numbers = itertools.count(1)
         self._namespaces: dict[str, int] = {}
         self._current: subprocess.Popen[bytes] | None = None
@@ -89,7 +88,7 @@ class OciReference:
     @staticmethod
     def _own_namespaces() -> dict[str, int]:
         try:
-            return own_namespaces()
+            return new_namespaces()
         except OSError as error:
             msg = f"no namespaces for the reference container: {error.strerror}"
             raise OciReferenceFailed(msg) from error
@@ -101,20 +100,21 @@ class OciReference:
             Seconds by step, and their sum as `cycle`.
 
         Raises:
-            OciReferenceFailed: a step failed, took longer than 30 s, or did not do what it said.
+            OciReferenceFailed: a step failed, took longer than 30 s, or did not do what its exit code
+                reports.
         """
         name = f"reference-{next(self._numbers)}"
         try:
-            with self._watched():
+            with self._watchdog():
                 return self._cycle(name)
         except BaseException:
             self._run("delete", "--force", name)
             raise
 
     def close(self) -> None:
-        """Remove everything that was made."""
+        """Remove containers, bundle, state and cgroups."""
         for state in sorted(self._state.glob("reference-*")):
-            with self._watched():
+            with self._watchdog():
                 self._run("delete", "--force", state.name)
         for descriptor in self._namespaces.values():
             os.close(descriptor)
@@ -153,14 +153,14 @@ class OciReference:
             ) from error
         try:
             took["start"] = self._timed("start", name)
-            self._check_runs(pid)
+            self._check_running(pid)
             took["kill"] = self._timed(
-                "kill", name, str(signal.SIGTERM.value), until=lambda: _wait_dead(process, pid)
+                "kill", name, str(signal.SIGTERM.value), until=lambda: _wait_for_exit(process, pid)
             )
             took["delete"] = self._timed("delete", name)
         finally:
             os.close(process)
-        self._check_gone(name)
+        self._check_deleted(name)
         return {**took, CYCLE: sum(took.values())}
 
     def _timed(self, *arguments: str, until: Callable[[], None] | None = None) -> float:
@@ -171,13 +171,13 @@ class OciReference:
         took = time.perf_counter() - begin
         if code != 0:
             raise OciReferenceFailed(
-                f"{self.binary} {arguments[0]} ended with {code}: {self._what_it_said()}"
+                f"{self.binary} {arguments[0]} ended with {code}: {self._last_error_line()}"
             )
         return took
 
     def _run(self, *arguments: str) -> int:
-        """Run the OCI runtime to its end; its error output goes to a file, as a pipe would stay open with the
-        container's process.
+        """Run the OCI runtime until it exits; its standard error goes to a file, because a pipe would stay
+        open in the container's process.
         """
         command = [
             str(self.binary),
@@ -190,20 +190,20 @@ class OciReference:
             *arguments,
         ]
         try:
-            with self._said.open("wb") as said:
+            with self._stderr.open("wb") as stderr:
                 self._current = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said
+                    command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=stderr
                 )
                 return (
                     self._current.wait()
-                )  # without a time-out: with one, Python would look only every few milliseconds
+                )  # without a timeout: with one, Python polls only every few milliseconds
         except OSError as error:
             raise OciReferenceFailed(f"{self.binary} cannot be run: {error.strerror}") from error
         finally:
             self._current = None
 
     @contextmanager
-    def _watched(self) -> Iterator[None]:
+    def _watchdog(self) -> Iterator[None]:
         """Kill a step that hangs."""
         watchdog = threading.Timer(_STEP_SECONDS, self._kill_current)
         watchdog.daemon = True
@@ -217,22 +217,20 @@ class OciReference:
         if self._current is not None:
             self._current.kill()
 
-    def _what_it_said(self) -> str:
+    def _last_error_line(self) -> str:
         texts = []
-        for path in (self._said, self._log):
+        for path in (self._stderr, self._log):
             with suppress(OSError):
                 texts.append(path.read_text(encoding="utf-8", errors="replace").strip())
         return next((text.splitlines()[-1][-500:] for text in texts if text), "nothing")
 
-    def _check_runs(self, pid: int) -> None:
-        """See that the process is the one that was asked for, ready for its signal, in the namespaces that
-        were asked for.
-        """
-        end = time.monotonic() + self.look_seconds
-        while (seen := _command(pid)) != PROCESS or not _waits(pid):
+    def _check_running(self, pid: int) -> None:
+        """Check that the process is `pause`, waits for its signal, and is in the configured namespaces."""
+        end = time.monotonic() + self.start_seconds
+        while (command := _command(pid)) != PROCESS or not _sleeps(pid):
             if time.monotonic() > end:
                 raise OciReferenceFailed(
-                    f"{self.binary.name} started a container, but its process {pid} is {seen or 'gone'}"
+                    f"{self.binary.name} started a container, but its process {pid} is {command or 'gone'}"
                 )
             time.sleep(_LOOK_SECONDS)
         spaces = Path(f"/proc/{pid}/ns")
@@ -240,9 +238,9 @@ class OciReference:
             if (spaces / JOINED[name][0]).stat().st_ino != os.fstat(descriptor).st_ino:
                 raise OciReferenceFailed(f"{self.binary.name} did not join the {name} namespace")
         if (spaces / "mnt").stat().st_ino == Path("/proc/self/ns/mnt").stat().st_ino:
-            raise OciReferenceFailed(f"{self.binary.name} made no mount namespace")
+            raise OciReferenceFailed(f"{self.binary.name} created no mount namespace")
 
-    def _check_gone(self, name: str) -> None:
+    def _check_deleted(self, name: str) -> None:
         left = [path for path in (self._state / name, *self._cgroups(name)) if path.exists()]
         if left:
             raise OciReferenceFailed(
@@ -250,12 +248,12 @@ class OciReference:
             )
 
 
-def measure(binary: Path, rounds: int, directory: Path, run_id: str) -> dict[str, list[float]]:
-    """Measure the bare OCI runtime.
+def measure_oci_runtime(binary: Path, rounds: int, directory: Path, run_id: str) -> dict[str, list[float]]:
+    """Measure the OCI runtime alone.
 
     Args:
-        binary: of runc, crun or another OCI runtime with their command line.
-        rounds: how often; one more comes before them and is not kept.
+        binary: runc, crun or another OCI runtime with the same command line.
+        rounds: number of rounds after one warm-up round, which is dropped.
         directory: of the run.
         run_id: its id.
 
@@ -263,47 +261,47 @@ def measure(binary: Path, rounds: int, directory: Path, run_id: str) -> dict[str
         Seconds of each round by step: `create`, `start`, `kill`, `delete`, and their sum `cycle`.
 
     Raises:
-        OciReferenceFailed: it does not work here; nothing is left.
+        OciReferenceFailed: a round failed; nothing is left behind.
     """
     with OciReference(binary, directory, run_id) as reference:
         reference.cycle()
-        kept = [reference.cycle() for _ in range(rounds)]
-    return {step: [took[step] for took in kept] for step in (*STEPS, CYCLE)}
+        durations = [reference.cycle() for _ in range(rounds)]
+    return {step: [each[step] for each in durations] for step in (*STEPS, CYCLE)}
 
 
-def remove_left_behind(run_id: str) -> list[str]:
-    """End what a run that was killed in the middle of a cycle left: at most one process that waits, and its
+def remove_leftover_references(run_id: str) -> list[str]:
+    """Remove what a run left behind that was killed within a cycle: at most one waiting process, and its
     cgroups.
 
     Args:
-        run_id: of a run that is no longer alive.
+        run_id: of a run that no longer exists.
 
     Returns:
-        What could not be removed, described; normally nothing.
+        Descriptions of what could not be removed; normally none.
     """
     tops = [hierarchy / "critests" / run_id / _FOLDER for hierarchy in cgroup_hierarchies()]
-    found = [top for top in tops if top.is_dir()]
-    for directory in (Path(parent) for top in found for parent, _, _ in os.walk(top)):
+    existing = [top for top in tops if top.is_dir()]
+    for directory in (Path(parent) for top in existing for parent, _, _ in os.walk(top)):
         for pid in (directory / "cgroup.procs").read_text(encoding="ascii").split():
             with suppress(ProcessLookupError):
                 os.kill(int(pid), signal.SIGKILL)
-    left = remove_cgroups(found)
-    for top in found:
+    left = remove_cgroups(existing)
+    for top in existing:
         remove_empty(top.parent, up_to=top.parent.parent)
     return left
 
 
-def _wait_dead(process: int, pid: int) -> None:
+def _wait_for_exit(process: int, pid: int) -> None:
     ready, _, _ = select.select([process], [], [], _DEATH_SECONDS)
     if not ready:
         raise OciReferenceFailed(
-            f"the reference container's process {pid} did not end on SIGTERM within {_DEATH_SECONDS:g} s"
+            f"the reference container's process {pid} did not exit on SIGTERM within {_DEATH_SECONDS:g} s"
         )
 
 
-def _waits(pid: int) -> bool:
-    """Tell whether a process sleeps: `pause` does so only where it waits for its signals, and would miss one
-    that came before.
+def _sleeps(pid: int) -> bool:
+    """Return whether a process sleeps: `pause` sleeps only when it waits for signals, and misses earlier
+    ones.
     """
     return stat_of(pid)[:1] == ["S"]
 

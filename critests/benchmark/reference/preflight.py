@@ -1,5 +1,5 @@
-"""Before the first scenario: how quiet is the machine, what does the client need by itself, what does the OCI
-runtime need by itself.
+"""Reference measurements before the first scenario: the noise of the machine, the client alone, the OCI
+runtime alone.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from critests.benchmark.measuring.target import Target
 from critests.benchmark.reference.client_cost import client_cost
 from critests.benchmark.reference.noise import StealMeter, noise_probes
 from critests.benchmark.reference.null_server import NullServerFailed
-from critests.benchmark.reference.oci_reference import OciReferenceFailed, measure
+from critests.benchmark.reference.oci_reference import OciReferenceFailed, measure_oci_runtime
 from critests.record.operations import BenchmarkFacts, NoiseProbe
 
 TIMED_RPCS: Final = (
@@ -39,40 +39,37 @@ TIMED_RPCS: Final = (
     "RemovePodSandbox",
     "RemoveImage",
 )
-"""The RPCs that scenarios time one by one; those after which something is gone come last."""
+"""The RPCs that scenarios time individually; those that remove something come last."""
 REFERENCE_ROUNDS: Final = {True: 12, False: 40}
 
 
 @dataclass
-class Looked:
-    """What was seen before the first scenario.
+class Preflight:
+    """The measurements before the first scenario.
 
     Attributes:
         client: RPC to the client's own median in seconds.
-        reference: step of the bare OCI runtime to its median in seconds; empty where it could not be
-            measured.
-        noise: how steady the machine is.
-        steal: watches the time that other guests take.
-        notes: why something is missing.
+        oci_runtime: step of the OCI runtime alone to its median in seconds; empty if not measured.
+        noise: durations of work of fixed size.
+        steal: meters the CPU time that other guests take.
+        notes: why a measurement is missing.
     """
 
     client: dict[str, float]
-    reference: dict[str, float]
+    oci_runtime: dict[str, float]
     noise: list[NoiseProbe]
     steal: StealMeter
     notes: list[str] = field(default_factory=list)
 
     def with_steal(self, facts: BenchmarkFacts) -> BenchmarkFacts:
-        """Return the facts with the share of time that other guests took until now."""
+        """Return the facts with the share of CPU time that other guests have taken so far."""
         return dataclasses.replace(facts, steal_share=self.steal.share())
 
 
-def look_at_machine(target: Target, *, quick: bool) -> Looked:
-    """Measure the machine, the client and the OCI runtime, in about ten seconds; in about five where it has
-    to be quick.
+def run_preflight(target: Target, *, quick: bool) -> Preflight:
+    """Measure the machine, the client and the OCI runtime, in about ten seconds, or five if `quick`.
 
-    What cannot be measured here is left out with a note: a benchmark without its floors is worth less, but
-    not nothing.
+    A measurement that is impossible here is left out with a note: a benchmark is useful without it.
     """
     notes: list[str] = []
     try:
@@ -80,22 +77,22 @@ def look_at_machine(target: Target, *, quick: bool) -> Looked:
     except NullServerFailed as error:
         client = {}
         notes.append(f"the client's own cost could not be measured: {error}")
-    return Looked(client, _reference(target, notes, quick=quick), noise_probes(), StealMeter(), notes)
+    return Preflight(client, _oci_runtime(target, notes, quick=quick), noise_probes(), StealMeter(), notes)
 
 
-def _reference(target: Target, notes: list[str], *, quick: bool) -> dict[str, float]:
+def _oci_runtime(target: Target, notes: list[str], *, quick: bool) -> dict[str, float]:
     binary = shutil.which(target.handler or "runc")
     if binary is None or os.geteuid() != 0:
-        notes.append("the bare OCI runtime could not be measured: it is not on PATH, or this is not root")
+        notes.append("the OCI runtime alone was not measured: it is not on PATH, or this is not root")
         return {}
     try:
-        steps = measure(
+        steps = measure_oci_runtime(
             Path(binary),
             REFERENCE_ROUNDS[quick],
             target.context.run.data_directory / "reference",
             target.context.run.id,
         )
     except OciReferenceFailed as error:
-        notes.append(f"the bare OCI runtime could not be measured: {error}")
+        notes.append(f"the OCI runtime alone was not measured: {error}")
         return {}
     return {step: statistics.median(taken) for step, taken in steps.items()}

@@ -1,7 +1,7 @@
-"""What of the machine bears on timing, beside the facts of every run's fingerprint: processor, disk, load,
+"""Facts of the machine that influence timing, in addition to those of every run: processor, disk, load,
 limits.
 
-Each is what the kernel says at the time; a fact that it does not tell is None or an empty text, never
+Each fact is what the kernel reports at the time; one that it does not report is None or an empty text, never
 missing.
 """
 
@@ -18,15 +18,15 @@ _CPU = Path("/sys/devices/system/cpu")
 def machine_facts(
     path: Path = Path("/var/lib"), *, load: "tuple[float, float, float] | None" = None
 ) -> dict[str, object]:
-    """Return the facts as values that JSON can hold.
+    """Return the facts as JSON values.
 
     Args:
-        path: where the runtime keeps its files, existing or to be made.
+        path: where the runtime stores its files; need not exist.
         load: the load average before the start; read now by default.
 
     Returns:
-        `governor` (each in use), `turbo`, `smt` (whether on, None where the kernel does not tell),
-        `mitigations` (vulnerability to what is done about it), `numa_nodes`, `disk` (see `disk_of`),
+        `governor` (each in use), `turbo`, `smt` (whether on, None if the kernel does not report it),
+        `mitigations` (vulnerability to its mitigation), `numa_nodes`, `disk` (see `disk_of`),
         `load_average` (1, 5, 15 minutes), `cgroup_limits` (see `cgroup_limits`), `clock_source`,
         `swap_in_use`.
     """
@@ -45,8 +45,8 @@ def machine_facts(
 
 
 def governors(cpu: Path = _CPU) -> list[str]:
-    """Return the frequency governors in use; none where the machine lets nobody choose a frequency, as most
-    virtual ones.
+    """Return the frequency governors in use; none if the frequency is not configurable, as on most virtual
+    machines.
     """
     return sorted(
         {text for file in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor") if (text := text_of(file))}
@@ -54,7 +54,7 @@ def governors(cpu: Path = _CPU) -> list[str]:
 
 
 def turbo(cpu: Path = _CPU) -> bool | None:
-    """Tell whether cores may run faster than their nominal frequency; None where the kernel does not tell."""
+    """Return whether cores may exceed their nominal frequency; None if the kernel does not report it."""
     off = text_of(cpu / "intel_pstate/no_turbo")
     if off:
         return off == "0"
@@ -63,18 +63,17 @@ def turbo(cpu: Path = _CPU) -> bool | None:
 
 
 def smt(cpu: Path = _CPU) -> bool | None:
-    """Tell whether threads share cores; None where the kernel does not tell."""
+    """Return whether hardware threads share cores; None if the kernel does not report it."""
     active = text_of(cpu / "smt/active")
     return active == "1" if active else None
 
 
 def disk_of(path: Path) -> dict[str, object]:
-    """Return what a path lies on.
+    """Return file system and disk of a path.
 
     Returns:
-        `filesystem` and its `options`, and of the disk below it the `device`, whether it is `rotational`, its
-        `model` and `scheduler`, as far as the kernel tells; a file system in memory or over others has no
-        device.
+        `filesystem` and its `options`, and the `device` of its disk, whether it is `rotational`, its `model`
+        and `scheduler`, if the kernel reports them; a tmpfs or an overlay has no device.
     """
     existing = next((folder for folder in (path, *path.parents) if folder.exists()), Path("/"))
     _, mount = mount_of(existing)
@@ -98,14 +97,14 @@ def disk_of(path: Path) -> dict[str, object]:
 def cgroup_limits(
     pid: int | str = "self", *, mounts: "list[tuple[str, str, str]] | None" = None
 ) -> dict[str, float | None]:
-    """Return how much a process may use by its own cgroup and those above it.
+    """Return the limits of a process's cgroup and of the cgroups above it.
 
     Args:
         pid: the process; this one by default.
         mounts: the mount table; this process's by default.
 
     Returns:
-        `cpus` (cores' worth of time, None for no limit) and `memory_bytes`, each the smallest on the way up.
+        `cpus` (number of CPUs, None for no limit) and `memory_bytes`, each the smallest of all these cgroups.
     """
     folders: list[Path] = []
     for _, point, rest in mount_table() if mounts is None else mounts:
@@ -137,7 +136,7 @@ def _memory_limit(folder: Path) -> list[float]:
     numbers = [int(text) for text in texts if text.isdigit()]
     return [
         float(number) for number in numbers if number < 1 << 60
-    ]  # version 1 writes a huge number for no limit
+    ]  # cgroup v1 reports a huge number for no limit
 
 
 def _whole_disk(device: Path) -> Path | None:

@@ -1,1 +1,1 @@
-"""What is measured: one test function for each scenario, and the work that several of them share."""
+"""The scenarios: one test function each, and the workloads that several of them share."""

@@ -1,4 +1,4 @@
-"""Containers that use up one thing of the machine, without end, beside what is measured."""
+"""Noisy neighbours: containers that continuously exhaust one resource of the machine during a measurement."""
 
 import contextlib
 import os
@@ -11,13 +11,13 @@ from critests.benchmark.scenarios.workloads import HOST, address_of
 
 PORT: Final = 7001
 LIMIT_BYTES: Final = 64 << 20
-NOBODY: Final = "nobody"
-"""Stands where there is no neighbour."""
+NO_NEIGHBOUR: Final = "nobody"
+"""The dimension of a measurement without a neighbour."""
 
 
 @contextlib.contextmanager
 def processor(target: Target) -> Iterator[None]:
-    """Hold a container with a busy process for each processor."""
+    """Run a container with a busy process for each CPU."""
     busy = "while :; do :; done"
     script = f"for n in $(seq {os.cpu_count() or 1}); do ({busy}) & done; echo ready; wait"
     yield from _runs(target, script)
@@ -25,8 +25,8 @@ def processor(target: Target) -> Iterator[None]:
 
 @contextlib.contextmanager
 def memory(target: Target) -> Iterator[None]:
-    """Hold a container that runs into its limit of memory again and again: one process of it after the other
-    is killed.
+    """Run a container that repeatedly reaches its memory limit: the OOM killer ends one process after
+    another.
     """
     grows = "awk 'BEGIN { held = \"x\"; while (1) held = held held }'"
     resources = cri.LinuxContainerResources(memory_limit_in_bytes=LIMIT_BYTES)
@@ -35,14 +35,14 @@ def memory(target: Target) -> Iterator[None]:
 
 @contextlib.contextmanager
 def disk(target: Target) -> Iterator[None]:
-    """Hold a container that writes to its own layer, and to the disk, all the time."""
+    """Run a container that continuously writes to its writable layer and syncs it to the disk."""
     writes = "dd if=/dev/zero of=/written bs=1048576 count=32 conv=fsync"
     yield from _runs(target, f"echo ready; while :; do {writes} 2>/dev/null; done")
 
 
 @contextlib.contextmanager
 def network(target: Target) -> Iterator[None]:
-    """Hold two pods of which one sends to the other all the time."""
+    """Run two pods, one of which continuously sends data to the other."""
     with target.sandbox() as sink, target.sandbox() as source:
         serves = f"echo ready; nc -ll -p {PORT} -e sh -c 'cat > /dev/null' & wait"
         target.running(sink, command=("/bin/sh", "-c", serves)).wait_for_log("ready")
@@ -54,13 +54,13 @@ def network(target: Target) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def nobody(_target: Target) -> Iterator[None]:
-    """Hold nothing."""
+def no_neighbour(_target: Target) -> Iterator[None]:
+    """Run nothing."""
     yield
 
 
 NEIGHBOURS: Final[dict[str, Callable[[Target], contextlib.AbstractContextManager[None]]]] = {
-    NOBODY: nobody,
+    NO_NEIGHBOUR: no_neighbour,
     "processor": processor,
     "memory at its limit": memory,
     "disk": disk,
@@ -71,7 +71,7 @@ NEIGHBOURS: Final[dict[str, Callable[[Target], contextlib.AbstractContextManager
 def _runs(
     target: Target, script: str, resources: cri.LinuxContainerResources | None = None
 ) -> Iterator[None]:
-    """Hold a pod with one container that runs a script and has said that it does."""
+    """Run a pod with one container that executes a script, and wait until the script prints `ready`."""
     with target.sandbox(namespaces=HOST) as sandbox:
         container = target.running(sandbox, command=("/bin/sh", "-c", script), resources=resources)
         container.wait_for_log("ready")

@@ -1,5 +1,5 @@
-"""A daemon that ends and comes back while its pods run on: until it answers, until it is ready, until its
-lists are complete.
+"""Restart of the daemon while its pods keep running: time until it responds, is ready, and lists all
+containers.
 """
 
 import contextlib
@@ -13,93 +13,94 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
-from critests.benchmark.measuring.target import LOOK_SECONDS, Target
+from critests.benchmark.measuring.target import STATUS_SECONDS, Target
 from critests.benchmark.scenarios.population import Population
 from critests.client.plain_connection import PlainConnection, plain_stubs
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.run.outcomes import blocked
 
 POLL_SECONDS = 0.005
-BACK_SECONDS = 60.0
+RESTART_SECONDS = 60.0
 
 
-def own_runtime(target: Target) -> ThrowawayRuntime:
-    """Return the runtime that this run started; anybody else's is not ours to restart."""
+def throwaway_runtime_of(target: Target) -> ThrowawayRuntime:
+    """Return the throwaway runtime of this run; block the scenario if the run has none."""
     owned = target.context.owned
     if owned is None or owned.runtime is None:
-        blocked("needs a throwaway runtime (--node): this one is not ours to restart")
+        blocked("needs a throwaway runtime (--node): the suite does not restart other runtimes")
     return owned.runtime
 
 
 def restarting(population: Population, signal_number: signal.Signals, name: str = "restart") -> Workload:
-    """Return the workload that ends the daemon by a signal and starts it again, with a population standing.
+    """Return the workload that stops the daemon by a signal and starts it again, while containers run.
 
     Args:
-        population: what has to be in the lists again.
-        signal_number: SIGTERM as an upgrade does it, SIGKILL as a crash.
-        name: what the operations begin with: `restart to Version`, `restart to ready`, `restart to complete
-            lists`.
+        population: the containers, all of which the lists must hold again.
+        signal_number: SIGTERM as in an upgrade, SIGKILL as in a crash.
+        name: prefix of the operations: `restart to Version`, `restart to ready`, `restart to complete lists`.
     """
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
-        runtime = own_runtime(target)
+        runtime = throwaway_runtime_of(target)
 
         def cycle(meter: Meter) -> None:
             runtime.kill(signal_number)
-            _come_back(meter, target, runtime, set(population.container_ids), name)
+            _restart(meter, target, runtime, set(population.container_ids), name)
 
         yield cycle
 
     return prepared
 
 
-def _come_back(
-    meter: Meter, target: Target, runtime: ThrowawayRuntime, wanted: Collection[str], name: str
+def _restart(
+    meter: Meter, target: Target, runtime: ThrowawayRuntime, container_ids: Collection[str], name: str
 ) -> None:
-    """Start the daemon again, and ask meanwhile on connections of our own: gRPC's own wait between attempts
+    """Start the daemon again, and poll it on new connections: on an existing one, gRPC's reconnection backoff
     would be measured.
     """
     begin = time.perf_counter()
     with ThreadPoolExecutor(1) as pool:
         started = pool.submit(runtime.start_again)
-        _until(meter, f"{name} to Version", begin, lambda: _answers(target, started))
+        _until(meter, f"{name} to Version", begin, lambda: _version_responds(target, started))
         with contextlib.closing(plain_stubs(target.context.endpoint)) as fresh:
             _until(meter, f"{name} to ready", begin, lambda: _ready(fresh))
-            _until(meter, f"{name} to complete lists", begin, lambda: _listed(fresh).issuperset(wanted))
+            _until(
+                meter, f"{name} to complete lists", begin, lambda: _listed(fresh).issuperset(container_ids)
+            )
         started.result()
-    found_again(target, runtime)
+    reconnect(target, runtime)
 
 
-def found_again(target: Target, runtime: ThrowawayRuntime) -> None:
-    """Let a side know its new daemon, and wait until both of its connections have found it: what is removed
-    on one that has not would stay.
+def reconnect(target: Target, runtime: ThrowawayRuntime) -> None:
+    """Store the PID of a side's new daemon, and wait until both of its connections reach it: a removal on a
+    connection that does not would leave the object behind.
 
     Raises:
-        NotDone: they did not find it in a minute.
+        NotDone: a connection did not reach it within a minute.
     """
     target.context.daemon_pid = runtime.pid
-    deadline = time.monotonic() + BACK_SECONDS
+    deadline = time.monotonic() + RESTART_SECONDS
     request = cri.VersionRequest()
-    # the recorded one has a deadline of its own, and takes a call that outlasts a shorter one for a hang
+    # the recorded connection sets its own deadlines, and takes a call that exceeds a shorter one for a hang
     for version in (
-        lambda: target.runtime.Version(request, timeout=LOOK_SECONDS).version,
+        lambda: target.runtime.Version(request, timeout=STATUS_SECONDS).version,
         lambda: target.connection.runtime.Version(request).version,
     ):
-        while not _found(version):
+        while not _responds(version):
             if time.monotonic() > deadline:
-                msg = f"{target.name} was started again, and is not found in {BACK_SECONDS:g} s"
+                msg = f"{target.name} did not respond within {RESTART_SECONDS:g} s after its restart"
                 raise NotDone(msg)
             time.sleep(POLL_SECONDS)
 
 
-def _found(version: Callable[[], str]) -> bool:
-    with contextlib.suppress(grpc.RpcError):  # a connection that has not noticed yet
+def _responds(version: Callable[[], str]) -> bool:
+    with contextlib.suppress(grpc.RpcError):  # the connection has not reconnected yet
         return bool(version())
     return False
 
 
-def _answers(target: Target, started: Future[None]) -> bool:
+def _version_responds(target: Target, started: Future[None]) -> bool:
     if started.done() and (error := started.exception()) is not None:
         raise NotDone(str(error)) from error
     with contextlib.closing(plain_stubs(target.context.endpoint)) as fresh:
@@ -118,12 +119,12 @@ def _listed(fresh: PlainConnection) -> set[str]:
 
 
 def _until(meter: Meter, operation: str, begin: float, holds: Callable[[], bool]) -> None:
-    """Ask again and again until something holds, and keep how long that was after the restart began."""
-    while time.perf_counter() - begin < BACK_SECONDS:
-        with contextlib.suppress(grpc.RpcError):  # a daemon that is not back yet; what counts is when it is
+    """Poll until a condition holds, and store the time since the start of the restart."""
+    while time.perf_counter() - begin < RESTART_SECONDS:
+        with contextlib.suppress(grpc.RpcError):  # the daemon does not respond yet
             if holds():
-                meter.keep(operation, time.perf_counter() - begin, begin)
+                meter.add(operation, time.perf_counter() - begin, begin)
                 return
         time.sleep(POLL_SECONDS)
-    msg = f"{operation}: not within {BACK_SECONDS:g} s after a restart"
+    msg = f"{operation}: not within {RESTART_SECONDS:g} s after a restart"
     raise NotDone(msg)

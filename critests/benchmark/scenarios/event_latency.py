@@ -1,4 +1,4 @@
-"""Who hears of the end of containers, and how long after it."""
+"""Latency of container events: from the exit of a container to the event that each subscriber receives."""
 
 import contextlib
 import queue
@@ -14,18 +14,18 @@ from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
 from critests.run.outcomes import Unsupported
 
-HEARD_SECONDS = 10.0
+EVENT_SECONDS = 10.0
 STREAM_SECONDS = 4 * 3600
-REFUSED_WITHIN_SECONDS = 0.5
+REJECTION_SECONDS = 0.5
 NO_ANSWER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-"""Codes of a stream that nobody serves: a daemon that hangs or is gone does not lack it."""
+"""Codes that do not mean that events are unsupported: the daemon hangs or has exited."""
 
 
 class Subscriber:
-    """One stream of events, read by a thread of its own; when each came is noted as it comes."""
+    """One event stream, read by its own thread, which notes the time of receipt of each event."""
 
     def __init__(self, target: Target) -> None:
-        self.heard: queue.Queue[tuple[str, int, float]] = queue.Queue()
+        self.events: queue.Queue[tuple[str, int, float]] = queue.Queue()
         self.ended: grpc.RpcError | None = None
         self._name = target.name
         self._stream = target.runtime.GetContainerEvents(cri.GetEventsRequest(), timeout=STREAM_SECONDS)
@@ -35,33 +35,33 @@ class Subscriber:
     def _read(self) -> None:
         try:
             for event in self._stream:
-                self.heard.put((event.container_id, event.container_event_type, time.time()))
+                self.events.put((event.container_id, event.container_event_type, time.time()))
         except grpc.RpcError as error:
             self.ended = error
 
-    def until_ended(self, container_id: str) -> float:
-        """Return when it heard of the end of a container, in seconds since the epoch.
+    def wait_for_stopped(self, container_id: str) -> float:
+        """Return when it received the stopped event of a container, in seconds since the epoch.
 
         Raises:
-            CallFailed: it did not hear of it in ten seconds.
+            CallFailed: it received none within ten seconds.
         """
-        deadline = time.monotonic() + HEARD_SECONDS
+        deadline = time.monotonic() + EVENT_SECONDS
         while (left := deadline - time.monotonic()) > 0:
-            over = self.ended is not None  # before looking: what came until then is in the queue
+            over = self.ended is not None  # read before the queue, which then holds all events
             try:
-                heard, kind, when = (
-                    self.heard.get_nowait() if over else self.heard.get(timeout=min(left, 0.5))
+                container, kind, when = (
+                    self.events.get_nowait() if over else self.events.get(timeout=min(left, 0.5))
                 )
             except queue.Empty:
                 if over:
                     break
                 continue
-            if heard == container_id and kind == cri.CONTAINER_STOPPED_EVENT:
+            if container == container_id and kind == cri.CONTAINER_STOPPED_EVENT:
                 return when
         raise CallFailed(
             "end to event",
             self.ended.code().name if self.ended is not None else "DEADLINE_EXCEEDED",
-            "no event said that the container had ended",
+            "no CONTAINER_STOPPED_EVENT of the container",
         )
 
     def close(self) -> None:
@@ -70,24 +70,24 @@ class Subscriber:
         self._thread.join(5)
 
 
-def hearing(number: int) -> Workload:
-    """Return the workload that lets a container end, and waits until so many subscribers have heard of it."""
+def event_delivery(number: int) -> Workload:
+    """Return the workload in which a container exits and a number of subscribers wait for the event."""
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
-        with contextlib.ExitStack() as held:
-            subscribers = [subscribed(target, held) for _ in range(number)]
-            sandbox = held.enter_context(target.sandbox())
+        with contextlib.ExitStack() as stack:
+            subscribers = [open_subscription(target, stack) for _ in range(number)]
+            sandbox = stack.enter_context(target.sandbox())
 
             def cycle(meter: Meter) -> None:
                 container = target.running(sandbox, command=("/bin/true",))
                 begin = time.perf_counter()
                 try:
-                    heard = [subscriber.until_ended(container.id) for subscriber in subscribers]
+                    received = [subscriber.wait_for_stopped(container.id) for subscriber in subscribers]
                     finished = container.exited().finished_at / 1e9
-                    meter.keep("end to event", max(max(heard) - finished, 1e-6), begin)
+                    meter.add("end to event", max(max(received) - finished, 1e-6), begin)
                 except CallFailed as error:
-                    meter.keep("end to event", HEARD_SECONDS, begin, code=error.code)
+                    meter.add("end to event", EVENT_SECONDS, begin, code=error.code)
                     raise
                 finally:
                     target.discard_container(container.id)
@@ -97,21 +97,21 @@ def hearing(number: int) -> Workload:
     return prepared
 
 
-def subscribed(target: Target, held: contextlib.ExitStack) -> Subscriber:
-    """Subscribe, and see that the runtime does not refuse at once.
+def open_subscription(target: Target, stack: contextlib.ExitStack) -> Subscriber:
+    """Subscribe, and check that the runtime does not reject the stream.
 
     Raises:
-        Unsupported: it refuses.
-        grpc.RpcError: nobody answers, which is no refusal.
+        Unsupported: the runtime rejects it.
+        grpc.RpcError: the runtime does not respond.
     """
     subscriber = Subscriber(target)
-    held.callback(subscriber.close)
-    deadline = time.monotonic() + REFUSED_WITHIN_SECONDS
+    stack.callback(subscriber.close)
+    deadline = time.monotonic() + REJECTION_SECONDS
     while time.monotonic() < deadline and subscriber.ended is None:
         time.sleep(0.01)
     if subscriber.ended is not None:
         if subscriber.ended.code() in NO_ANSWER:
             raise subscriber.ended
-        msg = f"{target.name}: GetContainerEvents is refused with {subscriber.ended.code().name}"
+        msg = f"{target.name}: GetContainerEvents is rejected with {subscriber.ended.code().name}"
         raise Unsupported(msg)
     return subscriber

@@ -1,8 +1,8 @@
-"""Containers that wait for a word from the host and then end, all of them within a second.
+"""Containers that wait for a line from the host and then exit, all of them within a second.
 
-Each reads one line from a FIFO that all of them see. The host holds it open, so that none waits to open it,
-and writes a line for each: a shell reads no byte more than its line, so each of them gets one, whenever it
-comes.
+Each container reads one line from a shared FIFO. The host holds the FIFO open, so that opening it does not
+block, and writes one line for each container: `read` of a shell never reads beyond the end of the line, so
+each container gets one line, whenever it starts to read.
 """
 
 import os
@@ -16,60 +16,60 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
-from critests.benchmark.measuring.target import LOOK_SECONDS, Target
-from critests.benchmark.scenarios.storms import none_lost
+from critests.benchmark.measuring.target import STATUS_SECONDS, Target
+from critests.benchmark.scenarios.storms import check_none_lost
 from critests.lifecycle.container import Container
 
-MOUNTED: Final = "/release"
-TOLD_SECONDS: Final = 60.0
+MOUNT_PATH: Final = "/release"
+LISTING_SECONDS: Final = 60.0
 POLL_SECONDS: Final = 0.01
-"""Between two lists: so much later than it could a sample may be."""
+"""Between two list calls: the largest error of a sample."""
 TO_STATUS, FROM_RELEASE, WHOLE = "end to status", "release to status", "all ends told"
 
 
-class Release:
-    """A FIFO in a folder that containers have mounted, as a context: gone at its end.
+class ExitBarrier:
+    """A context with a FIFO in a folder that the containers mount.
 
     Attributes:
-        mount: for the containers.
-        command: what each of them runs.
+        mount: the mount of the folder.
+        command: the command of each container.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        self.mount = cri.Mount(host_path=str(folder), container_path=MOUNTED)
-        self.command = ("/bin/sh", "-c", f"echo ready; read -r line < {MOUNTED}/{name}")
+        self.mount = cri.Mount(host_path=str(folder), container_path=MOUNT_PATH)
+        self.command = ("/bin/sh", "-c", f"echo ready; read -r line < {MOUNT_PATH}/{name}")
         self._path = folder / name
-        self._held = -1
+        self._descriptor = -1
 
     def __enter__(self) -> Self:
-        """Make it, and hold it open."""
+        """Create the FIFO and open it."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
         os.mkfifo(self._path)
-        self._path.chmod(0o666)  # whoever the containers run as
-        self._held = os.open(self._path, os.O_RDWR | os.O_NONBLOCK)
+        self._path.chmod(0o666)  # for any user of the containers
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_NONBLOCK)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Remove it."""
-        os.close(self._held)
+        """Remove the FIFO."""
+        os.close(self._descriptor)
         self._path.unlink(missing_ok=True)
 
-    def let_go(self, number: int) -> None:
-        """Let so many containers end."""
-        os.write(self._held, b"\n" * number)
+    def release(self, number: int) -> None:
+        """Let a number of containers exit."""
+        os.write(self._descriptor, b"\n" * number)
 
 
-def told(target: Target, wanted: Iterable[str]) -> dict[str, float]:
-    """Ask for the list of containers again and again until it tells the end of each, or a minute is over.
+def wait_for_exits(target: Target, container_ids: Iterable[str]) -> dict[str, float]:
+    """Poll ListContainers until it reports each container as exited, or a minute has passed.
 
     Returns:
-        Id to when it was first told, in seconds since the epoch.
+        Id to when the list first reported the exit, in seconds since the epoch.
     """
-    left, first = set(wanted), dict[str, float]()
-    deadline = time.monotonic() + TOLD_SECONDS
-    seconds = LOOK_SECONDS * target.connection.deadlines.scale
+    left, first = set(container_ids), dict[str, float]()
+    deadline = time.monotonic() + LISTING_SECONDS
+    seconds = STATUS_SECONDS * target.connection.deadlines.scale
     while left and time.monotonic() < deadline:
         try:
             listed = target.runtime.ListContainers(cri.ListContainersRequest(), timeout=seconds).containers
@@ -77,45 +77,46 @@ def told(target: Target, wanted: Iterable[str]) -> dict[str, float]:
             code = error.code().name
             raise CallFailed("ListContainers", code, str(error.details())[:500]) from error
         now = time.time()
-        ended = {each.id for each in listed if each.id in left and each.state == cri.CONTAINER_EXITED}
-        first |= dict.fromkeys(ended, now)
-        left -= ended
+        exited = {each.id for each in listed if each.id in left and each.state == cri.CONTAINER_EXITED}
+        first |= dict.fromkeys(exited, now)
+        left -= exited
         time.sleep(POLL_SECONDS if left else 0.0)
     return first
 
 
-def keep_ends(
+def add_exit_latencies(
     meter: Meter, target: Target, containers: dict[str, Container], first: dict[str, float], released: float
 ) -> None:
-    """Keep how long after its end each container was told to have ended, and see that none is lost.
+    """Store the time from the exit of each container to the list that reports it, and check that none is
+    lost.
 
     Args:
-        meter: where.
+        meter: stores the samples.
         target: the side.
         containers: name to container.
-        first: what `told` returned.
-        released: when they were let go, in seconds since the epoch.
+        first: the result of `wait_for_exits`.
+        released: when the host wrote the lines, in seconds since the epoch.
 
     Raises:
-        NotDone: an end was never told, or is told to have been another than it was.
+        NotDone: an exit was never reported, or with another exit code.
     """
     begin = time.perf_counter() - (time.time() - released)
-    meter.at_once |= {TO_STATUS, FROM_RELEASE}
+    meter.simultaneous |= {TO_STATUS, FROM_RELEASE}
     for name, container in containers.items():
         if container.id not in first:
             continue
         status = target.container_status(container.id)
         if status is None or status.exit_code:
-            what = "is not known" if status is None else f"ended with {status.exit_code}"
-            raise NotDone(f"{name} was let go to end with 0, and {what}")
+            state = "is not known" if status is None else f"exited with {status.exit_code}"
+            raise NotDone(f"{name} should have exited with 0, and {state}")
         late = max(first[container.id] - status.finished_at / 1e9, 1e-6)
-        meter.keep(TO_STATUS, late, begin)
-        meter.keep(FROM_RELEASE, max(first[container.id] - released, 1e-6), begin)
+        meter.add(TO_STATUS, late, begin)
+        meter.add(FROM_RELEASE, max(first[container.id] - released, 1e-6), begin)
         meter.name_slowest(TO_STATUS, late, name)
     if first:
-        meter.keep(WHOLE, max(first.values()) - released, begin)
-    none_lost(
-        f"ListContainers, {TOLD_SECONDS:g} s after the end",
+        meter.add(WHOLE, max(first.values()) - released, begin)
+    check_none_lost(
+        f"ListContainers, {LISTING_SECONDS:g} s after the exit",
         {container.id: name for name, container in containers.items()},
         first,
     )

@@ -1,32 +1,30 @@
-"""Pods that stand on one side while everything is measured beside them: what they cost the runtime when
-nobody asks, and what it holds for them.
-"""
+"""Idle pods of one side: what the runtime uses for them without any call, and its footprint for them."""
 
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
 
 from critests.benchmark.measuring.meter import Meter, NotDone
-from critests.benchmark.measuring.resources import Usage, UsedResources, holdings, snapshot
-from critests.benchmark.measuring.runtime_processes import RuntimeHidden
+from critests.benchmark.measuring.resources import Usage, UsedResources, footprints, snapshot
+from critests.benchmark.measuring.runtime_processes import RuntimeNotVisible
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.list_calls import listing
-from critests.benchmark.scenarios.machine_limits import scarce
+from critests.benchmark.scenarios.machine_limits import exhausted_resource
 from critests.benchmark.scenarios.one_pod import TimedPod
 from critests.benchmark.scenarios.population import Population
 from critests.record.samples import BYTES, COUNT, NEITHER, SECONDS
 
 MINUTE = 60.0
-HELD = {
+FOOTPRINT = {
     "memory_bytes": ("memory of the", BYTES),
     "descriptors": ("descriptors of the", COUNT),
     "threads": ("threads of the", COUNT),
 }
-"""What is held: the attribute of `Holding`, what it is called before its part, and its unit.
+"""Attribute of `Footprint` to the prefix of its operation and its unit.
 
-Two daemons of one binary differ in it for as long as they live, and no number of looks averages that out: it
-has a growth, and no verdict of better or worse.
+Two daemons of the same binary differ in their footprint during their whole life, and repeated readings do not
+average this out: the footprint has a growth, but no verdict of better or worse.
 """
 OWN_PARTS = ("daemon", "shims")
 MEMORY = "memory of the daemon"
@@ -40,25 +38,25 @@ class IdlePods:
     Attributes:
         target: the side.
         population: its pods.
-        why: why there are no more; empty as long as none was refused.
-        hidden: why what the runtime holds and uses cannot be told; empty where it can.
+        why: why the number of pods cannot grow; empty if it can.
+        unmeasurable: why footprint and usage of the runtime cannot be measured; empty if they can.
     """
 
-    def __init__(self, target: Target, population: Population, hidden: str = "") -> None:
+    def __init__(self, target: Target, population: Population, unmeasurable: str = "") -> None:
         self.target = target
         self.population = population
         self.why = ""
-        self.hidden = hidden
+        self.unmeasurable = unmeasurable
 
     @property
     def pods(self) -> int:
-        """How many there are."""
+        """The number of pods."""
         return len(self.population.container_ids)
 
     def grow_to(self, number: int) -> bool:
-        """Add pods; return whether there are so many. What they ran out of is in `why`."""
+        """Add pods up to a number; return whether it was reached. If not, `why` holds the reason."""
         while not self.why and self.pods < number:
-            self.why = scarce(self.target)
+            self.why = exhausted_resource(self.target)
             if not self.why:
                 try:
                     self.population.grow_to(self.pods + 1)
@@ -66,69 +64,69 @@ class IdlePods:
                     self.why = str(error)
         return self.pods >= number
 
-    def look(self, meter: Meter) -> None:
-        """Keep what the runtime holds for all of its pods; nothing where that cannot be told."""
+    def add_footprint(self, meter: Meter) -> None:
+        """Store the footprint of the runtime with all of its pods, if it can be measured."""
         daemon = self.target.context.daemon_pid
-        if self.hidden or daemon is None:
+        if self.unmeasurable or daemon is None:
             return
         begin = time.perf_counter()
         try:
-            found = holdings(daemon)
-        except RuntimeHidden as error:
-            self.hidden = str(error)
+            by_part = footprints(daemon)
+        except RuntimeNotVisible as error:
+            self.unmeasurable = str(error)
             return
         for part in OWN_PARTS:
-            holding = found[part]
-            for attribute, (name, unit) in HELD.items():
-                meter.keep(
-                    f"{name} {part}", float(getattr(holding, attribute)), begin, unit=unit, better=NEITHER
+            footprint = by_part[part]
+            for attribute, (name, unit) in FOOTPRINT.items():
+                meter.add(
+                    f"{name} {part}", float(getattr(footprint, attribute)), begin, unit=unit, better=NEITHER
                 )
 
 
-def rest(sides: Sequence[IdlePods], meters: Sequence[Meter], seconds: float) -> None:
-    """Ask nothing of any side for a while, and keep what their runtimes used meanwhile, for a minute of it.
+def measure_idle(sides: Sequence[IdlePods], meters: Sequence[Meter], seconds: float) -> None:
+    """Make no calls for some time, and store the usage of the runtimes, scaled to a minute.
 
-    The sides rest at the same time: neither does anything that could disturb the other.
+    The sides are idle at the same time, so that neither disturbs the other.
 
     Args:
-        sides: which.
-        meters: of each.
-        seconds: how long.
+        sides: the sides.
+        meters: the meter of each.
+        seconds: duration.
     """
-    before = [_so_far(side) for side in sides]
+    before = [_usage_so_far(side) for side in sides]
     begin = time.perf_counter()
     time.sleep(seconds)
     for side, meter, earlier in zip(sides, meters, before, strict=True):
-        now = _so_far(side)
+        now = _usage_so_far(side)
         if earlier is not None and now is not None:
-            keep_idle(meter, now.since(earlier), time.perf_counter() - begin, begin)
+            add_idle_usage(meter, now.since(earlier), time.perf_counter() - begin, begin)
 
 
-def _so_far(side: IdlePods) -> Usage | None:
-    """Return what a side's runtime has used so far; None where that cannot be told."""
+def _usage_so_far(side: IdlePods) -> Usage | None:
+    """Return the usage of a side's runtime so far; None if it cannot be measured."""
     daemon = side.target.context.daemon_pid
-    if side.hidden or daemon is None:
+    if side.unmeasurable or daemon is None:
         return None
     try:
         return snapshot(daemon)
-    except RuntimeHidden as error:
-        side.hidden = str(error)
+    except RuntimeNotVisible as error:
+        side.unmeasurable = str(error)
         return None
 
 
-def keep_idle(meter: Meter, used: UsedResources, seconds: float, begin: float) -> None:
-    """Keep what was used in some seconds as what is used in a minute."""
+def add_idle_usage(meter: Meter, used: UsedResources, seconds: float, begin: float) -> None:
+    """Store the usage of some seconds, scaled to a minute."""
     for name, amount, unit in (
         (IDLE_TIME, used.cpu_seconds, SECONDS),
         (IDLE_WAKE_UPS, float(used.voluntary), COUNT),
         (IDLE_WRITES, float(used.write_bytes), BYTES),
     ):
-        meter.keep(name, amount * MINUTE / seconds, begin, unit=unit, better=NEITHER)
+        meter.add(name, amount * MINUTE / seconds, begin, unit=unit, better=NEITHER)
 
 
 def relisting(population: Population) -> Workload:
-    """Return the workload of the kubelet's relist that finds one pod changed: both lists, and the status of
-    one sandbox and its container.
+    """Return the workload of a kubelet relist that finds one changed pod: both lists, and the status of one
+    sandbox and its container.
     """
     listed = listing(population)
 
@@ -146,14 +144,14 @@ def relisting(population: Population) -> Workload:
 
 
 @contextlib.contextmanager
-def one_more(target: Target) -> Iterator[Cycle]:
-    """Prepare nothing; each cycle starts one more pod, and stops and removes it."""
+def one_more_pod(target: Target) -> Iterator[Cycle]:
+    """Yield the cycle that starts one more pod, and stops and removes it."""
 
     def cycle(meter: Meter) -> None:
         pod = TimedPod(target, start=STARTED, end=ENDED)
         try:
             pod.start(meter)
-            pod.look()
+            pod.check_running()
             pod.end(meter)
         finally:
             pod.discard()

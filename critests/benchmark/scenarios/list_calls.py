@@ -1,4 +1,4 @@
-"""What the kubelet asks of all that stands on a node: lists, the status of one of them, statistics."""
+"""The kubelet's calls about the pods of a node: lists, the status of one pod, statistics."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ def listing(population: Population) -> Workload:
 
         def cycle(meter: Meter) -> None:
             listed = meter.call("ListContainers", target.runtime.ListContainers, containers).containers
-            population.all_in("ListContainers", {each.id for each in listed})
+            population.check_complete("ListContainers", {each.id for each in listed})
             meter.call("ListPodSandbox", target.runtime.ListPodSandbox, sandboxes)
             meter.call("ContainerStatus", target.runtime.ContainerStatus, container)
             meter.call("PodSandboxStatus", target.runtime.PodSandboxStatus, sandbox)
@@ -35,11 +35,13 @@ def listing(population: Population) -> Workload:
 
 
 def statistics_of(population: Population) -> Workload:
-    """Return the workload of the statistics lists; that of metrics only where the runtime has it."""
+    """Return the workload of the statistics lists, with ListPodSandboxMetrics if the runtime implements
+    it.
+    """
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
-        metrics = _answers(
+        metrics = _is_implemented(
             target.connection.runtime.ListPodSandboxMetrics, cri.ListPodSandboxMetricsRequest()
         )
 
@@ -47,7 +49,7 @@ def statistics_of(population: Population) -> Workload:
             stats = meter.call(
                 "ListContainerStats", target.runtime.ListContainerStats, cri.ListContainerStatsRequest()
             ).stats
-            population.all_in("ListContainerStats", {each.attributes.id for each in stats})
+            population.check_complete("ListContainerStats", {each.attributes.id for each in stats})
             meter.call(
                 "ListPodSandboxStats", target.runtime.ListPodSandboxStats, cri.ListPodSandboxStatsRequest()
             )
@@ -63,8 +65,8 @@ def statistics_of(population: Population) -> Workload:
     return prepared
 
 
-def _answers(method: Callable[..., Any], request: Any) -> bool:  # noqa: ANN401 - of whatever RPC it is
-    """Say whether the runtime has an RPC."""
+def _is_implemented(method: Callable[..., Any], request: Any) -> bool:  # noqa: ANN401 - of whatever RPC it is
+    """Return whether the runtime implements an RPC."""
     try:
         method(request)
     except grpc.RpcError as error:

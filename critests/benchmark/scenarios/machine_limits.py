@@ -1,5 +1,5 @@
-"""How many pods a machine bears: what there is too little of to go on, and what ran out when one was
-refused.
+"""The limits of the machine for the number of pods: resources that are nearly exhausted, and the resource
+that ran out when the runtime rejected a pod.
 """
 
 import shutil
@@ -9,9 +9,7 @@ import psutil
 from critests.benchmark.measuring.target import Target
 
 SPARE_BYTES = 512 << 20
-"""Memory, and room on the disk, that is left to the machine: a benchmark must not make the kernel choose what
-to kill.
-"""
+"""Memory and disk space that a benchmark leaves free, so that it does not invoke the kernel's OOM killer."""
 RAN_OUT = {
     "addresses": ("no ip addresses", "no available ip"),
     "disk space": ("no space left", "disk quota"),
@@ -19,20 +17,21 @@ RAN_OUT = {
     "processes": ("resource temporarily unavailable",),
     "open files": ("too many open files",),
 }
-"""What ran out, by words in what runtimes and their plugins say then."""
+"""Resource to texts in the error messages of runtimes and their plugins."""
 
 
 def what_ran_out(pod: int, code: str, details: str) -> str:
-    """Say what ran out, as far as the runtime's refusal of a pod tells it."""
-    said = details.lower()
-    thing = next((thing for thing, words in RAN_OUT.items() if any(word in said for word in words)), "")
+    """Return a sentence about a rejected pod, with the resource that ran out if the error names one."""
+    text = details.lower()
+    resource = next((name for name, words in RAN_OUT.items() if any(word in text for word in words)), "")
     return (
-        f"{f'{thing} ran out: ' if thing else ''}the runtime refused pod {pod} with {code}: {details[:200]}"
+        f"{f'{resource} ran out: ' if resource else ''}the runtime rejected pod {pod} with {code}:"
+        f" {details[:200]}"
     )
 
 
-def scarce(target: Target) -> str:
-    """Say what there is too little of to go on; empty where there is enough."""
+def exhausted_resource(target: Target) -> str:
+    """Return a sentence about a nearly exhausted resource; empty if there is none."""
     if psutil.virtual_memory().available < SPARE_BYTES:
         return f"memory ran out: less than {SPARE_BYTES >> 20} MiB available"
     owned = target.context.owned

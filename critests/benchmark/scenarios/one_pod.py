@@ -1,34 +1,34 @@
-"""One pod with one container: the calls that start it and that end it, and a look whether they did."""
+"""One pod with one container: timed calls that start and remove it, and a check that it runs."""
 
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.workloads import (
+    check_ready,
+    check_running,
     create_and_start,
-    end_container,
-    end_sandbox,
-    is_ready,
-    is_running,
+    stop_and_remove_container,
+    stop_and_remove_sandbox,
 )
 
 START, END = "pod start", "pod end"
 
 
 class TimedPod:
-    """A pod that is started once and ended once.
+    """A pod that is started once and removed once.
 
     Attributes:
-        sandbox_id: of its sandbox; empty before there is one, and when it is gone.
-        container_id: of its container; likewise.
+        sandbox_id: id of its sandbox; empty before its creation and after its removal.
+        container_id: id of its container; empty before its creation and after its removal.
     """
 
     def __init__(self, target: Target, *, start: str = START, end: str = END) -> None:
-        """Prepare its requests, and make nothing.
+        """Build the requests.
 
         Args:
-            target: where it is to be.
-            start: what the sum of the calls that start it is called.
-            end: what the sum of the calls that end it is called.
+            target: the side.
+            start: name of the summed calls that start it.
+            end: name of the summed calls that remove it.
         """
         self.sandbox_id = self.container_id = ""
         self._target = target
@@ -37,7 +37,7 @@ class TimedPod:
         self._create = cri.CreateContainerRequest()
 
     def start(self, meter: Meter) -> None:
-        """Run its sandbox, create and start its container, each in a timed window."""
+        """Run the sandbox, create and start the container, each in a timed window."""
         target = self._target
         with meter.sum(self._names[0]):
             self.sandbox_id = meter.call(
@@ -46,26 +46,26 @@ class TimedPod:
             self._create = target.container_request(self.sandbox_id, self._request.config)
             self.container_id = create_and_start(target, meter, self._create)
 
-    def look(self) -> None:
-        """See outside of every timed window that it is ready and runs.
+    def check_running(self) -> None:
+        """Check outside every timed window that the sandbox is ready and the container runs.
 
         Raises:
-            NotDone: it is not, although all calls said so.
+            NotDone: it is not, although all calls succeeded.
         """
-        self._target.until_output(self._request.config, self._create.config)
-        is_ready(self._target, self.sandbox_id)
-        is_running(self._target, self.container_id)
+        self._target.wait_for_output(self._request.config, self._create.config)
+        check_ready(self._target, self.sandbox_id)
+        check_running(self._target, self.container_id)
 
     def end(self, meter: Meter) -> None:
-        """Stop and remove container and sandbox, each in a timed window, and see that they are gone."""
+        """Stop and remove container and sandbox, each in a timed window, and check that they are gone."""
         with meter.sum(self._names[1]):
-            end_container(self._target, meter, self.container_id)
+            stop_and_remove_container(self._target, meter, self.container_id)
             self.container_id = ""
-            end_sandbox(self._target, meter, self.sandbox_id)
+            stop_and_remove_sandbox(self._target, meter, self.sandbox_id)
             self.sandbox_id = ""
 
     def discard(self) -> None:
-        """Remove what is left of it, outside every timed window."""
+        """Remove the pod if it exists, outside every timed window."""
         if self.sandbox_id:
             self._target.discard(self.sandbox_id)
             self.sandbox_id = self.container_id = ""

@@ -1,5 +1,5 @@
-"""Where the time of a pod start goes: CNI plugins, OCI runtime, and the rest, on a runtime of its own with a
-wrapper around each.
+"""The phases of a pod start: CNI plugins, OCI runtime, and the rest, on a second runtime with wrappers for
+both.
 """
 
 import contextlib
@@ -24,11 +24,10 @@ SPLIT = ("RunPodSandbox", "CreateContainer", "StartContainer")
 
 @contextlib.contextmanager
 def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
-    """Start one more runtime of a side's kind and binary, with wrappers that record, and return the side on
-    it.
+    """Start another runtime of a side's kind and binary, with wrappers that record, and yield a target on it.
 
     Raises:
-        RuntimeStartFailed: it did not start, and nothing of it is left.
+        RuntimeStartFailed: it did not start; nothing of it is left behind.
     """
     context = target.context
     assert context.registry is not None
@@ -57,21 +56,21 @@ def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
             owned=None,
             hangs=Hangs(context.hangs.deadlines),
         )
-        made = Target.open(own, target.handler, target.side)
+        on_wrapped = Target.open(own, target.handler, target.side)
         try:
-            yield made, runtime
+            yield on_wrapped, runtime
         finally:
-            made.close()
+            on_wrapped.close()
 
 
 def can_be_split(target: Target) -> bool:
-    """Whether the wrappers would see what a side does: it is a throwaway, and its handler the default one."""
+    """Whether wrappers can record a side: it is a throwaway runtime, with its default handler."""
     return target.context.throwaway and target.context.registry is not None and not target.handler
 
 
 def starting(runtimes: Sequence[tuple[Target, ThrowawayRuntime]]) -> Workload:
-    """Return the workload that starts one pod with one container after the other, and divides each call of
-    it.
+    """Return the workload that starts one pod with one container after another, and splits each of its
+    calls.
     """
 
     @contextlib.contextmanager
@@ -83,14 +82,14 @@ def starting(runtimes: Sequence[tuple[Target, ThrowawayRuntime]]) -> Workload:
         target.image(PLAIN)
 
         def cycle(meter: Meter) -> None:
-            whole = meter.like()
+            whole = meter.clone()
             request = target.sandbox_request()
             sandbox_id = ""
             try:
                 sandbox_id = whole.call("RunPodSandbox", target.runtime.RunPodSandbox, request).pod_sandbox_id
                 create = target.container_request(sandbox_id, request.config)
                 create_and_start(target, whole, create)
-                target.until_output(request.config, create.config)
+                target.wait_for_output(request.config, create.config)
             finally:
                 plugins, programs = cni.take(), oci.take()
                 if sandbox_id:
@@ -101,7 +100,7 @@ def starting(runtimes: Sequence[tuple[Target, ThrowawayRuntime]]) -> Workload:
                 begin, seconds = whole.windows[operation]
                 parts = split(begin, seconds, cni=plugins, oci=programs)
                 for phase, share in (("cni", parts.cni), ("oci", parts.oci), ("rest", parts.rest)):
-                    meter.under(phase=phase).keep(operation, share, begin)
+                    meter.with_dimensions(phase=phase).add(operation, share, begin)
 
         yield cycle
 

@@ -1,6 +1,4 @@
-"""Images of a benchmark's own: unlike any other, so that a pull of one really fetches and unpacks its
-layers.
-"""
+"""Unique images of a benchmark, so that a pull fetches and unpacks all layers."""
 
 import contextlib
 import secrets
@@ -22,7 +20,7 @@ def registry_of(target: Target) -> RegistryClient:
     """Return the registry that serves a side's images.
 
     Raises:
-        Blocked: this run serves none.
+        Blocked: this run has no registry.
     """
     if target.context.registry is None:
         msg = "needs the suite's own registry, which this run does not serve (--image-prefix)"
@@ -38,14 +36,14 @@ def mint(
     changes: Changes | None = None,
     salt: str = "",
 ) -> MintedImage:
-    """Make an image that nobody has pulled yet.
+    """Create an image that no runtime has pulled yet.
 
     Args:
         target: the side that will pull it.
         image: name in the catalogue.
-        repository: last part of its repository's name; a fresh one by default.
-        changes: to what the catalogue says.
-        salt: the same salt gives the same image; a fresh one by default.
+        repository: last component of the repository name; a new one by default.
+        changes: changes to the image of the catalogue.
+        salt: the same salt gives the same image; a new one by default.
     """
     run = target.context.run
     name = f"critests/{run.id}/{repository or f'bench-{secrets.token_hex(5)}'}"
@@ -55,29 +53,29 @@ def mint(
 
 
 def pull(target: Target, meter: Meter, minted: MintedImage) -> ImageName:
-    """Pull an image in a timed window, and see outside of it that the registry was asked for it.
+    """Pull an image in a timed window, and check outside it that the registry received a request.
 
     Raises:
         NotDone: the pull succeeded without a request to the registry.
     """
-    answer = meter.call("PullImage", target.image_service.PullImage, pulling(minted.reference))
+    response = meter.call("PullImage", target.image_service.PullImage, pulling(minted.reference))
     if not registry_of(target).requests(minted.repository):
-        msg = f"PullImage of {minted.reference} succeeded, and the registry was not asked for it"
+        msg = f"PullImage of {minted.reference} succeeded, and the registry received no request for it"
         raise NotDone(msg)
-    return ImageName(answer.image_ref, minted.reference)
+    return ImageName(response.image_ref, minted.reference)
 
 
 def removal(target: Target, minted: MintedImage) -> cri.RemoveImageRequest:
-    """Return the request that removes an image with all its names: by its id, which runtimes write in more
-    than one way.
+    """Return the request that removes an image with all its names: by the id that ImageStatus reports,
+    because runtimes differ in the form of ids.
     """
-    answer = target.connection.images.ImageStatus(
+    response = target.connection.images.ImageStatus(
         cri.ImageStatusRequest(image=cri.ImageSpec(image=minted.reference))
     )
-    return cri.RemoveImageRequest(image=cri.ImageSpec(image=answer.image.id or minted.reference))
+    return cri.RemoveImageRequest(image=cri.ImageSpec(image=response.image.id or minted.reference))
 
 
-def forget(target: Target, minted: MintedImage) -> None:
+def remove_image(target: Target, minted: MintedImage) -> None:
     """Remove an image from the runtime and from the registry, outside every timed window."""
     with contextlib.suppress(grpc.RpcError):
         target.connection.images.RemoveImage(removal(target, minted))

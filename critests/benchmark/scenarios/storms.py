@@ -1,8 +1,8 @@
-"""Many things at the same instant: when each was done, which was the slowest, that none is lost; and what one
-of them takes alone.
+"""Many simultaneous actions: the time of each, the slowest, a check that none is lost; and the time of one
+action alone.
 
-A thread for each; all of them wait at a barrier, so that the instant is the same for all. What each thread
-takes is that of its calls: when the client itself came late is kept beside it.
+Each action has a thread, and all threads wait at a barrier, so that all start at the same instant. The time
+of an action is that of its calls; the delay of the client's own threads is stored separately.
 """
 
 import threading
@@ -17,26 +17,26 @@ from critests.benchmark.measuring.sampling import Tally
 from critests.record.samples import NEITHER
 
 STORM_SECONDS: Final = 300.0
-"""For all of a storm; what is not done by then is unfinished."""
+"""Time limit of a storm; an action that has not ended by then is unfinished."""
 NAMED: Final = 5
-"""Lost or left ones that are called by name."""
+"""Number of lost or leftover items that a message names."""
 ALONE: Final = "alone"
-"""Ends the name of what one takes with nothing beside it: what each of a storm takes longer is waiting."""
+"""Suffix of the operation of a single action: the additional time of an action in a storm is waiting."""
 DELAY: Final = "client's delay"
-"""Ends the name of how late the last thread began: a stall of the client's own."""
+"""Suffix of the operation for the delay of the last thread: a stall of the client itself."""
 
 
 @dataclass(frozen=True)
-class Hit:
-    """One of a storm.
+class StormItem:
+    """One action of a storm.
 
     Attributes:
-        name: which.
-        begin: when its thread began, on the clock of `time.perf_counter`.
-        end: when it was done, or had failed.
-        why: why it failed; empty where it did not.
-        meter: what it measured.
-        untrue: whether the runtime had said that it was done.
+        name: its name.
+        begin: start of its thread, on the clock of `time.perf_counter`.
+        end: when it ended.
+        why: why it failed; empty if it did not.
+        meter: its samples.
+        not_done: whether the runtime had reported success for the failure.
     """
 
     name: str
@@ -44,163 +44,166 @@ class Hit:
     end: float
     why: str
     meter: Meter
-    untrue: bool = False
+    not_done: bool = False
 
 
 @dataclass(frozen=True)
 class Storm:
-    """What became of all that began at one instant.
+    """The outcome of simultaneous actions.
 
     Attributes:
-        instant: when, on the clock of `time.perf_counter`.
-        hits: those that were done or have failed, in that order.
+        instant: their start, on the clock of `time.perf_counter`.
+        items: the ended actions, in the order in which they ended.
         unfinished: names of the others.
     """
 
     instant: float
-    hits: list[Hit]
+    items: list[StormItem]
     unfinished: list[str]
 
     @property
     def seconds(self) -> float:
-        """From the instant until the last was done."""
-        return max((hit.end for hit in self.hits), default=self.instant) - self.instant
+        """Time from the start until the last action ended."""
+        return max((item.end for item in self.items), default=self.instant) - self.instant
 
     @property
     def failures(self) -> list[str]:
-        """What failed or was not finished, by name."""
-        failed = [f"{hit.name}: {hit.why}" for hit in self.hits if hit.why]
+        """The failed and unfinished actions, by name."""
+        failed = [f"{item.name}: {item.why}" for item in self.items if item.why]
         return failed + [f"{name}: did not end" for name in self.unfinished]
 
 
-def strike(
-    names: Sequence[str], one: Callable[[int, Meter], None], meter: Meter, seconds: float = STORM_SECONDS
+def run_storm(
+    names: Sequence[str], action: Callable[[int, Meter], None], meter: Meter, seconds: float = STORM_SECONDS
 ) -> Storm:
-    """Do many things at the same instant, a thread for each.
+    """Run many actions simultaneously, each in its own thread.
 
     Args:
-        names: of the things.
-        one: does the thing with an index, and measures it by a meter of its own.
-        meter: those meters are like this one; nothing is kept in it.
-        seconds: for all together.
+        names: names of the actions.
+        action: runs the action with an index, and measures it with a meter.
+        meter: cloned for each action; itself unchanged.
+        seconds: time limit of all actions together.
     """
     instants: list[float] = []
     barrier = threading.Barrier(len(names) + 1, action=lambda: instants.append(time.perf_counter()))
-    hits: list[Hit] = []
-    done = threading.Lock()
+    items: list[StormItem] = []
+    lock = threading.Lock()
 
-    def thing(index: int) -> None:
-        own, tally = meter.like(), Tally()
+    def run(index: int) -> None:
+        own, tally = meter.clone(), Tally()
         barrier.wait()
         begin = time.perf_counter()
-        tally.attempt(lambda kept: one(index, kept), own)
-        hit = Hit(names[index], begin, time.perf_counter(), tally.latest, own, bool(tally.untrue))
-        with done:
-            hits.append(hit)
+        tally.run(lambda each: action(index, each), own)
+        end, not_done = time.perf_counter(), bool(tally.not_done)
+        item = StormItem(names[index], begin, end, tally.latest_failure, own, not_done)
+        with lock:
+            items.append(item)
 
     threads = [
-        threading.Thread(target=thing, args=(index,), daemon=True, name=name)
+        threading.Thread(target=run, args=(index,), daemon=True, name=name)
         for index, name in enumerate(names)
     ]
     for thread in threads:
         thread.start()
     barrier.wait()
-    (instant,) = instants  # taken before any of them was let go
+    (instant,) = instants  # the barrier's action runs before any thread is released
     for thread in threads:
         thread.join(max(0.0, instant + seconds - time.perf_counter()))
-    with done:
-        ended = sorted(hits, key=lambda hit: hit.end)
-    known = {hit.name for hit in ended}
-    return Storm(instant, ended, [name for name in names if name not in known])
+    with lock:
+        ended = sorted(items, key=lambda item: item.end)
+    ended_names = {item.name for item in ended}
+    return Storm(instant, ended, [name for name in names if name not in ended_names])
 
 
-def keep_alone(meter: Meter, each: str, one: Callable[[Meter], None]) -> None:
-    """Do one thing with nothing beside it, and keep what it took, to compare the storm with.
+def measure_alone(meter: Meter, each: str, action: Callable[[Meter], None]) -> None:
+    """Run one action alone and store its time, as a baseline for the storm.
 
     Args:
-        meter: where.
-        each: the operation, as the meters of the storm have it.
-        one: does it.
+        meter: stores the sample.
+        each: the operation of the action.
+        action: runs it.
     """
-    own, begin = meter.like(), time.perf_counter()
+    own, begin = meter.clone(), time.perf_counter()
     try:
-        one(own)
+        action(own)
     finally:
         series = own.series.get(each)
         if series is not None:
             name, last = f"{each} {ALONE}", len(series.value) - 1
             meter.rpcs[name] = own.rpcs.get(each, Counter())
-            meter.keep(name, series.value[last], begin, code=series.codes.get(str(last), "OK"))
+            meter.add(name, series.value[last], begin, code=series.codes.get(str(last), "OK"))
 
 
-def keep_storm(meter: Meter, storm: Storm, *, each: str, whole: str) -> None:
-    """Keep what a storm took: every call of it, the whole, and which was the slowest.
+def add_storm(meter: Meter, storm: Storm, *, each: str, whole: str) -> None:
+    """Store the times of a storm: of every call, of the whole storm, and the name of the slowest action.
 
     Args:
-        meter: where.
-        storm: which.
-        each: the operation of every one of it, as its meters have it.
-        whole: what the time until the last was done is called.
+        meter: stores the samples.
+        storm: the storm.
+        each: the operation of its actions.
+        whole: the operation for the time until the last action ended.
 
     Raises:
-        NotDone: one of it was not done as the runtime had said; everything is kept all the same.
-        CallFailed: one of it failed, or was not finished; likewise.
+        NotDone: the runtime had reported success for an action that it had not done; all samples are stored.
+        CallFailed: an action failed or did not end; all samples are stored.
     """
-    meter.take([hit.meter for hit in storm.hits])
-    taken = [(_steady(hit, each), hit) for hit in storm.hits if not hit.why]
-    known = [(seconds, hit) for seconds, hit in taken if seconds is not None]
+    meter.merge([item.meter for item in storm.items])
+    latest = [(_latest_success(item, each), item) for item in storm.items if not item.why]
+    measured = [(seconds, item) for seconds, item in latest if seconds is not None]
     failures = storm.failures
     code = "UNKNOWN" if failures else "OK"
-    meter.keep(whole, storm.seconds, storm.instant, code=code)
-    if known:
-        for seconds, hit in known:
-            meter.name_slowest(each, seconds, hit.name)
-        late = max(hit.begin - storm.instant for _, hit in known)
-        meter.keep(f"{whole}, {DELAY}", max(late, 0.0), storm.instant, better=NEITHER)
-    untrue = [f"{hit.name}: {hit.why}" for hit in storm.hits if hit.untrue]
-    if untrue:
-        raise NotDone(f"{len(untrue)} of {len(storm.hits)}, such as {untrue[0]}")
+    meter.add(whole, storm.seconds, storm.instant, code=code)
+    if measured:
+        for seconds, item in measured:
+            meter.name_slowest(each, seconds, item.name)
+        late = max(item.begin - storm.instant for _, item in measured)
+        meter.add(f"{whole}, {DELAY}", max(late, 0.0), storm.instant, better=NEITHER)
+    not_done = [f"{item.name}: {item.why}" for item in storm.items if item.not_done]
+    if not_done:
+        raise NotDone(f"{len(not_done)} of {len(storm.items)}, such as {not_done[0]}")
     if failures:
-        number = len(storm.hits) + len(storm.unfinished)
+        number = len(storm.items) + len(storm.unfinished)
         raise CallFailed(whole, code, f"{len(failures)} of {number} failed, such as {failures[0]}")
 
 
-def _steady(hit: Hit, operation: str) -> float | None:
-    series = hit.meter.series.get(operation)
+def _latest_success(item: StormItem, operation: str) -> float | None:
+    series = item.meter.series.get(operation)
     values = series.steady() if series is not None else []
     return values[-1] if values else None
 
 
-def none_lost(where: str, wanted: dict[str, str], found: Collection[str]) -> None:
-    """See that everything that a storm made is there.
+def check_none_lost(where: str, created: dict[str, str], listed: Collection[str]) -> None:
+    """Check that a list holds all objects that a storm created.
 
     Args:
-        where: what was looked at, such as `ListContainers`.
-        wanted: id to name.
-        found: the ids that are there.
+        where: the list, such as `ListContainers`.
+        created: id to name.
+        listed: the ids in the list.
 
     Raises:
-        NotDone: some are missing, which are named.
+        NotDone: some are missing; the message names them.
     """
-    lost = [name for known, name in wanted.items() if known not in found]
+    lost = [name for identity, name in created.items() if identity not in listed]
     if lost:
-        raise NotDone(f"{where}: {len(lost)} of {len(wanted)} are lost: {_some(lost)}")
+        raise NotDone(f"{where}: {len(lost)} of {len(created)} are lost: {_some(lost)}")
 
 
-def none_left(where: str, gone: dict[str, str], found: Collection[str]) -> None:
-    """See that nothing is left of what a storm has removed.
+def check_none_left(where: str, removed: dict[str, str], listed: Collection[str]) -> None:
+    """Check that a list holds none of the objects that a storm removed.
 
     Args:
-        where: what was looked at.
-        gone: id to name.
-        found: the ids that are there.
+        where: the list.
+        removed: id to name.
+        listed: the ids in the list.
 
     Raises:
-        NotDone: some are still there, which are named.
+        NotDone: some are still listed; the message names them.
     """
-    left = [name for known, name in gone.items() if known in found]
+    left = [name for identity, name in removed.items() if identity in listed]
     if left:
-        raise NotDone(f"{where}: {len(left)} of {len(gone)} were removed, and are still there: {_some(left)}")
+        raise NotDone(
+            f"{where}: {len(left)} of {len(removed)} were removed, and are still listed: {_some(left)}"
+        )
 
 
 def _some(names: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
-"""Streaming sessions that are measured: opened as kubectl would, timed from the call to what it brings, and a
-plain pipe or socket beside them, which is what the same bytes take without a runtime.
+"""Measured streaming sessions: opened as by kubectl and timed from the call to the data; and a plain pipe or
+socket as the baseline, which transfers the same bytes without a runtime.
 """
 
 import contextlib
@@ -25,64 +25,64 @@ from critests.client.streaming.streams import Protocol
 from critests.record.samples import BYTES_PER_SECOND, NEITHER
 
 SESSION_SECONDS: Final = 30.0
-"""For opening a session, and for what it must bring, before scaling."""
+"""For opening a session, and for the data that it must transfer, before scaling."""
 BROKEN: Final = "STREAM_BROKEN"
-"""Stands instead of a gRPC status code with the sample of a session that came to no good end."""
+"""Takes the place of the gRPC status code for the sample of a session that broke."""
 LINE: Final = b"0123456789abcdef\n"
-"""What is sent and must come back."""
-PIECE: Final = bytes(256 * 1024)
-"""What is written at a time where much is."""
+"""The line that is sent and must come back."""
+CHUNK: Final = bytes(256 * 1024)
+"""The chunk of large writes."""
 PIPE: Final = "over a pipe"
 SOCKET: Final = "past the runtime"
-"""End the names of what the same takes without a runtime."""
+"""Suffixes of the operations that transfer the same data without the runtime."""
 
 
 def protocols(bench: Bench) -> list[Protocol]:
-    """Return the protocols that all sides speak, the one that kubectl takes first at the front.
+    """Return the protocols that all sides support, in kubectl's order of preference.
 
     Raises:
         NotDone: there is none.
     """
-    spoken = {target.name: _spoken(target) for target in bench.targets}
-    common = [protocol for protocol in Protocol if all(protocol in each for each in spoken.values())]
+    supported = {target.name: _supported(target) for target in bench.targets}
+    common = [protocol for protocol in Protocol if all(protocol in each for each in supported.values())]
     for protocol in Protocol:
-        lacking = [name for name, each in spoken.items() if protocol not in each]
+        lacking = [name for name, each in supported.items() if protocol not in each]
         if lacking:
-            bench.remark(f"{protocol.value} was not measured: {' and '.join(lacking)} does not speak it")
+            bench.remark(f"{protocol.value} was not measured: not supported by {' and '.join(lacking)}")
     if not common:
-        raise NotDone(f"no streaming protocol is spoken by {' and '.join(spoken)}")
+        raise NotDone(f"no streaming protocol is supported by {' and '.join(supported)}")
     return common
 
 
-def _spoken(target: Target) -> list[Protocol]:
-    """Try both protocols with a command that does nothing."""
-    spoken = []
+def _supported(target: Target) -> list[Protocol]:
+    """Return the protocols with which a command that does nothing can be run."""
+    supported = []
     with target.sandbox(namespaces=HOST) as sandbox:
         request = cri.ExecRequest(container_id=target.running(sandbox).id, cmd=["true"], stdout=True)
         for protocol in Protocol:
             url = target.connection.runtime.Exec(request).url
             with contextlib.suppress(UpgradeRefused), command_session(target, url, request, protocol):
-                spoken.append(protocol)
-    return spoken
+                supported.append(protocol)
+    return supported
 
 
 @contextlib.contextmanager
-def timed(meter: Meter, operation: str) -> Iterator[None]:
-    """Keep a session that breaks within, with what it took until then.
+def recording_failure(meter: Meter, operation: str) -> Iterator[None]:
+    """Store a failed sample if a session breaks inside the `with`.
 
     Raises:
-        CallFailed: it broke; the cycle ends, and sampling goes on.
+        CallFailed: the session broke; the cycle ends, and sampling continues.
     """
     begin = time.perf_counter()
     try:
         yield
     except StreamError as error:
-        meter.keep(operation, time.perf_counter() - begin, begin, code=BROKEN)
+        meter.add(operation, time.perf_counter() - begin, begin, code=BROKEN)
         raise CallFailed(operation, BROKEN, str(error)[:500]) from error
 
 
-def patience(target: Target) -> float:
-    """Return the seconds that a session of a side has for whatever it must bring."""
+def session_deadline(target: Target) -> float:
+    """Return the deadline of a session, in seconds."""
     return SESSION_SECONDS * target.connection.deadlines.scale
 
 
@@ -93,7 +93,7 @@ def command_session(
     protocol: Protocol,
     **options: Any,  # noqa: ANN401 - those of open_remote_command
 ) -> RemoteCommand:
-    """Open the session that an answer to Exec or Attach names; whoever opens it closes it."""
+    """Open the session at the URL of a response to Exec or Attach; the caller must close it."""
     return open_remote_command(
         url,
         stdin=request.stdin,
@@ -101,23 +101,23 @@ def command_session(
         stderr=request.stderr,
         tty=request.tty,
         protocol=protocol,
-        deadline_seconds=patience(target),
+        deadline_seconds=session_deadline(target),
         **options,
     )
 
 
 def forward_session(target: Target, url: str, ports: Sequence[int], protocol: Protocol) -> PortForward:
-    """Open the session that an answer to PortForward names; of what comes little is kept, and all is
-    counted.
+    """Open the session at the URL of a response to PortForward; it counts all received bytes and buffers
+    few.
     """
     return open_port_forward(
-        url, ports, protocol=protocol, deadline_seconds=patience(target), keep_bytes=len(PIECE)
+        url, ports, protocol=protocol, deadline_seconds=session_deadline(target), keep_bytes=len(CHUNK)
     )
 
 
 @contextlib.contextmanager
-def held(session: OpenSession) -> Iterator[None]:
-    """Drop a session at the end of a `with`: what its good-bye takes is nobody's time."""
+def aborted_at_end(session: OpenSession) -> Iterator[None]:
+    """Abort a session at the end of a `with`, without the time of a closing handshake."""
     try:
         yield
     finally:
@@ -125,94 +125,92 @@ def held(session: OpenSession) -> Iterator[None]:
 
 
 def echo(meter: Meter, operation: str, session: RemoteCommand) -> None:
-    """Send a line to a process that sends back what it gets, and time it until it is back."""
-    with timed(meter, operation), Stopwatch() as watch:
+    """Send a line to a process that echoes its input, and time the round trip."""
+    with recording_failure(meter, operation), Stopwatch() as watch:
         session.write(LINE)
-        came = session.stdout_until(b"\n")
-    same(came)
-    meter.keep_window(operation, watch)
+        received = session.stdout_until(b"\n")
+    check_echo(received)
+    meter.add_window(operation, watch)
 
 
-def same(came: bytes) -> None:
-    """See that what came back is what was sent.
+def check_echo(received: bytes) -> None:
+    """Check that the echo equals the sent line.
 
     Raises:
-        NotDone: it is something else.
+        NotDone: it differs.
     """
-    if came != LINE:
-        raise NotDone(f"{LINE!r} was sent, and {came[:80]!r} came back")
+    if received != LINE:
+        raise NotDone(f"{LINE!r} was sent, and {received[:80]!r} came back")
 
 
 class Pipe:
-    """A process of this machine that sends back what it gets, by pipes, as a context: what a line takes
-    without a runtime.
-    """
+    """A context with a local process that echoes its input through pipes: the baseline without a runtime."""
 
     def __enter__(self) -> Self:
-        """Start it."""
+        """Start the process."""
         self._process = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End it."""
+        """Kill the process."""
         self._process.kill()
         self._process.communicate()
 
     def echo(self, meter: Meter, operation: str) -> None:
-        """Time a line there and back."""
+        """Time the round trip of a line."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         begin = time.perf_counter()
         os.write(self._process.stdin.fileno(), LINE)
         os.read(self._process.stdout.fileno(), len(LINE))
-        meter.keep(operation, time.perf_counter() - begin, begin, better=NEITHER)
+        meter.add(operation, time.perf_counter() - begin, begin, better=NEITHER)
 
 
 def output_over_a_pipe(meter: Meter, operation: str, command: Sequence[str], size: int) -> None:
-    """Time how fast the output of a program of this machine comes through a pipe."""
+    """Measure the throughput of a local program's output through a pipe."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0) as process:
         assert process.stdout is not None
         left, begin = size - len(process.stdout.read(1)), time.perf_counter()
-        while left and (piece := process.stdout.read(len(PIECE))):
-            left -= len(piece)
+        while left and (chunk := process.stdout.read(len(CHUNK))):
+            left -= len(chunk)
         seconds = time.perf_counter() - begin
-    meter.keep(operation, (size - 1) / seconds, begin, unit=BYTES_PER_SECOND, better=NEITHER)
+    meter.add(operation, (size - 1) / seconds, begin, unit=BYTES_PER_SECOND, better=NEITHER)
 
 
-class Direct:
-    """Connections to a server in a pod by its own address, past the runtime.
+class DirectConnections:
+    """Connections to a server in a pod by its IP address, without the runtime.
 
     Attributes:
-        address: of the pod, and the port.
+        address: IP address of the pod, and the port.
     """
 
     def __init__(self, address: tuple[str, int]) -> None:
         self.address = address
 
     def listening(self) -> bool:
-        """Whether the server takes connections."""
+        """Whether the server accepts connections."""
         with contextlib.suppress(OSError), socket.create_connection(self.address, 1.0):
             return True
         return False
 
     def connection(self, meter: Meter, operation: str) -> None:
-        """Time a connection from its beginning to a line that came back."""
+        """Time a connection from its start to the echo of a line."""
         begin = time.perf_counter()
         with socket.create_connection(self.address, SESSION_SECONDS) as connected:
             connected.sendall(LINE)
             connected.recv(len(LINE))
-            meter.keep(operation, time.perf_counter() - begin, begin, better=NEITHER)
+            meter.add(operation, time.perf_counter() - begin, begin, better=NEITHER)
 
 
-def forwarded_line(connection: PortConnection) -> None:
-    """Send a line to a port that sends back what it gets, and wait for it."""
+def echo_through_port(connection: PortConnection) -> None:
+    """Send a line to a port with an echo server, and wait for the echo."""
     connection.write(LINE)
-    same(connection.read_until(b"\n"))
+    check_echo(connection.read_until(b"\n"))
 
 
-def written(write: Callable[[bytes], None], size: int) -> None:
-    """Write so many bytes, a piece at a time."""
-    for begin in range(0, size, len(PIECE)):
-        write(PIECE[: size - begin])
+def write_chunks(write: Callable[[bytes], None], size: int) -> None:
+    """Write a number of bytes in chunks."""
+    for begin in range(0, size, len(CHUNK)):
+        write(CHUNK[: size - begin])

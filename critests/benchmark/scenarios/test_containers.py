@@ -1,4 +1,4 @@
-"""Containers: what their creation, start, stop, update and removal take, and what drives it."""
+"""Containers: time to create, start, stop, update and remove them, and what it depends on."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.workloads import container_lifecycle, has_ended, is_gone
+from critests.benchmark.scenarios.workloads import check_exited, check_removed, container_lifecycle
 from critests.lifecycle.requests import ContainerOptions
 
 GRACE_SECONDS = 1
@@ -24,9 +24,9 @@ ITEMS = (0, 10, 100)
 
 @scenario("B-06")
 def test_container_lifecycle(bench: Bench) -> None:
-    """Create, start, stop and remove a container that obeys SIGTERM, in a sandbox that stays."""
-    floor = bench.of_reference(**{"create and start": ("create", "start")})
-    bench.sample(container_lifecycle, headline="StartContainer", reference=floor)
+    """Create, start, stop and remove a container that exits on SIGTERM, in the same sandbox."""
+    reference = bench.oci_runtime_seconds(**{"create and start": ("create", "start")})
+    bench.sample(container_lifecycle, headline="StartContainer", reference=reference)
 
 
 @scenario("B-07")
@@ -52,8 +52,8 @@ def test_create_by_what_is_in_it(bench: Bench) -> None:
 
 @scenario("B-09")
 def test_stop_beyond_the_ideal(bench: Bench) -> None:
-    """StopContainer of a process that obeys, of one that ignores SIGTERM (beyond its grace period), and of
-    one with fifty children.
+    """StopContainer of a process that exits on SIGTERM, of one that ignores it (time beyond the grace
+    period), and of one with fifty children.
     """
     third = bench.seconds / 3
     bench.sample(
@@ -75,7 +75,7 @@ def test_stop_beyond_the_ideal(bench: Bench) -> None:
 
 @scenario("B-10")
 def test_remove_by_what_was_written(bench: Bench) -> None:
-    """RemoveContainer by size of the writable layer and by number of files in it."""
+    """RemoveContainer by size of the writable layer and number of files in it."""
     cases = {
         "nothing": "true",
         "64 MB": "dd if=/dev/zero of=/big bs=1M count=64 2>/dev/null",
@@ -104,11 +104,11 @@ def test_update_of_resources(bench: Bench) -> None:
 def _creation(options: Callable[[Target], dict[str, Any]]) -> Workload:
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
-        given = options(target)
+        container_options = options(target)
         with target.sandbox() as sandbox:
 
             def cycle(meter: Meter) -> None:
-                request = target.container_request(sandbox.id, sandbox.config, **given)
+                request = target.container_request(sandbox.id, sandbox.config, **container_options)
                 container_id = meter.call(
                     "CreateContainer", target.runtime.CreateContainer, request
                 ).container_id
@@ -153,8 +153,8 @@ def _stopping(command: tuple[str, ...] | None, grace: int) -> Workload:
                     meter.call("StopContainer", target.runtime.StopContainer, request)
                     begin, took = meter.windows["StopContainer"]
                     if grace:
-                        meter.keep("overshoot", max(took - grace, 1e-6), begin)
-                    has_ended(target, container.id)
+                        meter.add("overshoot", max(took - grace, 1e-6), begin)
+                    check_exited(target, container.id)
                 finally:
                     target.discard_container(container.id)
 
@@ -173,7 +173,7 @@ def _removal(script: str) -> Workload:
                 container.exited(120)
                 request = cri.RemoveContainerRequest(container_id=container.id)
                 meter.call("RemoveContainer", target.runtime.RemoveContainer, request)
-                is_gone(target, container.id)
+                check_removed(target, container.id)
 
             yield cycle
 
@@ -193,14 +193,14 @@ def _updating(target: Target) -> Iterator[Cycle]:
             request = cri.UpdateContainerResourcesRequest(container_id=container.id, linux=resources)
             meter.call("UpdateContainerResources", target.runtime.UpdateContainerResources, request)
             status = target.container_status(container.id)
-            shown = status.resources.linux.cpu_shares if status is not None else 0
-            if shown not in {
+            reported = status.resources.linux.cpu_shares if status is not None else 0
+            if reported not in {
                 0,
                 resources.cpu_shares,
-            }:  # runtimes before resources were part of the status tell nothing
+            }:  # 0: the runtime is older than `resources` in ContainerStatus
                 msg = (
                     f"UpdateContainerResources set cpu_shares to {resources.cpu_shares}, and ContainerStatus"
-                    f" says {shown}"
+                    f" reports {reported}"
                 )
                 raise NotDone(msg)
 

@@ -1,4 +1,4 @@
-"""Counts of a pod cycle: what varies less than its time."""
+"""Kernel counters of a pod cycle, which vary less than its time."""
 
 import contextlib
 from collections.abc import Iterator
@@ -18,22 +18,20 @@ CYCLE = "pod start and end"
 
 @scenario("B-38")
 def test_counters(bench: Bench) -> None:
-    """What the kernel counts while a pod is started and ended, of the daemon and of everything that it
-    starts.
-    """
+    """Kernel counters of the daemon and all processes that it starts, while a pod is started and removed."""
     bench.sample(lambda target: counted(bench, target), headline=HEADLINE)
 
 
 @contextlib.contextmanager
 def counted(bench: Bench, target: Target) -> Iterator[Cycle]:
-    """Count; each cycle starts a pod with one container, and ends it."""
+    """Open the counters; each cycle starts a pod with one container and removes it."""
     pid = target.context.daemon_pid
     if pid is None:
-        msg = f"{target.name}: counters: the daemon's process cannot be seen"
+        msg = f"{target.name}: counters: the daemon's process is not visible"
         raise Unsupported(msg)
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         try:
-            counters = held.enter_context(Counters(pid))
+            counters = stack.enter_context(Counters(pid))
         except CannotCount as error:
             msg = f"{target.name}: counters: {error}"
             raise Unsupported(msg) from error
@@ -46,12 +44,12 @@ def counted(bench: Bench, target: Target) -> Iterator[Cycle]:
             try:
                 with meter.sum(CYCLE):
                     pod.start(meter)
-                    pod.look()
+                    pod.check_running()
                     pod.end(meter)
             finally:
                 pod.discard()
             begin = meter.windows[CYCLE][0]
             for name, total in counters.read().items():
-                meter.keep(name, total - before[name], begin, unit=COUNT)
+                meter.add(name, total - before[name], begin, unit=COUNT)
 
         yield cycle

@@ -1,4 +1,4 @@
-"""Many pods, and many cycles: memory per pod, and what grows while pods come and go."""
+"""Many pods, and many cycles: memory per pod, and the growth of gauges during pod churn."""
 
 import contextlib
 import itertools
@@ -11,10 +11,10 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter, NotDone
-from critests.benchmark.measuring.resources import PARTS, gauges, holdings
+from critests.benchmark.measuring.resources import PARTS, footprints, gauges
 from critests.benchmark.measuring.sampling import Cycle, Tally
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.machine_limits import scarce, what_ran_out
+from critests.benchmark.scenarios.machine_limits import exhausted_resource, what_ran_out
 from critests.benchmark.scenarios.workloads import pod_cycle
 from critests.lifecycle.process_cgroups import MOUNT as CGROUP_MOUNT
 from critests.record.samples import BYTES, COUNT, LOWER, NEITHER
@@ -29,11 +29,11 @@ MEMORY = "memory per pod"
 
 @scenario("B-26")
 def test_density(bench: Bench) -> None:
-    """Pods that only wait are added up to the profile's number, or until something runs out: memory per pod,
-    split into its parts.
+    """Memory per pod, split into its parts: idle pods are added up to the number of the profile, or until a
+    resource runs out.
     """
     sides = [
-        Crowd(target, bench.meter(target), daemon)
+        DensityPods(target, bench.meter(target), daemon)
         for target, daemon in zip(bench.targets, _daemons(bench), strict=True)
     ]
     most = PODS[bench.profile]
@@ -47,19 +47,19 @@ def test_density(bench: Bench) -> None:
                 bench.on_progress(f"B-26 {side.target.name}: {side.pods} pods")
     finally:
         for side in sides:
-            side.end()
-            note = f"{side.pods} pods; {side.why}"
-            bench.keep(side.meter, headline=MEMORY, stopped=side.why, tally=Tally(latest=side.why), note=note)
+            side.remove()
+            note, tally = f"{side.pods} pods; {side.why}", Tally(latest_failure=side.why)
+            bench.add_results(side.meter, headline=MEMORY, stopped=side.why, tally=tally, note=note)
 
 
-class Crowd:
-    """Pods of one side that only wait.
+class DensityPods:
+    """Idle pods of one side.
 
     Attributes:
         target: the side.
-        meter: keeps what each pod added.
-        pods: how many there are, whole ones.
-        why: why there are no more.
+        meter: stores the memory that each pod adds.
+        pods: number of complete pods.
+        why: why no more pods are added.
     """
 
     def __init__(self, target: Target, meter: Meter, daemon: int) -> None:
@@ -71,20 +71,20 @@ class Crowd:
         self._sandboxes: list[str] = []
         self._full = False
         self._seconds_used = 0.0
-        self._seen = holdings(daemon)
+        self._before = footprints(daemon)
 
     def grow_to(self, goal: int, seconds: float) -> None:
-        """Add pods up to a goal, unless something runs out, and keep what each of them added to the memory.
+        """Add pods up to a goal, unless a resource runs out, and store the memory that each of them adds.
 
-        What the first of them adds is warm-up: it pays for what all share.
+        The memory of the first pods is warm-up: it includes what all pods share.
 
         Args:
-            goal: of pods.
-            seconds: that all goals together may take.
+            goal: number of pods.
+            seconds: time budget of all goals together.
         """
         before, begin = self.pods, time.monotonic()
         while not self._full and self.pods < goal:
-            why = scarce(self.target)
+            why = exhausted_resource(self.target)
             if not why and self._seconds_used + time.monotonic() - begin > seconds:
                 why = "the time budget ended"
             if not why:
@@ -93,10 +93,10 @@ class Crowd:
                 self.why, self._full = why, True
         self._seconds_used += time.monotonic() - begin
         if self.pods > before:
-            self._look(self.pods - before)
+            self._add_memory(self.pods - before)
 
     def _add(self) -> str:
-        """Add a pod; return why that failed, empty where it did not."""
+        """Add a pod; return why that failed, or an empty text."""
         request, runtime = self.target.sandbox_request(), self.target.connection.runtime
         try:
             sandbox_id = runtime.RunPodSandbox(request).pod_sandbox_id
@@ -104,7 +104,7 @@ class Crowd:
             create = self.target.container_request(sandbox_id, request.config)
             container_id = runtime.CreateContainer(create).container_id
             runtime.StartContainer(cri.StartContainerRequest(container_id=container_id))
-            self.target.until_output(request.config, create.config)
+            self.target.wait_for_output(request.config, create.config)
         except grpc.RpcError as error:
             return what_ran_out(self.pods + 1, error.code().name, str(error.details()))
         except NotDone as error:
@@ -112,27 +112,27 @@ class Crowd:
         self.pods += 1
         return ""
 
-    def _look(self, added: int) -> None:
-        now, begin = holdings(self._daemon), time.perf_counter()
-        parts = {part: (now[part].memory_bytes - self._seen[part].memory_bytes) / added for part in PARTS}
-        self._seen = now
-        self.meter.keep(MEMORY, max(sum(parts.values()), 0.0), begin, unit=BYTES, better=LOWER)
+    def _add_memory(self, added: int) -> None:
+        now, begin = footprints(self._daemon), time.perf_counter()
+        parts = {part: (now[part].memory_bytes - self._before[part].memory_bytes) / added for part in PARTS}
+        self._before = now
+        self.meter.add(MEMORY, max(sum(parts.values()), 0.0), begin, unit=BYTES, better=LOWER)
         for part, share in parts.items():
-            self.meter.keep(f"{MEMORY}: {part}", max(share, 0.0), begin, unit=BYTES, better=LOWER)
+            self.meter.add(f"{MEMORY}: {part}", max(share, 0.0), begin, unit=BYTES, better=LOWER)
         for series in self.meter.series.values():
             series.warm_up = min(1, len(series.value) - 1)
 
-    def end(self) -> None:
-        """Remove them."""
+    def remove(self) -> None:
+        """Remove all pods."""
         for sandbox_id in self._sandboxes:
             self.target.discard(sandbox_id)
-        self.target.sweep()
+        self.target.remove_pod_cgroups()
 
 
 @scenario("B-34")
 def test_soak(bench: Bench) -> None:
-    """Pod cycles for as long as the budget allows, and the slope of everything that could leak, per cycle."""
-    looks: dict[str, list[tuple[float, dict[str, float]]]] = {target.side: [] for target in bench.targets}
+    """Pod cycles for the whole time budget, and the slope per cycle of every gauge that could leak."""
+    readings: dict[str, list[tuple[float, dict[str, float]]]] = {target.side: [] for target in bench.targets}
     _daemons(bench)
 
     @contextlib.contextmanager
@@ -143,23 +143,23 @@ def test_soak(bench: Bench) -> None:
             def cycle(meter: Meter) -> None:
                 number = next(counted)
                 if number % GAUGE_EVERY_CYCLES == 1:
-                    target.sweep()
-                    looks[target.side].append((float(number), _gauges(target)))
+                    target.remove_pod_cgroups()
+                    readings[target.side].append((float(number), _gauges(target)))
                 once(meter)
 
             yield cycle
 
-    bench.sample(soaking, headline="pod cycle", half_width=NEVER_SHARP)
+    bench.sample(soaking, headline="pod cycle", half_width=WHOLE_BUDGET)
     for target in bench.targets:
-        _slopes(bench, target, looks[target.side])
+        _slopes(bench, target, readings[target.side])
 
 
-NEVER_SHARP = 1e-9
-"""The whole time is to be used: it is growth that is looked for."""
+WHOLE_BUDGET = 1e-9
+"""A precision that is never reached: a trend needs the whole time budget."""
 
 
 def _gauges(target: Target) -> dict[str, float]:
-    """Read what should stay the same, of the runtime's own things only: others may be at work on this
+    """Read the gauges of this runtime and this run only, because other programs may be active on the
     machine.
     """
     owned = target.context.owned
@@ -173,33 +173,33 @@ def _gauges(target: Target) -> dict[str, float]:
 
 
 def _daemons(bench: Bench) -> list[int]:
-    """Return the daemon of each side; two sides of the same one hold their memory together."""
-    found = [_daemon(target) for target in bench.targets]
-    if len(set(found)) < len(found):
-        blocked("both sides are one daemon, and what it holds for either cannot be distinguished")
-    return found
+    """Return the PID of each side's daemon; block the scenario if both sides have the same daemon."""
+    pids = [_daemon(target) for target in bench.targets]
+    if len(set(pids)) < len(pids):
+        blocked("both sides have the same daemon, so their memory cannot be separated")
+    return pids
 
 
 def _daemon(target: Target) -> int:
-    """Return the daemon's process; its memory is only its own where the runtime is."""
+    """Return the PID of a throwaway runtime's daemon; block the scenario for other runtimes."""
     if not target.context.throwaway or target.context.daemon_pid is None:
-        blocked("needs a throwaway runtime (--node): what others do on this one would be counted too")
+        blocked("needs a throwaway runtime (--node): other clients of this one would be counted too")
     return target.context.daemon_pid
 
 
-def _slopes(bench: Bench, target: Target, looks: list[tuple[float, dict[str, float]]]) -> None:
-    """Say how fast every gauge grew per cycle, and whether that is more than chance."""
-    for name in looks[0][1] if looks else ():
+def _slopes(bench: Bench, target: Target, readings: list[tuple[float, dict[str, float]]]) -> None:
+    """Store the slope of every gauge per cycle, with its confidence interval."""
+    for name in readings[0][1] if readings else ():
         meter = bench.meter(target)
-        positions, values = [cycles for cycles, _ in looks], [each[name] for _, each in looks]
+        positions, values = [cycles for cycles, _ in readings], [each[name] for _, each in readings]
         begin = time.perf_counter()
         for value in values:
-            meter.keep(
+            meter.add(
                 f"gauge {name}", value, begin, unit=BYTES if name.endswith("bytes") else COUNT, better=NEITHER
             )
-        note = "too few looks for a slope"
+        note = "too few readings for a slope"
         if len(values) >= FEWEST_POINTS:
             slope = trend(positions, values)
             bounds = f"{slope.interval.low:.3g} to {slope.interval.high:.3g}"
             note = f"{slope.slope:.3g} per pod cycle ({bounds}){': it grows' if slope.grows else ''}"
-        bench.keep(meter, headline=f"gauge {name}", stopped="the time budget ended", note=note)
+        bench.add_results(meter, headline=f"gauge {name}", stopped="the time budget ended", note=note)

@@ -1,4 +1,4 @@
-"""ExecSync, the most frequent of the calls that do something: its latency, with output, and many at once."""
+"""ExecSync, the most frequent call that runs a process: latency, with output, and concurrently."""
 
 import contextlib
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.workloads import HOST
 
 MEGABYTE = 1_000_000
-"""Not 2**20: the largest message that runtimes send is 16 MiB, and the answer is more than the output."""
+"""Not 2**20: runtimes limit messages to 16 MiB, and the response is larger than the output."""
 CONCURRENCIES = {"smoke": (), "standard": (1, 4, 16), "full": (1, 2, 4, 8, 16, 32, 64)}
 
 
 @scenario("B-13")
 def test_exec_sync(bench: Bench) -> None:
-    """ExecSync of `true`, with 1 MB and 16 MB of output, and at several concurrencies."""
+    """ExecSync of `true`, of commands with 1 MB and 16 MB of output, and at several levels of concurrency."""
     outputs = (1,) if bench.profile == "smoke" else (1, 16)
     levels = CONCURRENCIES[bench.profile]
     part = bench.seconds / (2 + len(outputs) + len(levels))
@@ -34,11 +34,11 @@ def test_exec_sync(bench: Bench) -> None:
 
 
 def executing(*command: str, output_bytes: int = 0) -> Workload:
-    """Return the workload that runs a command in a container again and again.
+    """Return the workload that repeatedly runs a command in a container.
 
     Args:
-        command: what is run.
-        output_bytes: what it prints on standard output.
+        command: the command.
+        output_bytes: size of its standard output.
     """
 
     @contextlib.contextmanager
@@ -47,10 +47,10 @@ def executing(*command: str, output_bytes: int = 0) -> Workload:
             request = cri.ExecSyncRequest(container_id=target.running(sandbox).id, cmd=command, timeout=30)
 
             def cycle(meter: Meter) -> None:
-                answer = meter.call("ExecSync", target.runtime.ExecSync, request)
-                if answer.exit_code or len(answer.stdout) != output_bytes:
+                response = meter.call("ExecSync", target.runtime.ExecSync, request)
+                if response.exit_code or len(response.stdout) != output_bytes:
                     msg = (
-                        f"ExecSync ended with {answer.exit_code} and {len(answer.stdout)} bytes of output,"
+                        f"ExecSync exited with {response.exit_code} and {len(response.stdout)} bytes,"
                         f" not 0 and {output_bytes}"
                     )
                     raise NotDone(msg)

@@ -1,5 +1,5 @@
-"""Images: pulls from our registry with known layers, and the calls that the kubelet makes on images that are
-there.
+"""Images: pulls of known layers from the suite's registry, and the kubelet's calls on images that are
+present.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ from critests.lifecycle.requests import pulling
 from critests.record.samples import BYTES_PER_SECOND, HIGHER
 
 MEGABYTE = 1 << 20
-AT_ONCE = 4
+PARALLEL = 4
 SMALL_FILES = 2000
 
 
 @scenario("B-23")
 def test_pull_by_layers_and_compression(bench: Bench) -> None:
-    """PullImage by number and size of layers, and of many small files packed with gzip and with zstd."""
+    """PullImage by number and size of layers, and of many small files compressed with gzip and with zstd."""
     cases: list[tuple[dict[str, str], Changes]] = [
         ({"image": "1 small layer"}, {}),
         ({"image": "1 layer of 64 MB"}, {"filler_bytes": 64 * MEGABYTE, "filler_layers": 1}),
@@ -50,11 +50,9 @@ def test_pull_by_layers_and_compression(bench: Bench) -> None:
 
 @scenario("B-24")
 def test_parallel_pulls(bench: Bench) -> None:
-    """Four pulls at the same instant: of different images, of images that share a large layer, of one
-    image.
-    """
+    """Four simultaneous pulls: of different images, of images that share a large layer, of one image."""
     for relation in ("different images", "a shared layer", "the same image"):
-        workload = _pulling_at_once(relation)
+        workload = _parallel_pulls(relation)
         bench.sample(
             workload, headline="all pulled", dimensions={"relation": relation}, seconds=bench.seconds / 3
         )
@@ -62,26 +60,26 @@ def test_parallel_pulls(bench: Bench) -> None:
 
 @scenario("B-25")
 def test_calls_on_present_images(bench: Bench) -> None:
-    """PullImage of an image that is there, ImageStatus, ListImages, ImageFsInfo, and RemoveImage."""
+    """PullImage of an image that is present, ImageStatus, ListImages, ImageFsInfo, and RemoveImage."""
     bench.sample(_present, headline="ImageStatus", seconds=bench.seconds / 2)
     bench.sample(_removing, headline="RemoveImage", seconds=bench.seconds / 2)
 
 
 def _fresh_pulls(changes: Changes) -> Workload:
-    """Return the workload that pulls one fresh image after the other."""
+    """Return the workload that pulls one new image after another."""
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
-        target.image(PLAIN)  # holds the base layer, so that the pull is about the layers above it
+        target.image(PLAIN)  # the base layer is present, so that the pull measures the layers above it
 
         def cycle(meter: Meter) -> None:
             minted = pulls.mint(target, changes=changes)
             try:
                 pulls.pull(target, meter, minted)
                 begin, took = meter.windows["PullImage"]
-                meter.keep("transferred", minted.size / took, begin, unit=BYTES_PER_SECOND, better=HIGHER)
+                meter.add("transferred", minted.size / took, begin, unit=BYTES_PER_SECOND, better=HIGHER)
             finally:
-                pulls.forget(target, minted)
+                pulls.remove_image(target, minted)
 
         yield cycle
 
@@ -95,7 +93,7 @@ def _files() -> list[FileChange]:
     ]
 
 
-def _pulling_at_once(relation: str) -> Workload:
+def _parallel_pulls(relation: str) -> Workload:
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
         target.image(PLAIN)
@@ -106,13 +104,13 @@ def _pulling_at_once(relation: str) -> Workload:
                 begin = time.perf_counter()
                 failed = _pull_all(target, minted)
                 took = time.perf_counter() - begin
-                meter.keep("all pulled", took, begin, code=failed or "OK")
-                meter.keep("requests", float(_requests(target, minted)), begin, unit="1")
+                meter.add("all pulled", took, begin, code=failed or "OK")
+                meter.add("requests", float(_requests(target, minted)), begin, unit="1")
                 if failed:
                     raise CallFailed("all pulled", failed, "one of the pulls failed")
             finally:
                 for each in minted:
-                    pulls.forget(target, each)
+                    pulls.remove_image(target, each)
 
         yield cycle
 
@@ -122,10 +120,10 @@ def _pulling_at_once(relation: str) -> Workload:
 def _related(target: Target, relation: str) -> list[MintedImage]:
     changes: Changes = {"filler_bytes": 8 * MEGABYTE, "filler_layers": 1}
     if relation == "the same image":
-        return [pulls.mint(target, changes=changes)] * AT_ONCE
+        return [pulls.mint(target, changes=changes)] * PARALLEL
     if relation == "different images":
-        return [pulls.mint(target, changes=changes) for _ in range(AT_ONCE)]
-    # the same filler in four repositories: each image has a file of its own on top of it
+        return [pulls.mint(target, changes=changes) for _ in range(PARALLEL)]
+    # the same layer in four repositories: the images differ in their configuration
     salt = str(time.monotonic_ns())
     return [
         pulls.mint(
@@ -134,16 +132,16 @@ def _related(target: Target, relation: str) -> list[MintedImage]:
             salt=salt,
             repository=f"shared-{salt}-{number}",
         )
-        for number in range(AT_ONCE)
+        for number in range(PARALLEL)
     ]
 
 
 def _pull_all(target: Target, images: Sequence[MintedImage]) -> str:
-    """Pull all at the same instant; return the code of a failed pull, or an empty text."""
+    """Pull all images simultaneously; return the code of a failed pull, or an empty text."""
     codes: list[str] = []
     barrier = threading.Barrier(len(images))
 
-    def one(minted: MintedImage) -> None:
+    def pull(minted: MintedImage) -> None:
         barrier.wait()
         try:
             target.image_service.PullImage(
@@ -152,7 +150,7 @@ def _pull_all(target: Target, images: Sequence[MintedImage]) -> str:
         except grpc.RpcError as error:
             codes.append(error.code().name)
 
-    threads = [threading.Thread(target=one, args=(minted,), daemon=True) for minted in images]
+    threads = [threading.Thread(target=pull, args=(minted,), daemon=True) for minted in images]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -172,12 +170,12 @@ def _present(target: Target) -> Iterator[Cycle]:
     name = target.image(PLAIN)
     spec = cri.ImageSpec(image=name.written, user_specified_image=name.written)
     pull, status = cri.PullImageRequest(image=spec), cri.ImageStatusRequest(image=spec)
-    every, filesystem = cri.ListImagesRequest(), cri.ImageFsInfoRequest()
+    all_images, filesystem = cri.ListImagesRequest(), cri.ImageFsInfoRequest()
 
     def cycle(meter: Meter) -> None:
         meter.call("PullImage", target.image_service.PullImage, pull)
         meter.call("ImageStatus", target.image_service.ImageStatus, status)
-        meter.call("ListImages", target.image_service.ListImages, every)
+        meter.call("ListImages", target.image_service.ListImages, all_images)
         meter.call("ImageFsInfo", target.image_service.ImageFsInfo, filesystem)
 
     yield cycle
@@ -193,6 +191,6 @@ def _removing(target: Target) -> Iterator[Cycle]:
             target.connection.images.PullImage(pulling(minted.reference))
             meter.call("RemoveImage", target.image_service.RemoveImage, pulls.removal(target, minted))
         finally:
-            pulls.forget(target, minted)
+            pulls.remove_image(target, minted)
 
     yield cycle

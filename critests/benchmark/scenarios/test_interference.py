@@ -1,9 +1,9 @@
-"""Interference: what a container's life costs beside a neighbour that uses up one thing of the machine."""
+"""Interference: the container lifecycle next to a neighbour that exhausts one resource of the machine."""
 
 import contextlib
 
 from critests.benchmark.measuring.bench_fixture import Bench, scenario
-from critests.benchmark.scenarios.busy_pods import NEIGHBOURS, NOBODY
+from critests.benchmark.scenarios.busy_pods import NEIGHBOURS, NO_NEIGHBOUR
 from critests.benchmark.scenarios.workloads import container_lifecycle
 from critests.record.operations import OperationResult
 
@@ -13,14 +13,14 @@ TAIL = 0.9
 
 @scenario("B-37")
 def test_interference(bench: Bench) -> None:
-    """A container's life with no neighbour, and beside one that uses up processor, memory, disk or network;
-    two sides have one each at the same time.
+    """The container lifecycle without a neighbour, and next to one that exhausts CPU, memory, disk or
+    network; with two sides, each has a neighbour at the same time.
     """
     part = bench.seconds / len(NEIGHBOURS)
     for name, neighbour in NEIGHBOURS.items():
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as stack:
             for target in bench.targets:
-                held.enter_context(neighbour(target))
+                stack.enter_context(neighbour(target))
             bench.sample(
                 container_lifecycle,
                 headline=HEADLINE,
@@ -33,12 +33,12 @@ def test_interference(bench: Bench) -> None:
 
 
 def degradation(operations: list[OperationResult]) -> list[str]:
-    """Say how many times as long as alone the headline takes beside each neighbour, by median and tail."""
-    found = {(each.side, each.dimensions["neighbour"]): each for each in operations if each.headline}
-    said = []
-    for (side, name), result in found.items():
-        alone = found.get((side, NOBODY))
-        if name == NOBODY or alone is None:
+    """Return sentences with the slowdown of the headline next to each neighbour, by median and tail."""
+    by_neighbour = {(each.side, each.dimensions["neighbour"]): each for each in operations if each.headline}
+    sentences = []
+    for (side, name), result in by_neighbour.items():
+        alone = by_neighbour.get((side, NO_NEIGHBOUR))
+        if name == NO_NEIGHBOUR or alone is None:
             continue
         factors = [
             f"{result.quantiles[level].value / alone.quantiles[level].value:.1f} times ({words})"
@@ -46,6 +46,9 @@ def degradation(operations: list[OperationResult]) -> list[str]:
             if level in result.quantiles and level in alone.quantiles
         ]
         if factors:
-            whose = f"side {side}: " if side else ""
-            said.append(f"{whose}beside {name}, {HEADLINE} takes {' and '.join(factors)} what it takes alone")
-    return said
+            prefix = f"side {side}: " if side else ""
+            sentences.append(
+                f"{prefix}with the neighbour “{name}”, {HEADLINE} takes {' and '.join(factors)}"
+                " as long as alone"
+            )
+    return sentences

@@ -1,4 +1,4 @@
-"""What the kubelet asks all the time: lists, status, statistics, by the number of containers."""
+"""The kubelet's frequent calls: lists, status, statistics, by the number of containers."""
 
 import contextlib
 import threading
@@ -20,7 +20,8 @@ from critests.run.outcomes import Unsupported
 
 NUMBERS = {"smoke": (1, 10), "standard": (1, 10, 50), "full": (1, 10, 50, 100, 250, 500)}
 FARTHEST = {"smoke": (), "standard": (), "full": (1000,)}
-"""Beyond those, in the plain lists alone: to make and remove the second 500 containers takes four minutes."""
+"""Additional numbers of the unary lists only: creating and removing 500 more containers takes four minutes.
+"""
 ANNOTATION_BYTES = 64 * 1024
 RELIST_SECONDS = 1.0
 CHURN_SECONDS = 60.0
@@ -37,7 +38,7 @@ def test_lists_by_number_of_containers(bench: Bench) -> None:
 
 @scenario("B-19")
 def test_streamed_lists(bench: Bench) -> None:
-    """The streamed lists beside the plain ones, also with 64 KiB of annotations on every pod."""
+    """The streamed and the unary lists, with 64 KiB of annotations on every pod."""
     for target in bench.targets:
         _needs_rpc(target, target.runtime.StreamContainers, cri.StreamContainersRequest())
     numbers = NUMBERS[bench.profile]
@@ -45,21 +46,19 @@ def test_streamed_lists(bench: Bench) -> None:
 
 
 @scenario("B-20")
-def test_relist_beside_churn(bench: Bench) -> None:
-    """Two lists and the status of what changed, every second, while a pod comes or goes: the kubelet's
-    relist.
-    """
+def test_relist_during_churn(bench: Bench) -> None:
+    """The kubelet's relist during pod churn: two lists and the status of the changed pods, every second."""
     number = NUMBERS[bench.profile][-1]
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         for target in bench.targets:
-            held.enter_context(Population.of(target, number))
+            stack.enter_context(Population.of(target, number))
         bench.sample(_relisting, headline="relist", dimensions={"containers": str(number)})
 
 
 @scenario("B-21")
 def test_statistics_by_number_of_containers(bench: Bench) -> None:
-    """ListContainerStats and ListPodSandboxStats, and ListPodSandboxMetrics where there is one, by the number
-    of containers.
+    """ListContainerStats and ListPodSandboxStats, and ListPodSandboxMetrics if implemented, by the number of
+    containers.
     """
     _by_number(bench, statistics_of, "ListContainerStats", NUMBERS[bench.profile])
 
@@ -73,9 +72,9 @@ def _by_number(
     annotation_bytes: int = 0,
 ) -> None:
     """Sample a workload while the number of containers grows."""
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         populations = {
-            id(target): held.enter_context(Population.of(target, 0, annotation_bytes))
+            id(target): stack.enter_context(Population.of(target, 0, annotation_bytes))
             for target in bench.targets
         }
         for number in numbers:
@@ -100,7 +99,7 @@ def _streaming(population: Population) -> Workload:
             listed = meter.call(
                 "ListContainers", target.runtime.ListContainers, cri.ListContainersRequest()
             ).containers
-            population.all_in("ListContainers", {each.id for each in listed})
+            population.check_complete("ListContainers", {each.id for each in listed})
             _streamed(
                 meter, "StreamContainers", target.runtime.StreamContainers, cri.StreamContainersRequest()
             )
@@ -118,7 +117,7 @@ def _streaming(population: Population) -> Workload:
 
 # of whatever RPC it is
 def _streamed(meter: Meter, operation: str, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - see above
-    """Time a streamed list until its first and until its last message."""
+    """Time a streamed list to its first and to its last message."""
     begin = time.perf_counter()
     first = None
     try:
@@ -126,11 +125,11 @@ def _streamed(meter: Meter, operation: str, method: Callable[..., Any], request:
             first = first or time.perf_counter()
     except grpc.RpcError as error:
         code = error.code().name
-        meter.keep(operation, time.perf_counter() - begin, begin, code=code)
+        meter.add(operation, time.perf_counter() - begin, begin, code=code)
         raise CallFailed(operation, code, str(error.details())) from error
     end = time.perf_counter()
-    meter.keep(operation, end - begin, begin)
-    meter.keep(f"{operation}, first message", (first or end) - begin, begin)
+    meter.add(operation, end - begin, begin)
+    meter.add(f"{operation}, first message", (first or end) - begin, begin)
 
 
 @contextlib.contextmanager
@@ -145,21 +144,21 @@ def _relisting(target: Target) -> Iterator[Cycle]:
                     "ListPodSandbox", target.runtime.ListPodSandbox, cri.ListPodSandboxRequest()
                 ).items
                 meter.call("ListContainers", target.runtime.ListContainers, cri.ListContainersRequest())
-                found = {sandbox.id for sandbox in listed}
-                changed = found - known if known else set()
+                current = {sandbox.id for sandbox in listed}
+                changed = current - known if known else set()
                 for sandbox_id in changed:
                     _status_of_changed(meter, target, sandbox_id)
             known.clear()
-            known.update(found)
-            meter.keep("missed deadline", float(time.monotonic() > due), time.perf_counter(), unit="1")
+            known.update(current)
+            meter.add("missed deadline", float(time.monotonic() > due), time.perf_counter(), unit="1")
             time.sleep(max(0.0, due - time.monotonic()))
 
         yield cycle
 
 
 def _status_of_changed(meter: Meter, target: Target, sandbox_id: str) -> None:
-    """Ask for a sandbox that is new; one that has gone since the list is no failure, and the kubelet's relist
-    knows that too.
+    """Read the status of a new sandbox; NOT_FOUND is not a failure, because it may have been removed since
+    the list. The kubelet's relist tolerates this too.
     """
     try:
         request = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
@@ -171,14 +170,14 @@ def _status_of_changed(meter: Meter, target: Target, sandbox_id: str) -> None:
 
 @contextlib.contextmanager
 def _churn(target: Target) -> Iterator[None]:
-    """Let pods come and go in a thread of its own, one after the other."""
+    """Start and remove one pod after another in a thread."""
     over = threading.Event()
     with pod_cycle(network=False)(target) as cycle:
-        tally, aside = Tally(), Meter("", {}, "", 0.0, target.connection.deadlines)
+        tally, unused = Tally(), Meter("", {}, "", 0.0, target.connection.deadlines)
 
         def churn() -> None:
-            while not over.is_set() and not tally.hopeless:
-                tally.attempt(cycle, aside)
+            while not over.is_set() and not tally.give_up_reason:
+                tally.run(cycle, unused)
 
         thread = threading.Thread(target=churn, daemon=True)
         thread.start()
@@ -191,7 +190,7 @@ def _churn(target: Target) -> Iterator[None]:
 
 # of whatever RPC it is
 def _needs_rpc(target: Target, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - see above
-    """End the scenario where the runtime does not have a streamed list."""
+    """End the scenario as unsupported if the runtime does not implement a streamed list."""
     try:
         for _ in method(request, timeout=10):
             pass

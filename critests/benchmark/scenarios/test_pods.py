@@ -1,4 +1,4 @@
-"""Whole pods: the cycle that the kubelet goes through, cold starts, and cycles beside idle pods."""
+"""Whole pods: the pod cycle of the kubelet, cold starts, and cycles while idle pods run."""
 
 import contextlib
 import time
@@ -22,34 +22,33 @@ IDLE_PODS = {"smoke": (), "standard": (20,), "full": (50, 200)}
 
 @scenario("B-08")
 def test_time_to_first_instruction_and_line(bench: Bench) -> None:
-    """From the call of StartContainer until the container's first instruction, and until its first line is in
-    the log.
+    """From the call of StartContainer to the container's first instruction, and to its first line in the
+    log.
     """
     bench.sample(_first_line, headline="first log line")
 
 
 @scenario("B-11")
 def test_pod_cycle(bench: Bench) -> None:
-    """One pod with one container through its whole life, with the status calls that the kubelet makes in
-    between.
-    """
-    bench.sample(pod_cycle(), headline="pod cycle", reference=bench.of_reference(**{"pod cycle": ("cycle",)}))
+    """The lifecycle of one pod with one container, with the kubelet's status calls."""
+    reference = bench.oci_runtime_seconds(**{"pod cycle": ("cycle",)})
+    bench.sample(pod_cycle(), headline="pod cycle", reference=reference)
 
 
 @scenario("B-12")
 def test_cold_start(bench: Bench) -> None:
-    """A pod with the page cache dropped before; and one whose image is not there."""
+    """A pod after the page cache was dropped; and one whose image is not present."""
     half = bench.seconds / 2
     bench.sample(_without_page_cache, headline="pod start", dimensions={"cold": "page cache"}, seconds=half)
     bench.sample(_without_image, headline="pod start", dimensions={"cold": "image"}, seconds=half)
 
 
 @scenario("B-31")
-def test_pod_cycle_beside_idle_pods(bench: Bench) -> None:
-    """The pod cycle beside pods that do nothing, by their number; 0 is the measure for the others."""
+def test_pod_cycle_by_idle_pods(bench: Bench) -> None:
+    """The pod cycle by the number of idle pods; 0 is the baseline."""
     numbers = (0, *IDLE_PODS[bench.profile])
     for number in numbers:
-        workload = _beside(number)
+        workload = _with_idle_pods(number)
         bench.sample(
             workload,
             headline="pod cycle",
@@ -73,14 +72,14 @@ def _first_line(target: Target) -> Iterator[Cycle]:
                     cri.StartContainerRequest(container_id=container_id),
                 )
                 begin, _ = meter.windows["StartContainer"]
-                target.until_output(sandbox.config, request.config)
-                seen = time.perf_counter()
-                meter.keep(
+                target.wait_for_output(sandbox.config, request.config)
+                logged = time.perf_counter()
+                meter.add(
                     "first instruction",
                     _instant(Path(sandbox.config.log_directory, request.config.log_path)) - begin,
                     begin,
                 )
-                meter.keep("first log line", seen - begin, begin)
+                meter.add("first log line", logged - begin, begin)
             finally:
                 target.discard_container(container_id)
 
@@ -88,7 +87,7 @@ def _first_line(target: Target) -> Iterator[Cycle]:
 
 
 def _instant(log: Path) -> float:
-    """Return what the container's own look at the monotonic clock said, in seconds."""
+    """Return the monotonic time that the container printed, in seconds."""
     printed = b"\n".join(lines(read(log))).decode(errors="replace")
     if not printed.strip().isdigit():
         msg = f"the container printed {printed[:80]!r} and not the time"
@@ -125,21 +124,21 @@ def _without_image(target: Target) -> Iterator[Cycle]:
                 image = pulls.pull(target, meter, minted)
                 create = target.container_request(sandbox_id, request.config, image=image)
                 create_and_start(target, meter, create)
-            target.until_output(request.config, create.config)
+            target.wait_for_output(request.config, create.config)
         finally:
             if sandbox_id:
                 target.discard(sandbox_id)
-            pulls.forget(target, minted)
+            pulls.remove_image(target, minted)
 
     yield cycle
 
 
-def _beside(number: int) -> Workload:
+def _with_idle_pods(number: int) -> Workload:
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
-        with contextlib.ExitStack() as held:
+        with contextlib.ExitStack() as stack:
             for _ in range(number):
-                target.running(held.enter_context(target.sandbox()))
-            yield held.enter_context(pod_cycle()(target))
+                target.running(stack.enter_context(target.sandbox()))
+            yield stack.enter_context(pod_cycle()(target))
 
     return prepared

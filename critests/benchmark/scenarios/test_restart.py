@@ -1,6 +1,4 @@
-"""Restart of the daemon with pods running: until it answers, until it is ready, until its lists are
-complete.
-"""
+"""Restart of the daemon with running pods: time until it responds, is ready, and lists all containers."""
 
 import contextlib
 import signal
@@ -9,7 +7,7 @@ from collections.abc import Iterator
 from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.daemon_restarts import own_runtime, restarting
+from critests.benchmark.scenarios.daemon_restarts import restarting, throwaway_runtime_of
 from critests.benchmark.scenarios.population import Population
 
 CONTAINERS = {"smoke": (5,), "standard": (5, 50), "full": (5, 110, 500)}
@@ -17,11 +15,11 @@ CONTAINERS = {"smoke": (5,), "standard": (5, 50), "full": (5, 110, 500)}
 
 @scenario("B-33")
 def test_restart_with_pods(bench: Bench) -> None:
-    """SIGTERM to the daemon and a new one at once, by the number of containers: until Version, until ready,
-    until the lists are whole.
+    """SIGTERM and immediate restart of the daemon, by the number of containers: time to Version, to ready, to
+    complete lists.
     """
     for target in bench.targets:
-        own_runtime(target)
+        throwaway_runtime_of(target)
     numbers = CONTAINERS[bench.profile]
     for number in numbers:
         seconds = bench.seconds / len(numbers)

@@ -1,4 +1,4 @@
-"""Streams: exec, attach and port-forward as kubectl uses them, over either protocol."""
+"""Streaming: exec, attach and port-forward as kubectl uses them, over both protocols."""
 
 import contextlib
 from collections.abc import Iterator
@@ -15,18 +15,18 @@ from critests.benchmark.scenarios.stream_sessions import (
     PIPE,
     SESSION_SECONDS,
     SOCKET,
-    Direct,
+    DirectConnections,
     Pipe,
+    aborted_at_end,
     command_session,
     echo,
+    echo_through_port,
     forward_session,
-    forwarded_line,
-    held,
     output_over_a_pipe,
-    patience,
     protocols,
-    timed,
-    written,
+    recording_failure,
+    session_deadline,
+    write_chunks,
 )
 from critests.benchmark.scenarios.workloads import HOST, address_of
 from critests.client.streaming.streams import Protocol, StreamChannel
@@ -34,9 +34,9 @@ from critests.lifecycle.waiting import eventually
 
 MEGABYTE = 1_000_000
 MEGABYTES = {"smoke": 4, "standard": 16, "full": 64}
-"""Of a transfer."""
+"""Size of a transfer."""
 SESSIONS = {"smoke": (), "standard": (1, 8), "full": (1, 4, 16, 64)}
-"""That are held open at once."""
+"""Numbers of sessions that are open simultaneously."""
 PORT = 7000
 FIRST_BYTE, TO_END, ECHO = "exec to first byte", "exec to its status", "echo"
 OUTPUT, INPUT = "output", "input"
@@ -46,50 +46,50 @@ CONNECTION, BACK = "connection to first line", "there and back"
 
 @scenario("B-15")
 def test_streaming_exec(bench: Bench) -> None:
-    """Exec: from the call to the first byte and to the status, a line there and back, megabytes both ways,
-    and lines of many sessions that are open at once.
+    """Exec: time from the call to the first byte and to the exit status, round trip of a line, throughput
+    both ways, and round trips in many simultaneous sessions.
     """
-    spoken, size = protocols(bench), MEGABYTES[bench.profile] * MEGABYTE
+    supported, size = protocols(bench), MEGABYTES[bench.profile] * MEGABYTE
     levels = SESSIONS[bench.profile]
-    part = bench.seconds / (4 * len(spoken) + len(levels))
-    for protocol in spoken:
+    part = bench.seconds / (4 * len(supported) + len(levels))
+    for protocol in supported:
         over = {"protocol": protocol.value}
         bench.sample(starting(protocol), headline=FIRST_BYTE, dimensions=over, seconds=part)
-        bench.sample(echoing(protocol, beside=True), headline=ECHO, dimensions=over, seconds=part)
+        bench.sample(echoing(protocol, with_pipe=True), headline=ECHO, dimensions=over, seconds=part)
         over["megabytes"] = str(size // MEGABYTE)
         bench.sample(printing(protocol, size), headline=OUTPUT, dimensions=over, seconds=part)
         bench.sample(reading(protocol, size), headline=INPUT, dimensions=over, seconds=part)
     for sessions in levels:
         bench.concurrently(
-            echoing(spoken[0]),
+            echoing(supported[0]),
             workers=sessions,
             operation="echoes",
             headline=ECHO,
             seconds=part,
-            dimensions={"protocol": spoken[0].value, "sessions": "at once"},
+            dimensions={"protocol": supported[0].value, "sessions": "at once"},
         )
 
 
 @scenario("B-16")
 def test_attach_and_port_forward(bench: Bench) -> None:
-    """Attach and PortForward: from the call to a line that came back, further lines and connections of a
-    session, and megabytes.
+    """Attach and PortForward: time from the call to the first echoed line, further lines and connections of a
+    session, and throughput.
     """
-    spoken, size = protocols(bench), MEGABYTES[bench.profile] * MEGABYTE
-    part = bench.seconds / (3 * len(spoken) + 2)
-    for protocol in spoken:
+    supported, size = protocols(bench), MEGABYTES[bench.profile] * MEGABYTE
+    part = bench.seconds / (3 * len(supported) + 2)
+    for protocol in supported:
         over = {"protocol": protocol.value}
         bench.sample(attaching(protocol), headline=ATTACH, dimensions=over, seconds=part)
         bench.sample(forwarding(protocol), headline=FORWARD, dimensions=over, seconds=part)
         over["megabytes"] = str(size // MEGABYTE)
         bench.sample(sending(protocol, size), headline=BACK, dimensions=over, seconds=part)
-    if Protocol.SPDY in spoken:  # over WebSocket a session has one connection for each port
+    if Protocol.SPDY in supported:  # over WebSocket a session has one connection for each port
         over = {"protocol": Protocol.SPDY.value}
         bench.sample(connecting, headline=CONNECTION, dimensions=over, seconds=2 * part)
 
 
 def starting(protocol: Protocol) -> Workload:
-    """Return the workload that runs a command in a session of its own each time."""
+    """Return the workload that runs each command in a new session."""
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
@@ -99,32 +99,36 @@ def starting(protocol: Protocol) -> Workload:
             )
 
             def cycle(meter: Meter) -> None:
-                with timed(meter, FIRST_BYTE), contextlib.ExitStack() as opened, Stopwatch() as whole:
+                with (
+                    recording_failure(meter, FIRST_BYTE),
+                    contextlib.ExitStack() as stack,
+                    Stopwatch() as whole,
+                ):
                     with Stopwatch() as first:
                         url = meter.call("Exec", target.runtime.Exec, request).url
                         session = command_session(target, url, request, protocol)
-                        opened.enter_context(held(session))
+                        stack.enter_context(aborted_at_end(session))
                         session.stdout_until(bool)
                     ended = session.finish()
                 if ended.stdout != LINE or ended.status is None or ended.status.exit_code:
                     raise NotDone(
-                        f"{LINE!r} was to be printed, and {ended.stdout[:80]!r} was, with the status"
-                        f" {ended.status}"
+                        f"the command printed {ended.stdout[:80]!r} instead of {LINE!r} and ended with the"
+                        f" status {ended.status}"
                     )
-                meter.keep_window(FIRST_BYTE, first)
-                meter.keep_window(TO_END, whole)
+                meter.add_window(FIRST_BYTE, first)
+                meter.add_window(TO_END, whole)
 
             yield cycle
 
     return prepared
 
 
-def echoing(protocol: Protocol, *, beside: bool = False) -> Workload:
-    """Return the workload that sends a line after the other to a process that sends it back.
+def echoing(protocol: Protocol, *, with_pipe: bool = False) -> Workload:
+    """Return the workload that sends one line after another to a process that echoes it.
 
     Args:
         protocol: of the session, which stays open.
-        beside: whether the same is done over a pipe, too.
+        with_pipe: whether to measure a pipe as the baseline.
     """
 
     @contextlib.contextmanager
@@ -138,17 +142,17 @@ def echoing(protocol: Protocol, *, beside: bool = False) -> Workload:
 
             def cycle(meter: Meter) -> None:
                 echo(meter, ECHO, session)
-                if beside:
+                if with_pipe:
                     pipe.echo(meter, f"{ECHO} {PIPE}")
 
-            with held(session):
+            with aborted_at_end(session):
                 yield cycle
 
     return prepared
 
 
 def printing(protocol: Protocol, size: int) -> Workload:
-    """Return the workload that takes so many bytes of a command's output."""
+    """Return the workload that reads a number of bytes of a command's output."""
     command = ("dd", "if=/dev/zero", f"bs={MEGABYTE}", f"count={size // MEGABYTE}")
 
     @contextlib.contextmanager
@@ -158,17 +162,17 @@ def printing(protocol: Protocol, size: int) -> Workload:
 
             def cycle(meter: Meter) -> None:
                 url = target.connection.runtime.Exec(request).url
-                with timed(meter, OUTPUT):
+                with recording_failure(meter, OUTPUT):
                     session = command_session(target, url, request, protocol, keep_bytes=1)
-                    with held(session):
+                    with aborted_at_end(session):
                         session.stdout_until(bool)
                         before = session.received().totals[StreamChannel.STDOUT]
                         with Stopwatch() as watch:
                             ended = session.finish()
-                came = ended.totals[StreamChannel.STDOUT]
-                if came != size:
-                    raise NotDone(f"{size} bytes were printed, and {came} came")
-                meter.keep_window(OUTPUT, watch, size=came - before)
+                received = ended.totals[StreamChannel.STDOUT]
+                if received != size:
+                    raise NotDone(f"{size} bytes were printed, and {received} were received")
+                meter.add_window(OUTPUT, watch, size=received - before)
                 output_over_a_pipe(meter, f"{OUTPUT} {PIPE}", command, size)
 
             yield cycle
@@ -177,7 +181,7 @@ def printing(protocol: Protocol, size: int) -> Workload:
 
 
 def reading(protocol: Protocol, size: int) -> Workload:
-    """Return the workload that gives a command so many bytes to read."""
+    """Return the workload that sends a number of bytes to a command's standard input."""
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
@@ -189,16 +193,18 @@ def reading(protocol: Protocol, size: int) -> Workload:
 
             def cycle(meter: Meter) -> None:
                 url = target.connection.runtime.Exec(request).url
-                with timed(meter, INPUT):
+                with recording_failure(meter, INPUT):
                     session = command_session(target, url, request, protocol)
-                    with held(session):
+                    with aborted_at_end(session):
                         session.stdout_until(b"ready\n")
                         with Stopwatch() as watch:
-                            written(partial(session.write, deadline_seconds=patience(target)), size)
+                            write_chunks(
+                                partial(session.write, deadline_seconds=session_deadline(target)), size
+                            )
                             counted = session.stdout_until(b"\n")
                 if int(counted) != size:
                     raise NotDone(f"{size} bytes were sent, and {counted.decode().strip()} were read")
-                meter.keep_window(INPUT, watch, size=size)
+                meter.add_window(INPUT, watch, size=size)
 
             yield cycle
 
@@ -206,7 +212,7 @@ def reading(protocol: Protocol, size: int) -> Workload:
 
 
 def attaching(protocol: Protocol) -> Workload:
-    """Return the workload that attaches to a process that sends back what it gets, and sends two lines."""
+    """Return the workload that attaches to a process that echoes its input, and sends two lines."""
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
@@ -215,14 +221,14 @@ def attaching(protocol: Protocol) -> Workload:
             request = cri.AttachRequest(container_id=container.id, stdin=True, stdout=True)
 
             def cycle(meter: Meter) -> None:
-                with timed(meter, ATTACH), contextlib.ExitStack() as opened:
+                with recording_failure(meter, ATTACH), contextlib.ExitStack() as stack:
                     with Stopwatch() as watch:
                         url = meter.call("Attach", target.runtime.Attach, request).url
                         session = command_session(target, url, request, protocol)
-                        opened.enter_context(held(session))
-                        echo(meter.under(line="first"), ECHO, session)
-                    echo(meter.under(line="second"), ECHO, session)
-                meter.keep_window(ATTACH, watch)
+                        stack.enter_context(aborted_at_end(session))
+                        echo(meter.with_dimensions(line="first"), ECHO, session)
+                    echo(meter.with_dimensions(line="second"), ECHO, session)
+                meter.add_window(ATTACH, watch)
 
             yield cycle
 
@@ -230,13 +236,13 @@ def attaching(protocol: Protocol) -> Workload:
 
 
 @contextlib.contextmanager
-def served(target: Target) -> Iterator[tuple[cri.PortForwardRequest, Direct]]:
-    """Hold a pod with a server that sends back what it gets, and yield how to reach it."""
+def echo_server(target: Target) -> Iterator[tuple[cri.PortForwardRequest, DirectConnections]]:
+    """Run a pod with an echo server, and yield the request and the address to reach it."""
     with target.sandbox() as sandbox:
-        # the first process of a container would ignore SIGTERM
+        # in the background of a shell, because nc as PID 1 would ignore SIGTERM
         target.running(sandbox, command=("/bin/sh", "-c", f"nc -ll -p {PORT} -e cat & wait"))
         address = address_of(target, sandbox.id)
-        direct = Direct((address, PORT))
+        direct = DirectConnections((address, PORT))
         eventually(
             f"a server at port {PORT} of {address}",
             direct.listening,
@@ -246,19 +252,19 @@ def served(target: Target) -> Iterator[tuple[cri.PortForwardRequest, Direct]]:
 
 
 def forwarding(protocol: Protocol) -> Workload:
-    """Return the workload that forwards a port in a session of its own each time."""
+    """Return the workload that forwards a port in a new session each time."""
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
-        with served(target) as (request, _):
+        with echo_server(target) as (request, _):
 
             def cycle(meter: Meter) -> None:
-                with timed(meter, FORWARD), contextlib.ExitStack() as opened, Stopwatch() as watch:
+                with recording_failure(meter, FORWARD), contextlib.ExitStack() as stack, Stopwatch() as watch:
                     url = meter.call("PortForward", target.runtime.PortForward, request).url
                     session = forward_session(target, url, request.port, protocol)
-                    opened.enter_context(held(session))
-                    forwarded_line(session.connect(PORT))
-                meter.keep_window(FORWARD, watch)
+                    stack.enter_context(aborted_at_end(session))
+                    echo_through_port(session.connect(PORT))
+                meter.add_window(FORWARD, watch)
 
             yield cycle
 
@@ -266,22 +272,24 @@ def forwarding(protocol: Protocol) -> Workload:
 
 
 def sending(protocol: Protocol, size: int) -> Workload:
-    """Return the workload that sends so many bytes to a port and takes them back."""
+    """Return the workload that sends a number of bytes to a port and reads them back."""
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
-        with served(target) as (request, _):
+        with echo_server(target) as (request, _):
 
             def cycle(meter: Meter) -> None:
                 url = target.connection.runtime.PortForward(request).url
-                with timed(meter, BACK):
+                with recording_failure(meter, BACK):
                     session = forward_session(target, url, request.port, protocol)
-                    with held(session):
+                    with aborted_at_end(session):
                         connection = session.connect(PORT)
                         with Stopwatch() as watch:
-                            written(partial(connection.write, deadline_seconds=patience(target)), size)
-                            connection.await_total(size, patience(target))
-                meter.keep_window(BACK, watch, size=size)
+                            write_chunks(
+                                partial(connection.write, deadline_seconds=session_deadline(target)), size
+                            )
+                            connection.await_total(size, session_deadline(target))
+                meter.add_window(BACK, watch, size=size)
 
             yield cycle
 
@@ -290,19 +298,19 @@ def sending(protocol: Protocol, size: int) -> Workload:
 
 @contextlib.contextmanager
 def connecting(target: Target) -> Iterator[Cycle]:
-    """Forward a port; each cycle makes one connection more in the same session, and ends it."""
-    with served(target) as (request, direct):
+    """Forward a port; each cycle opens and closes one more connection in the same session."""
+    with echo_server(target) as (request, direct):
         url = target.connection.runtime.PortForward(request).url
         session = forward_session(target, url, request.port, Protocol.SPDY)
 
         def cycle(meter: Meter) -> None:
-            with timed(meter, CONNECTION):
+            with recording_failure(meter, CONNECTION):
                 with Stopwatch() as watch:
                     connection = session.connect(PORT)
-                    forwarded_line(connection)
+                    echo_through_port(connection)
                 connection.close()
-            meter.keep_window(CONNECTION, watch)
+            meter.add_window(CONNECTION, watch)
             direct.connection(meter, f"{CONNECTION} {SOCKET}")
 
-        with held(session):
+        with aborted_at_end(session):
             yield cycle

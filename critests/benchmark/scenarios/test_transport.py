@@ -1,4 +1,4 @@
-"""The floor of everything else: calls that ask nothing of the runtime."""
+"""The minimal cost of a call: calls that need no work of the runtime."""
 
 import contextlib
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from critests.benchmark.measuring.target import Target
 
 @scenario("B-01")
 def test_version_and_status(bench: Bench) -> None:
-    """Version and Status, one after the other: transport, client and the daemon's dispatch."""
-    bench.sample(_greeting, headline="Version")
+    """Version and Status in turn: transport, client and the daemon's dispatch."""
+    bench.sample(_version_and_status, headline="Version")
 
 
 @contextlib.contextmanager
-def _greeting(target: Target) -> Iterator[Cycle]:
+def _version_and_status(target: Target) -> Iterator[Cycle]:
     version, status = cri.VersionRequest(version="0.1.0"), cri.StatusRequest()
 
     def cycle(meter: Meter) -> None:

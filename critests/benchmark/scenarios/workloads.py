@@ -1,6 +1,4 @@
-"""What is done again and again: the lives of sandboxes, containers and whole pods, each RPC in a timed window
-of its own.
-"""
+"""Workloads: the lifecycles of sandboxes, containers and pods, each RPC in its own timed window."""
 
 import contextlib
 import time
@@ -14,11 +12,11 @@ from critests.run.outcomes import Blocked
 
 HOST = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
 GONE = "gone"
-END_SECONDS = 0.5
+EXIT_SECONDS = 0.5
 
 
 def sandbox_cycle(*, network: bool = True, user_namespace: bool = False) -> Workload:
-    """Return the workload that takes one sandbox after the other through its life."""
+    """Return the workload that runs, stops and removes one sandbox after another."""
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
@@ -34,8 +32,8 @@ def sandbox_cycle(*, network: bool = True, user_namespace: bool = False) -> Work
             request = target.sandbox_request(namespaces=namespaces)
             sandbox_id = meter.call("RunPodSandbox", target.runtime.RunPodSandbox, request).pod_sandbox_id
             try:
-                is_ready(target, sandbox_id, network=network)
-                end_sandbox(target, meter, sandbox_id)
+                check_ready(target, sandbox_id, network=network)
+                stop_and_remove_sandbox(target, meter, sandbox_id)
             except BaseException:
                 target.discard(sandbox_id)
                 raise
@@ -47,7 +45,7 @@ def sandbox_cycle(*, network: bool = True, user_namespace: bool = False) -> Work
 
 @contextlib.contextmanager
 def container_lifecycle(target: Target) -> Iterator[Cycle]:
-    """Prepare a sandbox; each cycle takes one container through its life in it."""
+    """Prepare a sandbox; each cycle creates, starts, stops and removes a container in it."""
     with target.sandbox() as sandbox:
 
         def cycle(meter: Meter) -> None:
@@ -63,9 +61,9 @@ def container_lifecycle(target: Target) -> Iterator[Cycle]:
                         target.runtime.StartContainer,
                         cri.StartContainerRequest(container_id=container_id),
                     )
-                target.until_output(sandbox.config, request.config)
-                is_running(target, container_id)
-                end_container(target, meter, container_id)
+                target.wait_for_output(sandbox.config, request.config)
+                check_running(target, container_id)
+                stop_and_remove_container(target, meter, container_id)
             except BaseException:
                 if container_id:
                     target.discard_container(container_id)
@@ -75,7 +73,7 @@ def container_lifecycle(target: Target) -> Iterator[Cycle]:
 
 
 def pod_cycle(*, network: bool = True) -> Workload:
-    """Return the workload of one pod after the other: its start, its status, its end."""
+    """Return the workload that starts a pod, reads its status and removes it, one pod after another."""
 
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
@@ -92,11 +90,11 @@ def pod_cycle(*, network: bool = True) -> Workload:
                             "RunPodSandbox", target.runtime.RunPodSandbox, request
                         ).pod_sandbox_id
                         status = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
-                        seen = meter.call("PodSandboxStatus", target.runtime.PodSandboxStatus, status).status
-                        _see_ready(seen, network=network)
+                        response = meter.call("PodSandboxStatus", target.runtime.PodSandboxStatus, status)
+                        _check_ready_status(response.status, network=network)
                         container_id = start_container(target, meter, sandbox_id, request.config)
-                    end_container(target, meter, container_id)
-                    end_sandbox(target, meter, sandbox_id)
+                    stop_and_remove_container(target, meter, container_id)
+                    stop_and_remove_sandbox(target, meter, sandbox_id)
             except BaseException:
                 if sandbox_id:
                     target.discard(sandbox_id)
@@ -117,7 +115,7 @@ def create_and_start(target: Target, meter: Meter, request: cri.CreateContainerR
 
 
 def start_container(target: Target, meter: Meter, sandbox_id: str, sandbox: cri.PodSandboxConfig) -> str:
-    """Create and start a container in timed windows, ask for its status, and see outside of them that it
+    """Create and start a container and read its status in timed windows, and check outside them that it
     runs.
     """
     request = target.container_request(sandbox_id, sandbox)
@@ -127,13 +125,15 @@ def start_container(target: Target, meter: Meter, sandbox_id: str, sandbox: cri.
         target.runtime.ContainerStatus,
         cri.ContainerStatusRequest(container_id=container_id),
     )
-    # that it runs, its output shows
-    target.until_output(sandbox, request.config)
+    # its output shows that it runs
+    target.wait_for_output(sandbox, request.config)
     return container_id
 
 
-def end_sandbox(target: Target, meter: Meter, sandbox_id: str) -> None:
-    """Stop and remove a sandbox in timed windows, and see outside of them that it is stopped, and gone."""
+def stop_and_remove_sandbox(target: Target, meter: Meter, sandbox_id: str) -> None:
+    """Stop and remove a sandbox in timed windows, and check outside them that it is not ready, and then
+    gone.
+    """
     meter.call(
         "StopPodSandbox", target.runtime.StopPodSandbox, cri.StopPodSandboxRequest(pod_sandbox_id=sandbox_id)
     )
@@ -151,8 +151,8 @@ def end_sandbox(target: Target, meter: Meter, sandbox_id: str) -> None:
         raise NotDone(msg)
 
 
-def end_container(target: Target, meter: Meter, container_id: str, grace: int = 10) -> None:
-    """Stop and remove a container in timed windows, and see outside of them that it has ended, and is
+def stop_and_remove_container(target: Target, meter: Meter, container_id: str, grace: int = 10) -> None:
+    """Stop and remove a container in timed windows, and check outside them that it has exited, and is
     gone.
     """
     meter.call(
@@ -160,27 +160,27 @@ def end_container(target: Target, meter: Meter, container_id: str, grace: int = 
         target.runtime.StopContainer,
         cri.StopContainerRequest(container_id=container_id, timeout=grace),
     )
-    has_ended(target, container_id)
+    check_exited(target, container_id)
     meter.call(
         "RemoveContainer",
         target.runtime.RemoveContainer,
         cri.RemoveContainerRequest(container_id=container_id),
     )
-    is_gone(target, container_id)
+    check_removed(target, container_id)
 
 
-def is_ready(target: Target, sandbox_id: str, *, network: bool = True) -> None:
-    """Look outside the timed windows whether a sandbox is ready, with an address where it has a network of
-    its own.
+def check_ready(target: Target, sandbox_id: str, *, network: bool = True) -> None:
+    """Check outside the timed windows that a sandbox is ready, with an IP address if it is on the pod
+    network.
     """
     status = target.sandbox_status(sandbox_id)
     if status is None:
         msg = "RunPodSandbox returned, and PodSandboxStatus does not know the sandbox"
         raise NotDone(msg)
-    _see_ready(status, network=network)
+    _check_ready_status(status, network=network)
 
 
-def _see_ready(status: cri.PodSandboxStatus, *, network: bool) -> None:
+def _check_ready_status(status: cri.PodSandboxStatus, *, network: bool) -> None:
     if status.state != cri.SANDBOX_READY or (network and not status.network.ip):
         msg = (
             f"RunPodSandbox returned, and the sandbox is {cri.PodSandboxState.Name(status.state)} with the"
@@ -190,7 +190,7 @@ def _see_ready(status: cri.PodSandboxStatus, *, network: bool) -> None:
 
 
 def address_of(target: Target, sandbox_id: str) -> str:
-    """Return the address of a pod that others are to reach.
+    """Return the IP address of a pod.
 
     Raises:
         Blocked: it has none.
@@ -201,20 +201,20 @@ def address_of(target: Target, sandbox_id: str) -> str:
     return str(status.network.ip)
 
 
-def is_running(target: Target, container_id: str) -> None:
-    """Look outside the timed windows whether a container was started."""
+def check_running(target: Target, container_id: str) -> None:
+    """Check outside the timed windows that a container is running."""
     state = _state(target, container_id)
     if state != "CONTAINER_RUNNING":
         msg = f"StartContainer returned, and the container is {state}"
         raise NotDone(msg)
 
 
-def has_ended(target: Target, container_id: str) -> None:
-    """Look outside the timed windows whether a container was stopped.
+def check_exited(target: Target, container_id: str) -> None:
+    """Check outside the timed windows that a container has exited.
 
-    A runtime may answer the stop a moment before it reports the end: it has half a second.
+    The runtime may respond to the stop shortly before it reports the exit: it has half a second.
     """
-    deadline = time.monotonic() + END_SECONDS * target.connection.deadlines.scale
+    deadline = time.monotonic() + EXIT_SECONDS * target.connection.deadlines.scale
     while (state := _state(target, container_id)) not in {"CONTAINER_EXITED", GONE}:
         if time.monotonic() > deadline:
             msg = f"StopContainer returned, and the container is {state}"
@@ -222,8 +222,8 @@ def has_ended(target: Target, container_id: str) -> None:
         time.sleep(0.005)
 
 
-def is_gone(target: Target, container_id: str) -> None:
-    """Look outside the timed windows whether a container was removed."""
+def check_removed(target: Target, container_id: str) -> None:
+    """Check outside the timed windows that a container was removed."""
     state = _state(target, container_id)
     if state != GONE:
         msg = f"RemoveContainer returned, and ContainerStatus still knows the container as {state}"

@@ -53,7 +53,7 @@ def refused_words(program: Path, document: Mapping[str, object], directory: Path
     return words[-1].replace(str(directory), "") if words else f"code {code}"
 
 
-def remove_left_behind() -> list[Path]:
+def remove_leftover_references() -> list[Path]:
     """Remove the empty cgroups that bear the container's name, and return them: earlier versions put them
     beside their own cgroup, where they outlived a run that was killed while it asked.
     """

@@ -1,1 +1,1 @@
-"""What is shown of a benchmark, and of the operations of any run: its page, and its summary on a terminal."""
+"""The reports of a benchmark, and of the operations of any run: the page, and the summary on the terminal."""

@@ -1,8 +1,6 @@
-"""The page of a benchmark run: self-contained as that of a validation is, without a script; plots are part of
-it.
+"""The page of a benchmark run: self-contained like that of a validation, without a script, with inline plots.
 
-Everything that its template prints is made harmless (see `critests.report.page.templating`); the plots escape
-their own texts.
+The template escapes all texts (see `critests.report.page.templating`); the plots escape their own texts.
 """
 
 from collections.abc import Sequence
@@ -44,15 +42,15 @@ PLOTS_BUDGET: Final = 3 * 1024 * 1024
 T = TypeVar("T", Grown, GrowthDifference)
 TILES: Final = 6
 PLOTS_OPEN: Final = 3
-"""Scenarios up to which all rows and plots of each are open; above them a page would be all plots."""
+"""Up to this number of scenarios, all rows and plots are open; with more, the page would consist of plots."""
 ROWS_OPEN: Final = 100
-"""Rows of all scenarios together up to which they are open: growth alone has more on two sides."""
+"""Up to this number of rows in all scenarios, they are open: growth with two sides alone has more."""
 ROWS_SHOWN: Final = 4
-"""Rows of a scenario that are shown on such a page; the others open."""
+"""Open rows of a scenario on a larger page; the others are folded."""
 GROWTH_PLOTS_SHOWN: Final = 1
-"""Plots of growth of a scenario that are shown on such a page."""
+"""Open growth plots of a scenario on a larger page."""
 KINDS: Final = ("phases", "throughput", "number", "distribution", "timeline")
-"""Kinds of plots, those first that a page keeps when there are too many."""
+"""Kinds of plots by priority, for a page with too many."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +58,14 @@ class TileValue:
     """A median of the headline.
 
     Attributes:
-        side: Name of its side; empty where there is one runtime.
+        side: Name of its side; empty with one runtime.
         value: The median.
-        beside: Its interval, and its tail.
+        details: Its confidence interval, and its tail.
     """
 
     side: str
     value: str
-    beside: str
+    details: str
 
 
 @dataclass(frozen=True)
@@ -77,8 +75,8 @@ class Tile:
     Attributes:
         name: The operation.
         values: Its median, of each side.
-        errors: How many calls failed.
-        failed: Whether any did.
+        errors: Number of failed calls, as a text.
+        failed: Whether a call failed.
     """
 
     name: str
@@ -95,7 +93,7 @@ def benchmark_to_html(
     Args:
         record: The run.
         run_dir: Folder of the run, from which the samples are read; without it the page has no plots.
-        series: The samples, where they are at hand; they are not read then.
+        series: The samples, if already read.
     """
     templates = environment("critests.report.benchmark")
     missing = ""
@@ -131,12 +129,12 @@ def benchmark_to_html(
         strips=_strips(shown),
         row_id=id,
         growth=_by_scenario(grown),
-        beside=_by_scenario(growth_differences(grown, names)),
+        differences=_by_scenario(growth_differences(grown, names)),
         sides=names,
         left_out=left_out,
         missing=missing,
         facts=_facts(record),
-        floors=_floors(record),
+        references=_references(record),
         machine=flat(record.machine),
         symbols=SYMBOLS,
         style=Markup(source(templates, "style.css") + STYLE + source(templates, "benchmark.css")),  # noqa: S704 - our own files
@@ -146,10 +144,10 @@ def benchmark_to_html(
 def _verdict(record: RunRecord) -> tuple[str, str]:
     words = {
         ExitCode.CONFORMS: ("Measured", "passed"),
-        ExitCode.BROKEN: ("Not all could be measured", "failed"),
+        ExitCode.BROKEN: ("Not all scenarios measured", "failed"),
         ExitCode.INTERRUPTED: ("Interrupted", "disabled"),
         ExitCode.HARNESS_ERROR: ("Harness error", "error"),
-        ExitCode.NOT_TESTED: ("Could not be measured", "blocked"),
+        ExitCode.NOT_TESTED: ("Not measured", "blocked"),
     }
     return next(
         (found for code, found in words.items() if code == record.exit_code),
@@ -158,8 +156,8 @@ def _verdict(record: RunRecord) -> tuple[str, str]:
 
 
 def _tiles(record: RunRecord) -> list[Tile]:
-    """The headline operations with a median, the sides of each together; one of each scenario before a second
-    of any.
+    """Return the headline operations with a median, with the sides of each together; the first of each
+    scenario takes precedence over a second one.
     """
     grouped: dict[tuple[str, str], list[OperationRow]] = {}
     names = side_names(record)
@@ -187,7 +185,7 @@ def _tile(name: str, rows: Sequence[OperationRow]) -> Tile:
 
 
 def _strips(shown: Sequence[ScenarioView]) -> dict[int, Markup]:
-    """Return how the samples of each row lie, by the id of the row; rows of one operation on one axis."""
+    """Return the strips of the rows by the id of the row; rows of one operation share an axis."""
     found: dict[int, Markup] = {}
     for scenario in shown:
         together: dict[tuple[str, str], list[OperationRow]] = {}
@@ -207,7 +205,7 @@ def _strips(shown: Sequence[ScenarioView]) -> dict[int, Markup]:
 
 
 def _by_scenario(found: Sequence[T]) -> dict[str, list[T]]:
-    """Group what belongs to scenarios."""
+    """Group growths by scenario."""
     grouped: dict[str, list[T]] = {}
     for each in found:
         grouped.setdefault(each.scenario, []).append(each)
@@ -215,18 +213,18 @@ def _by_scenario(found: Sequence[T]) -> dict[str, list[T]]:
 
 
 def _within(found: Sequence[RunPlot]) -> tuple[dict[str, list[tuple[RunPlot, Markup]]], int]:
-    """Keep as many plots as the page may hold, and count the others."""
+    """Return the plots that fit the size budget of the page, and the number of the others."""
     budget = PLOTS_BUDGET
-    kept: set[int] = set()
+    selected: set[int] = set()
     for index in sorted(range(len(found)), key=lambda index: KINDS.index(found[index].kind)):
         if budget >= len(found[index].svg):
             budget -= len(found[index].svg)
-            kept.add(index)
+            selected.add(index)
     plots: dict[str, list[tuple[RunPlot, Markup]]] = {}
-    for index in sorted(kept):
+    for index in sorted(selected):
         # plots escape their texts
         plots.setdefault(found[index].scenario, []).append((found[index], Markup(found[index].svg)))  # noqa: S704 - see above
-    return plots, len(found) - len(kept)
+    return plots, len(found) - len(selected)
 
 
 def _facts(record: RunRecord) -> list[tuple[str, str]]:
@@ -255,12 +253,15 @@ def _facts(record: RunRecord) -> list[tuple[str, str]]:
         ("profile", facts.profile),
         ("budget", quantity(facts.budget_seconds, SECONDS) if facts.budget_seconds else ""),
         ("seed", str(facts.seed)),
-        ("taken by other guests", share(facts.steal_share) if facts.steal_share is not None else "not known"),
+        (
+            "CPU time stolen by other guests",
+            share(facts.steal_share) if facts.steal_share is not None else "unknown",
+        ),
     ]
 
 
-def _floors(record: RunRecord) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """The references of the run: a title, what it is, and names with their numbers."""
+def _references(record: RunRecord) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Return the reference measurements of the run: title, description, and names with their values."""
     facts = record.benchmark
     if facts is None:
         return []
@@ -278,18 +279,18 @@ def _floors(record: RunRecord) -> list[tuple[str, str, list[tuple[str, str]]]]:
     reference = [(step, quantity(seconds, SECONDS)) for step, seconds in facts.reference_seconds.items()]
     tables = [
         (
-            "The machine before the run",
-            "How long work of a fixed size took: the median, and the slowest hundredth.",
+            "Noise of the machine before the run",
+            "Duration of work of a fixed size: median and p99.",
             noise,
         ),
         (
-            "The client alone",
-            "Median of each call against a server that does nothing. It is subtracted from no result.",
+            "Client alone",
+            "Median of each call to a server that does nothing. It is never subtracted from a result.",
             client,
         ),
         (
-            "The bare OCI runtime",
-            "Median of each step on the same bundle, without a daemon. Results are given as multiples of it.",
+            "OCI runtime alone",
+            "Median of each step on the same bundle, without a daemon. Results are multiples of it.",
             reference,
         ),
     ]

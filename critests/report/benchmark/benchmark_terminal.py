@@ -1,5 +1,5 @@
-"""The summary of a benchmark that a person reads when the run is over; at most 100 columns wide, or as
-wide as a terminal of 120 and more.
+"""The summary of a benchmark on the terminal after the run; at most 100 columns wide, or the whole width of a
+terminal of at least 120 columns.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,23 +19,23 @@ from critests.report.terminal.console import STYLES, print_end, print_more
 from critests.report.wording.texts import duration, moment, one_line, plural
 
 WIDTH: Final = 100
-ROOMY: Final = 120
-"""Columns from which on a terminal's whole width is used."""
+WIDE: Final = 120
+"""From this number of columns on, the summary uses the whole width."""
 LISTED: Final = 10
 COLUMNS: Final = ("samples", "errors", "median ± 95 %", "tail", "min", "max", "MAD", "client", "/ OCI")
-IF_ROOM: Final = (frozenset({"min", "max", "MAD"}), frozenset({"/ OCI"}), frozenset({"client"}))
-"""Columns that are there where the terminal is wide enough; the first ones go first."""
+OPTIONAL: Final = (frozenset({"min", "max", "MAD"}), frozenset({"/ OCI"}), frozenset({"client"}))
+"""Columns that a narrow terminal omits, in this order."""
 ALWAYS: Final = frozenset({"samples", "median ± 95 %"})
-"""Columns that are there even when nothing is in them."""
+"""Columns that are shown even if they are empty."""
 FAILURES: Final = "errors"
-"""A column that is there where a call failed; else one sentence says that none did."""
+"""A column that is shown if a call failed; otherwise a sentence says that none failed."""
 MEANINGS: Final = {
-    "MAD": "MAD: how far samples lie from the median, in the median",
-    "client": "client: the client's own part of the median",
-    "/ OCI": "/ OCI: the median as a multiple of what the bare OCI runtime takes for the same",
+    "MAD": "MAD: median absolute deviation from the median",
+    "client": "client: the client's own share of the median",
+    "/ OCI": "/ OCI: the median as a multiple of that of the OCI runtime alone for the same work",
 }
 MOST: Final = 60
-"""Operations from which on the table has only what the scenarios are about."""
+"""With more operations, the table has only the headlines and the failures."""
 GAP: Final = 2
 NARROWEST: Final = 24
 
@@ -46,7 +46,7 @@ def print_benchmark(record: RunRecord, out: Console, run_dir: Path | None = None
     Args:
         record: The run.
         out: Where to print.
-        run_dir: Folder of the run, for the places of its files.
+        run_dir: Folder of the run, for the paths of its files.
     """
     _print_head(record, out)
     print_operations(record, out)
@@ -73,7 +73,7 @@ class _Layout:
 
 
 def print_operations(record: RunRecord, out: Console) -> None:
-    """Print the table of operations, grouped by scenario; nothing where there is none."""
+    """Print the table of operations, grouped by scenario; nothing without operations."""
     shown = [scenario for scenario in scenarios(record) if scenario.rows]
     if not shown:
         return
@@ -92,7 +92,7 @@ def print_operations(record: RunRecord, out: Console) -> None:
     if len(rows) < len(every):
         out.print()
         _print_line(
-            Text(f"… and {plural(len(every) - len(rows), 'more operation')}, in the report", "dim"), out
+            Text(f"… and {plural(len(every) - len(rows), 'more operation')} in the report", "dim"), out
         )
     if any(each.client_bound for each in rows):
         out.print()
@@ -101,9 +101,9 @@ def print_operations(record: RunRecord, out: Console) -> None:
         )
 
 
-def _layout(rows: Sequence[Sequence[Text]], room: int, *, failed: bool) -> _Layout:
-    """Choose the columns that have anything in them, and those for which only some terminals have room."""
-    width = room if room >= ROOMY else min(room, WIDTH)
+def _layout(rows: Sequence[Sequence[Text]], available: int, *, failed: bool) -> _Layout:
+    """Choose the columns: those with content, without the optional ones that do not fit."""
+    width = available if available >= WIDE else min(available, WIDTH)
     columns = [
         (place, max(len(name), *(row[place].cell_len for row in rows)))
         for place, name in enumerate(COLUMNS)
@@ -113,9 +113,9 @@ def _layout(rows: Sequence[Sequence[Text]], room: int, *, failed: bool) -> _Layo
     def left() -> int:
         return width - sum(GAP + each for _, each in columns)
 
-    for spare in IF_ROOM:
+    for optional in OPTIONAL:
         if left() < NARROWEST:
-            columns = [(place, each) for place, each in columns if COLUMNS[place] not in spare]
+            columns = [(place, each) for place, each in columns if COLUMNS[place] not in optional]
     return _Layout(columns, max(left(), NARROWEST), width)
 
 
@@ -128,7 +128,7 @@ def _print_scenario(
     named = ""
     for each in (each for each in scenario.rows if id(each) in cells):
         name = Text(f"  {one_line(each.name)}", "bold" if each.headline else "")
-        if each.side:  # the operation in a line of its own, and its sides below it
+        if each.side:  # the operation has its own line above those of its sides
             if named != each.name:
                 _print_line(Text(cut_to(name.plain, layout.width), name.style), out)
             named, name = each.name, Text(f"    {one_line(each.side)}")
@@ -140,7 +140,7 @@ def _print_scenario(
 
 
 def _print_row(name: Text, cells: Sequence[Text], layout: _Layout, out: Console) -> None:
-    """Print a row, each cell in its width; a name that is too long has a line of its own."""
+    """Print a row, each cell in its width; a name that is too long gets its own line."""
     if name.cell_len > layout.name_width:
         _print_line(Text(cut_to(name.plain, layout.width), name.style), out)
         name = Text("")
@@ -151,7 +151,7 @@ def _print_row(name: Text, cells: Sequence[Text], layout: _Layout, out: Console)
 
 
 def _print_header(layout: _Layout, out: Console) -> None:
-    """Print the names of the columns, and what those mean that do not say it."""
+    """Print the names of the columns, and the meanings of the abbreviations."""
     header = Text("operation".ljust(layout.name_width), "dim")
     for place, width in layout.columns:
         header.append(" " * GAP + COLUMNS[place].rjust(width))
@@ -162,13 +162,13 @@ def _print_header(layout: _Layout, out: Console) -> None:
 
 
 def cut_to(text: str, width: int) -> str:
-    """Return the text, cut to a number of columns."""
+    """Return the text, truncated to a number of columns."""
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _foremost(rows: Sequence[OperationRow]) -> Sequence[OperationRow]:
-    """Return what a long table shows of a scenario: what it is about, and what failed; where it is about
-    nothing, all of it.
+    """Return the rows of a scenario in a long table: its headlines and the failures; all rows without a
+    headline.
     """
     if not any(each.headline for each in rows):
         return rows
@@ -176,11 +176,11 @@ def _foremost(rows: Sequence[OperationRow]) -> Sequence[OperationRow]:
 
 
 def _cells(each: OperationRow, longest: int) -> tuple[Text, ...]:
-    """The cells of a row.
+    """Return the cells of a row.
 
     Args:
         each: The row.
-        longest: Width of the spreads; a range of too few samples may stand below median and spread.
+        longest: Width of the widest spread.
     """
     client = Text(each.client_share or each.client, "yellow" if each.client_bound else "dim")
     if each.client_bound:
@@ -193,7 +193,7 @@ def _cells(each: OperationRow, longest: int) -> tuple[Text, ...]:
         Text(each.errors, "bold red" if each.failed else "dim"),
         middle,
         Text(each.tail),
-        *(Text(each.extremes.get(name, ""), "dim") for name in COLUMNS if name in IF_ROOM[0]),
+        *(Text(each.extremes.get(name, ""), "dim") for name in COLUMNS if name in OPTIONAL[0]),
         client,
         Text(each.over, "dim"),
     )
@@ -213,23 +213,28 @@ def _print_head(record: RunRecord, out: Console) -> None:
     head = Text.assemble(
         ("critests ", "bold"), one_line(record.suite_version), " benchmark · ", (runtimes, "bold")
     )
-    where, room = one_line(runtime.endpoint), min(out.width, WIDTH)
-    _print_line(head.append(f" · {where}") if where and head.cell_len + len(where) + 3 <= room else head, out)
-    made = (
+    endpoint, available = one_line(runtime.endpoint), min(out.width, WIDTH)
+    _print_line(
+        head.append(f" · {endpoint}")
+        if endpoint and head.cell_len + len(endpoint) + 3 <= available
+        else head,
+        out,
+    )
+    settings = (
         f", profile {one_line(facts.profile, 30)}, seed {facts.seed}"
         if facts is not None and facts.profile
         else ""
     )
     took = duration(record.finished - record.started)
     out.print(
-        Text(f"{moment(record.started)}, {took}{made}, run {one_line(record.run_id)}", "dim"),
+        Text(f"{moment(record.started)}, {took}{settings}, run {one_line(record.run_id)}", "dim"),
         width=min(out.width, WIDTH),
     )
 
 
 def _print_growth(record: RunRecord, out: Console) -> None:
-    """Print what one more of a thing costs, of the operations that were measured at several numbers of it;
-    those that do not grow are counted.
+    """Print the cost of one more object, for the operations that were measured at several numbers of it;
+    count the operations that do not grow.
     """
     names = side_names(record)
     every = growths(record.operations)
@@ -246,14 +251,14 @@ def _print_growth(record: RunRecord, out: Console) -> None:
         _print_item(Text(name, "bold cyan"), out)
         for each in some:
             side = f"{one_line(names.get(each.side, each.side.upper()))}: " if each.side else ""
-            said = Text(one_line(each.sentence, 200), "bold red" if each.worse else "")
-            _print_item(Text.assemble("  ", side, said), out)
+            sentence = Text(one_line(each.sentence, 200), "bold red" if each.worse else "")
+            _print_item(Text.assemble("  ", side, sentence), out)
     print_more(len(growing) - 2 * LISTED, out)
     if len(growing) < len(together):
         flat = plural(len(together) - len(growing), "operation")
-        _print_item(Text(f"nothing, as far as can be told: {flat}, in the report", "dim"), out)
-    for told in growth_differences(every, names)[:LISTED]:
-        _print_item(Text(f"{told.scenario} {one_line(told.sentence, 300)}", "bold"), out)
+        _print_item(Text(f"no measurable growth: {flat}, see the report", "dim"), out)
+    for difference in growth_differences(every, names)[:LISTED]:
+        _print_item(Text(f"{difference.scenario} {one_line(difference.sentence, 300)}", "bold"), out)
 
 
 def _print_care(record: RunRecord, out: Console) -> None:
@@ -274,10 +279,10 @@ def _print_unmeasured(shown: Sequence[ScenarioView], out: Console) -> None:
     if not unmeasured:
         return
     out.print()
-    out.print(Text(f"Not measured, or not wholly ({len(unmeasured)})", "bold"))
+    out.print(Text(f"Not measured, or only in part ({len(unmeasured)})", "bold"))
     for scenario in unmeasured[: 2 * LISTED]:
         style = STYLES[Outcome(scenario.outcome)]
-        reason = one_line(scenario.reason, 300) or "no reason was given"
+        reason = one_line(scenario.reason, 300) or "no reason recorded"
         _print_item(
             Text.assemble((f"{one_line(scenario.id, 60)} {scenario.outcome}", style), f": {reason}"), out
         )

@@ -1,6 +1,6 @@
-"""What is shown of a benchmark run, as plain data: for the page and for the terminal alike.
+"""The contents of a benchmark report as plain data, for the page and the terminal.
 
-No latency without the errors beside it, and no percentile that the number of samples cannot support.
+Every latency comes with its errors, and only percentiles that the number of samples supports are shown.
 """
 
 import math
@@ -25,43 +25,41 @@ TIMES: Final = "\N{MULTIPLICATION SIGN}"
 MEDIAN: Final = 0.5
 TAIL: Final = 0.99
 STEAL: Final = 0.01
-"""Share of processor time taken by other guests from which on a reader is told."""
+"""Share of CPU time stolen by other guests above which the report warns."""
 JITTER: Final = 2.0
-"""A machine whose slowest hundredth of a spin loop takes more than so many times the median is not quiet."""
+"""A machine is noisy if p99 of the spin loop exceeds this multiple of its median."""
 LATE: Final = 0.01
 VERDICTS: Final[Mapping[int, str]] = {
     ExitCode.CONFORMS: "measured",
     ExitCode.INTERRUPTED: "interrupted",
     ExitCode.HARNESS_ERROR: "the suite itself failed",
-    ExitCode.NOT_TESTED: "could not be measured",
+    ExitCode.NOT_TESTED: "not measured",
 }
 
 
 @dataclass(frozen=True)
 class OperationRow:
-    """One operation as tables show it; every field is text that is ready to be printed, and empty where there
-    is nothing to say.
+    """One operation in a table; text fields are ready to print, and empty without content.
 
     Attributes:
         scenario: Id of its scenario.
         name: The operation with its dimensions.
         side: Name of its side in a live comparison.
         count: Number of steady samples that succeeded.
-        errors: `none`, or number and share of the calls that failed.
-        codes: Their codes, the commonest first.
+        errors: `none`, or number and share of the failed calls.
+        codes: Their status codes, the most frequent first.
         failed: Whether there were errors.
-        median: The median; where so few samples have none, their range.
+        median: The median; the range of the samples if they are too few for a median.
         interval: Its 95 % confidence interval.
         spread: The larger half of that interval, as a share of the median.
-        tail: The highest quantile up to p99 that is supported (the lowest for what is better when higher),
-            with its name.
+        tail: The highest supported quantile up to p99 (the lowest if higher is better), with its name.
         client: The client's own cost per operation.
         client_share: That cost as a share of the median.
-        client_bound: Whether what was measured is mostly the client.
-        over: The median as a multiple of the bare OCI runtime.
-        resources: What an operation cost the runtime: name and amount.
-        headline: Whether its scenario is about it.
-        result: All numbers.
+        client_bound: Whether the client takes a large share of the median.
+        over: The median as a multiple of that of the OCI runtime alone.
+        resources: Resources that the runtime used for one operation: name and amount.
+        headline: Whether the scenario is about this operation.
+        result: The recorded result.
     """
 
     scenario: str
@@ -85,7 +83,7 @@ class OperationRow:
 
     @property
     def details(self) -> list[tuple[str, str]]:
-        """Return every further number, with its name."""
+        """Return all further numbers with their names."""
         found, unit = self.result, self.result.unit
         shown = reading(unit, typical(found))
         numbers = [
@@ -106,37 +104,37 @@ class OperationRow:
 
     @property
     def extremes(self) -> dict[str, str]:
-        """Return the smallest and the largest sample and the deviation, by their names, as far as known."""
+        """Return the known ones of minimum, maximum and MAD, by name."""
         return {name: text for name, text in self.details if name in {"min", "max", "MAD"}}
 
     @property
     def deviation(self) -> str:
-        """Return how far samples lie from the median on the whole, or nothing."""
+        """Return the median absolute deviation, or nothing."""
         found = self.result
         return "" if found.mad is None else f"MAD {reading(found.unit, typical(found)).text(found.mad)}"
 
     @property
     def sampling(self) -> str:
-        """Return how its samples were taken: warm-up, steadiness, why it ended, lateness, note."""
+        """Return how the samples were taken: warm-up, steadiness, why sampling ended, late starts, note."""
         found = self.result
-        said = [
+        parts = [
             _warm_up(found),
             f"stopped: {found.stopped}" if found.stopped else "",
-            f"{share(found.late_share)} began late" if found.late_share is not None else "",
+            f"{share(found.late_share)} started late" if found.late_share is not None else "",
             found.note,
         ]
-        return "; ".join(one_line(text) for text in said if text)
+        return "; ".join(one_line(text) for text in parts if text)
 
 
 @dataclass(frozen=True)
 class ScenarioView:
-    """One scenario with what became of it.
+    """One scenario with its outcome.
 
     Attributes:
-        id: Its id, such as `B-06`; the name of a test that has none.
+        id: Its id, such as `B-06`; for a test without a scenario the name of the test.
         title: What it measures.
-        outcome: The worst of its tests, or `untested` for operations of no test.
-        reason: Why it is not passed.
+        outcome: The worst outcome of its tests, or `untested` for operations without a test.
+        reason: Why it did not pass.
         repeat: Command that measures it again.
         rows: Its operations.
     """
@@ -150,12 +148,12 @@ class ScenarioView:
 
 
 def _client_share(part: float) -> str:
-    """Return the client's part of the median; more than all of it is said in words, as no share can be."""
+    """Return the client's share of the median, at most “all of it”."""
     return share(part) if part <= 1 else "all of it"
 
 
 def verdict_word(record: RunRecord) -> str:
-    """Return what became of a run, in a few words."""
+    """Return the result of a run in a few words."""
     return VERDICTS.get(record.exit_code, "something failed")
 
 
@@ -177,12 +175,12 @@ def scenarios(record: RunRecord) -> list[ScenarioView]:
 
 
 def _is_nothing(found: OperationResult) -> bool:
-    """Whether every sample was 0, as of a gap that never came: no row of numbers."""
+    """Return whether every sample is 0, so that the operation needs no row."""
     return found.minimum == 0 and found.maximum == 0 and not found.errors
 
 
 def row(found: OperationResult, sides: dict[str, str]) -> OperationRow:
-    """Return what tables show of an operation.
+    """Return the row of an operation.
 
     Args:
         found: The operation.
@@ -223,7 +221,7 @@ def row(found: OperationResult, sides: dict[str, str]) -> OperationRow:
 
 
 def spread_of(each: OperationRow) -> Spread | None:
-    """Return where the samples of a row lie; None where there are none."""
+    """Return the spread of the samples of a row; None without samples."""
     found = each.result
     if found.minimum is None or found.maximum is None:
         return None
@@ -233,7 +231,7 @@ def spread_of(each: OperationRow) -> Spread | None:
 
 
 def supported(found: OperationResult) -> list[tuple[float, str]]:
-    """Return the quantiles that may be shown, ascending: their place, and their key in the record."""
+    """Return the supported quantiles in ascending order: level, and key in the record."""
     places = []
     for key in found.quantiles:
         try:
@@ -246,7 +244,7 @@ def supported(found: OperationResult) -> list[tuple[float, str]]:
 
 
 def typical(found: OperationResult) -> float:
-    """Return the median, or another number of that size; 0 where there is none."""
+    """Return the median, or another typical value; 0 without samples."""
     at = dict(supported(found)).get(MEDIAN)
     if at is not None:
         return found.quantiles[at].value
@@ -254,9 +252,7 @@ def typical(found: OperationResult) -> float:
 
 
 def side_names(record: RunRecord) -> dict[str, str]:
-    """Return what the sides of a live comparison are called: `a` and `b` to their names; nothing where there
-    are no two.
-    """
+    """Return the names of the sides of a live comparison by `a` and `b`; empty with one side."""
     sides = record.benchmark.sides if record.benchmark else {}
     if sides.keys() != {"a", "b"}:
         return {}
@@ -265,9 +261,7 @@ def side_names(record: RunRecord) -> dict[str, str]:
 
 
 def cares(record: RunRecord) -> list[str]:
-    """Return what a reader should know before believing the numbers: the run's notes, and what the numbers
-    themselves say against it.
-    """
+    """Return the caveats of the results: the notes of the run, and warnings derived from the numbers."""
     names = side_names(record)
     rows = [row(each, names) for each in record.operations]
     found = list(record.notes)
@@ -277,18 +271,18 @@ def cares(record: RunRecord) -> list[str]:
     bound = [each for each in rows if each.client_bound]
     if bound:
         found.append(
-            f"client-bound, the client itself takes more than a third of the median: {_names(bound)}"
+            f"client-bound (the client itself takes more than a third of the median): {_names(bound)}"
         )
-    restless = [each for each in rows if each.result.steadiness == "never steady"]
-    if restless:
-        found.append(f"never steady, so that the median depends on how long one measures: {_names(restless)}")
+    unsteady = [each for each in rows if each.result.steadiness == "never steady"]
+    if unsteady:
+        found.append(f"never steady (the median depends on the duration of the run): {_names(unsteady)}")
     late = [each for each in rows if each.result.late_share is not None and each.result.late_share > LATE]
     if late:
-        found.append(f"the load came late in more than one of a hundred calls: {_names(late)}")
+        found.append(f"more than 1 % of the calls started later than intended: {_names(late)}")
     facts = record.benchmark
     if facts is not None and facts.steal_share is not None and facts.steal_share > STEAL:
         found.append(
-            f"other guests of the machine took {share(facts.steal_share)} of the processor during the run"
+            f"other guests of the host took {share(facts.steal_share)} of the CPU time during the run"
         )
     for probe in facts.noise if facts is not None else []:
         if (
@@ -297,9 +291,7 @@ def cares(record: RunRecord) -> list[str]:
             and probe.p99_seconds > JITTER * probe.median_seconds
         ):
             times = probe.p99_seconds / probe.median_seconds
-            found.append(
-                f"the machine was not quiet: its slowest spin loops took {digits(times)} times the median"
-            )
+            found.append(f"the machine was noisy: p99 of a spin loop was {digits(times)} times its median")
     return found
 
 
@@ -317,7 +309,7 @@ def _scenario(name: str, tests: Sequence[TestResult], rows: list[OperationRow]) 
 
 
 def _paired(operations: Sequence[OperationResult]) -> list[OperationResult]:
-    """Bring the same operation together, and the sides of each; otherwise keep the order."""
+    """Group the operations, and the sides of each; otherwise preserve the order."""
     of_operation: dict[object, int] = {}
     place: dict[object, int] = {}
     for each in operations:
@@ -362,7 +354,7 @@ def _warm_up(found: OperationResult) -> str:
     left_out = f"{plural(found.warm_up, 'sample')} of warm-up left out" if found.warm_up else ""
     steadiness = {
         "steady": "then steady" if left_out else "steady from the start",
-        "too short to tell": "too few to tell whether it was steady",
+        "too short to tell": "too few samples for a test of steadiness",
     }
     return ", ".join(filter(None, (left_out, steadiness.get(found.steadiness, one_line(found.steadiness)))))
 

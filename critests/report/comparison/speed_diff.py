@@ -162,7 +162,7 @@ def _with_floor(
     least = min(map(median, values)) if all(values) else 0.0
     if _unit(a, b) != SECONDS or least <= 0:  # an idle daemon may use no time at all: that has no ratio
         return evidence
-    return dataclasses.replace(evidence, floor=settings.time_floor / least)
+    return dataclasses.replace(evidence, noise_threshold=settings.time_floor / least)
 
 
 def _blocks(found: Measured) -> dict[int, list[float]]:

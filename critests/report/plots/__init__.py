@@ -1,6 +1,5 @@
-"""Plots as inline SVG: pure functions from numbers to text, readable in light and in dark, on paper and on a
-phone.
+"""Plots as inline SVG: pure functions from numbers to text, for light and dark mode, print and small screens.
 
-`figures` chooses what a run's samples deserve; the other modules draw. A page that shows plots has `STYLE` of
-`drawing` in its head once.
+`figures` chooses the plots of a run; the other modules draw them. A page with plots includes `STYLE` of
+`drawing` once in its head.
 """

@@ -1,7 +1,6 @@
-"""A sheet of SVG: elements whose texts and attributes are escaped, axes, a legend that finds its own place.
+"""An SVG drawing: elements with escaped texts and attributes, axes, and a legend.
 
-Sizes are user units; the page scales the sheet, whose lettering is still readable when it is as narrow as a
-phone.
+Sizes are user units; the page scales the drawing, whose text is readable even on a phone.
 """
 
 import hashlib
@@ -17,16 +16,16 @@ from critests.report.wording.texts import one_line
 
 WIDTH: Final = 480.0
 LETTER: Final = 7.2
-"""Width that a letter takes at most on average, at the size that plots are lettered in."""
+"""Largest average width of a letter, at the font size of the plots."""
 ROW: Final = 19.0
 LEFT, RIGHT, BOTTOM, TOP = 66.0, 16.0, 44.0, 12.0
 LONGEST_KEY: Final = 60
-"""Letters of a legend's entry; as many as one row holds."""
+"""Letters of a legend entry; as many as one row holds."""
 COLOURS: Final = 6
-"""Series that one plot tells apart, by colour, dashes and marks."""
+"""Series that one plot can distinguish by colour, dashes and marks."""
 
 STYLE: Final = (Path(__file__).parent / "plots.css").read_text(encoding="utf-8")
-"""Once in a page that shows plots; the page's own colours are taken where it names them (`--ink`, `--soft`,
+"""Included once in a page with plots; uses the colours of the page if it defines them (`--ink`, `--soft`,
 `--line`, `--surface`).
 """
 
@@ -36,7 +35,7 @@ class Key:
     """An entry of the legend.
 
     Attributes:
-        text: What it says.
+        text: Its text.
         sample: Class of the drawn sample: `line c1`, `dot c1`, `ring c1`, `cross`, `shade`, `mark`, `part
             c1`.
     """
@@ -46,10 +45,10 @@ class Key:
 
 
 class Sheet:
-    """A drawing in the making."""
+    """A drawing to which elements are added."""
 
     def __init__(self, height: float, keys: Sequence[Key] = (), *, left: float = LEFT) -> None:
-        """Start a drawing with its legend on top.
+        """Create a drawing with its legend on top.
 
         Args:
             height: Height of the area between the axes.
@@ -69,14 +68,14 @@ class Sheet:
         )
 
     def line(self, kind: str, points: Sequence[tuple[float, float]]) -> None:
-        """Draw a line through places; a single one is drawn as nothing."""
+        """Draw a line through points; nothing for a single point."""
         if len(points) > 1:
             self.add("path", kind=kind, d=path(points))
 
     def axes(
         self, x: Scale, y: Scale, x_label: str, y_label: str, x_texts: Sequence[str], y_texts: Sequence[str]
     ) -> None:
-        """Draw grid, ticks and labels; labels that would touch their neighbours are left out.
+        """Draw grid, ticks and labels; leave out labels that would touch their neighbours.
 
         Args:
             x: The horizontal axis.
@@ -122,8 +121,8 @@ class Sheet:
         """Return the drawing as an element for a page.
 
         Args:
-            title: Its name for those who do not see it.
-            description: What it shows, in words and numbers.
+            title: Accessible name.
+            description: Accessible description.
         """
         body = "".join(self._parts)
         name = (
@@ -165,19 +164,19 @@ class Sheet:
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return at most so many letters of a harmless text, its middle left out: names differ at their ends."""
+    """Return a text on one line, shortened in the middle, because names differ at their ends."""
     whole = one_line(text, 1000)
     half = (limit - 1) // 2
     return whole if len(whole) <= limit else f"{whole[: limit - 1 - half]}…{whole[len(whole) - half :]}"
 
 
 def path(points: Sequence[tuple[float, float]]) -> str:
-    """Return the commands of a line through places."""
+    """Return the path commands of a line through points."""
     return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 
 def cross(x: float, y: float) -> str:
-    """Return the commands of a cross at a place."""
+    """Return the path commands of a cross at a point."""
     size = 4.2
     return (
         f"M{x - size:.1f} {y - size:.1f}l{2 * size:.1f} {2 * size:.1f}m0 {-2 * size:.1f}l{-2 * size:.1f}"

@@ -1,4 +1,4 @@
-"""How long calls took: the empirical cumulative distribution, several series over each other."""
+"""The empirical cumulative distribution of durations, for several series."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from critests.statistics.quantiles import quantile, supports
 HEIGHT: Final = 200.0
 MARKED: Final = (0.5, 0.9, 0.99)
 STEPS: Final = 800
-"""Steps of a curve that are looked at; of more, every so many, and each of the slowest."""
+"""Steps of a curve that are drawn: of a longer series a regular selection, and all of the slowest."""
 _NEAR: Final = 1.2
-"""Units of the sheet below which two steps of a curve are one."""
+"""Distance in user units below which two steps of a curve are merged."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Values under a name.
+    """Values with a name.
 
     Attributes:
         label: Its name in the legend.
@@ -33,17 +33,17 @@ class Sample:
 
 
 def distribution(samples: Sequence[Sample], *, title: str) -> str:
-    """Draw what share of the values is at or below each value, with marks at p50, p90 and p99 where their
-    number supports those.
+    """Draw the share of values at or below each value, with marks at p50, p90 and p99 if the number of values
+    supports them.
 
-    The horizontal axis is logarithmic where the values span more than a decade.
+    The horizontal axis is logarithmic if the values span more than a decade.
 
     Args:
         samples: At most six are drawn; those without values are left out.
         title: Name of the plot.
 
     Returns:
-        The SVG, or an empty text where there is nothing to draw.
+        The SVG, or an empty text if there is nothing to draw.
     """
     drawn = [sample for sample in samples if sample.values][:COLOURS]
     if not drawn:
@@ -55,8 +55,8 @@ def distribution(samples: Sequence[Sample], *, title: str) -> str:
     start, end = LEFT, WIDTH - RIGHT
     positive = min(ends) > 0
     x = logarithmic(ends, start, end) if positive and spans_a_decade(ends) else linear(ends, start, end)
-    sayings = [_saying(sample.label, values, shown) for sample, values in zip(drawn, ordered, strict=True)]
-    keys = [Key(text, f"line c{number}") for number, text in enumerate(sayings, 1)]
+    summaries = [_summary(sample.label, values, shown) for sample, values in zip(drawn, ordered, strict=True)]
+    keys = [Key(text, f"line c{number}") for number, text in enumerate(summaries, 1)]
     sheet = Sheet(HEIGHT, keys)
     y = linear((0, 1), sheet.bottom, sheet.top, zero=True)
     sheet.axes(
@@ -78,14 +78,14 @@ def distribution(samples: Sequence[Sample], *, title: str) -> str:
         sheet.line(f"line c{number}", apart([*steps, (x(x.high), y(1))], _NEAR))
         for at in _marks(values):
             sheet.add("circle", kind=f"dot c{number}", cx=x(quantile(values, at)), cy=y(at), r=4)
-    return sheet.svg(title, f"Cumulative distribution. {'. '.join(sayings)}.")
+    return sheet.svg(title, f"Cumulative distribution. {'. '.join(summaries)}.")
 
 
 def _marks(values: Sequence[float]) -> list[float]:
     return [at for at in MARKED if supports(len(values), at)]
 
 
-def _saying(label: str, values: Sequence[float], shown: Reading) -> str:
+def _summary(label: str, values: Sequence[float], shown: Reading) -> str:
     marks = ", ".join(f"{percentile(str(at))} {shown.number(quantile(values, at))}" for at in _marks(values))
-    said = f"{marks} {shown.suffix}".rstrip() if marks else f"{len(values)} samples"
-    return f"{shortened(label, LONGEST_KEY - len(said) - 2)}: {said}"
+    text = f"{marks} {shown.suffix}".rstrip() if marks else f"{len(values)} samples"
+    return f"{shortened(label, LONGEST_KEY - len(text) - 2)}: {text}"

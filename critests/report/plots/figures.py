@@ -1,4 +1,4 @@
-"""Which plots the samples of a run deserve."""
+"""The choice of plots for the samples of a run."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ from critests.report.plots.timeline import timeline
 PHASE: Final = "phase"
 RATES: Final = frozenset({"1/s", "B/s"})
 AGAINST: Final = {SECONDS: "Latency", BYTES: "Bytes", COUNT: "Count"}
-"""Units of what is drawn against a number of things, and what such a plot is called."""
+"""Units of values that are drawn against a number of objects, and the titles of such plots."""
 UNLIKE: Final = 10.0
-"""Curves of which one is so many times as high as another are not drawn together: the lower would be a line
-on the axis.
+"""Curves whose heights differ by more than this factor do not share a plot: the lower one would lie on the
+axis.
 """
 T = TypeVar("T")
 Curve: TypeAlias = tuple[str, list[ScalingPoint]]
-"""A name, and the levels of what is called so."""
+"""A name, and its points."""
 ENOUGH: Final = 8
-"""Samples from which on a distribution or a time series is worth a picture."""
+"""Fewest samples for a plot of a distribution or a time series."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class RunPlot:
 
 
 def figures(series: Iterable[Series], sides: dict[str, str] | None = None) -> list[RunPlot]:
-    """Return the plots of a run, by scenario: phases, curves against a number, throughput, distributions,
-    time series.
+    """Return the plots of a run by scenario: phases, curves against a number, throughput, distributions, time
+    series.
 
     Args:
         series: The samples of the run.
-        sides: `a` and `b` to the name of each side; the letter where there is none.
+        sides: `a` and `b` to the names of the sides; the letters by default.
     """
     names = sides or {}
     scenarios: dict[str, list[Series]] = {}
@@ -73,8 +73,7 @@ def figures(series: Iterable[Series], sides: dict[str, str] | None = None) -> li
             found += curves
             covered |= drawn
         found += _throughput(scenario, [each for each in members if each.unit in RATES], names)
-        # series that a curve shows already keep their samples; a page of ten distributions per curve helps
-        # nobody
+        # no distributions of series that a curve already shows
         found += _distributions(scenario, [each for each in timed if id(each) not in covered], names)
         found += _timelines(scenario, [each for each in timed if id(each) not in covered], names)
     return [figure for figure in found if figure.svg]
@@ -98,17 +97,17 @@ def _phases(scenario: str, members: Sequence[Series], names: dict[str, str]) -> 
 def _against(
     scenario: str, members: Sequence[Series], names: dict[str, str], what: str, unit: str
 ) -> tuple[list[RunPlot], set[int]]:
-    """Draw series of one unit against the number of things that their dimensions hold.
+    """Draw series of one unit against the numbers in their dimensions.
 
     Args:
         scenario: Id of the scenario.
         members: Its series of that unit.
         names: Sides to their names.
-        what: What the values are, for the titles.
-        unit: Of the values.
+        what: Name of the values, for the titles.
+        unit: Unit of the values.
 
     Returns:
-        The plots, and which series they show.
+        The plots, and the ids of the series that they show.
     """
     found: list[RunPlot] = []
     covered: set[int] = set()
@@ -136,8 +135,8 @@ def _against(
 
 
 def _together(operations: Sequence[Sequence[Curve]]) -> list[list[Curve]]:
-    """Return which curves share a plot: the sides of an operation always, operations of about the same height
-    as long as they can be told apart.
+    """Return which curves share a plot: always the sides of an operation, and operations of similar height as
+    long as the colours suffice.
     """
     plots: list[list[list[Curve]]] = []
     for curves in sorted(operations, key=_height, reverse=True):
@@ -194,8 +193,8 @@ def _throughput(scenario: str, members: Sequence[Series], names: dict[str, str])
 
 
 def _distributions(scenario: str, members: Sequence[Series], names: dict[str, str]) -> list[RunPlot]:
-    """A plot for all series of an operation, such as its handlers; or several, with the sides of the same
-    dimensions on the same one.
+    """Return a plot for all series of an operation, or several, with the sides of the same dimensions
+    together.
     """
     operations: dict[str, dict[str, list[Sample]]] = {}
     for each in members:
@@ -234,7 +233,7 @@ def _timelines(scenario: str, members: Sequence[Series], names: dict[str, str]) 
 
 
 def _portions(items: Sequence[T], most: int = COLOURS) -> list[Sequence[T]]:
-    """Split what one plot cannot tell apart into portions of about the same size."""
+    """Split items into parts of similar size that one plot can distinguish."""
     number = -(-len(items) // most)
     return [items[len(items) * part // number : len(items) * (part + 1) // number] for part in range(number)]
 

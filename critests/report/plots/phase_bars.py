@@ -1,4 +1,4 @@
-"""Where the time of a pod start goes: a bar for each kind of pod, a part for each phase."""
+"""The phases of a pod start: a bar for each kind of pod, a part for each phase."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -11,20 +11,18 @@ from critests.report.wording.quantities import reading
 BAR: Final = 30.0
 GAP: Final = 16.0
 NAMES: Final = {"cni": "CNI", "oci": "OCI runtime", "rest": "rest"}
-"""Phases in the order in which they are drawn, and what they are called; others come behind under their own
-names.
-"""
+"""Phases in drawing order, and their names; other phases follow under their own names."""
 
 
 def phase_split(bars: Sequence[tuple[str, Mapping[str, float]]], *, title: str) -> str:
     """Draw a stacked bar for each kind of pod start.
 
     Args:
-        bars: A name, and phase to its median in seconds, each.
+        bars: For each bar its name, and phase to median in seconds.
         title: Name of the plot.
 
     Returns:
-        The SVG, or an empty text where there is nothing to draw.
+        The SVG, or an empty text if there is nothing to draw.
     """
     drawn = [
         (shortened(name, 50), {phase: value for phase, value in parts.items() if value > 0})
@@ -70,8 +68,8 @@ def phase_split(bars: Sequence[tuple[str, Mapping[str, float]]], *, title: str) 
                         text_anchor="middle",
                     )
             place += value
-        said = ", ".join(
+        parts_text = ", ".join(
             f"{NAMES.get(phase, phase)} {shown.text(parts[phase])}" for phase in phases if phase in parts
         )
-        sentences.append(f"{name}: {shown.text(total)}, of it {said}")
+        sentences.append(f"{name}: {shown.text(total)}: {parts_text}")
     return sheet.svg(title, f"Time of the phases. {'; '.join(sentences)}.")

@@ -1,4 +1,4 @@
-"""From values to places on the paper, and the ticks that a reader expects there."""
+"""Axes: the mapping from values to coordinates, and the ticks."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from typing import Final
 
 _DECADE: Final = 10.0
 _MANY_DECADES: Final = 2.2
-"""Beyond so many decades a logarithmic axis has ticks at powers of ten only."""
+"""Above this number of decades a logarithmic axis has ticks only at powers of ten."""
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,10 @@ class Scale:
     Attributes:
         low: Value at its start.
         high: Value at its end; above `low`.
-        start: Place of `low`.
-        end: Place of `high`.
-        logarithmic: Equal factors are equal distances.
-        ticks: Values that are marked, ascending.
+        start: Coordinate of `low`.
+        end: Coordinate of `high`.
+        logarithmic: Whether the axis is logarithmic.
+        ticks: Values of the ticks, ascending.
     """
 
     low: float
@@ -31,7 +31,7 @@ class Scale:
     ticks: tuple[float, ...]
 
     def __call__(self, value: float) -> float:
-        """Return the place of a value; what lies outside is put on the edge."""
+        """Return the coordinate of a value; values outside are clamped to the edge."""
         bounded = min(max(value, self.low), self.high)
         if self.logarithmic:
             part = math.log(bounded / self.low) / math.log(self.high / self.low)
@@ -47,14 +47,14 @@ def spans_a_decade(values: Iterable[float]) -> bool:
 
 
 def linear(values: Iterable[float], start: float, end: float, *, zero: bool = False, count: int = 5) -> Scale:
-    """Return a linear axis that holds the values, with about `count` ticks at round numbers.
+    """Return a linear axis for the values, with about `count` ticks at round numbers.
 
     Args:
-        values: What has to fit; without any the axis goes from 0 to 1.
-        start: Place of the smallest.
-        end: Place of the largest.
-        zero: The axis begins at 0.
-        count: Number of ticks, about.
+        values: The values; without any the axis goes from 0 to 1.
+        start: Coordinate of the smallest.
+        end: Coordinate of the largest.
+        zero: Whether the axis starts at 0.
+        count: Approximate number of ticks.
     """
     finite = [value for value in values if math.isfinite(value)] or [0.0, 1.0]
     low, high = (0.0 if zero else min(finite)), max(finite)
@@ -68,8 +68,7 @@ def linear(values: Iterable[float], start: float, end: float, *, zero: bool = Fa
 
 
 def logarithmic(values: Iterable[float], start: float, end: float) -> Scale:
-    """Return a logarithmic axis that holds the positive values, with ticks at 1, 2, 5, 10 or at powers of
-    ten.
+    """Return a logarithmic axis for the positive values, with ticks at 1, 2, 5, 10 or at powers of ten.
 
     Raises:
         ValueError: no value is above 0.
@@ -93,8 +92,8 @@ def logarithmic(values: Iterable[float], start: float, end: float) -> Scale:
 
 
 def levels(values: Sequence[float], start: float, end: float) -> Scale:
-    """Return an axis for levels that were set, such as 1, 2, 4 … 64: a tick at each, logarithmic where they
-    span more than a decade.
+    """Return an axis for fixed levels, such as 1, 2, 4 … 64: a tick at each, logarithmic if they span more
+    than a decade.
     """
     ticks = tuple(sorted(set(values)))
     low, high = ticks[0], ticks[-1]
@@ -113,11 +112,10 @@ def nice_step(rough: float) -> float:
 
 
 def tick_texts(scale: Scale, factor: float = 1.0) -> list[str]:
-    """Return the texts of an axis's ticks, without digits that no tick needs: `0`, `2.5`, `5`, `7.5`,
-    `1,000`.
+    """Return the labels of the ticks of an axis without superfluous digits: `0`, `2.5`, `5`, `7.5`, `1,000`.
 
     Args:
         scale: The axis.
-        factor: One of the shown unit, in the unit of the axis.
+        factor: Size of the displayed unit in the unit of the axis.
     """
     return [f"{round(tick / factor, 9) + 0.0:,.10g}" for tick in scale.ticks]

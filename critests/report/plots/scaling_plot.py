@@ -1,4 +1,4 @@
-"""What a number of things costs: latency against the number of containers, images, layers or mounts."""
+"""Cost against a number of objects: latency by the number of containers, images, layers or mounts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ HEIGHT: Final = 200.0
 
 @dataclass(frozen=True)
 class ScalingPoint:
-    """What was measured at one number.
+    """The values at one number of objects.
 
     Attributes:
-        number: How many there were.
+        number: The number of objects.
         median: Median, in the unit of the plot.
         low: Lower end of its confidence interval, or None.
         high: Upper end, or None.
-        p99: 99th percentile where the number of samples supports one, or None.
+        p99: 99th percentile if the number of samples supports it, or None.
     """
 
     number: float
@@ -33,19 +33,18 @@ class ScalingPoint:
 def against_number(
     curves: Sequence[tuple[str, Sequence[ScalingPoint]]], *, of: str, title: str, unit: str = "s"
 ) -> str:
-    """Draw medians against a number of things, with the bands of their confidence intervals, and p99 as
-    rings.
+    """Draw medians against a number of objects, with bands of their confidence intervals, and p99 as rings.
 
-    Both axes are linear, so that a cost per thing is a slope.
+    Both axes are linear, so that the slope is the cost per object.
 
     Args:
         curves: A name and its levels each; at most six are drawn.
-        of: What is counted, such as `containers`.
+        of: The counted objects, such as `containers`.
         title: Name of the plot.
-        unit: Of the values.
+        unit: Unit of the values.
 
     Returns:
-        The SVG, or an empty text where no curve has two levels.
+        The SVG, or an empty text if no curve has two points.
     """
     drawn = [
         (name, sorted(levels, key=lambda level: level.number)) for name, levels in curves if len(levels) > 1

@@ -1,4 +1,4 @@
-"""How the samples of one row of a table lie, small enough to stand in it."""
+"""The spread of the samples of one table row, as a small plot inside the row."""
 
 import math
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ _MIDDLE: Final = HEIGHT / 2
 
 @dataclass(frozen=True)
 class Spread:
-    """Where the samples of a row lie; all in one unit.
+    """The spread of the samples of a row, in one unit.
 
     Attributes:
-        least: The smallest one.
-        most: The largest one.
-        median: The median, or None where they are too few for one.
-        inner: Between which four of five lie (p10 and p90), or None where they are too few to tell.
+        least: The smallest sample.
+        most: The largest sample.
+        median: The median, or None if there are too few samples.
+        inner: p10 and p90, or None if there are too few samples.
     """
 
     least: float
@@ -30,14 +30,14 @@ class Spread:
     inner: tuple[float, float] | None = None
 
 
-def strip(spread: Spread, axis: tuple[float, float], told: str) -> Markup:
-    """Draw a thin line from the smallest to the largest sample, a thick one over most of them, and a dot at
-    the median, on a logarithmic axis. Nothing where the axis holds what is not above 0.
+def strip(spread: Spread, axis: tuple[float, float], label: str) -> Markup:
+    """Draw a thin line from the smallest to the largest sample, a thick one from p10 to p90, and a dot at the
+    median, on a logarithmic axis. Draw nothing if the axis includes values that are not above 0.
 
     Args:
-        spread: What is drawn.
-        axis: Smallest and largest value of all rows that are to be compared by eye.
-        told: What it says, for those who do not see it.
+        spread: The spread.
+        axis: Smallest and largest value of all rows on the same axis.
+        label: Accessible text.
     """
     low, high = axis
     if not 0 < low <= high < math.inf:
@@ -50,7 +50,7 @@ def strip(spread: Spread, axis: tuple[float, float], told: str) -> Markup:
     parts = [
         Markup(
             '<svg class="strip" role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}">'
-        ).format(one_line(told), WIDTH, HEIGHT, WIDTH, HEIGHT),
+        ).format(one_line(label), WIDTH, HEIGHT, WIDTH, HEIGHT),
         _line("thin", place(spread.least), place(spread.most)),
     ]
     if spread.inner is not None:

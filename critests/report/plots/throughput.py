@@ -1,4 +1,4 @@
-"""What more concurrency brings: throughput, the fitted law of scalability, and its knee."""
+"""Throughput against concurrency, the fitted universal scalability law, and its knee."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -11,25 +11,23 @@ from critests.statistics.knee import Scalability, fit_scalability
 
 HEIGHT: Final = 200.0
 DESCRIBES: Final = 0.9
-"""The law is drawn only where it explains more than this share of the variance; below, it does not describe
-the runtime.
-"""
+"""The law is drawn only if it explains more than this share of the variance; otherwise it does not fit."""
 _STEPS: Final = 120
 
 
 def throughput(
     curves: Sequence[tuple[str, Mapping[float, Sequence[float]]]], *, title: str, unit: str = "1/s"
 ) -> str:
-    """Draw throughput against concurrency: the median of each level with its spread, and the fitted law with
+    """Draw throughput against concurrency: the median of each level with its range, and the fitted law with
     its knee.
 
     Args:
-        curves: A name, and concurrency to the throughputs that were measured with it; at most six are drawn.
+        curves: For each curve its name, and concurrency to throughputs; at most six are drawn.
         title: Name of the plot.
-        unit: Of the throughputs.
+        unit: Unit of the throughputs.
 
     Returns:
-        The SVG, or an empty text where no curve has two levels.
+        The SVG, or an empty text if no curve has two levels.
     """
     drawn = [
         (name, points)
@@ -90,7 +88,7 @@ def throughput(
 
 
 def law_of(points: Mapping[float, Sequence[float]]) -> Scalability | None:
-    """Return the fitted law where it describes the measurements (determination above 0.9), else None."""
+    """Return the fitted law if it fits the measurements (determination above 0.9), else None."""
     measured = [
         (level, value) for level, values in points.items() for value in values if level >= 1 and value > 0
     ]
@@ -112,6 +110,6 @@ def _words(
 ) -> str:
     measured = ", ".join(f"{shown.text(median(values))} at {level:,.10g}" for level, values in points.items())
     if law is None:
-        return f"{name}: {measured}; the law of scalability does not describe it"
+        return f"{name}: {measured}; the scalability law does not fit"
     knee = f"knee at {digits(law.knee)}" if law.knee is not None else "no knee in this range"
     return f"{name}: {measured}; {knee}, contention {law.contention:.1%}"

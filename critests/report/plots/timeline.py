@@ -1,4 +1,4 @@
-"""A run as it went: each value at its time, the warm-up shaded, errors crossed."""
+"""The time series of a run: values against time, the warm-up shaded, errors as crosses."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,7 +11,7 @@ from critests.statistics.quantiles import quantile
 
 HEIGHT: Final = 180.0
 DOTS: Final = 1000
-"""Up to so many samples are dots of their own; more become a line through the extremes of each column."""
+"""Up to this number of samples are drawn as dots; more as a line through the extremes of each column."""
 CROSSES: Final = 150
 
 
@@ -28,14 +28,14 @@ def timeline(
 
     Args:
         values: In the order in which they were measured.
-        at: When each began, in seconds on any clock.
+        at: Start of each, in seconds on any clock.
         title: Name of the plot.
-        unit: Of the values.
-        warm_up: How many samples at the start belong to the warm-up.
-        failed: Indices of the calls that ended with an error.
+        unit: Unit of the values.
+        warm_up: Number of warm-up samples at the start.
+        failed: Indices of the failed calls.
 
     Returns:
-        The SVG, or an empty text where there are no two samples.
+        The SVG, or an empty text with fewer than two samples.
 
     Raises:
         ValueError: the columns differ in length.
@@ -94,5 +94,5 @@ def timeline(
         f"{len(values):,} samples in {digits(max(at) - origin)} s, median {middle}, {warm_up:,} of them"
         " warm-up"
     )
-    thinned = "" if dotted else " Drawn are the lowest and the highest of each moment."
+    thinned = "" if dotted else " Only the lowest and highest values of each interval are drawn."
     return sheet.svg(title, f"Values against time. {words}, {len(wrong):,} errors.{thinned}")

@@ -1,4 +1,4 @@
-"""The command as a user runs it, against our own CRI server."""
+"""`critests load` as a user runs it, against the suite's CRI server."""
 
 import csv
 import subprocess
@@ -34,24 +34,24 @@ def rows(results: Path) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["--capacity"], "needs --p99"),
-        (["--master", "--node", "containerd"], "touches no runtime"),
+        (["--master", "--node", "containerd"], "does not use a runtime"),
         (["--no-such-option"], "no-such-option"),
     ],
 )
-def test_wrong_usage_ends_with_4_and_a_sentence(
-    arguments: list[str], says: str, endpoint: str, tmp_path: Path
+def test_a_usage_error_exits_with_4_and_a_message(
+    arguments: list[str], message: str, endpoint: str, tmp_path: Path
 ) -> None:
-    given = [] if "--master" in arguments else ["--runtime-endpoint", endpoint]
-    done = load(*given, "--results", str(tmp_path), *arguments)
+    runtime = [] if "--master" in arguments else ["--runtime-endpoint", endpoint]
+    done = load(*runtime, "--results", str(tmp_path), *arguments)
     assert done.returncode == 4, done.stderr
-    assert says in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.nightly("starts processes that wait for each other")
-def test_a_rate_of_two_workers_is_kept_and_counted_once(endpoint: str, tmp_path: Path) -> None:
+def test_two_workers_share_the_rate_and_count_each_cycle_once(endpoint: str, tmp_path: Path) -> None:
     done = load(
         *("--runtime-endpoint", endpoint, "--results", str(tmp_path), "--mix", "exec", "--rate", "20"),
         *("--run-time", "3", "--warm-up", "1", "--processes", "2"),
@@ -63,7 +63,7 @@ def test_a_rate_of_two_workers_is_kept_and_counted_once(endpoint: str, tmp_path:
 
 
 @pytest.mark.nightly("starts processes that wait for each other")
-def test_a_search_ends_where_the_first_step_has_too_few_samples(endpoint: str, tmp_path: Path) -> None:
+def test_a_search_ends_if_the_first_step_has_too_few_samples(endpoint: str, tmp_path: Path) -> None:
     done = load(
         *("--runtime-endpoint", endpoint, "--results", str(tmp_path), "--mix", "exec", "--warm-up", "0"),
         *("--capacity", "--rate", "10", "--p99", "60", "--run-time", "1"),

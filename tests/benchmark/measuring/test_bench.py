@@ -11,8 +11,8 @@ from tests.benchmark.fakes import answering, bench, doing
 REQUEST = cri.VersionRequest()
 
 
-def version(kept: Meter) -> None:
-    kept.call("Version", answering(0.001), REQUEST)
+def version(meter: Meter) -> None:
+    meter.call("Version", answering(0.001), REQUEST)
 
 
 def test_a_workload_is_sampled_and_summarised() -> None:
@@ -28,12 +28,12 @@ def test_a_workload_is_sampled_and_summarised() -> None:
     assert operation.over_reference >= 1
     assert 0 < operation.resources["cpu_seconds"] <= 1
     made.conclude()
-    shown = made.shown()
-    assert shown is not None
-    assert shown.operation == "Version"
+    series = made.for_pytest_benchmark()
+    assert series is not None
+    assert series.operation == "Version"
 
 
-def test_nothing_is_measured_twice() -> None:
+def test_measuring_an_operation_twice_is_an_error() -> None:
     made = bench(seconds=0.0)
     made.sample(doing(version), headline="Version")
     with pytest.raises(AssertionError, match="measured twice"):
@@ -41,7 +41,7 @@ def test_nothing_is_measured_twice() -> None:
     made.sample(doing(version), headline="Version", dimensions={"containers": "1"})
 
 
-def test_both_sides_of_a_comparison_are_kept() -> None:
+def test_both_sides_of_a_comparison_are_stored() -> None:
     made = bench("a", "b", seconds=0.05)
     made.sample(doing(version), headline="Version")
     assert {item.side for item in made.operations} == {"a", "b"}
@@ -49,7 +49,7 @@ def test_both_sides_of_a_comparison_are_kept() -> None:
     assert made.series[0].block
 
 
-def test_two_sides_of_one_daemon_have_no_account() -> None:
+def test_two_sides_of_one_daemon_have_no_resource_usage() -> None:
     made = bench("a", "b", seconds=0.05)
     for target in made.targets:
         target.context.daemon_pid = 7
@@ -57,30 +57,32 @@ def test_two_sides_of_one_daemon_have_no_account() -> None:
     assert [item.resources for item in made.operations] == [{}, {}]
 
 
-def test_a_scenario_without_a_sample_has_failed() -> None:
+def test_a_scenario_without_a_sample_fails() -> None:
     made = bench(seconds=30)
-    made.sample(doing(lambda kept: kept.call("Version", answering(failing={1}), REQUEST)), headline="Version")
+    made.sample(
+        doing(lambda meter: meter.call("Version", answering(failing={1}), REQUEST)), headline="Version"
+    )
     assert made.operations[0].errors == {"UNKNOWN": 5}
     assert "5 of 5 cycles failed" in made.operations[0].note
-    assert made.shown() is None
+    assert made.for_pytest_benchmark() is None
     with pytest.raises(AssertionError, match="no Version succeeded: Version failed with UNKNOWN"):
         made.conclude()
 
 
-def test_a_scenario_that_had_to_end_early_has_failed_and_keeps_what_it_has() -> None:
+def test_a_scenario_that_ends_early_fails_and_stores_its_samples() -> None:
     method = answering(failing=set(range(10, 100)))
     made = bench(seconds=30)
-    made.sample(doing(lambda kept: kept.call("Version", method, REQUEST)), headline="Version")
+    made.sample(doing(lambda meter: meter.call("Version", method, REQUEST)), headline="Version")
     assert made.operations[0].count == 9
     with pytest.raises(AssertionError, match="5 cycles in a row failed"):
         made.conclude()
 
 
-def test_a_scenario_of_which_something_was_not_done_has_failed() -> None:
+def test_a_scenario_fails_if_the_runtime_did_not_do_what_it_reported() -> None:
     cycles = iter(range(1000))
 
-    def cycle(kept: Meter) -> None:
-        version(kept)
+    def cycle(meter: Meter) -> None:
+        version(meter)
         if next(cycles) == 3:
             raise NotDone("the container does not run")
 
@@ -89,24 +91,24 @@ def test_a_scenario_of_which_something_was_not_done_has_failed() -> None:
     assert made.operations[0].errors == {"NOT_DONE": 1}
     with pytest.raises(
         AssertionError,
-        match=r"1 of \d+ cycles were not done as they were said to be: the container does not run",
+        match=r"reported success in \d+ cycles, 1 of which it had not done: the container does not run",
     ):
         made.conclude()
 
 
-def test_a_third_that_fails_is_data() -> None:
+def test_failures_of_every_third_call_are_data() -> None:
     method = answering(0.001, failing=set(range(3, 10000, 3)))
     made = bench(seconds=0.2)
-    made.sample(doing(lambda kept: kept.call("Version", method, REQUEST)), headline="Version")
+    made.sample(doing(lambda meter: meter.call("Version", method, REQUEST)), headline="Version")
     made.conclude()
     assert made.operations[0].errors["UNKNOWN"] == len(made.series[0].value) // 3
 
 
-def test_what_was_measured_before_an_exception_is_kept() -> None:
+def test_samples_before_an_exception_are_stored() -> None:
     cycles = iter(range(1000))
 
-    def cycle(kept: Meter) -> None:
-        version(kept)
+    def cycle(meter: Meter) -> None:
+        version(meter)
         if next(cycles) == 3:
             raise KeyboardInterrupt
 
@@ -117,11 +119,11 @@ def test_what_was_measured_before_an_exception_is_kept() -> None:
     assert made.operations[0].stopped == "broken off"
 
 
-def test_throughput_by_windows() -> None:
+def test_each_window_gives_a_throughput() -> None:
     made = bench(seconds=0.4)
 
-    def cycle(kept: Meter) -> None:
-        kept.call("Version", answering(0.02), REQUEST)
+    def cycle(meter: Meter) -> None:
+        meter.call("Version", answering(0.02), REQUEST)
 
     made.concurrently(
         doing(cycle), workers=4, operation="calls", headline="Version", dimensions={"work": "calls"}
@@ -146,11 +148,11 @@ def test_windows_of_two_sides_alternate() -> None:
     )
 
 
-def test_windows_end_where_every_worker_fails() -> None:
+def test_windows_end_when_every_worker_fails() -> None:
     made = bench(seconds=60)
     begin = time.monotonic()
     made.concurrently(
-        doing(lambda kept: kept.call("Version", answering(failing={1}), REQUEST)),
+        doing(lambda meter: meter.call("Version", answering(failing={1}), REQUEST)),
         workers=3,
         operation="calls",
         headline="Version",
@@ -160,10 +162,10 @@ def test_windows_end_where_every_worker_fails() -> None:
         made.conclude()
 
 
-def test_what_a_cycle_of_several_calls_cost_is_said_to_be_that_of_all() -> None:
-    def two(kept: Meter) -> None:
-        version(kept)
-        kept.call("Status", answering(), REQUEST)
+def test_a_note_says_that_resources_are_those_of_the_whole_cycle() -> None:
+    def two(meter: Meter) -> None:
+        version(meter)
+        meter.call("Status", answering(), REQUEST)
 
     made = bench(seconds=0.05)
     made.sample(doing(two), headline="Version")
@@ -173,18 +175,18 @@ def test_what_a_cycle_of_several_calls_cost_is_said_to_be_that_of_all() -> None:
     ]
 
 
-def test_a_reference_needs_every_step() -> None:
+def test_a_reference_time_needs_every_step() -> None:
     made = bench()
-    assert made.of_reference(**{"create and start": ("create", "start"), "cycle": ("create", "kill")}) == {
-        "create and start": pytest.approx(0.03)
-    }
+    assert made.oci_runtime_seconds(
+        **{"create and start": ("create", "start"), "cycle": ("create", "kill")}
+    ) == {"create and start": pytest.approx(0.03)}
 
 
-def test_phases_are_no_headline() -> None:
+def test_a_phase_is_not_a_headline() -> None:
     made = bench()
-    kept = made.meter(made.target)
-    kept.under(phase="cni").keep("RunPodSandbox", 1.0, 0.0)
-    made.keep(kept, headline="RunPodSandbox", stopped="enough", tally=Tally())
+    meter = made.meter(made.target)
+    meter.with_dimensions(phase="cni").add("RunPodSandbox", 1.0, 0.0)
+    made.add_results(meter, headline="RunPodSandbox", stopped="enough", tally=Tally())
     assert [item.headline for item in made.operations] == [False]
     made.conclude()
 
@@ -193,7 +195,9 @@ def test_phases_are_no_headline() -> None:
     ("span", "share"),
     [((1, 2), 1), ((-1, 1), 0.5), ((9, 11), 0.5), ((20, 30), 0), ((5, 5), 0), ((-10, 30), 0.25)],
 )
-def test_a_cycle_across_an_edge_counts_by_its_share(span: tuple[float, float], share: float) -> None:
+def test_a_cycle_across_the_edge_of_a_window_counts_by_its_share(
+    span: tuple[float, float], share: float
+) -> None:
     assert share_within(span, 0, 10) == pytest.approx(share)
 
 

@@ -45,7 +45,7 @@ def test_pages_that_are_touched_are_counted(counting: Counters) -> None:
     assert second >= 3 * PAGES
 
 
-def test_what_is_started_is_counted_also_after_its_end(counting: Counters) -> None:
+def test_exited_child_processes_are_counted(counting: Counters) -> None:
     before = counting.read()["page faults"]
 
     script = (
@@ -56,7 +56,7 @@ def test_what_is_started_is_counted_also_after_its_end(counting: Counters) -> No
     assert counting.read()["page faults"] - before >= 4 * PAGES
 
 
-def test_what_the_machine_does_not_count_has_its_reason(counting: Counters) -> None:
+def test_a_missing_counter_has_a_reason(counting: Counters) -> None:
     assert set(counting.names) | set(counting.missing) >= {"instructions", "page faults", "context switches"}
     assert not set(counting.names) & set(counting.missing)
     assert all(counting.missing.values())
@@ -65,7 +65,7 @@ def test_what_the_machine_does_not_count_has_its_reason(counting: Counters) -> N
 def test_where_nothing_can_be_counted_it_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "abacus")
 
-    with pytest.raises(CannotCount, match="not known how on abacus"), Counters(os.getpid()):
+    with pytest.raises(CannotCount, match="perf_event_open on abacus is unknown"), Counters(os.getpid()):
         pass
 
 

@@ -13,16 +13,16 @@ from critests.benchmark.measuring.accounting_cgroup import accounted, of_runtime
 from critests.benchmark.measuring.resources import (
     CGROUP,
     PROCESSES,
-    Holding,
+    Footprint,
     ProcessUsage,
     Usage,
+    footprints,
     gauges,
-    holdings,
     snapshot,
 )
 from critests.benchmark.measuring.runtime_processes import (
     Role,
-    RuntimeHidden,
+    RuntimeNotVisible,
     RuntimeProcess,
     listening_sockets,
     runtime_processes,
@@ -43,7 +43,7 @@ while True:
     for number in [os.dup(0) for _ in range(200)]:
         os.close(number)
 """
-OPENS_WHEN_TOLD = 'echo; read line; exec 9<"$0"; echo; read line'
+OPENS_ON_REQUEST = 'echo; read line; exec 9<"$0"; echo; read line'
 BURN = "import time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass"
 
 
@@ -67,7 +67,7 @@ def usage(*processes: ProcessUsage, cgroup: float | None = None) -> Usage:
     return Usage({process.process.key: process for process in processes}, cgroup)
 
 
-def test_what_lives_is_subtracted() -> None:
+def test_usage_is_the_difference_of_snapshots() -> None:
     before = usage(used(DAEMON, Role.DAEMON, 5.0, 1.0, written=100), used(SHIM, Role.SHIM, 1.0))
     after = usage(used(DAEMON, Role.DAEMON, 6.0, 1.5, written=300), used(SHIM, Role.SHIM, 1.25))
     between = after.since(before)
@@ -109,7 +109,7 @@ def test_containers_do_not_count_and_a_reaped_one_only_since_the_snapshot() -> N
     assert reaped.since(before).cpu_seconds == pytest.approx(0.5)
 
 
-def test_the_cgroup_counts_what_is_in_it_and_the_processes_the_rest() -> None:
+def test_processes_outside_the_cgroup_are_added() -> None:
     before = usage(used(DAEMON, Role.DAEMON, 5.0, in_cgroup=True), used(SHIM, Role.SHIM, 1.0), cgroup=50.0)
     after = usage(used(DAEMON, Role.DAEMON, 6.0, in_cgroup=True), used(SHIM, Role.SHIM, 1.5), cgroup=53.0)
     between = after.since(before)
@@ -137,7 +137,7 @@ def test_a_process_and_its_children_are_a_runtime_too() -> None:
         between = snapshot(os.getpid()).since(before)
         assert 0.25 < between.cpu_seconds < 10
         assert between.daemon_cpu_seconds < between.cpu_seconds
-        held = holdings(os.getpid())
+        held = footprints(os.getpid())
         assert held["daemon"].memory_bytes > 1_000_000
         assert held["daemon"].threads >= 2
         assert not any(held[part].memory_bytes for part in ("shims", "pauses", "containers"))
@@ -146,15 +146,15 @@ def test_a_process_and_its_children_are_a_runtime_too() -> None:
         child.wait()
 
 
-def test_a_runtime_that_has_gone_is_told_of() -> None:
+def test_a_runtime_that_has_exited_is_an_error() -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
-    for look in (snapshot, holdings, gauges):
-        with pytest.raises(RuntimeHidden, match="has gone"):
+    for look in (snapshot, footprints, gauges):
+        with pytest.raises(RuntimeNotVisible, match="has exited"):
             look(gone.pid)
 
 
-def test_files_that_are_closed_while_they_are_looked_at_are_no_end_of_the_runtime(tmp_path: Path) -> None:
+def test_descriptors_that_are_closed_during_the_scan_are_ignored(tmp_path: Path) -> None:
     path = str(tmp_path / "socket")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         listening.bind(path)
@@ -186,7 +186,7 @@ def test_a_file_that_is_opened_is_one_more(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     # not this process: what tests before have left may close files of it at any time
     with subprocess.Popen(
-        ["/bin/sh", "-c", OPENS_WHEN_TOLD, tmp_path / "file"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ["/bin/sh", "-c", OPENS_ON_REQUEST, tmp_path / "file"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as opening:
         assert opening.stdin is not None
         assert opening.stdout is not None
@@ -241,12 +241,12 @@ def pods(connection: PlainConnection, tmp_path: Path) -> Iterator[Pods]:
 
 @pytest.mark.runtime
 @needs_root
-def test_the_parts_of_a_runtime_are_told_apart(runtime: ThrowawayRuntime, pods: Pods) -> None:
+def test_the_footprint_is_split_by_part(runtime: ThrowawayRuntime, pods: Pods) -> None:
     assert runtime.endpoint.removeprefix("unix://") in listening_sockets(runtime.pid)
-    before, identities = holdings(runtime.pid), [pods.run(), pods.run()]
+    before, identities = footprints(runtime.pid), [pods.run(), pods.run()]
     try:
-        held = {part: holding.memory_bytes for part, holding in holdings(runtime.pid).items()}
-        assert before["shims"] == before["pauses"] == Holding(0, 0, 0)
+        held = {part: holding.memory_bytes for part, holding in footprints(runtime.pid).items()}
+        assert before["shims"] == before["pauses"] == Footprint(0, 0, 0)
         assert held["shims"] > 2_000_000
         assert 0 == held["containers"] < held["pauses"] < held["shims"]
         assert held["daemon"] > 10_000_000

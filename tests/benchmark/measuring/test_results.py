@@ -13,7 +13,7 @@ def series(*values: float) -> Series:
     return made
 
 
-def test_a_summary_says_what_the_client_costs() -> None:
+def test_a_result_has_the_cost_of_the_client() -> None:
     result = result_of(series(*[0.001] * 50), client={"Version": 0.0005}, rpcs=Counter({"Version": 1}))
     assert result.client_seconds == 0.0005
     assert result.client_bound
@@ -23,7 +23,7 @@ def test_a_summary_says_what_the_client_costs() -> None:
     assert result_of(series(1.0), client={}, rpcs=Counter({"Version": 1})).client_seconds is None
 
 
-def test_what_came_late_is_a_share() -> None:
+def test_late_starts_are_a_share() -> None:
     loaded = Series(scenario="B-30", operation="latency from intended start")
     for late in (0.0, 0.005, 0.02, 0.5):
         loaded.add(1.0, 0.0, late=late)

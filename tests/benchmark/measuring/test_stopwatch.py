@@ -6,7 +6,7 @@ import pytest
 
 from critests.benchmark.measuring.operation_results import result_of
 from critests.benchmark.measuring.stopwatch import Stopwatch
-from tests.benchmark.fakes import bench, meter
+from tests.benchmark.fakes import bench, new_meter
 
 
 def busy(seconds: float) -> None:
@@ -15,17 +15,17 @@ def busy(seconds: float) -> None:
         pass
 
 
-def test_waiting_is_not_the_client_s_work() -> None:
+def test_waiting_is_not_work_of_the_client() -> None:
     with Stopwatch() as waiting:
         time.sleep(0.05)
     with Stopwatch() as working:
         busy(0.05)
 
-    assert waiting.seconds >= 0.05 > waiting.own_seconds
-    assert working.own_seconds >= 0.05
+    assert waiting.seconds >= 0.05 > waiting.thread_cpu_seconds
+    assert working.thread_cpu_seconds >= 0.05
 
 
-def test_a_window_under_way_tells_the_time_so_far() -> None:
+def test_a_running_window_has_a_duration() -> None:
     with Stopwatch() as watch:
         first = watch.seconds
         assert watch.seconds >= first > 0
@@ -52,16 +52,16 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
 
 
 @pytest.mark.parametrize(("own", "bound"), [(0.05, True), (0.0, False)], ids=["working", "waiting"])
-def test_what_the_client_works_stands_beside_the_time(clocks: Clocks, own: float, bound: bool) -> None:
+def test_a_window_has_the_client_share(clocks: Clocks, own: float, bound: bool) -> None:
     made = bench()
-    kept = made.meter(made.target)
+    meter = made.meter(made.target)
     for _ in range(8):
         with Stopwatch() as watch:
             clocks.work(own)
             clocks.wait(0 if own else 0.01)
-        kept.keep_window("echo", watch)
+        meter.add_window("echo", watch)
 
-    made.keep(kept, headline="echo", stopped="done")
+    made.add_results(meter, headline="echo", stopped="done")
 
     (result,) = made.operations
     assert result.client_bound is bound
@@ -70,14 +70,14 @@ def test_what_the_client_works_stands_beside_the_time(clocks: Clocks, own: float
 
 
 def test_a_rate_of_the_client_s_own_is_marked_as_well(clocks: Clocks) -> None:
-    kept = meter()
+    meter = new_meter()
     for _ in range(3):
         with Stopwatch() as watch:
             clocks.work(0.02)
-        kept.keep_window("output", watch, size=1000)
+        meter.add_window("output", watch, size=1000)
 
-    series = kept.series["output"]
+    series = meter.series["output"]
     assert (series.unit, series.better) == ("B/s", "higher")
-    assert result_of(series, client_share=kept.client_share("output")).client_bound
-    assert result_of(series, client_share=kept.client_share("output")).client_seconds is None
-    assert kept.client_share("another") is None
+    assert result_of(series, client_share=meter.client_share("output")).client_bound
+    assert result_of(series, client_share=meter.client_share("output")).client_seconds is None
+    assert meter.client_share("another") is None

@@ -1,6 +1,4 @@
-"""A side's own doings outside of timed windows: trying again, looking, and removing without waiting for what
-stalls.
-"""
+"""A side outside the timed windows: retries, checks, and removal without waiting for a stalled runtime."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +14,7 @@ from critests.benchmark.measuring import target as target_module
 from critests.benchmark.measuring.meter import CallFailed, NotDone
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.event_latency import Subscriber
-from critests.benchmark.scenarios.workloads import has_ended, is_gone, is_running
+from critests.benchmark.scenarios.workloads import check_exited, check_removed, check_running
 from critests.client.deadlines import Deadlines
 from tests.benchmark.fakes import Refused
 
@@ -25,7 +23,7 @@ GONE = Refused(grpc.StatusCode.NOT_FOUND)
 
 
 class Stub:
-    """RPCs that do what they are told, and note with which deadline they were called."""
+    """RPCs that return configured responses and note the deadlines of their calls."""
 
     def __init__(self, **answers: Any) -> None:  # noqa: ANN401 - answers, or what is raised
         self.calls: list[tuple[str, float]] = []
@@ -53,7 +51,7 @@ def in_state(state: "cri.ContainerState") -> cri.ContainerStatusResponse:
     return cri.ContainerStatusResponse(status=cri.ContainerStatus(state=state))
 
 
-def test_what_is_prepared_is_tried_three_times() -> None:
+def test_a_preparation_is_tried_three_times() -> None:
     made, tries = side(), iter([Refused(), Refused(), None])
 
     def prepare() -> str:
@@ -62,12 +60,12 @@ def test_what_is_prepared_is_tried_three_times() -> None:
             raise error
         return "made"
 
-    assert made.persistently(prepare) == "made"
-    assert len(made.again) == 2
+    assert made.retry(prepare) == "made"
+    assert len(made.retried) == 2
 
 
 @pytest.mark.parametrize("code", [grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED])
-def test_a_runtime_that_is_gone_or_stalls_is_not_asked_again(code: grpc.StatusCode) -> None:
+def test_unavailable_and_deadline_exceeded_are_not_retried(code: grpc.StatusCode) -> None:
     calls: list[int] = []
 
     def prepare() -> None:
@@ -75,7 +73,7 @@ def test_a_runtime_that_is_gone_or_stalls_is_not_asked_again(code: grpc.StatusCo
         raise Refused(code)
 
     with pytest.raises(grpc.RpcError):
-        side().persistently(prepare)
+        side().retry(prepare)
     assert len(calls) == 1
 
 
@@ -85,22 +83,22 @@ def test_removal_waits_for_a_stalled_runtime_once() -> None:
     assert [timeout for _, timeout in cast("Stub", made.plain.runtime).calls] == [15.0, 1.0, 1.0, 1.0]
 
 
-def test_what_the_runtime_does_not_know_is_gone() -> None:
+def test_an_unknown_container_is_gone() -> None:
     made = side(ContainerStatus=GONE)
     assert made.container_status("one") is None
-    is_gone(made, "one")
-    has_ended(made, "one")
+    check_removed(made, "one")
+    check_exited(made, "one")
     with pytest.raises(NotDone, match="the container is gone"):
-        is_running(made, "one")
+        check_running(made, "one")
 
 
-def test_what_was_not_done_is_seen() -> None:
+def test_a_false_report_of_success_is_detected() -> None:
     made = side(ContainerStatus=in_state(cri.CONTAINER_RUNNING))
-    is_running(made, "one")
+    check_running(made, "one")
     with pytest.raises(NotDone, match="StopContainer returned, and the container is CONTAINER_RUNNING"):
-        has_ended(made, "one")
+        check_exited(made, "one")
     with pytest.raises(NotDone, match="RemoveContainer returned"):
-        is_gone(made, "one")
+        check_removed(made, "one")
 
 
 def test_another_error_is_no_answer() -> None:
@@ -108,15 +106,13 @@ def test_another_error_is_no_answer() -> None:
         side(ContainerStatus=Refused()).container_status("one")
 
 
-def test_the_cgroups_of_pods_that_are_gone_are_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cgroups_of_removed_pods_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(target_module, "CGROUP_MOUNT", tmp_path)
     for place in ("cpu/critests/run/pod1", "memory/critests/run/pod1", "cpu/critests/run/pod2/container"):
         (tmp_path / place).mkdir(parents=True)
     made = side()
     made._parents += ["/critests/run/pod1", "/critests/run/pod2", "/critests/run/pod3"]
-    made.sweep()
+    made.remove_pod_cgroups()
     assert not (tmp_path / "cpu/critests/run/pod1").exists()
     assert not (tmp_path / "memory/critests/run/pod1").exists()
     assert made._parents == ["/critests/run/pod2"]
@@ -157,18 +153,18 @@ def event(container_id: str, kind: "cri.ContainerEventType") -> cri.ContainerEve
 
 
 def test_a_subscriber_hears_of_the_end_that_is_meant() -> None:
-    heard = subscriber(
+    received = subscriber(
         event("other", cri.CONTAINER_STOPPED_EVENT),
         event("one", cri.CONTAINER_STARTED_EVENT),
         event("one", cri.CONTAINER_STOPPED_EVENT),
     )
-    assert heard.until_ended("one") == pytest.approx(time.time(), abs=5)
-    heard.close()
+    assert received.wait_for_stopped("one") == pytest.approx(time.time(), abs=5)
+    received.close()
 
 
 def test_a_subscriber_that_is_refused_does_not_wait() -> None:
-    heard = subscriber(Refused(grpc.StatusCode.UNIMPLEMENTED))
+    received = subscriber(Refused(grpc.StatusCode.UNIMPLEMENTED))
     begin = time.monotonic()
     with pytest.raises(CallFailed, match="UNIMPLEMENTED"):
-        heard.until_ended("one")
+        received.wait_for_stopped("one")
     assert time.monotonic() - begin < 8

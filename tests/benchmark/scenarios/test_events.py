@@ -9,7 +9,7 @@ import pytest
 
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.benchmark.measuring.target import Target
-from critests.benchmark.scenarios.event_latency import subscribed
+from critests.benchmark.scenarios.event_latency import open_subscription
 from critests.run.outcomes import Unsupported
 from tests.criserver import CriServer, serve
 
@@ -34,4 +34,4 @@ def test_only_a_refusal_says_that_there_are_no_events(way: str, ends_with: type[
         stub = cast("Any", cri_grpc.RuntimeServiceStub)(channel)
 
         with pytest.raises(ends_with):
-            subscribed(cast("Target", Subscribed(stub)), held)
+            open_subscription(cast("Target", Subscribed(stub)), held)

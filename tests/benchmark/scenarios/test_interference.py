@@ -1,4 +1,4 @@
-"""How much longer something takes beside a neighbour, in words."""
+"""The sentences about the slowdown next to a neighbour."""
 
 from critests.benchmark.scenarios.test_interference import degradation
 from critests.record.operations import OperationResult, QuantileEstimate
@@ -18,21 +18,24 @@ def result(neighbour: str, median: float, tail: float | None = None, side: str =
     )
 
 
-def test_what_a_neighbour_costs_is_told_as_a_factor() -> None:
-    said = degradation([result("nobody", 0.1, 0.2), result("disk", 0.15, 0.5)])
+def test_the_slowdown_is_a_factor() -> None:
+    (sentence,) = degradation([result("nobody", 0.1, 0.2), result("disk", 0.15, 0.5)])
 
-    assert said == [
-        "beside disk, create and start takes 1.5 times (median) and 2.5 times (p90) what it takes alone"
-    ]
+    assert sentence == (
+        "with the neighbour “disk”, create and start takes 1.5 times (median) and 2.5 times (p90)"
+        " as long as alone"
+    )
 
 
-def test_each_side_is_held_against_itself() -> None:
-    said = degradation(
+def test_each_side_is_compared_with_itself() -> None:
+    (sentence,) = degradation(
         [result("nobody", 0.1, side="a"), result("nobody", 0.2, side="b"), result("disk", 0.4, side="b")]
     )
 
-    assert said == ["side b: beside disk, create and start takes 2.0 times (median) what it takes alone"]
+    assert sentence == (
+        "side b: with the neighbour “disk”, create and start takes 2.0 times (median) as long as alone"
+    )
 
 
-def test_without_a_number_alone_nothing_is_told() -> None:
+def test_without_a_baseline_there_is_no_factor() -> None:
     assert degradation([result("disk", 0.4)]) == []

@@ -9,7 +9,7 @@ from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import NotDone
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.test_probes import due, probing
-from tests.benchmark.fakes import meter
+from tests.benchmark.fakes import new_meter
 
 
 class Probed:
@@ -34,18 +34,18 @@ def test_a_short_schedule_of_probes_has_a_few_nevertheless() -> None:
 
 
 def test_containers_are_probed_in_turn() -> None:
-    probed, kept = Probed(), meter()
+    probed, meter = Probed(), new_meter()
     cycle = probing(cast("Target", SimpleNamespace(runtime=probed)), ["a", "b", "c"])
 
     for _ in range(5):
-        cycle(kept)
+        cycle(meter)
 
     assert probed.asked == ["a", "b", "c", "a", "b"]
-    assert len(kept.series["ExecSync"].value) == 5
+    assert len(meter.series["ExecSync"].value) == 5
 
 
-def test_a_probe_that_says_what_another_was_to_say_was_not_done() -> None:
+def test_the_output_of_another_probe_is_detected() -> None:
     cycle = probing(cast("Target", SimpleNamespace(runtime=Probed(b"7\n"))), ["a"])
 
     with pytest.raises(NotDone, match="not its number"):
-        cycle(meter())
+        cycle(new_meter())

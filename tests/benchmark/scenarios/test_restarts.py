@@ -1,4 +1,4 @@
-"""After a restart both connections of a side have to find the new daemon."""
+"""After a restart both connections of a side must reach the new daemon."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,7 +9,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import NotDone
 from critests.benchmark.scenarios import daemon_restarts
-from critests.benchmark.scenarios.daemon_restarts import found_again
+from critests.benchmark.scenarios.daemon_restarts import reconnect
 from critests.node.starting.throwaway import ThrowawayRuntime
 from tests.benchmark.fakes import FakeTarget, Refused
 
@@ -17,7 +17,7 @@ GONE = Refused(grpc.StatusCode.UNAVAILABLE)
 
 
 class Version:
-    """A stub that finds nobody at first."""
+    """A stub whose first calls fail with UNAVAILABLE."""
 
     def __init__(self, failing: int) -> None:
         self.left = failing
@@ -40,18 +40,18 @@ def side(plain: Version, recorded: Version) -> Any:  # noqa: ANN401 - as much of
     return target
 
 
-def test_both_connections_are_asked_until_they_answer() -> None:
+def test_both_connections_are_polled_until_they_respond() -> None:
     plain, recorded = Version(3), Version(2)
     target = side(plain, recorded)
 
-    found_again(target, cast("ThrowawayRuntime", SimpleNamespace(pid=77)))
+    reconnect(target, cast("ThrowawayRuntime", SimpleNamespace(pid=77)))
 
     assert (plain.asked, recorded.asked) == (4, 3)
     assert target.context.daemon_pid == 77
 
 
-def test_a_daemon_that_is_not_found_is_said_to_be_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daemon_restarts, "BACK_SECONDS", 0.05)
+def test_a_daemon_that_does_not_respond_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(daemon_restarts, "RESTART_SECONDS", 0.05)
 
-    with pytest.raises(NotDone, match=r"containerd 2\.1\.4 was started again, and is not found"):
-        found_again(side(Version(0), Version(10_000)), cast("ThrowawayRuntime", SimpleNamespace(pid=77)))
+    with pytest.raises(NotDone, match=r"containerd 2\.1\.4 did not respond within"):
+        reconnect(side(Version(0), Version(10_000)), cast("ThrowawayRuntime", SimpleNamespace(pid=77)))

@@ -1,4 +1,4 @@
-"""Pods that stand: how many are borne, what is held for them, and what is used while nobody asks."""
+"""Idle pods: their limit, the footprint of the runtime, and its usage without calls."""
 
 import contextlib
 import time
@@ -11,16 +11,23 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.bench_fixture import Bench
 from critests.benchmark.measuring.meter import Meter, NotDone
-from critests.benchmark.measuring.resources import PROCESSES, Holding, UsedResources
-from critests.benchmark.measuring.runtime_processes import RuntimeHidden
+from critests.benchmark.measuring.resources import PROCESSES, Footprint, UsedResources
+from critests.benchmark.measuring.runtime_processes import RuntimeNotVisible
 from critests.benchmark.measuring.sampling import Workload
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios import idle_pods, one_pod, test_standing
-from critests.benchmark.scenarios.idle_pods import ENDED, STARTED, IdlePods, keep_idle, one_more, rest
+from critests.benchmark.scenarios.idle_pods import (
+    ENDED,
+    STARTED,
+    IdlePods,
+    add_idle_usage,
+    measure_idle,
+    one_more_pod,
+)
 from critests.benchmark.scenarios.population import Population
-from critests.benchmark.scenarios.test_standing import PODS, SHARES, _hidden, _look
+from critests.benchmark.scenarios.test_standing import PODS, SHARES, _add_footprints, _why_unmeasurable
 from critests.statistics.growth import FEWEST_LEVELS
-from tests.benchmark.fakes import FakeTarget, answering, bench, doing, meter
+from tests.benchmark.fakes import FakeTarget, answering, bench, doing, new_meter
 
 
 class Pods:
@@ -32,47 +39,47 @@ class Pods:
 
     def grow_to(self, number: int) -> None:
         if number > self._most:
-            msg = f"the runtime refused container {number}"
+            msg = f"the runtime rejected container {number}"
             raise NotDone(msg)
         self.container_ids.append(str(number))
 
 
-HELD = dict.fromkeys(("daemon", "shims"), Holding(1, 1, 1))
+FOOTPRINTS = dict.fromkeys(("daemon", "shims"), Footprint(1, 1, 1))
 
 
-def side(most: int = 100, pid: int | None = 7, *, throwaway: bool = True, hidden: str = "") -> IdlePods:
+def side(most: int = 100, pid: int | None = 7, *, throwaway: bool = True, unmeasurable: str = "") -> IdlePods:
     target = FakeTarget(pid=pid)
     target.context.throwaway = throwaway
-    return IdlePods(cast("Target", target), cast("Population", Pods(most)), hidden)
+    return IdlePods(cast("Target", target), cast("Population", Pods(most)), unmeasurable)
 
 
 def test_pods_grow_until_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(idle_pods, "scarce", lambda _target: "")
+    monkeypatch.setattr(idle_pods, "exhausted_resource", lambda _target: "")
     one = side(most=7)
 
     assert one.grow_to(5)
     assert not one.grow_to(10)
-    assert (one.pods, one.why) == (7, "the runtime refused container 8")
+    assert (one.pods, one.why) == (7, "the runtime rejected container 8")
     assert not one.grow_to(10)
 
 
 def test_pods_grow_until_the_machine_has_too_little(monkeypatch: pytest.MonkeyPatch) -> None:
     left = iter(["", "", "memory ran out"])
-    monkeypatch.setattr(idle_pods, "scarce", lambda _target: next(left))
+    monkeypatch.setattr(idle_pods, "exhausted_resource", lambda _target: next(left))
     one = side()
 
     assert not one.grow_to(10)
     assert (one.pods, one.why) == (2, "memory ran out")
 
 
-def test_what_is_held_is_kept_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = {"daemon": Holding(50_000_000, 40, 12), "shims": Holding(9_000_000, 30, 33)}
-    monkeypatch.setattr(idle_pods, "holdings", lambda _pid: held)
-    kept, one = meter(pods="3"), side()
+def test_the_footprint_is_stored_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = {"daemon": Footprint(50_000_000, 40, 12), "shims": Footprint(9_000_000, 30, 33)}
+    monkeypatch.setattr(idle_pods, "footprints", lambda _pid: held)
+    meter, one = new_meter(pods="3"), side()
 
-    one.look(kept)
+    one.add_footprint(meter)
 
-    assert {name: (series.value, series.unit) for name, series in kept.series.items()} == {
+    assert {name: (series.value, series.unit) for name, series in meter.series.items()} == {
         "memory of the daemon": ([50_000_000], "B"),
         "descriptors of the daemon": ([40], "1"),
         "threads of the daemon": ([12], "1"),
@@ -82,68 +89,71 @@ def test_what_is_held_is_kept_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
 
-def test_what_may_not_be_seen_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    def holdings(_pid: int) -> dict[str, Holding]:
-        raise RuntimeHidden("run as root")
+def test_an_invisible_runtime_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def footprints(_pid: int) -> dict[str, Footprint]:
+        raise RuntimeNotVisible("run as root")
 
-    monkeypatch.setattr(idle_pods, "holdings", holdings)
-    kept, one = meter(), side()
+    monkeypatch.setattr(idle_pods, "footprints", footprints)
+    meter, one = new_meter(), side()
 
-    one.look(kept)
-    one.look(kept)
+    one.add_footprint(meter)
+    one.add_footprint(meter)
 
-    assert one.hidden == "run as root"
-    assert not kept.series
+    assert one.unmeasurable == "run as root"
+    assert not meter.series
 
 
 def used(cpu: float, wake_ups: int, written: int) -> UsedResources:
     return UsedResources(cpu, cpu / 2, 0, written, wake_ups, 3, PROCESSES)
 
 
-def test_what_is_used_idle_is_told_for_a_minute() -> None:
-    kept = meter()
+def test_idle_usage_is_scaled_to_a_minute() -> None:
+    meter = new_meter()
 
-    keep_idle(kept, used(0.05, 40, 8192), 10.0, 0.0)
+    add_idle_usage(meter, used(0.05, 40, 8192), 10.0, 0.0)
 
-    assert {name: series.value for name, series in kept.series.items()} == {
+    assert {name: series.value for name, series in meter.series.items()} == {
         "idle time a minute": [pytest.approx(0.3)],
         "idle wake-ups a minute": [pytest.approx(240)],
         "idle writes a minute": [pytest.approx(49152)],
     }
 
 
-def test_the_sides_rest_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sides_are_idle_simultaneously(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
     monkeypatch.setattr("critests.benchmark.scenarios.idle_pods.time.sleep", slept.append)
     monkeypatch.setattr(
         idle_pods, "snapshot", lambda _pid: SimpleNamespace(since=lambda _earlier: used(0.1, 1, 1))
     )
-    sides, meters = [side(), side(), side(hidden="not ours")], [meter("a"), meter("b"), meter()]
+    sides, meters = (
+        [side(), side(), side(unmeasurable="not ours")],
+        [new_meter("a"), new_meter("b"), new_meter()],
+    )
 
-    rest(sides, meters, 5.0)
+    measure_idle(sides, meters, 5.0)
 
     assert slept == [5.0]
     assert [len(each.series) for each in meters] == [3, 3, 0]
 
 
-def test_the_looks_of_two_sides_are_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(idle_pods, "holdings", lambda _pid: HELD)
-    pair, alone = [meter("a"), meter("b")], [meter()]
+def test_readings_of_two_sides_are_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idle_pods, "footprints", lambda _pid: FOOTPRINTS)
+    pair, alone = [new_meter("a"), new_meter("b")], [new_meter()]
 
-    _look([side(), side()], pair, 2)
-    _look([side()], alone, 2)
+    _add_footprints([side(), side()], pair, 2)
+    _add_footprints([side()], alone, 2)
 
     assert [each.series["memory of the daemon"].block for each in pair] == [[2], [2]]
     assert alone[0].series["memory of the daemon"].block == []
 
 
-def test_only_a_runtime_of_ours_is_looked_into() -> None:
+def test_only_a_throwaway_runtime_is_measured() -> None:
     own, others, same = side(pid=1), side(pid=2, throwaway=False), side(pid=1)
 
-    assert _hidden([own.target]) == [""]
-    assert "throwaway" in _hidden([own.target, others.target])[1]
-    assert _hidden([own.target, same.target]) == ["both sides are one daemon"] * 2
-    assert "throwaway" in _hidden([side(pid=None).target])[0]
+    assert _why_unmeasurable([own.target]) == [""]
+    assert "throwaway" in _why_unmeasurable([own.target, others.target])[1]
+    assert _why_unmeasurable([own.target, same.target]) == ["both sides have the same daemon"] * 2
+    assert "throwaway" in _why_unmeasurable([side(pid=None).target])[0]
 
 
 def test_every_profile_has_enough_numbers_for_a_form() -> None:
@@ -152,17 +162,17 @@ def test_every_profile_has_enough_numbers_for_a_form() -> None:
 
 
 def test_one_more_pod_is_two_sums(monkeypatch: pytest.MonkeyPatch) -> None:
-    for look in ("is_ready", "is_running"):
+    for look in ("check_ready", "check_running"):
         monkeypatch.setattr(one_pod, look, lambda *_: None)
 
-    def ended(_target: object, kept: Meter, _id: str) -> None:
-        kept.call("StopContainer", answering(0.002), cri.VersionRequest())
+    def ended(_target: object, meter: Meter, _id: str) -> None:
+        meter.call("StopContainer", answering(0.002), cri.VersionRequest())
 
-    monkeypatch.setattr(one_pod, "end_container", ended)
-    monkeypatch.setattr(one_pod, "end_sandbox", ended)
+    monkeypatch.setattr(one_pod, "stop_and_remove_container", ended)
+    monkeypatch.setattr(one_pod, "stop_and_remove_sandbox", ended)
 
-    def made(_target: object, kept: Meter, _request: object) -> str:
-        kept.call("StartContainer", answering(0.002), cri.VersionRequest())
+    def made(_target: object, meter: Meter, _request: object) -> str:
+        meter.call("StartContainer", answering(0.002), cri.VersionRequest())
         return "c"
 
     monkeypatch.setattr(one_pod, "create_and_start", made)
@@ -172,15 +182,15 @@ def test_one_more_pod_is_two_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     target.sandbox_request = cri.RunPodSandboxRequest
     target.container_request = lambda *_: cri.CreateContainerRequest()
-    target.until_output = lambda *_: None
-    kept = meter()
+    target.wait_for_output = lambda *_: None
+    meter = new_meter()
 
-    with one_more(target) as cycle:
-        cycle(kept)
+    with one_more_pod(target) as cycle:
+        cycle(meter)
 
-    calls = {name: kept.series[name].value for name in ("RunPodSandbox", "StartContainer", "StopContainer")}
-    assert kept.series[ENDED].value == [pytest.approx(sum(calls["StopContainer"]))]
-    assert kept.series[STARTED].value == [
+    calls = {name: meter.series[name].value for name in ("RunPodSandbox", "StartContainer", "StopContainer")}
+    assert meter.series[ENDED].value == [pytest.approx(sum(calls["StopContainer"]))]
+    assert meter.series[STARTED].value == [
         pytest.approx(calls["RunPodSandbox"][0] + calls["StartContainer"][0])
     ]
 
@@ -222,7 +232,7 @@ def test_a_population_shrinks_by_whole_sandboxes(
 
 
 class Standers(Pods):
-    """A population that notes how many it held when what was measured."""
+    """A population of fake pods that can shrink."""
 
     def shrink_to(self, number: int) -> None:
         del self.container_ids[number:]
@@ -230,31 +240,31 @@ class Standers(Pods):
 
 @pytest.fixture
 def whole(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
-    """B-27 with parts that take no time; return what was measured beside how many pods."""
+    """B-27 with instant measurements; return the measurements, each with its number of pods."""
     seen: list[tuple[str, int]] = []
 
     def part(name: str) -> Callable[[Standers], Workload]:
         def of(population: Standers) -> Workload:
-            def cycle(kept: Meter) -> None:
+            def cycle(meter: Meter) -> None:
                 seen.append((name, len(population.container_ids)))
-                kept.keep(name, 0.001, time.perf_counter())
+                meter.add(name, 0.001, time.perf_counter())
 
             return doing(cycle)
 
         return of
 
     def alone(name: str) -> Workload:
-        return doing(lambda kept: kept.keep(name, 0.001, time.perf_counter()))
+        return doing(lambda meter: meter.add(name, 0.001, time.perf_counter()))
 
     used_idle = SimpleNamespace(since=lambda _earlier: used(0.1, 1, 1))
-    monkeypatch.setattr(idle_pods, "scarce", lambda _target: "")
-    monkeypatch.setattr(idle_pods, "holdings", lambda _pid: HELD)
+    monkeypatch.setattr(idle_pods, "exhausted_resource", lambda _target: "")
+    monkeypatch.setattr(idle_pods, "footprints", lambda _pid: FOOTPRINTS)
     monkeypatch.setattr(idle_pods, "snapshot", lambda _pid: used_idle)
     monkeypatch.setattr("critests.benchmark.scenarios.idle_pods.time.sleep", lambda _seconds: None)
     monkeypatch.setattr(test_standing, "relisting", part("relist"))
     monkeypatch.setattr(test_standing, "statistics_of", part("ListContainerStats"))
-    monkeypatch.setattr(test_standing, "one_more", alone(STARTED))
-    monkeypatch.setattr(test_standing, "hearing", lambda _number: alone("end to event"))
+    monkeypatch.setattr(test_standing, "one_more_pod", alone(STARTED))
+    monkeypatch.setattr(test_standing, "event_delivery", lambda _number: alone("end to event"))
     monkeypatch.setattr(
         test_standing,
         "restarting",
@@ -264,7 +274,7 @@ def whole(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 
 def grown(monkeypatch: pytest.MonkeyPatch, *sides: str, most: int = 100, throwaway: bool = True) -> Bench:
-    """Go through B-27 on sides that bear so many pods."""
+    """Run B-27 on sides with a limit of pods."""
     made = bench(*sides, seconds=0.0)
     for target in made.targets:
         fake = cast("Any", target)
@@ -278,7 +288,7 @@ def grown(monkeypatch: pytest.MonkeyPatch, *sides: str, most: int = 100, throwaw
 
 @pytest.mark.nightly("measures much")
 @pytest.mark.parametrize("sides", [(), ("a", "b")])
-def test_everything_is_measured_beside_every_number(
+def test_each_number_of_pods_has_all_measurements(
     whole: list[tuple[str, int]], sides: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = grown(monkeypatch, *sides)
@@ -304,17 +314,19 @@ def test_everything_is_measured_beside_every_number(
     made.conclude()
 
 
-def test_a_limit_is_named_and_what_was_reached_is_measured(
+def test_a_reached_limit_is_named_and_smaller_numbers_are_measured(
     whole: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = grown(monkeypatch, most=4)
 
     assert {number for _, number in whole} == {1, 3}
-    assert made.remarks == ["6 pods were not reached: runtime  bore 4: the runtime refused container 5"]
+    assert made.remarks == [
+        "6 pods were not reached: runtime  stopped at 4: the runtime rejected container 5"
+    ]
     made.conclude()
 
 
-def test_a_runtime_of_others_is_neither_looked_into_nor_killed(
+def test_a_foreign_runtime_is_neither_read_nor_killed(
     whole: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = grown(monkeypatch, throwaway=False)

@@ -184,8 +184,8 @@ def test_a_reader_is_told_what_speaks_against_the_numbers() -> None:
         "calls failed in 1 operation: B-09 StopContainer (",
         "client-bound",
         "never steady",
-        "came late",
-        "1.8 % of the processor",
+        "started later",
+        "1.8 % of the CPU time",
     ):
         assert text in said
     assert cares(dataclasses.replace(record, operations=[small()], notes=[], benchmark=None)) == []
@@ -198,8 +198,8 @@ def test_facts_of_the_run_are_on_the_page() -> None:
         "standard",
         "seed",
         "1.8 %",
-        "The bare OCI runtime",
-        "The client alone",
+        "OCI runtime alone",
+        "Client alone",
         "interval of the median is within 2 %",
         "25 samples of warm-up",
     ):
@@ -222,7 +222,7 @@ def test_a_page_of_too_many_plots_leaves_out_time_series_first(monkeypatch: pyte
     record, series = sample_benchmark(size=300)
     page = benchmark_to_html(record, None, series)
 
-    assert re.search(r"\d+ plots left out of this page", page)
+    assert re.search(r"\d+ plots left out, because", page)
     assert "Phases of RunPodSandbox" in page
     assert "Latency against the number of containers" in page
 
@@ -234,8 +234,8 @@ def test_nothing_measured_is_a_page_too() -> None:
     )
 
     page = kind_of(empty.kind).to_html(empty, None)
-    assert "Could not be measured" in page
-    assert "No scenario was run." in page
+    assert "Not measured" in page
+    assert "No scenario ran." in page
     Page(page)
 
 

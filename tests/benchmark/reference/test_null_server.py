@@ -16,7 +16,7 @@ from critests.lifecycle.process import stat_of
 
 SECONDS = 20.0
 ID = "f" * 64
-MADE = cri.RunPodSandboxResponse(pod_sandbox_id=ID).SerializeToString()
+RESPONSE = cri.RunPodSandboxResponse(pod_sandbox_id=ID).SerializeToString()
 
 
 @pytest.fixture
@@ -32,10 +32,10 @@ def null(server: NullServer) -> Iterator[PlainConnection]:
     connection.close()
 
 
-def test_many_calls_at_once_get_the_answer_and_more_of_it_than_a_window_holds(
+def test_responses_to_concurrent_calls_may_exceed_the_flow_control_window(
     server: NullServer, null: PlainConnection
 ) -> None:
-    server.answer(cri.ExecSyncResponse(stdout=b"x" * 8000).SerializeToString())
+    server.set_response(cri.ExecSyncResponse(stdout=b"x" * 8000).SerializeToString())
     with ThreadPoolExecutor(4) as pool:
         calls = [
             pool.submit(null.runtime.ExecSync, cri.ExecSyncRequest(), timeout=SECONDS) for _ in range(200)
@@ -44,19 +44,21 @@ def test_many_calls_at_once_get_the_answer_and_more_of_it_than_a_window_holds(
     assert {call.result().stdout for call in calls} == {b"x" * 8000}
 
 
-def test_requests_larger_than_every_window_are_taken(server: NullServer, null: PlainConnection) -> None:
-    server.answer(MADE)
+def test_a_request_larger_than_the_flow_control_window_is_accepted(
+    server: NullServer, null: PlainConnection
+) -> None:
+    server.set_response(RESPONSE)
     big = cri.RunPodSandboxRequest(config=cri.PodSandboxConfig(labels={"big": "y" * (2 << 20)}))
     for _ in range(3):
         assert null.runtime.RunPodSandbox(big, timeout=SECONDS).pod_sandbox_id == ID
 
 
-def test_an_answer_that_may_not_fit_is_refused(server: NullServer) -> None:
+def test_a_response_that_is_too_large_is_rejected(server: NullServer) -> None:
     with pytest.raises(ValueError, match="larger"):
-        server.answer(b"x" * 10_000)
+        server.set_response(b"x" * 10_000)
 
 
-def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+def test_the_server_exits_with_its_parent(tmp_path: Path) -> None:
     code = f"""
 import os, signal
 from pathlib import Path
@@ -74,7 +76,7 @@ with null_server(Path({str(tmp_path)!r})) as server:
         time.sleep(0.02)
 
 
-def test_a_server_that_cannot_listen_says_so(tmp_path: Path) -> None:
+def test_a_server_that_cannot_listen_reports_why(tmp_path: Path) -> None:
     with (
         pytest.raises(NullServerFailed, match=r"cannot listen at .*No such file"),
         null_server(tmp_path / "no"),

@@ -24,11 +24,11 @@ def test_each_kind_of_work_is_timed(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_time_still_gives_one_round_of_each(tmp_path: Path) -> None:
+def test_without_time_each_kind_of_work_runs_once(tmp_path: Path) -> None:
     assert [probe.count for probe in noise_probes(tmp_path, seconds=0)] == [1, 1, 1]
 
 
-def test_stolen_time_is_a_share_of_all(tmp_path: Path) -> None:
+def test_stolen_time_is_a_share_of_all_cpu_time(tmp_path: Path) -> None:
     stat = tmp_path / "stat"
     stat.write_text("cpu  100 0 0 0 0 0 0 0 50 0\ncpu0 1 2 3\n")
     meter = StealMeter(stat)
@@ -38,7 +38,7 @@ def test_stolen_time_is_a_share_of_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "cpu 1 2 3\n", "intr 5 6 7 8 9 1 2 3\n"])
-def test_a_kernel_that_counts_no_steal_is_not_guessed_at(tmp_path: Path, text: str) -> None:
+def test_the_steal_share_is_unknown_if_the_kernel_does_not_count_it(tmp_path: Path, text: str) -> None:
     stat = tmp_path / "stat"
     stat.write_text(text)
     assert StealMeter(stat).share() is None
@@ -54,7 +54,7 @@ def test_the_facts_can_be_recorded() -> None:
     assert disk_of(Path("/proc"))["device"] == ""
 
 
-def test_the_processors_settings_are_read(tmp_path: Path) -> None:
+def test_the_settings_of_the_processor_are_read(tmp_path: Path) -> None:
     assert governors(tmp_path) == []
     assert turbo(tmp_path) is smt(tmp_path) is None
     for number, name in ((0, "performance"), (1, "powersave"), (2, "performance")):

@@ -12,8 +12,8 @@ from critests.benchmark.reference.oci_reference import (
     STEPS,
     OciReference,
     OciReferenceFailed,
-    measure,
-    remove_left_behind,
+    measure_oci_runtime,
+    remove_leftover_references,
 )
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
 from critests.node.host.binaries import search_path
@@ -52,7 +52,7 @@ def nothing_is_left(directory: Path) -> bool:
 @pytest.mark.parametrize("name", ["runc", "crun"])
 def test_the_reference_is_measured_and_leaves_nothing(tmp_path: Path, name: str) -> None:
     try:
-        measured = measure(installed(name), 3, tmp_path, RUN)
+        measured = measure_oci_runtime(installed(name), 3, tmp_path, RUN)
     except OciReferenceFailed as error:
         if "cgroup" not in str(error):
             raise
@@ -68,12 +68,12 @@ def test_the_reference_is_measured_and_leaves_nothing(tmp_path: Path, name: str)
 
 @pytest.mark.runtime
 @needs_root
-def test_a_runtime_that_only_says_so_is_found_out(tmp_path: Path) -> None:
+def test_an_oci_runtime_that_reports_another_process_is_detected(tmp_path: Path) -> None:
     sleeper = subprocess.Popen(["sleep", "60"])
     lying = shell_runtime(tmp_path, f'case "$*" in *--pid-file*) shift 8; echo {sleeper.pid} > "$3" ;; esac')
     try:
         with OciReference(lying, tmp_path, RUN) as reference:
-            reference.look_seconds = 0.05
+            reference.start_seconds = 0.05
             with pytest.raises(OciReferenceFailed, match="is sleep"):
                 reference.cycle()
     finally:
@@ -84,20 +84,20 @@ def test_a_runtime_that_only_says_so_is_found_out(tmp_path: Path) -> None:
 
 @pytest.mark.runtime
 @needs_root
-def test_what_a_killed_run_left_is_found_by_its_id(tmp_path: Path) -> None:
+def test_the_leftovers_of_a_killed_run_are_found_by_its_id(tmp_path: Path) -> None:
     code = f"""
 import os, signal
 from pathlib import Path
 from critests.benchmark.reference.oci_reference import OciReference
 with OciReference(Path({str(installed("runc"))!r}), Path({str(tmp_path)!r}), {RUN!r}) as reference:
-    reference._check_runs = lambda pid: (print(pid, flush=True), os.kill(os.getpid(), signal.SIGKILL))
+    reference._check_running = lambda pid: (print(pid, flush=True), os.kill(os.getpid(), signal.SIGKILL))
     reference.cycle()
 """
     killed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert Path(f"/proc/{int(killed.stdout)}").exists()
-    assert remove_left_behind(RUN) == []
-    assert remove_left_behind(RUN) == []
+    assert remove_leftover_references(RUN) == []
+    assert remove_leftover_references(RUN) == []
     shutil.rmtree(tmp_path / "oci-reference-runc")
     assert nothing_is_left(tmp_path)
 
@@ -105,7 +105,7 @@ with OciReference(Path({str(installed("runc"))!r}), Path({str(tmp_path)!r}), {RU
 @pytest.mark.runtime
 @needs_root
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ("echo it is not to be >&2; exit 3", "create ended with 3: it is not to be"),
         (
@@ -115,21 +115,21 @@ with OciReference(Path({str(installed("runc"))!r}), Path({str(tmp_path)!r}), {RU
         ("exit 0", "created a container and named no process"),
     ],
 )
-def test_a_runtime_that_fails_is_told_of(tmp_path: Path, body: str, said: str) -> None:
-    with pytest.raises(OciReferenceFailed, match=said):
-        measure(shell_runtime(tmp_path, body), 1, tmp_path, RUN)
+def test_the_error_names_the_step_and_the_output(tmp_path: Path, body: str, message: str) -> None:
+    with pytest.raises(OciReferenceFailed, match=message):
+        measure_oci_runtime(shell_runtime(tmp_path, body), 1, tmp_path, RUN)
     assert nothing_is_left(tmp_path)
 
 
 @pytest.mark.runtime
 @needs_root
-def test_a_runtime_that_is_not_there_is_told_of(tmp_path: Path) -> None:
+def test_a_missing_oci_runtime_is_reported(tmp_path: Path) -> None:
     with pytest.raises(OciReferenceFailed, match="cannot be run: No such file"):
-        measure(tmp_path / "runc", 1, tmp_path, RUN)
+        measure_oci_runtime(tmp_path / "runc", 1, tmp_path, RUN)
     assert nothing_is_left(tmp_path)
 
 
-def test_it_needs_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reference_needs_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(OciReferenceFailed, match="only be measured by root"):
-        measure(Path("/usr/sbin/runc"), 1, tmp_path, RUN)
+        measure_oci_runtime(Path("/usr/sbin/runc"), 1, tmp_path, RUN)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Take the reference measurements of a benchmark by themselves: see docs/benchmarking.md.
 
-usage: tools/measure_floors.py [--node containerd=/path/to/containerd] [--rounds 40] [--cycles 10]
+usage: tools/measure_reference.py [--node containerd=/path/to/containerd] [--rounds 40] [--cycles 10]
 [--without-runtime]
 
 Prints how quiet the machine is, what the client needs for a call, what the bare OCI runtimes need for a
@@ -21,10 +21,10 @@ from pathlib import Path
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.accounting_cgroup import accounted
 from critests.benchmark.measuring.client_process import EXPERIMENTS, environment
-from critests.benchmark.measuring.resources import UsedResources, holdings, snapshot
+from critests.benchmark.measuring.resources import UsedResources, footprints, snapshot
 from critests.benchmark.reference.client_cost import client_cost
 from critests.benchmark.reference.noise import StealMeter, noise_probes
-from critests.benchmark.reference.oci_reference import OciReferenceFailed, measure
+from critests.benchmark.reference.oci_reference import OciReferenceFailed, measure_oci_runtime
 from critests.benchmark.reference.preflight import TIMED_RPCS
 from critests.benchmark.reference.reference_facts import machine_facts
 from critests.client.endpoint import Endpoint
@@ -89,7 +89,7 @@ def _print_reference(name: str, rounds: int, folder: Path, run: RunIdentity) -> 
     if binary is None:
         return
     try:
-        steps = measure(Path(binary), rounds, folder, run.id)
+        steps = measure_oci_runtime(Path(binary), rounds, folder, run.id)
     except OciReferenceFailed as error:
         print(f"  {name}: {error}")
         return
@@ -134,9 +134,9 @@ def _account(runtime: ThrowawayRuntime, pods: _Pods, cycles: int, run: RunIdenti
     with accounted(runtime.pid, run.id) as cgroup:
         if cgroup is not None:
             _print_used(_cycles(runtime, pods, cycles), cycles)
-    empty = {part: held.memory_bytes for part, held in holdings(runtime.pid).items()}
+    empty = {part: held.memory_bytes for part, held in footprints(runtime.pid).items()}
     identities = [pods.run() for _ in range(PODS)]
-    full = {part: held.memory_bytes for part, held in holdings(runtime.pid).items()}
+    full = {part: held.memory_bytes for part, held in footprints(runtime.pid).items()}
     print(f"memory (PSS): daemon {empty['daemon'] / 1e6:.1f} MB without pods; for each of {PODS} pods:")
     print(
         f"  {', '.join(f'{part} {(size - empty[part]) / PODS / 1e6:.2f} MB' for part, size in full.items())}"

@@ -10,7 +10,7 @@ from critests.benchmark.reference.client_cost import client_cost
 from critests.benchmark.reference.preflight import TIMED_RPCS
 
 
-def test_each_rpc_that_is_timed_gets_a_cost() -> None:
+def test_each_timed_rpc_has_a_cost() -> None:
     costs = client_cost(TIMED_RPCS, calls=5, warm_up=1)
 
     assert list(costs) == list(TIMED_RPCS)
@@ -18,17 +18,17 @@ def test_each_rpc_that_is_timed_gets_a_cost() -> None:
     assert gc.isenabled()
 
 
-def test_what_does_not_exist_is_refused() -> None:
+def test_an_unknown_rpc_is_rejected() -> None:
     with pytest.raises(KeyError, match="Nonsense"):
         client_cost(["Nonsense"], calls=1, warm_up=0)
 
 
-def test_the_process_that_times_calls_reads_answers_itself_unless_the_user_wants_it_otherwise() -> None:
+def test_the_waiting_thread_reads_responses_unless_the_user_configures_otherwise() -> None:
     assert environment({"HOME": "/root"}) == {"HOME": "/root", EXPERIMENTS: WAITER_READS}
     assert environment({EXPERIMENTS: "a_choice"}) == {EXPERIMENTS: "a_choice"}
 
 
-def test_grpc_knows_what_it_is_asked_for() -> None:
+def test_grpc_knows_the_experiment() -> None:
     code = "import grpc; channel = grpc.insecure_channel('unix:/nowhere'); channel.close()"
     ended = subprocess.run(
         [sys.executable, "-c", code], env=environment(os.environ), capture_output=True, text=True, check=True
