@@ -28,7 +28,7 @@ demo: ## a first minute: what matters most, on a private containerd, from nothin
 	tools/require-root.sh "make demo" "starts a containerd of its own, with its own network"
 	tools/install-packages.sh python runtime
 	tools/python-env.sh $(VENV) requirements/run.lock --project
-	critests=$(VENV)/bin/critests # in an environment of somebody's own it need not be installed
+	critests=$(VENV)/bin/critests # not installed in an environment of the user
 	[ -x $$critests ] || critests="$(VENV)/bin/python -m critests.cli"
 	$$critests run --node containerd --results "$(RESULTS)" $(or $(ARGS),--profile smoke -n 2) || { code=$$?; echo "critests run ended with $$code"; exit $$code; }
 
@@ -47,7 +47,7 @@ wheel: ## a wheel of this checkout, in dist
 	$(VENV)/bin/python -m hatchling build --target wheel
 
 .PHONY: runtimes
-runtimes: ## containerd 1.7 and 2.1 beside the installed one: make runtimes DIR=/opt/containerds
+runtimes: ## containerd 1.7 and 2.1 in addition to the installed one: make runtimes DIR=/opt/containerds
 	tools/get-runtimes.sh "$(or $(DIR),.runtimes)"
 
 .PHONY: allure

@@ -5,7 +5,7 @@
     python tools/build_programs.py --check    write nothing; exit 1 and name the programs that differ
 
 Needs the version of ziglang, a C compiler for every architecture, that the dependency group `gen` of
-pyproject.toml pins, because another version makes other files; exits 2 where it is absent or another.
+pyproject.toml pins, because another version produces other files; exits 2 without this version.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = Path("critests") / "images" / "programs"
 ARCHITECTURES = {"amd64": ("x86_64", "x86"), "arm64": ("aarch64", "aarch64")}
-"""By the name that images use: the compiler's name, and that of the kernel's headers."""
+"""Architecture name of images to the names in the compiler's target and in the kernel headers."""
 FLAGS = (
     *("-Os", "-ffreestanding", "-nostdlib", "-static", "-fno-pie", "-Wall", "-Wextra", "-Werror"),
     *("-fno-stack-protector", "-fno-unwind-tables", "-fno-asynchronous-unwind-tables"),
@@ -50,7 +50,7 @@ def build() -> dict[Path, bytes]:
     """Return the programs by their path in the checkout, without touching it.
 
     Raises:
-        BuildError: The pinned compiler is absent, or refuses a source.
+        BuildError: The pinned compiler is not installed, or does not compile a source.
     """
     headers = compiler_folder() / "lib" / "libc" / "include"
     built: dict[Path, bytes] = {}
@@ -78,7 +78,7 @@ def build() -> dict[Path, bytes]:
 def main() -> int:
     """Write the programs, or compare them with `--check`; return the exit code."""
     parser = argparse.ArgumentParser(description="Compile the programs of the test images.")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 where a program differs")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a program differs")
     arguments = parser.parse_args()
     try:
         built = build()
@@ -94,7 +94,7 @@ def main() -> int:
         if not arguments.check:
             (ROOT / path).parent.mkdir(exist_ok=True)
             (ROOT / path).write_bytes(built[path])
-        print(f"{path} {'is not what its source gives' if arguments.check else 'written'}")
+        print(f"{path} {'differs from its source' if arguments.check else 'written'}")
     return 1 if arguments.check and changed else 0
 
 

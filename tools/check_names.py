@@ -1,8 +1,8 @@
-"""Class names and file names that stand for two things, and words that are not of the field.
+"""Find duplicate class and module names, and words outside the field's vocabulary.
 
-A class name is unique in the packages, and so is the name of a module but for `__init__`, `__main__`,
-`conftest` and `test_…`, so that a search for it finds one place. The words below are left out of names,
-docstrings, comments and pages, as nobody searches for them.
+A class name must be unique in the packages, and so must the name of a module except `__init__`, `__main__`,
+`conftest` and `test_…`, so that a search for it finds one place. The words below must not occur in names,
+docstrings, comments and pages.
 
     python tools/check_names.py [PATH ...]
 """
@@ -33,12 +33,12 @@ def parsed(path: Path) -> ast.Module:
 
 
 def modules() -> list[Path]:
-    """Return the modules of the packages, but for generated ones."""
+    """Return the modules of the packages, without generated ones."""
     found = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
     return sorted(path for path in found if "_pb2" not in path.name and ".venv" not in path.parts)
 
 
-def of_two_things() -> Iterator[str]:
+def duplicates() -> Iterator[str]:
     """Yield a line for each class or module that shares its name with another."""
     places = defaultdict(list)
     for path in modules():
@@ -49,11 +49,11 @@ def of_two_things() -> Iterator[str]:
                 places[f"class {node.name}"].append(f"{path.relative_to(ROOT)}:{node.lineno}")
     for name, where in sorted(places.items()):
         if len(where) > 1:
-            yield f"{name} stands for {len(where)} things: {', '.join(where)}"
+            yield f"{name} is defined {len(where)} times: {', '.join(where)}"
 
 
 def names_of(node: ast.AST) -> list[str]:
-    """Return the names that a node of a syntax tree gives."""
+    """Return the names that a node of a syntax tree defines."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -64,7 +64,7 @@ def names_of(node: ast.AST) -> list[str]:
 
 
 def words_of_module(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield what stands in a module for people: names, docstrings and comments, each with its line."""
+    """Yield the names, docstrings and comments of a module, each with its line."""
     yield 1, path.stem
     for node in ast.walk(parsed(path)):
         line = getattr(node, "lineno", 1)
@@ -85,12 +85,12 @@ def words_of_module(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def words_of_page(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a page, or of a file of requirements, that is not a module."""
+    """Yield the lines of a page or a TOML file."""
     yield from enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
 
 
 def unusual_words(path: Path) -> Iterator[str]:
-    """Yield a line for each word that is not of the field."""
+    """Yield a line for each word outside the field's vocabulary."""
     lines = words_of_module(path) if path.suffix == ".py" else words_of_page(path)
     for line, text in lines:
         for word in WORDS.findall(text):
@@ -98,7 +98,7 @@ def unusual_words(path: Path) -> Iterator[str]:
 
 
 def checked(paths: list[str]) -> list[Path]:
-    """Return the files that are checked below some paths."""
+    """Return the files to check below some paths."""
     found = []
     for path in (ROOT / each for each in paths or CHECKED):
         found += [path] if path.is_file() else sorted(path.rglob("*"))
@@ -113,10 +113,10 @@ def checked(paths: list[str]) -> list[Path]:
 
 
 def main() -> int:
-    """Print each finding; 1 where there is one."""
+    """Print all findings; return 1 if there are any."""
     findings = [line for path in checked(sys.argv[1:]) for line in unusual_words(path)]
-    findings += [] if sys.argv[1:] else of_two_things()
-    print("\n".join(findings) or "names: nothing to mend")
+    findings += [] if sys.argv[1:] else duplicates()
+    print("\n".join(findings) or "names: no findings")
     return 1 if findings else 0
 
 

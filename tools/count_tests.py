@@ -1,7 +1,7 @@
-"""Closes `make test`: a row for each tox environment, under it what failed there, then one line that counts
-every test, as pytest's own last line does.
+"""The summary of `make test`: a row for each tox environment with its failed tests, then one line that counts
+all tests, in the form of pytest's last line.
 
-An environment without a JUnit report of its own (a linter, a type check) counts as one test.
+An environment without a JUnit report (a linter, a type check) counts as one test.
 """
 
 import json
@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
-Told = dict[str, Any]  # what `tox --result-json` says of one environment
-NAMED = 20  # failures of one environment that are named; its own output names all
+ToxResult = dict[str, Any]  # one environment in the output of `tox --result-json`
+NAMED = 20  # listed failures per environment; the output of the environment lists all
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one environment of tox came to."""
+    """The result of one tox environment."""
 
     name: str
     passed: int
@@ -26,11 +26,13 @@ class Row:
     skipped: int
     seconds: float
     broke: bool
-    failures: tuple[str, ...] = ()  # the tests that failed, each with the first line of why
+    failures: tuple[str, ...] = ()  # the failed tests, each with the first line of its message
 
 
 def of_report(path: Path) -> tuple[int, int, int, tuple[str, ...]]:
-    """Passed, failed (errors too) and skipped tests of one JUnit file, and the names of those that failed."""
+    """Return the numbers of passed, failed (with errors) and skipped tests of one JUnit file, and the
+    failures.
+    """
     total = failed = skipped = 0
     root = ET.parse(path).getroot()  # noqa: S314 - our own tests wrote it
     for suite in root.iter("testsuite"):
@@ -41,17 +43,17 @@ def of_report(path: Path) -> tuple[int, int, int, tuple[str, ...]]:
 
 
 def failures(root: ET.Element) -> Iterator[str]:
-    """A line for each case that failed: CI may show no more than the end of what was printed."""
+    """Yield a line for each failed case, because CI may show only the end of the output."""
     for case in root.iter("testcase"):
         for end in (*case.findall("failure"), *case.findall("error")):
             why = (end.get("message") or end.text or "").strip().splitlines()[:1]
             yield ": ".join((case.get("name", "?"), *why))[:300]
 
 
-def row(name: str, told: Told, reports: Path) -> Row:
-    """The counts of an environment from its report, or from its exit code where it has none."""
-    broke = not told.get("result", {}).get("success", False)
-    seconds = sum(float(step["elapsed"]) for phase in ("setup", "test") for step in told.get(phase, []))
+def row(name: str, result: ToxResult, reports: Path) -> Row:
+    """Return the counts of an environment from its report, or from its exit code without a report."""
+    broke = not result.get("result", {}).get("success", False)
+    seconds = sum(float(step["elapsed"]) for phase in ("setup", "test") for step in result.get(phase, []))
     report = reports / f"{name}.xml"
     passed, failed, skipped, named = (
         of_report(report) if report.exists() else (int(not broke), int(broke), 0, ())
@@ -60,15 +62,17 @@ def row(name: str, told: Told, reports: Path) -> Row:
 
 
 def main(reports: Path) -> int:
-    """Prints the rows and the line; 1 if anything failed or nothing ran."""
+    """Print the rows and the summary line; return 1 if a test failed or none ran."""
     try:
-        told: dict[str, Told] = json.loads((reports / "tox.json").read_text(encoding="utf-8"))["testenvs"]
+        results: dict[str, ToxResult] = json.loads((reports / "tox.json").read_text(encoding="utf-8"))[
+            "testenvs"
+        ]
     except FileNotFoundError:
-        told = {}  # tox itself did not get far
+        results = {}  # tox failed early
     rows = [
-        row(name, what, reports)
-        for name, what in told.items()
-        if "result" in what and not name.startswith(".")
+        row(name, result, reports)
+        for name, result in results.items()
+        if "result" in result and not name.startswith(".")
     ]
     for one in rows:
         verdict = "FAILED" if one.broke else "ok"

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""Generate Python stubs into `critests/api/`: those of the CRI from `protos/runtime/v1/api.proto`, and the
-messages of the NRI and of ttrpc from the other files in `protos/`.
+"""Generate the Python stubs in `critests/api/`: those of the CRI from `protos/runtime/v1/api.proto`, and the
+messages of NRI and ttrpc from the other files in `protos/`.
 
     python tools/generate_api.py            write the generated files
     python tools/generate_api.py --check    write nothing; exit 1 and name the files that differ
 
-protoc writes `api_pb2.py`, `api_pb2.pyi` and `api_pb2_grpc.py`. It has no types for the last of them, so that
-`api_pb2_grpc.pyi` is written here, from the compiled descriptor and the comments of the .proto. In
-the `_pb2.pyi` files the bare `Mapping` that stands for a message as a dict is completed, because strict type
-checkers refuse it.
+protoc writes `api_pb2.py`, `api_pb2.pyi` and `api_pb2_grpc.py`. It generates no types for the last one, so
+this script writes `api_pb2_grpc.pyi` from the compiled descriptor and the comments of the .proto. In the
+`_pb2.pyi` files it completes the bare `Mapping` of message arguments, which strict type checkers reject.
 
 Needs the version of grpcio-tools that the dependency group `gen` of pyproject.toml pins, because another
-version writes other files; exits 2 where it is absent or another.
+version writes other files; exits 2 without this version.
 """
 
 import argparse
@@ -31,7 +30,7 @@ from google.protobuf import descriptor_pb2
 ROOT = Path(__file__).resolve().parent.parent
 PROTOS = ROOT / "protos"
 SERVED = "api"
-"""The .proto whose services are called by gRPC."""
+"""The .proto with gRPC services."""
 SOURCES = {SERVED: "runtime/v1", "nri": "nri/v1alpha1", "ttrpc": "ttrpc"}
 """The folder of each .proto, by its name."""
 PACKAGE = Path("critests") / "api"
@@ -84,7 +83,7 @@ def require_pinned_tools() -> None:
 
 
 def run_protoc(name: str, out: Path) -> descriptor_pb2.FileDescriptorProto:
-    """Let protoc write the files of one .proto below `out`, and return it compiled, with its comments."""
+    """Run protoc on one .proto with the output below `out`; return the compiled file with its comments."""
     compiled = out / f"{name}.descriptors"
     arguments = [
         f"-I{PACKAGE.as_posix()}={PROTOS / SOURCES[name]}",
@@ -144,11 +143,12 @@ def grpc_types(file: descriptor_pb2.FileDescriptorProto) -> str:
             lines += docstring(notes.get((FILE_SERVICE, index, SERVICE_METHOD, number), ""), "    ")
         lines += ["", f"class {service.name}Servicer:", *docstring(about, "    "), ""]
         for number, method in enumerate(service.method):
-            answer = message_type(method.output_type)
-            answer = f"Iterator[{answer}]" if method.server_streaming else answer
+            response = message_type(method.output_type)
+            response = f"Iterator[{response}]" if method.server_streaming else response
             request = message_type(method.input_type)
             lines.append(
-                f"    def {method.name}(self, request: {request}, context: grpc.ServicerContext) -> {answer}:"
+                f"    def {method.name}(self, request: {request}, context: grpc.ServicerContext)"
+                f" -> {response}:"
             )
             lines += docstring(notes.get((FILE_SERVICE, index, SERVICE_METHOD, number), ""), "        ")
             lines.append("        ...")
@@ -174,7 +174,7 @@ def generate() -> dict[str, bytes]:
     """Return the generated files by name, without touching the checkout.
 
     Raises:
-        GenerationError: The pinned grpcio-tools is absent, or protoc refuses the .proto.
+        GenerationError: The pinned grpcio-tools is absent, or protoc fails.
     """
     require_pinned_tools()
     with tempfile.TemporaryDirectory(prefix="critests-api-") as folder:
@@ -201,7 +201,7 @@ def main() -> int:
     """Write the stubs, or compare them with `--check`; return the exit code."""
     parser = argparse.ArgumentParser(description="Generate the Python stubs of the CRI into critests/api/.")
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit 1 where a committed file differs"
+        "--check", action="store_true", help="write nothing; exit 1 if a committed file differs"
     )
     arguments = parser.parse_args()
     try:
@@ -214,7 +214,7 @@ def main() -> int:
         for name in changed:
             (ROOT / PACKAGE / name).write_bytes(files[name])
     for name in changed:
-        print(f"{PACKAGE / name} {'is not what its .proto gives' if arguments.check else 'written'}")
+        print(f"{PACKAGE / name} {'differs from its .proto' if arguments.check else 'written'}")
     return 1 if arguments.check and changed else 0
 
 

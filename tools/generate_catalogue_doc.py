@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Write docs/catalogue.md: every requirement, its aspects and levels, and which test judges it.
+"""Write docs/catalogue.md: every requirement, its aspects and levels, and the tests that judge it.
 
 The page is not committed: `make docs` writes it, for a checkout and for a site.
-Exits 1, and writes nothing, where a test names an id that the catalogue does not have, and the like.
+Exits 1 and writes nothing on an inconsistency, such as a test with an id that the catalogue does not define.
 """
 
 import argparse
@@ -11,14 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(
-    0, str(ROOT)
-)  # the page is about the catalogue of this checkout, not about one that happens to be installed
+sys.path.insert(0, str(ROOT))  # import the catalogue of this checkout, not of an installed critests
 
-from critests import catalogue  # noqa: E402 - after the line above
-from critests.catalogue import Aspect, Catalogue, Group, Level, Requirement  # noqa: E402 - as above
-from critests.catalogue.references import Reference, problems_of, references_below  # noqa: E402 - as above
-from critests.catalogue.rpcs import all_rpcs  # noqa: E402 - as above
+from critests import catalogue  # noqa: E402 - after sys.path
+from critests.catalogue import Aspect, Catalogue, Group, Level, Requirement  # noqa: E402 - after sys.path
+from critests.catalogue.references import Reference, problems_of, references_below  # noqa: E402 - after sys.path
+from critests.catalogue.rpcs import all_rpcs  # noqa: E402 - after sys.path
 
 PAGE = ROOT / "docs" / "catalogue.md"
 TESTS = ROOT / "critests" / "validation"
@@ -28,61 +26,60 @@ NOT_YET = "not yet"
 INTRODUCTION = """\
 # Catalogue of requirements
 
-What a runtime of the Container Runtime Interface promises: {requirements} requirements with {aspects}
-aspects, of which {tests} tests judge {tested} so far, and no test on a single Linux machine can decide
-{untestable}; the reason stands in the place of their tests. {elsewhere} more are judged by the tests of
-others, which stand in that place. A test judges one aspect and names it: `SBA-17` where a requirement has a
-single aspect, `SBX-26/error` where it has several. An id is never used again.
+The requirements for a runtime of the Container Runtime Interface: {requirements} requirements with {aspects}
+aspects. {tests} tests judge {tested} aspects; no test on a single Linux machine can decide {untestable}
+others, for which the table gives the reason. {elsewhere} more are judged by the tests of other aspects, which
+the table names. A test judges one aspect and names it: `SBA-17` for a requirement with a single aspect,
+`SBX-26/error` for one with several. An id is never reused.
 
-This page is written by `tools/generate_catalogue_doc.py` from `critests/catalogue/data/`, one TOML file a
-group; do not edit it. Revision of the data: `{revision}`.
+`tools/generate_catalogue_doc.py` writes this page from `critests/catalogue/data/`, one TOML file per group;
+do not edit it. Revision of the data: `{revision}`.
 
 ## How to read it
 
-**Level.** A breach of `MUST` is a failure, of `SHOULD` a warning. `OPT` is an optional feature: binding where
-it is found, unsupported elsewhere. `DIV`: the API is silent and runtimes differ; the observed form is
-recorded, and only a hang, crash or leak fails. `†`: no text of the API demands it, it is our engineering
-judgement; a breach is a warning at most.
+**Level.** A violation of `MUST` is a failure, of `SHOULD` a warning. `OPT` is an optional feature: binding if
+the runtime has it, otherwise unsupported. `DIV`: the API does not specify it and runtimes differ; the run
+records the behaviour, and only a hang, crash or leak fails. `†`: no text of the API requires it, it is our
+engineering judgement; a violation is at most a warning.
 *Disruptive*: the test restarts, starves or provokes the daemon; it runs on a throwaway runtime, or with
 `--disruptive`.
 
-**Since.** The Kubernetes minor in which the field, the RPC or the rule first shipped; `≤1.15` is older than
+**Since.** The Kubernetes minor version that introduced the field, the RPC or the rule; `≤1.15` is older than
 CRI v1 itself (1.20); `-` is not tied to a version. *Declared*: nothing on the wire shows whether the runtime
-is that new; the level holds where the user says so with `--api-level`.
+is that new; the level applies if the user declares it with `--api-level`.
 
 **Source.** `P`: a comment of the API's own proto file. `CT`: critest, of cri-tools. `CD:`: a containerd
 integration test. `CO:`: a CRI-O test file. `NE`: the node tests of Kubernetes. `KL`: what the kubelet does.
-`SL`: the streaming library k8s.io/cri-streaming, which containerd and CRI-O share. `owner#number`: an issue.
-*observed*: seen on containerd 2.1 or CRI-O 1.37.
+`SL`: the streaming library k8s.io/cri-streaming of containerd and CRI-O. `owner#number`: an issue.
+*observed*: observed on containerd 2.1 or CRI-O 1.37.
 
-**critest.** Whether critest asserts the same: `yes`; `partly`, weakly or in one case only;
-`no`.
+**critest.** Whether critest asserts the same: `yes`; `partly` (weaker, or in one case only); `no`.
 
 ### Keys of the data files
 
-A file has `order` (of the groups), `title` and `area`, then a table for each requirement:
+A file has `order` (of the groups), `title` and `area`, and a table for each requirement:
 
 | key | meaning | if absent |
 |---|---|---|
-| `statement` | what is promised | |
-| `fields`, `rpcs` | what it is about, for people and for programs | |
-| `source` | where it comes from | |
-| `since` | `1.N`; `1.15` stands for 1.15 or older | not tied to a version |
+| `statement` | the requirement | |
+| `fields`, `rpcs` | the fields and RPCs that it concerns | |
+| `source` | its source | |
+| `since` | `1.N`; `1.15` means 1.15 or older | not tied to a version |
 | `critest` | `yes`, `partly`, `no` | `no` |
 | `feature` | the optional feature it depends on, a key of `features.toml` | none |
 | `rev` | raised when the statement changes | 1 |
-| `own_test` | `false`: a rule about how the suite is run | `true` |
-| `aspects` | the aspects by `name`, where there are several; the keys below are then theirs | one, unnamed |
+| `own_test` | `false`: a rule about running the suite | `true` |
+| `aspects` | the aspects by `name`, if there are several; each then has the keys below | one, unnamed |
 | `level` | MUST, SHOULD, OPT, DIV | |
 | `judgement` | `true`: † | `false` |
 | `disruptive` | `true`: see above | `false` |
-| `scope` | which part of the statement the aspect covers | all of it |
-| `detection` | when it applies: how the feature is found, or a condition | always |
-| `since` (of an aspect) | where it differs from the requirement's | the same |
-| `declared_since` | the level holds where the user declares this version or newer | nothing to declare |
-| `undeclared_level` | the level otherwise | a breach is unsupported |
-| `untestable` | why no test on a single Linux machine can decide it; above all tables: for each | one can |
-| `judged_by` | other aspects, whose tests judge this one too | tests of its own do |
+| `scope` | the part of the statement that the aspect covers | all of it |
+| `detection` | when it applies: how the feature is detected, or a condition | always |
+| `since` (of an aspect) | if it differs from that of the requirement | the same |
+| `declared_since` | the level applies if the user declares this version or newer | nothing to declare |
+| `undeclared_level` | the level otherwise | a violation is unsupported |
+| `untestable` | why no test on a single Linux machine can decide it; above all tables: for all | testable |
+| `judged_by` | other aspects, whose tests also judge this one | its own tests |
 """
 
 
@@ -125,7 +122,7 @@ def _index(entries: Catalogue, tests: dict[str, list[Reference]]) -> Iterator[st
 def _features(entries: Catalogue) -> Iterator[str]:
     yield "## Optional features"
     yield ""
-    yield "| feature | found out by | requirements |"
+    yield "| feature | detected by | requirements |"
     yield "|---|---|---|"
     for feature, probe in entries.features.items():
         using = [entry.id for entry in entries.requirements if entry.feature == feature]
@@ -136,16 +133,16 @@ def _rpcs(entries: Catalogue) -> Iterator[str]:
     group_of = {entry.id: group.prefix.lower() for group in entries.groups for entry in group.requirements}
     yield "## RPCs"
     yield ""
-    yield "What a runtime must have. One that is optional, or younger than what the runtime is proven or"
-    yield "declared to know, may answer with Unimplemented; any other that does is one failure, under what"
-    yield "judges it."
+    yield "The RPCs that a runtime must implement. An RPC that is optional, or newer than the API version"
+    yield "that the runtime is known or declared to support, may return UNIMPLEMENTED; for any other RPC"
+    yield "this is one failure, of the requirement that judges it."
     yield ""
-    yield "| RPC | must be there | since | judged by | why |"
+    yield "| RPC | mandatory | since | judged by | why |"
     yield "|---|---|---|---|---|"
     for rpc in all_rpcs().values():
         judge = f"[{rpc.judge}](#{group_of[rpc.judge.partition('/')[0]]})"
-        there = "yes" if rpc.mandatory else "no"
-        yield f"| {rpc.name} | {there} | {rpc.since} | {judge} | {_text(rpc.why)} |"
+        mandatory = "yes" if rpc.mandatory else "no"
+        yield f"| {rpc.name} | {mandatory} | {rpc.since} | {judge} | {_text(rpc.why)} |"
 
 
 def _group(group: Group, tests: dict[str, list[Reference]]) -> Iterator[str]:
@@ -211,7 +208,7 @@ def _tested(entry: Requirement, aspect: Aspect, tests: dict[str, list[Reference]
 
 
 def _text(text: str) -> str:
-    """Return a text as a Markdown table cell shows it unchanged."""
+    """Escape a text for a Markdown table cell."""
     for character, escape in (("\\", "\\\\"), ("|", "\\|"), ("*", "\\*"), ("<", "&lt;")):
         text = text.replace(character, escape)
     return text

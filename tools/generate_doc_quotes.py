@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fill in what README and docs quote: the published runs, tests and faults.
+"""Update the quotes in README and docs: results of published runs, tests and faults.
 
     python tools/generate_doc_quotes.py            write the pages
     python tools/generate_doc_quotes.py --check    write nothing; exit 1 if a page is out of date
 
-A page says between which lines: `<!-- quote WHAT -->` and `<!-- /quote -->`, where WHAT is `runtimes`,
+A page marks a quote by `<!-- quote WHAT -->` and `<!-- /quote -->`, where WHAT is `runtimes`,
 `FILE.py::FUNCTION` or `FILE.faults.toml::ID`.
 """
 
@@ -15,25 +15,27 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # what is quoted is of this checkout, not of one that happens to be installed
+sys.path.insert(0, str(ROOT))  # import critests of this checkout, not an installed one
 
-from critests import toml_file  # noqa: E402 - after the line above
-from critests.catalogue.words import Area  # noqa: E402 - likewise
-from critests.record.files import read  # noqa: E402 - likewise
-from critests.record.identity import RuntimeIdentity  # noqa: E402 - likewise
-from critests.record.run_layout import COMPRESSED_RUN_FILE  # noqa: E402 - likewise
-from critests.record.run_record import RunRecord  # noqa: E402 - likewise
-from critests.report.facts.musts import Musts, musts  # noqa: E402 - likewise
+from critests import toml_file  # noqa: E402 - after sys.path
+from critests.catalogue.words import Area  # noqa: E402 - after sys.path
+from critests.record.files import read  # noqa: E402 - after sys.path
+from critests.record.identity import RuntimeIdentity  # noqa: E402 - after sys.path
+from critests.record.run_layout import COMPRESSED_RUN_FILE  # noqa: E402 - after sys.path
+from critests.record.run_record import RunRecord  # noqa: E402 - after sys.path
+from critests.report.facts.musts import Musts, musts  # noqa: E402 - after sys.path
 
 QUOTE = re.compile(r"(<!-- quote (?P<what>\S+) -->)(?P<old>.*?)(<!-- /quote -->)", re.DOTALL)
 
 
-class NotThere(LookupError):
-    """What a page quotes is not there."""
+class QuoteNotFound(LookupError):
+    """The quoted function, fault or file does not exist."""
 
 
 def runtimes() -> str:
-    """Return how many MUSTs each runtime keeps in each area, by the newest published run of each version."""
+    """Return a table of the MUSTs that each runtime meets in each area, by the newest published run of each
+    version.
+    """
     newest: dict[str, RunRecord] = {}
     for path in (ROOT / "results/published").glob(f"*/*/*/{COMPRESSED_RUN_FILE}"):
         record = read(path)
@@ -68,7 +70,7 @@ def function(file: Path, name: str) -> str:
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             lines = text.splitlines()[first - 1 : node.end_lineno]
             return "\n".join(["```python", *lines, "```"])
-    raise NotThere(name)
+    raise QuoteNotFound(name)
 
 
 def fault(file: Path, name: str) -> str:
@@ -79,29 +81,29 @@ def fault(file: Path, name: str) -> str:
             following = lines[entry.line - 1 :]
             end = next((number for number, line in enumerate(following) if not line), len(following))
             return "\n".join(["```toml", *following[:end], "```"])
-    raise NotThere(name)
+    raise QuoteNotFound(name)
 
 
 def quoted(what: str) -> str:
-    """Return what stands between the two lines of a quote.
+    """Return the text between the two marks of a quote.
 
     Raises:
-        NotThere: there is nothing of this name.
+        QuoteNotFound: nothing has this name.
     """
     if what == "runtimes":
         return f"\n{runtimes()}\n"
     place, _, name = what.partition("::")
     file = ROOT / place
     if not file.is_file():
-        raise NotThere(place)
+        raise QuoteNotFound(place)
     return f"\n{fault(file, name) if file.suffix == '.toml' else function(file, name)}\n"
 
 
 def filled_in(page: str) -> str:
-    """Return a page with all that it quotes as it is now.
+    """Return a page with its quotes updated.
 
     Raises:
-        NotThere: it quotes something that is not there.
+        QuoteNotFound: a quoted object does not exist.
     """
     return QUOTE.sub(lambda match: match[1] + quoted(match["what"]) + match[4], page)
 
@@ -118,8 +120,8 @@ def main(arguments: list[str]) -> int:
         text = page.read_text(encoding="utf-8")
         try:
             new = filled_in(text)
-        except NotThere as error:
-            wrong.append(f"{page.name} quotes what is not there: {error}")
+        except QuoteNotFound as error:
+            wrong.append(f"{page.name} quotes something that does not exist: {error}")
             continue
         if new != text and options.check:
             wrong.append(f"{page.name} is out of date: call `make docs`")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Brings further containerd versions from the distribution's other suites: DIR/1.7 and DIR/2.1, each with its shims and ctr.
+# Downloads further containerd versions from other suites of the distribution: DIR/1.7 and DIR/2.1, each with its shims and ctr.
 #   usage: tools/get-runtimes.sh DIR [VERSION…]
-# They are unpacked, not installed. What is there already, and runs, stays. runc, crun and the CNI plugins are the machine's own.
+# They are unpacked, not installed. A present version that runs is not replaced. runc, crun and the CNI plugins are those of the machine.
 # The packages come from the mirror of Debian or Ubuntu that this machine's apt is set up with. Elsewhere, or where Ubuntu's mirror has dropped
 # a release, name a mirror of Debian: DEBIAN_MIRROR=URL
 set -euo pipefail

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs from the distribution what is missing here, and nothing else.   usage: tools/install-packages.sh python|runtime|archive|checks|browser…
+# Installs only the missing packages, from the distribution.   usage: tools/install-packages.sh python|runtime|archive|checks|browser…
 #   python    Python 3.11 or newer with venv
 #   runtime   containerd, runc, the CNI plugins, a static busybox, iptables
 #   archive   Debian's keyring, to fetch from its newer suites
-#   checks    other people's programs that some unit tests hold ours against; such a test is skipped where its program is missing
-#   browser   Chromium, in which the tests look at pages; they are skipped without it
-# A containerd that is there already is used as it is. One that is installed here does not run as a service, now or after a boot.
+#   checks    other programs that some unit tests compare with the suite's; such a test is skipped without its program
+#   browser   Chromium, in which the tests check pages; they are skipped without it
+# An installed containerd is used as it is. One that this script installs does not run as a service.
 set -euo pipefail
 
 # Debian's way to install a package without its service being started: an answer of 101 from policy-rc.d.
@@ -93,7 +93,7 @@ quietly() { # what a command says is shown only if it fails
         return 1
     }
 }
-# a configuration file that somebody changed stays as it is: dpkg's question about it would have no answer here
+# a changed configuration file is preserved: dpkg's question about it would have no answer here
 apt=(apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold)
 if [ -z "${CRITESTS_APT_UPDATED:-}" ]; then
     quietly "${apt[@]}" update || echo "The package lists may be old; going on with what is known." >&2

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes requirements/*.lock anew from pyproject.toml.   usage: tools/lock.sh UV [--upgrade]
-# No header, no index: a lock must not tell where the person who wrote it gets packages from.
+# Regenerates requirements/*.lock from pyproject.toml.   usage: tools/lock.sh UV [--upgrade]
+# No header, no index: a lock must not name the package index of its author.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=${1:?usage: tools/lock.sh UV [--upgrade]}
@@ -14,6 +14,6 @@ lock() {
 }
 lock run.lock "$@" pyproject.toml --group build
 lock dev.lock "$@" pyproject.toml --extra bench --extra explore --extra load --group build --group lint --group test
-lock floor.lock "$@" pyproject.toml --extra bench --group build --group test --resolution lowest-direct
+lock lowest.lock "$@" pyproject.toml --extra bench --group build --group test --resolution lowest-direct
 lock gen.lock "$@" --group gen
 lock tox.lock "$@" --group tox

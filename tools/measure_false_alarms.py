@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""A/A: how often does a comparison of a runtime with itself call a difference, or nothing at all?
+"""A/A test: how often does a comparison of a runtime with itself report a difference?
 
-    tools/measure_false_alarms.py --folder /var/tmp/aa containerd            40 comparisons of a minute each
-    tools/measure_false_alarms.py --folder /var/tmp/aa containerd --times 0   only count what is there
+    tools/measure_false_alarms.py --folder /var/tmp/aa containerd            40 comparisons of one minute
+    tools/measure_false_alarms.py --folder /var/tmp/aa containerd --times 0   only count the existing results
 
 Each comparison starts two private runtimes of the same binary and measures them in turn; its result is a file
-in the folder, so that the script goes on where it was stopped. Needs root and a machine that does nothing
-else.
+in the folder, so that the script resumes after an interruption. Needs root and an otherwise idle machine.
 """
 
 import argparse
@@ -17,14 +16,14 @@ import sys
 from pathlib import Path
 
 CALLED = {"faster", "slower"}
-"""What says that a runtime differs from itself; `too noisy` says that nothing is proven."""
+"""The verdicts that are false alarms in an A/A test."""
 
 
 def main() -> None:
-    """Compare, and count."""
+    """Run the comparisons and count the verdicts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("runtime", help="containerd, containerd=/path, crio or crio=/path")
-    parser.add_argument("--folder", type=Path, required=True, help="where the comparisons are kept")
+    parser.add_argument("--folder", type=Path, required=True, help="folder of the results")
     parser.add_argument("--times", type=int, default=40, help="comparisons in all (default 40)")
     parser.add_argument(
         "--select", default="", help="scenarios, such as B-27,B-29 (default: those of compare)"
@@ -42,7 +41,7 @@ def main() -> None:
 
 
 def compare(runtime: str, seconds: int, seed: int, file: Path, select: str = "") -> None:
-    """Make one comparison; what it prints goes beside its file."""
+    """Run one comparison; its output goes to a log file next to the result."""
     command = [
         sys.executable,
         "-m",
@@ -60,11 +59,11 @@ def compare(runtime: str, seconds: int, seed: int, file: Path, select: str = "")
     with file.with_suffix(".log").open("wb") as log:
         code = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False).returncode
     if code:
-        sys.exit(f"comparison {seed} ended with {code}; see {file.with_suffix('.log')}")
+        sys.exit(f"comparison {seed} exited with {code}; see {file.with_suffix('.log')}")
 
 
 def report(folder: Path) -> None:
-    """Print how many verdicts there are of each kind."""
+    """Print the number of verdicts of each kind."""
     counts: collections.Counter[str] = collections.Counter()
     alarms = []
     files = sorted(folder.glob("*.json"))
@@ -79,7 +78,7 @@ def report(folder: Path) -> None:
     total = sum(counts.values())
     share = f"{100 * len(alarms) / total:.2f} per 100" if total else "nothing yet"
     print(
-        f"{len(files)} comparisons, {total} verdicts, {len(alarms)} call a difference ({share}):"
+        f"{len(files)} comparisons, {total} verdicts, {len(alarms)} report a difference ({share}):"
         f" {dict(counts)}",
         flush=True,
     )

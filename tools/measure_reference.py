@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Take the reference measurements of a benchmark by themselves: see docs/benchmarking.md.
+"""Take only the reference measurements of a benchmark; see docs/benchmarking.md.
 
 usage: tools/measure_reference.py [--node containerd=/path/to/containerd] [--rounds 40] [--cycles 10]
 [--without-runtime]
 
-Prints how quiet the machine is, what the client needs for a call, what the bare OCI runtimes need for a
-container, and what a throwaway runtime uses for a pod's life by either account. Needs root for the last two.
+Prints the noise of the machine, the client's cost of a call, the durations of the OCI runtimes alone for a
+container, and the resources that a throwaway runtime uses for a pod, by processes and by cgroup. Needs root
+for the last two.
 """
 
 import argparse
@@ -47,10 +48,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--node", default="containerd")
-    parser.add_argument("--rounds", type=int, default=40, help="of the bare OCI runtime")
-    parser.add_argument("--cycles", type=int, default=10, help="pods made and removed for the accounts")
+    parser.add_argument("--rounds", type=int, default=40, help="rounds of the OCI runtime alone")
+    parser.add_argument(
+        "--cycles", type=int, default=10, help="pods to run and remove for the resource usage"
+    )
     parser.add_argument("--without-runtime", action="store_true")
-    parser.add_argument("--client", action="store_true", help="only what the client needs here")
+    parser.add_argument("--client", action="store_true", help="only the client's cost in this environment")
     chosen = parser.parse_args()
     if chosen.client:
         for rpc, took in client_cost(TIMED_RPCS, calls=300, warm_up=100).items():
@@ -58,25 +61,25 @@ def main() -> None:
         return
     steal = StealMeter()
     print("the machine")
-    # any place on a disk; the file has no name there
+    # any directory on a disk; the file is anonymous
     for probe in noise_probes(Path("/var/tmp")):  # noqa: S108 - see above
         worst = f"p99 {probe.p99_seconds * 1e3:.3f} ms"
         print(f"  {probe.name:<6} median {probe.median_seconds * 1e3:.3f} ms, {worst}, {probe.count} times")
     print(f"  {machine_facts()}")
-    _print_client("the client, as `critests bench` starts it", environment(os.environ))
+    _print_client("the client in the environment of `critests bench`", environment(os.environ))
     _print_client(
-        "the same with gRPC as it comes",
+        "the client with gRPC's defaults",
         {name: value for name, value in os.environ.items() if name != EXPERIMENTS},
     )
     run = RunIdentity.new()
     with tempfile.TemporaryDirectory() as folder:
-        print("the bare OCI runtime, medians in ms")
+        print("the OCI runtime alone, medians in ms")
         for name in ("runc", "crun"):
             _print_reference(name, chosen.rounds, Path(folder), run)
     if not chosen.without_runtime:
         _print_accounts(chosen.node, chosen.cycles, run)
     share = steal.share()
-    print(f"time that other guests took meanwhile: {'not counted here' if share is None else f'{share:.1%}'}")
+    print(f"CPU time stolen by other guests: {'not counted here' if share is None else f'{share:.1%}'}")
 
 
 def _print_client(title: str, env: Mapping[str, str]) -> None:
@@ -112,7 +115,7 @@ def _print_accounts(node: str, cycles: int, run: RunIdentity) -> None:
 
 
 class _Pods:
-    """Makes and removes pods."""
+    """Runs and removes pods."""
 
     def __init__(self, connection: PlainConnection, builder: RequestBuilder) -> None:
         self.runtime = connection.runtime

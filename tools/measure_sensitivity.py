@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Sensitivity: is a runtime whose OCI runtime takes a few milliseconds longer to start called slower, and
-nothing else?
+"""Sensitivity: does a comparison detect a delay of a few milliseconds in the OCI runtime's start, and report
+no other operation as slower?
 
     tools/measure_sensitivity.py --folder /var/tmp/sensitivity containerd      ten times 5 ms in three minutes
     tools/measure_sensitivity.py --folder /var/tmp/sensitivity containerd --delay 20 --seconds 60
 
-Both sides have the same wrapper around their OCI runtime; it waits 0 ms on one and the delay on the other
-whenever a container is started, a sandbox's own included. The wrapper's own cost is measured and printed.
-Each try is a file, so that the script goes on where it was stopped. Needs root and a machine that does
-nothing else.
+Both sides have the same wrapper around their OCI runtime; at each start of a container or sandbox it waits 0
+ms on one side and the delay on the other. The wrapper's own cost is measured and printed. The result of each
+comparison is a file, so that the script resumes after an interruption. Needs root and an otherwise idle
+machine.
 """
 
 import argparse
@@ -29,27 +29,26 @@ from critests.node.wrappers.actions import Delay
 from critests.node.wrappers.cost import own_cost
 
 CHANGED = {"StartContainer", "RunPodSandbox", "pod start", "pod cycle"}
-"""What holds a start of the OCI runtime; a runtime may do it in CreateContainer instead, which is then
-neither expected nor wrong.
-"""
+"""The operations that include a start by the OCI runtime."""
 EITHER = {"CreateContainer"}
+"""A runtime may run this step here instead, so a slower verdict is neither expected nor wrong."""
 
 
 def main() -> None:
-    """Compare, and count."""
+    """Run the comparisons and count the correct ones."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("runtime", help="containerd, containerd=/path, crio or crio=/path")
-    parser.add_argument("--folder", type=Path, required=True, help="where the tries are kept")
+    parser.add_argument("--folder", type=Path, required=True, help="folder of the results")
     parser.add_argument(
         "--delay", type=float, default=5.0, help="milliseconds added to each start (default 5)"
     )
-    parser.add_argument("--times", type=int, default=10, help="tries (default 10)")
+    parser.add_argument("--times", type=int, default=10, help="comparisons (default 10)")
     parser.add_argument("--seconds", type=int, default=180, help="of sampling in each (default 180)")
     chosen = parser.parse_args()
     chosen.folder.mkdir(parents=True, exist_ok=True)
     cost = own_cost("oci")
     print(
-        f"the wrapper itself: {1000 * cost.empty:.2f} ms per call, {1000 * cost.delay:.2f} ms with a wait"
+        f"the wrapper alone: {1000 * cost.empty:.2f} ms per call, {1000 * cost.delay:.2f} ms with a wait"
         " of 0",
         flush=True,
     )
@@ -59,16 +58,16 @@ def main() -> None:
         if not file.exists():
             attempt(chosen.runtime, chosen.delay / 1000, chosen.seconds, number, file)
         found.append(judged(file))
-        print(f"{file.stem}: {found[-1] or 'as it should be'}", flush=True)
+        print(f"{file.stem}: {found[-1] or 'correct'}", flush=True)
     right = sum(not each for each in found)
     print(
-        f"{right} of {len(found)} tries: the delay of {chosen.delay:g} ms was called slower, and no unchanged"
-        " operation was"
+        f"{right} of {len(found)} comparisons reported the delay of {chosen.delay:g} ms as slower, and no"
+        " other operation"
     )
 
 
 def attempt(runtime: str, delay: float, seconds: int, seed: int, file: Path) -> None:
-    """Start both sides and compare them over their endpoints."""
+    """Start both sides and compare them."""
     run = RunIdentity.new()
     with RunHold(run.id), start(runtime, run) as a, start(runtime, run) as b:
         for side, wait in ((a, 0.0), (b, delay)):
@@ -99,11 +98,11 @@ def attempt(runtime: str, delay: float, seconds: int, seed: int, file: Path) -> 
         with file.with_suffix(".log").open("wb") as log:
             code = subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False).returncode
     if code:
-        sys.exit(f"try {seed} ended with {code}; see {file.with_suffix('.log')}")
+        sys.exit(f"comparison {seed} exited with {code}; see {file.with_suffix('.log')}")
 
 
 def start(runtime: str, run: RunIdentity) -> ThrowawayRuntime:
-    """Start one side; the registry that serves its images is that of the comparison."""
+    """Start one side; it uses the registry of the comparison."""
     choice = parse_throwaway(runtime)
     addresses = [f"127.0.0.1:{port}" for port in range(DEFAULT_PORT, DEFAULT_PORT + 10)]
     pause = f"{addresses[0]}/{PAUSE_REPOSITORY}:1"
@@ -118,7 +117,7 @@ def start(runtime: str, run: RunIdentity) -> ThrowawayRuntime:
 
 
 def judged(file: Path) -> str:
-    """Say what is wrong with the verdicts of a try; empty where nothing is."""
+    """Return the errors in the verdicts of a comparison; empty if all are correct."""
     operations: list[Mapping[str, str]] = json.loads(file.read_text(encoding="utf-8"))["speed"]["operations"]
     verdicts = {each["operation"]: each["verdict"] for each in operations if each["scenario"] == "B-11"}
     missed = [f"missed: {name}" for name in ("StartContainer",) if verdicts.get(name) != "slower"]

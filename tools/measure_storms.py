@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a storm is without a runtime: many calls at the same instant, against a server that does nothing.
+"""The baseline of a storm without a runtime: many simultaneous calls to a server that does nothing.
 
 usage: tools/measure_storms.py [--numbers 10,30,100,200] [--times 20]
 
-For each number: until the last call was done, the slowest call, and how late the last thread began (medians
-over the storms). That much of B-29 and B-41 is the client; do it on the machine on which they are measured,
-with nothing else going on there.
+For each number: the time until the last call ended, the slowest call, and the delay of the last thread
+(medians over the storms). This is the client's part of B-29 and B-41; run it on the machine of the benchmark,
+otherwise idle.
 """
 
 import argparse
@@ -27,11 +27,11 @@ CALL, WHOLE = "Version", "all calls done"
 
 
 def main() -> None:
-    """Measure the storms, and print a line for each number."""
+    """Measure the storms and print a line for each number."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--numbers", default="10,30,100,200", help="of calls (default 10,30,100,200)")
+    parser.add_argument("--numbers", default="10,30,100,200", help="numbers of calls (default 10,30,100,200)")
     parser.add_argument("--times", type=int, default=20, help="storms of each (default 20)")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, null_server(Path(folder)) as server:
@@ -41,8 +41,8 @@ def main() -> None:
             for number in (int(word) for word in chosen.numbers.split(",")):
                 whole, slowest, delay = measured(connection, number, chosen.times)
                 print(
-                    f"{number:>4} calls: all done after {whole * 1e3:.1f} ms, the slowest took"
-                    f" {slowest * 1e3:.1f} ms, the last began {delay * 1e3:.1f} ms late",
+                    f"{number:>4} calls: all ended after {whole * 1e3:.1f} ms, the slowest took"
+                    f" {slowest * 1e3:.1f} ms, the last started {delay * 1e3:.1f} ms late",
                     flush=True,
                 )
         finally:
@@ -50,20 +50,22 @@ def main() -> None:
 
 
 def measured(connection: PlainConnection, number: int, times: int) -> tuple[float, float, float]:
-    """Return the medians over some storms: the whole, the slowest call, and the client's delay; seconds."""
+    """Return the medians over some storms, in seconds: all calls, the slowest call, and the client's
+    delay.
+    """
     names = [f"call {index + 1}" for index in range(number)]
     request = cri.VersionRequest(version="0.1.0")
 
-    def one(_index: int, kept: Meter) -> None:
-        kept.call(CALL, connection.runtime.Version, request)
+    def call(_index: int, meter: Meter) -> None:
+        meter.call(CALL, connection.runtime.Version, request)
 
     rows = []
     for _ in range(times):
-        kept = Meter("", {}, "", time.perf_counter(), Deadlines())
+        meter = Meter("", {}, "", time.perf_counter(), Deadlines())
         with garbage_collection_paused():
-            storm = run_storm(names, one, kept)
-        add_storm(kept, storm, each=CALL, whole=WHOLE)
-        rows.append((storm.seconds, kept.slowest[CALL][0], kept.series[f"{WHOLE}, {DELAY}"].value[0]))
+            storm = run_storm(names, call, meter)
+        add_storm(meter, storm, each=CALL, whole=WHOLE)
+        rows.append((storm.seconds, meter.slowest[CALL][0], meter.series[f"{WHOLE}, {DELAY}"].value[0]))
     whole, slowest, delay = (statistics.median(column) for column in zip(*rows, strict=True))
     return whole, slowest, delay
 

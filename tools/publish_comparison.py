@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Publish a live comparison: its record and samples, compressed, and one page that says what was found.
+"""Publish a live comparison: its record and samples, compressed, and a page with its results.
 
     python tools/publish_comparison.py RUN TARGET --replace /home/me/runtimes=/opt
 
-RUN is the folder that `critests compare A B` wrote its run to, TARGET a folder in results/published. Paths of
-the machine that nobody else has are replaced in all that is kept. `critests compare TARGET` shows it all.
+RUN is the folder of the run of `critests compare A B`, TARGET a folder in results/published. `--replace`
+replaces local paths in all published files. `critests compare TARGET` shows the whole comparison.
 """
 
 import argparse
@@ -16,25 +16,25 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the reports of this checkout
 
-from critests.benchmark.scenario_profiles import SCENARIOS  # noqa: E402 - after the line above
-from critests.record.files import record_file  # noqa: E402 - likewise
-from critests.record.operations import OperationResult  # noqa: E402 - likewise
-from critests.record.run_layout import COMPRESSED_RUN_FILE  # noqa: E402 - likewise
-from critests.report.comparison import (  # noqa: E402 - likewise
+from critests.benchmark.scenario_profiles import SCENARIOS  # noqa: E402 - after sys.path
+from critests.record.files import record_file  # noqa: E402 - after sys.path
+from critests.record.operations import OperationResult  # noqa: E402 - after sys.path
+from critests.record.run_layout import COMPRESSED_RUN_FILE  # noqa: E402 - after sys.path
+from critests.report.comparison import (  # noqa: E402 - after sys.path
     Operation,
     RunComparison,
     StoredRun,
     compare_sides,
     read_run,
 )
-from critests.report.comparison.comparison_sentences import verdict_text  # noqa: E402 - likewise
-from critests.report.comparison.fairness import beside as stood_beside  # noqa: E402 - likewise
-from critests.report.comparison.headline import headline  # noqa: E402 - likewise
-from critests.report.comparison.names import Names, names_of  # noqa: E402 - likewise
-from critests.report.comparison.wording import amount, interval, ratio  # noqa: E402 - likewise
-from critests.report.facts.operation_growth import Grown, growth_differences, growths  # noqa: E402 - likewise
-from critests.report.facts.operation_names import label  # noqa: E402 - likewise
-from critests.report.wording.markdown import prose  # noqa: E402 - likewise
+from critests.report.comparison.comparison_sentences import verdict_text  # noqa: E402 - after sys.path
+from critests.report.comparison.fairness import beside as facts_of_both  # noqa: E402 - after sys.path
+from critests.report.comparison.headline import headline  # noqa: E402 - after sys.path
+from critests.report.comparison.names import Names, names_of  # noqa: E402 - after sys.path
+from critests.report.comparison.wording import amount, interval, ratio  # noqa: E402 - after sys.path
+from critests.report.facts.operation_growth import Grown, growth_differences, growths  # noqa: E402 - after sys.path
+from critests.report.facts.operation_names import label  # noqa: E402 - after sys.path
+from critests.report.wording.markdown import prose  # noqa: E402 - after sys.path
 
 
 def page(run: StoredRun, folder: str) -> str:
@@ -42,15 +42,15 @@ def page(run: StoredRun, folder: str) -> str:
 
     Args:
         run: The comparison.
-        folder: Where it is kept, as a reader names it.
+        folder: Its published folder, for the command in the page.
     """
     comparison = compare_sides(run.record, run.samples)
     names = names_of(comparison.a, comparison.b)
     lines = [
-        f"# {prose(names.a)} beside {prose(names.b)}",
+        f"# {prose(names.a)} compared with {prose(names.b)}",
         "",
-        "Both were measured in turn in one run on one machine. This page is made of the record and the",
-        f"samples beside it (`tools/publish_comparison.py`); `critests compare {folder}` shows all of it.",
+        "Both were measured in turn in one run on one machine. `tools/publish_comparison.py` wrote this page",
+        f"from the record and the samples in this folder; `critests compare {folder}` shows the whole comparison.",
         "",
         *(f"- {prose(sentence, 1000)}" for sentence in headline(comparison)),
         "",
@@ -59,7 +59,7 @@ def page(run: StoredRun, folder: str) -> str:
         f"| runtime | {prose(comparison.a.name)} | {prose(comparison.b.name)} |",
         *(
             f"| {prose(each.name)} | {prose(each.a or 'not recorded')} | {prose(each.b or 'not recorded')} |"
-            for each in stood_beside(comparison)
+            for each in facts_of_both(comparison)
         ),
         *_operations(run, comparison, names),
         *_growth(growths(run.record.operations), names),
@@ -68,7 +68,9 @@ def page(run: StoredRun, folder: str) -> str:
 
 
 def _operations(run: StoredRun, comparison: RunComparison, names: Names) -> list[str]:
-    """Return a table for each scenario: medians with 95 % intervals, the ratio, the floors."""
+    """Return a table for each scenario: medians with 95 % intervals, the ratio, the reference
+    measurements.
+    """
     measured = {(*_key(each), each.side): each for each in run.record.operations}
     by_scenario: dict[str, list[Operation]] = {}
     for each in comparison.speed.operations if comparison.speed else ():
@@ -81,7 +83,7 @@ def _operations(run: StoredRun, comparison: RunComparison, names: Names) -> list
             "",
             f"## {name} {title}".rstrip(),
             "",
-            f"| | {a} | {b} | ratio | {b} is | client | times bare OCI |",
+            f"| | {a} | {b} | ratio | {b} is | client | times OCI alone |",
             "|---|--:|--:|--:|---|--:|--:|",
         ]
         order = {_key(each): number for number, each in enumerate(run.record.operations)}
@@ -101,7 +103,7 @@ def _operations(run: StoredRun, comparison: RunComparison, names: Names) -> list
                 ),
                 ratio(each.ratio) + (f" ({bounds})" if bounds else ""),
                 prose(verdict_text(each, comparison)),
-                _floor(sides),
+                _client_cost(sides),
                 _multiples(sides),
             ]
             lines.append(f"| {' | '.join(cells)} |")
@@ -112,8 +114,8 @@ def _key(each: Operation | OperationResult) -> tuple[str, str, tuple[tuple[str, 
     return each.scenario, each.operation, tuple(sorted(each.dimensions.items()))
 
 
-def _floor(sides: Iterable[OperationResult | None]) -> str:
-    """The client's own share; the same client asks both."""
+def _client_cost(sides: Iterable[OperationResult | None]) -> str:
+    """Return the client's own cost, which is the same for both sides."""
     known = [each.client_seconds for each in sides if each is not None and each.client_seconds is not None]
     return amount(max(known), "s") if known else ""
 
@@ -124,7 +126,7 @@ def _multiples(sides: Iterable[OperationResult | None]) -> str:
 
 
 def _growth(found: Sequence[Grown], names: Names) -> list[str]:
-    """Return what one more costs either side, and where they differ."""
+    """Return the cost of one more object on each side, and the differences."""
     called = {"a": names.a, "b": names.b}
     lines = ["", "## What one more costs", ""] if found else []
     lines += [f"- {prose(each.sentence, 500)}" for each in growth_differences(found, called)]
@@ -139,17 +141,17 @@ def _growth(found: Sequence[Grown], names: Names) -> list[str]:
 
 
 def publish(run: Path, target: Path, replaced: Sequence[tuple[str, str]]) -> None:
-    """Keep a run and its page in a folder.
+    """Write a run and its page to a folder.
 
     Args:
-        run: Its folder.
-        target: The folder, which is made.
-        replaced: Texts and what stands for them in all that is kept.
+        run: The folder of the run.
+        target: The new folder.
+        replaced: Texts and their replacements in all files.
     """
     (target / "samples").mkdir(parents=True, exist_ok=True)
-    kept = {target / COMPRESSED_RUN_FILE: record_file(run)}
-    kept |= {target / "samples" / file.name: file for file in sorted((run / "samples").glob("*.jsonl.gz"))}
-    for to, source in kept.items():
+    sources = {target / COMPRESSED_RUN_FILE: record_file(run)}
+    sources |= {target / "samples" / file.name: file for file in sorted((run / "samples").glob("*.jsonl.gz"))}
+    for to, source in sources.items():
         content = source.read_bytes()
         plain = (gzip.decompress(content) if source.suffix == ".gz" else content).decode()
         for old, new in replaced:
@@ -168,7 +170,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("run", type=Path, metavar="RUN")
     parser.add_argument("target", type=Path, metavar="TARGET")
     parser.add_argument(
-        "--replace", action="append", default=[], metavar="OLD=NEW", help="in all that is kept"
+        "--replace", action="append", default=[], metavar="OLD=NEW", help="replace a text in all files"
     )
     given = parser.parse_args(arguments)
     pairs = [tuple(each.split("=", 1)) for each in given.replace]

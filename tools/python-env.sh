@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings a Python environment to what a lock says.   usage: tools/python-env.sh DIR LOCK [--project]
+# Installs the packages of a lock into a Python environment.   usage: tools/python-env.sh DIR LOCK [--project]
 # --project puts critests itself in, from this checkout. A second call with nothing changed returns at once.
 # An environment that someone made by other means is never changed: it is used if it has what pyproject.toml asks for, else refused.
 set -euo pipefail
@@ -22,7 +22,7 @@ if [ -e "$dir" ] && [ ! -e "$stamp" ]; then
         exit 0
     fi
     printf '%s\n' "$dir was not made by make and lacks what critests needs:" "$missing" \
-        "Remove it, or have another one made beside it: make demo VENV=.venv-demo" >&2
+        "Remove it, or use another folder: make demo VENV=.venv-demo" >&2
     exit 1
 fi
 if [ "$python" = none ]; then

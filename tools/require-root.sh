@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ends with a sentence unless it is root who asks.   usage: tools/require-root.sh COMMAND "what it does that needs root"
+# Exits with a message unless the user is root.   usage: tools/require-root.sh COMMAND "what it does that needs root"
 set -euo pipefail
 [ "$(id -u)" = 0 ] || {
     echo "$1 $2, and that needs root. Call it as: sudo $1" >&2

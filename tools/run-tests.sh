@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `make test` and `make test-all`: installs what is missing, runs tox, and closes with one line that counts.
+# `make test` and `make test-all`: installs missing packages, runs tox, and prints a summary line.
 #   usage: tools/run-tests.sh env_list|all|ENV,ENV… [ARGUMENT…]    env_list and all are the lists of that name in tox.ini
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -27,7 +27,7 @@ if [[ $envs =~ (^|,)suite(,|$) ]]; then tools/get-runtimes.sh .runtimes 2.1; fi
 rm -rf "$reports"
 mkdir -p "$reports"
 code=0
-# two at a time, for each of them waits much; one that was named alone is told as it goes, of several each when it has ended
+# two at a time, because each of them waits often; tox prints the output of a single one at once, of several at the end of each
 how=(run)
 [[ $envs != *,* ]] || how=(run-parallel --parallel 2 --parallel-no-spinner)
 "$tox/bin/tox" "${how[@]}" --result-json "$reports/tox.json" -e "$envs" "$@" </dev/null || code=$?

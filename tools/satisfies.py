@@ -1,5 +1,5 @@
-"""Exits with 0 if this Python has what a pyproject.toml declares; else names what is missing or of another
-version, and exits with 1.
+"""Check that this Python environment satisfies the dependencies in a pyproject.toml; print the missing ones
+and exit with 1 otherwise.
 """
 
 import sys
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def lacking(pyproject: Path) -> list[str]:
-    """The declared dependencies that this environment does not satisfy, one sentence each."""
+    """Return a sentence for each declared dependency that this environment does not satisfy."""
     try:
-        # an environment without it is what this script is to report
+        # imported here, because this script must run without it
         from packaging.requirements import Requirement  # noqa: PLC0415 - see above
     except ImportError:
         return ["packaging is not installed"]
@@ -24,7 +24,7 @@ def lacking(pyproject: Path) -> list[str]:
             found.append(f"{wanted} is not installed")
         else:
             if not wanted.specifier.contains(present, prereleases=True):
-                found.append(f"{wanted} is wanted, {present} is there")
+                found.append(f"{wanted} is required, {present} is installed")
     return found
 
 

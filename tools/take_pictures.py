@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Take pictures of pages in a headless Chromium, to look at them in all four shapes, or for docs/.
+"""Take screenshots of pages in a headless Chromium: in all four shapes for review, or for docs/.
 
     python tools/take_pictures.py OUT PAGE...      every page wide and narrow, light and dark, below OUT
     python tools/take_pictures.py --docs PAGES     the pictures in docs/, of the pages in a folder
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))  # the browser of the tests of this checkout
 from tests.report.browser import CHROMIUM, SHAPES, Tab, browser  # noqa: E402 - after the line above
 
 TALLEST = 12_000
-"""Pixels of a picture; what lies below is left out."""
+"""Largest height of a screenshot in pixels."""
 DOCS = {
     "report.png": ("run.html", 900, ""),
     "compare.png": ("compare.html", 1150, ""),
@@ -29,22 +29,22 @@ DOCS = {
     "dashboard.png": ("site/index.html", 900, ""),
     "dashboard-grid.png": ("site/grids/*.html", 1000, "#grid"),
 }
-"""Picture to page, height, and what it begins with where that is not the page's top."""
+"""Screenshot to page, height, and the selector of the element at its top."""
 
 
 def take(
     tab: Tab, page: Path, target: Path, *, width: int, dark: bool = False, height: int = 0, begin: str = ""
 ) -> None:
-    """Write a picture of a page.
+    """Write a screenshot of a page.
 
     Args:
-        tab: Of the browser.
+        tab: A tab of the browser.
         page: The page.
         target: The file.
-        width: Of the window.
-        dark: Whether the dark scheme is wanted.
-        height: Of the picture; the whole page by default.
-        begin: Selects what the picture begins with; the page's top by default.
+        width: Width of the window.
+        dark: Whether to use the dark colour scheme.
+        height: Height of the screenshot; the whole page by default.
+        begin: Selector of the element at its top; the top of the page by default.
     """
     tab.open(page.absolute().as_uri(), width=width, dark=dark)
     tab.call("Emulation.setScrollbarsHidden", hidden=True)
@@ -56,7 +56,7 @@ def take(
 
 
 def look_over(tab: Tab, out: Path, pages: list[Path]) -> None:
-    """Write a picture of every page in every shape."""
+    """Write a screenshot of every page in every shape."""
     out.mkdir(parents=True, exist_ok=True)
     for page in pages:
         for width, dark in SHAPES:
@@ -66,18 +66,18 @@ def look_over(tab: Tab, out: Path, pages: list[Path]) -> None:
 
 
 def for_docs(tab: Tab, pages: Path) -> None:
-    """Write the pictures in docs/, each of the largest page that its pattern finds; others stay."""
+    """Write the screenshots in docs/, each of the largest page that matches its pattern."""
     for name, (pattern, height, begin) in DOCS.items():
         page = max(pages.glob(pattern), key=lambda path: path.stat().st_size, default=None)
         if page is None:
-            print(f"docs/{name}: there is no {pattern}, so it stays as it is")
+            print(f"docs/{name}: no page matches {pattern}; not changed")
             continue
         take(tab, page, ROOT / "docs" / name, width=1280, height=height, begin=begin)
         print(f"docs/{name}: {page}, {(ROOT / 'docs' / name).stat().st_size:,} bytes")
 
 
 def main() -> None:
-    """Take the pictures."""
+    """Take the screenshots."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

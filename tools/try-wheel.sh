@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the wheel and uses it the way somebody does who has no checkout: in an empty environment, from another folder.
+# Builds the wheel and tests it without the checkout: in an empty environment, from another folder.
 #   usage: tools/try-wheel.sh PYTHON JUNIT     PYTHON has what requirements/run.lock names, JUNIT is the report to be written
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,7 +1,7 @@
-"""Says pip's settings of this machine in uv's words, as shell `export` lines.
+"""Print the pip settings of this machine as uv settings, in shell `export` lines.
 
-uv reads none of pip's configuration, so without this a machine with an index of its own would be served by
-tox from elsewhere than by pip. What the environment already says to uv stays as it is.
+uv does not read pip's configuration, so without this script tox would ignore the package index of the
+machine. Existing uv variables in the environment take precedence.
 """
 
 import os
@@ -12,7 +12,9 @@ import sys
 
 
 def pip_settings() -> dict[str, str]:
-    """The values that pip would use, an environment variable before the user's file before the machine's."""
+    """Return the settings that pip uses: environment variables override the user's file, which overrides the
+    machine's.
+    """
     listed = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
     ).stdout
@@ -27,7 +29,7 @@ def pip_settings() -> dict[str, str]:
 
 
 def for_uv(pip: dict[str, str]) -> dict[str, str]:
-    """The environment that makes uv look where pip looks, and choose among several indexes as pip does."""
+    """Return the environment in which uv uses pip's indexes, with pip's choice among several."""
     uv = {"UV_PYTHON_DOWNLOADS": "never"}
     if ssl.get_default_verify_paths().cafile:
         uv["UV_SYSTEM_CERTS"] = (

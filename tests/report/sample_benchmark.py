@@ -23,7 +23,7 @@ SPEED: Final = {"": 1.0, "a": 1.0, "b": 1.25}
 """How much longer the calls of a side take."""
 
 SCENARIOS: Final = {
-    "B-01": ("test_null_call", "The floor: Version, which does nothing"),
+    "B-01": ("test_null_call", "The minimal call: Version, which does nothing"),
     "B-02": ("test_run_pod_sandbox", "RunPodSandbox on the pod network, warm"),
     "B-06": ("test_create_and_start", "CreateContainer and StartContainer apart"),
     "B-09": ("test_stop_container", "StopContainer of a process that ends at once"),

@@ -30,7 +30,7 @@ def test_the_locks_are_those_that_are_documented() -> None:
     assert sorted(documented) == [lock.name for lock in LOCKS]
 
 
-@pytest.mark.parametrize("lock", ["run.lock", "dev.lock", "floor.lock"])
+@pytest.mark.parametrize("lock", ["run.lock", "dev.lock", "lowest.lock"])
 def test_a_lock_holds_what_the_project_declares(lock: str) -> None:
     locked = entries(ROOT / "requirements" / lock)
 
@@ -39,12 +39,12 @@ def test_a_lock_holds_what_the_project_declares(lock: str) -> None:
     )
 
 
-def test_the_floor_is_the_lowest_version_that_is_declared() -> None:
-    floor = entries(ROOT / "requirements/floor.lock")
+def test_the_lowest_lock_has_the_lowest_declared_versions() -> None:
+    locked = entries(ROOT / "requirements/lowest.lock")
 
     for wanted in DECLARED:
         lowest = next(part.version for part in wanted.specifier if part.operator == ">=")
-        assert Requirement(f"{wanted.name}=={lowest}").specifier.contains(floor[wanted.name])
+        assert Requirement(f"{wanted.name}=={lowest}").specifier.contains(locked[wanted.name])
 
 
 def test_the_hooks_before_a_commit_use_the_linters_of_the_lock() -> None:

@@ -104,7 +104,7 @@ def test_no_latency_without_its_errors_and_no_percentile_that_the_count_does_not
     assert (nothing.median, nothing.tail, nothing.errors) == ("", "", "7 (100 %)")
 
 
-def test_the_client_s_cost_stands_beside_and_is_flagged() -> None:
+def test_the_cost_of_the_client_is_shown_and_flagged() -> None:
     shown = row(small(client_seconds=0.012, client_bound=True, over_reference=1.456), {})
 
     assert (shown.client, shown.client_share, shown.client_bound, shown.over) == (
@@ -175,7 +175,7 @@ def test_sides_have_names_and_each_number_of_the_headline_its_interval() -> None
     assert not re.search(r"\[[ab]\]|\([AB]\)|side [AB]\b", page)
 
 
-def test_a_reader_is_told_what_speaks_against_the_numbers() -> None:
+def test_the_caveats_of_the_results_are_listed() -> None:
     record, _ = sample_benchmark(size=400)
     restless = small(steadiness="never steady", late_share=0.2)
     said = " | ".join(cares(dataclasses.replace(record, operations=[*record.operations, restless])))

@@ -173,7 +173,7 @@ def exact(operations: list[OperationResult]) -> list[OperationResult]:
     return [dataclasses.replace(each, minimum=each.mean, maximum=each.mean) for each in operations]
 
 
-def test_what_one_more_costs_is_told_of_what_grows_and_the_rest_is_counted() -> None:
+def test_growing_operations_have_a_cost_of_one_more_and_the_rest_is_counted() -> None:
     record, _ = sample_benchmark(size=20)
     operations = exact(
         [*grown("relist", 0.002, 1e-4), *grown("Version", 0.001, 0.0), *grown("Status", 0.001, 0.0)]
