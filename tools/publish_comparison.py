@@ -50,7 +50,7 @@ def page(run: StoredRun, folder: str) -> str:
         f"# {prose(names.a)} compared with {prose(names.b)}",
         "",
         "Both were measured in turn in one run on one machine. `tools/publish_comparison.py` wrote this page",
-        f"from the record and the samples in this folder; `critests compare {folder}` shows the whole comparison.",
+        f"from the record and the samples in this folder; `critests compare {folder}` shows all results.",
         "",
         *(f"- {prose(sentence, 1000)}" for sentence in headline(comparison)),
         "",
