@@ -88,7 +88,7 @@ class Controller:
                 conclusion.required(self.settings)
                 conclusion.known_failures(self.settings, "")
                 suite = self.config.stash[SESSION]
-                self.context = begin_run(suite.settings, keep_results=suite.is_kept)
+                self.context = begin_run(suite.settings, keep_results=suite.is_recorded)
                 self._probe_what_is_required()
                 self.rules = conclusion.judge_context(
                     self.settings, self.context.version.runtime_name, self.context.version.runtime_version
@@ -179,7 +179,7 @@ class Controller:
             return None
         from critests.run.module_scheduler import ModuleScheduler  # noqa: PLC0415 - xdist is imported by now
 
-        return ModuleScheduler(config, log, self.handover.answered)
+        return ModuleScheduler(config, log, self.handover.sharing_tests)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: list[str]) -> None:
@@ -278,7 +278,7 @@ class Controller:
                 sys.stderr.write(f"critests: {NOTHING_LEFT}\n")
             return
         suite = self.config.stash[SESSION]
-        if not suite.is_kept:
+        if not suite.is_recorded:
             for problem in [*suite.problems, *self._end_context()]:
                 sys.stderr.write(f"critests: {problem}\n")
             return
@@ -349,7 +349,7 @@ class Controller:
             same=context.endpoint.text,
             fresh=bool(self.settings.node),
             say=self.progress.say,
-            try_it=tries.in_a_run_of_its_own,
+            try_it=tries.repeat_in_new_run,
         )
 
     def pytest_terminal_summary(self) -> None:

@@ -1,7 +1,7 @@
-"""What was worked out from files of this package, kept as Python keeps compiled modules: beside
-them, one for each version of Python, and good until one of the files changes.
+"""A cache of data computed from files of this package, stored next to its compiled modules: one file per
+version of Python, valid until one of the source files changes.
 
-Where Python may not write its own, nothing is kept, and it is worked out every time.
+If Python may not write compiled modules, nothing is cached.
 """
 
 import contextlib
@@ -15,24 +15,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-DECIDING: Final = frozenset({".py", ".toml", ".json", ".ini"})
-"""Suffixes of the files that decide what this package does."""
+SOURCE_SUFFIXES: Final = frozenset({".py", ".toml", ".json", ".ini"})
+"""Suffixes of the files on which the cached data depend."""
 
 
 @dataclass(frozen=True)
 class CachedJson:
-    """One thing that is kept.
+    """One cached value.
 
     Attributes:
         place: the file.
-        key: what decides it; what was kept under another key counts no more.
+        key: hash of everything on which the value depends; a value with another key is stale.
     """
 
     place: Path
     key: str
 
     def read(self) -> Any:  # noqa: ANN401 - what JSON holds
-        """Return what is kept, None where nothing is that counts."""
+        """Return the cached value; None if there is none or it is stale."""
         try:
             found = json.loads(self.place.read_bytes())
         except (OSError, ValueError):
@@ -40,7 +40,7 @@ class CachedJson:
         return found["content"] if isinstance(found, dict) and found.get("key") == self.key else None
 
     def write(self, content: object) -> None:
-        """Keep what JSON can hold, for everybody or not at all."""
+        """Store a JSON value atomically; does nothing if the file cannot be written."""
         if sys.dont_write_bytecode:
             return
         temporary = self.place.with_name(f".{self.place.name}.{os.getpid()}")
@@ -53,27 +53,27 @@ class CachedJson:
                 temporary.unlink(missing_ok=True)
 
 
-def kept(name: str, folder: Path, *more: str) -> CachedJson:
-    """Return what is kept beside the modules of a folder, and decided by every file in and below it.
+def cached_json(name: str, folder: Path, *more: str) -> CachedJson:
+    """Return the cache of a value that depends on every source file in and below a folder.
 
     Args:
-        name: one name, one thing.
-        folder: of this package.
-        more: what else decides it, such as versions of other packages.
+        name: unique name of the value.
+        folder: of this package; the file is next to its compiled modules.
+        more: what else the value depends on, such as versions of other packages.
     """
     place = Path(importlib.util.cache_from_source(str(folder / f"{name}.py"))).with_suffix(".json")
-    decided_by = [sys.version, *more, *sorted(_states(folder, str(folder)))]
-    return CachedJson(place, hashlib.sha256("\0".join(decided_by).encode()).hexdigest())
+    dependencies = [sys.version, *more, *sorted(_states(folder, str(folder)))]
+    return CachedJson(place, hashlib.sha256("\0".join(dependencies).encode()).hexdigest())
 
 
 def _states(folder: Path | str, root: str) -> Iterable[str]:
-    """Yield path, size and time of the last change of every file that decides."""
+    """Yield path, size and modification time of every source file."""
     folders: list[str] = []
     for entry in _entries(folder):
         if entry.is_dir():
             if entry.name != "__pycache__":
                 folders.append(entry.path)
-        elif entry.name[entry.name.rfind(".") :] in DECIDING:
+        elif entry.name[entry.name.rfind(".") :] in SOURCE_SUFFIXES:
             state = entry.stat()
             yield f"{entry.path.removeprefix(root)} {state.st_size} {state.st_mtime_ns}"
     for each in folders:

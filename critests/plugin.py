@@ -36,7 +36,7 @@ from critests.run.items import is_ours, known, narrowed_by_pytest, once_more, sc
 from critests.run.known_tests import KnownTest
 from critests.run.outcomes import Blocked
 from critests.run.run_settings import Settings
-from critests.run.suite_index import Collection
+from critests.run.suite_index import IndexedCollection
 from critests.run.suite_session import OBJECT_CLEANUP, PROGRESS, SESSION, SuiteSession
 from critests.run.time_limit import TimeLimit
 
@@ -50,7 +50,7 @@ BACK_SECONDS = 30.0
 
 CONTROLLER: "pytest.StashKey[Controller]" = pytest.StashKey()
 LIMIT = pytest.StashKey[TimeLimit]()
-COLLECTION = pytest.StashKey[Collection]()
+COLLECTION = pytest.StashKey[IndexedCollection]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -131,8 +131,8 @@ def _look_into_index(config: pytest.Config) -> None:
     # under -n the controller collects nothing
     asked = config.getoption("cri_index") and not config.pluginmanager.has_plugin("dsession")
     try:
-        config.stash[COLLECTION] = Collection(
-            config.stash[SESSION].settings, asked=asked and not narrowed_by_pytest(config)
+        config.stash[COLLECTION] = IndexedCollection(
+            config.stash[SESSION].settings, use_index=asked and not narrowed_by_pytest(config)
         )
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
@@ -181,7 +181,7 @@ def pytest_collection_modifyitems(
     if controller is not None:
         controller.collected(chosen, max(1, settings.times))
     elif handed := (_worker_input(config) or {}).get("critests"):
-        HandoverFile.answer(handed, [test for test in chosen if test.shares])
+        HandoverFile.report_sharing(handed, [test for test in chosen if test.shares])
 
 
 def _begin(config: pytest.Config) -> RunContext:
@@ -242,7 +242,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         item.stash[PROGRESS] = TestProgress(
             position=session.recorder.position,
             log_position=session.log.position(),
-            met=session.hangs_met,
+            hangs_before=session.hangs_met,
         )
     return (yield)
 
@@ -298,8 +298,8 @@ def pytest_runtest_makereport(
         phase.text = report.longreprtext
     if call.when == "call":
         phase.raw = with_last_change(phase.raw, session.recorder.since(progress.position))
-        phase.raw = after_a_hang(phase.raw, session.hangs_since(progress.met))
-    progress.met = session.hangs_met
+        phase.raw = after_a_hang(phase.raw, session.hangs_since(progress.hangs_before))
+    progress.hangs_before = session.hangs_met
     if session.context is not None:
         measures = bool(scenario_of(item))
         check_daemon = _check_daemon_after_scenario if measures else _check_daemon
@@ -321,7 +321,7 @@ def pytest_runtest_makereport(
 
 def _write_evidence(item: pytest.Item, session: SuiteSession, progress: TestProgress) -> None:
     """Write the evidence of a test at its first phase that fails."""
-    if session.context is None or progress.evidence or not session.is_kept:
+    if session.context is None or progress.evidence or not session.is_recorded:
         return
     with contextlib.suppress(OSError):
         progress.evidence = failure_evidence.write(

@@ -8,7 +8,7 @@ from typing import Any
 
 from critests.catalogue.requirements import Aspect, Catalogue, CatalogueError, Group, Requirement, minor_of
 from critests.catalogue.words import Area, Level
-from critests.disk_cache import kept
+from critests.disk_cache import cached_json
 
 _REVISION_LENGTH = 12
 """Hexadecimal digits of the content hash."""
@@ -42,7 +42,7 @@ def load() -> Catalogue:
     """
     folder = Path(__file__).parent
     # parsing TOML takes longer than everything else here
-    known = kept("tables", folder)
+    known = cached_json("tables", folder)
     written = known.read()
     if written is None:
         written = _written(folder)

@@ -1,1 +1,1 @@
-"""A run: what the user asked for, what is set up once, what a test comes to, and how it all ends."""
+"""One run: options, set-up, results of tests, conclusion."""

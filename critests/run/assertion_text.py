@@ -1,5 +1,5 @@
-"""What a test asserted, for a reader who has not seen the test: what parameters stand for, no lambdas, and in
-words what Python's comprehensions gather.
+"""The text of a failed assertion for a reader who does not know the test: parameters are replaced by their
+values, lambdas by their bodies, comprehensions by words.
 """
 
 import ast
@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 
 ASSERT: Final = "assert "
-"""What a statement, and pytest's account of its values, begin with."""
+"""The first word of the statement, and of pytest's explanation of it."""
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -19,19 +19,19 @@ ARITHMETIC: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
 }
 
 EACH: Final = "each"
-"""What stands before what a comprehension goes over."""
+"""The word before the iterable of a comprehension."""
 AS_IT_IS: Final = frozenset({"all", "frozenset", "list", "set", "sorted", "tuple"})
-"""What is called with a comprehension and adds nothing that a reader has to know."""
+"""Calls around a comprehension that a reader does not need."""
 
 
 @dataclass(frozen=True)
 class AssertionText:
-    """What an assertion says.
+    """An assertion.
 
     Attributes:
-        text: the statement as it stands in the test.
-        tree: what is shown of it; None where it is not one expression.
-        names: the test's variables, as they were when it failed.
+        text: the statement as written in the test.
+        tree: its readable form; None if it is not a single expression.
+        names: the test's variables when it failed.
     """
 
     text: str
@@ -40,11 +40,11 @@ class AssertionText:
 
     @property
     def shown(self) -> str:
-        """The statement as a reader is told of it."""
+        """The statement in its readable form."""
         return ast.unparse(self.tree) if self.tree is not None else self.text
 
     def may_be(self, node: ast.expr, value: str) -> bool:
-        """Whether a value that pytest shows can be that of this part of the assertion."""
+        """Whether a value in pytest's explanation can belong to this part of the assertion."""
         if isinstance(node, ast.Constant):
             return value == ast.unparse(node)
         known = self.names.get(node.id) if isinstance(node, ast.Name) else None
@@ -55,11 +55,11 @@ class AssertionText:
 
 
 def asserted_by(error: AssertionError) -> AssertionText | None:
-    """Return what an assertion that failed says; None where no statement of a test is at hand."""
+    """Return the assertion that failed; None if its source is not available."""
     if error.__traceback__ is None:
         return None
     last = pytest.ExceptionInfo.from_exception(error).traceback[-1]
-    if last.frame.code.fullsource is None:  # the file has gone since it was imported
+    if last.frame.code.fullsource is None:  # the file was deleted after its import
         return None
     statement = " ".join(str(last.statement).split())
     if not statement.startswith(ASSERT):
@@ -72,7 +72,7 @@ def asserted_by(error: AssertionError) -> AssertionText | None:
 
 
 def evaluated(text: str) -> str:
-    """Return the number that the sum is which pytest shows instead; any other text as it is."""
+    """Return the value of an arithmetic expression in pytest's explanation; other texts are unchanged."""
     tree = parsed(text)
     try:
         return repr(_number(tree)) if isinstance(tree, ast.BinOp) else text
@@ -81,8 +81,8 @@ def evaluated(text: str) -> str:
 
 
 class _ReadableExpression(ast.NodeTransformer):
-    """Puts what a parameter stands for in its place where it chooses what is looked at, what a lambda returns
-    in the place of the lambda, and words in the place of a comprehension.
+    """Replaces parameters that select an element or field by their values, lambdas by their bodies, and
+    comprehensions by words.
     """
 
     def __init__(self, tree: ast.expr, names: Mapping[str, object]) -> None:
@@ -91,12 +91,12 @@ class _ReadableExpression(ast.NodeTransformer):
         self._names = {name: value for name, value in names.items() if name not in inner}
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        """Name the element."""
+        """Replace the index by its value."""
         self.generic_visit(node)
         return ast.Subscript(node.value, self._value(node.slice), node.ctx)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Name the field that is asked for by its name, and leave out what only gathers."""
+        """Replace `getattr` by the attribute, and drop calls that only collect."""
         self.generic_visit(node)
         match node:
             case ast.Call(ast.Name(name), [ast.Name(words)]) if name in AS_IT_IS and f"{EACH} " in words:
@@ -110,32 +110,32 @@ class _ReadableExpression(ast.NodeTransformer):
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        """Say what is looked at."""
+        """Replace the lambda by its body."""
         self.generic_visit(node)
         return node.body
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        """Say what it is a list of."""
-        return self._gathered(node)
+        """Describe the elements."""
+        return self._described(node)
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        """Say what it is a set of."""
-        return self._gathered(node)
+        """Describe the elements."""
+        return self._described(node)
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        """Say what it gives."""
-        return self._gathered(node)
+        """Describe the elements."""
+        return self._described(node)
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        """Say what it tells of each."""
-        return self._gathered(node)
+        """Describe the values."""
+        return self._described(node)
 
-    def _gathered(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> ast.expr:
+    def _described(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> ast.expr:
         self.generic_visit(node)
-        told = ast.unparse(node.value if isinstance(node, ast.DictComp) else node.elt)
-        first, *others = map(_gone_over, node.generators)
-        itself = told == ast.unparse(node.generators[0].target)
-        words = f"{EACH} {first}" if itself else f"{told} for {EACH} {first}"
+        element = ast.unparse(node.value if isinstance(node, ast.DictComp) else node.elt)
+        first, *others = map(_iteration, node.generators)
+        itself = element == ast.unparse(node.generators[0].target)
+        words = f"{EACH} {first}" if itself else f"{element} for {EACH} {first}"
         return ast.Name(" ".join([words, *(f"for {EACH} {other}" for other in others)]), ast.Load())
 
     def _value(self, node: ast.expr) -> ast.expr:
@@ -143,10 +143,10 @@ class _ReadableExpression(ast.NodeTransformer):
         return ast.Constant(value) if isinstance(value, str | int) else node
 
 
-def _gone_over(part: ast.comprehension) -> str:
+def _iteration(part: ast.comprehension) -> str:
     elements = part.target.elts if isinstance(part.target, ast.Tuple) else [part.target]
     names = ", ".join(name for name in map(ast.unparse, elements) if name != "_")
-    over = f"{names} of {ast.unparse(part.iter)}".removeprefix(f"{EACH} ")  # a variable that is called so
+    over = f"{names} of {ast.unparse(part.iter)}".removeprefix(f"{EACH} ")  # a variable with that name
     return " where ".join([over, *([" and ".join(map(ast.unparse, part.ifs))] if part.ifs else [])])
 
 
@@ -155,7 +155,7 @@ def _is_set(name: ast.Name) -> bool:
 
 
 def parsed(text: str) -> ast.expr | None:
-    """Return the expression that a text is; None where it is none."""
+    """Return the expression in a text; None if it is not an expression."""
     try:
         return ast.parse(text, mode="eval").body
     except SyntaxError:

@@ -1,6 +1,4 @@
-"""The beginning of a run: the runtime is found or started and looked at, and what must not be touched is left
-alone.
-"""
+"""The start of a run: find or start the runtime, check it, and refuse one that must not be changed."""
 
 import contextlib
 import os
@@ -39,16 +37,17 @@ from critests.run.startup_checks import StartupChecks
 def begin_run(
     settings: Settings, *, keep_results: bool = True, registry: RegistryClient | None = None
 ) -> RunContext:
-    """Find or start the runtime, look at it, and take the run's lock.
+    """Find or start the runtime, check it, and take the run's lock.
 
     Args:
-        settings: what the user asked for.
-        keep_results: whether to make a folder for results; without one the context cannot be handed to
+        settings: the user's options.
+        keep_results: whether to create a folder for results; without one, the context cannot be passed to
             workers.
-        registry: serves the images already; None to start one.
+        registry: a running registry with the images; None to start one.
 
     Raises:
-        CannotTest: there is nothing to test, it must not be touched, or what the run needs is missing.
+        CannotTest: there is no runtime to test, it must not be changed, or something that the run needs is
+            missing.
         UsageError: an option makes no sense with this runtime.
     """
     run = RunIdentity.new()
@@ -59,7 +58,7 @@ def begin_run(
         return _begin(settings, run, owned, registry, keep_results=keep_results)
     except BaseException:
         owned.end()
-        # what was tried first has had a cgroup, and a place for its logs
+        # a runtime that failed to start may have left a cgroup and a log directory
         remove_cgroups_of(run)
         forget_dead_run(run.id)
         raise
@@ -102,7 +101,7 @@ def _begin(
     try:
         version = connection.greet(settings.timeout)
         if mutating and not settings.allow_kubelet:
-            _refuse_beside_kubelet(connection)
+            _refuse_if_kubelet_runs(connection)
         if pid is None:
             pid = daemon_of(endpoint)
         context = RunContext(
@@ -127,10 +126,10 @@ def _begin(
             hangs=hangs,
         )
         checks = StartupChecks(context, connection, recorder)
-        _refuse_unknown_handlers(connection, context)
+        _reject_unknown_handlers(connection, context)
         checks.run(settings.handlers[0])
         if mutating and not context.throwaway and not context.gone:
-            _refuse_without_sandbox_image(connection, context)
+            _require_sandbox_image(connection, context)
             checks.check_daemon()
         context.parts = driver_part(context.driver)
         if owned.runtime is not None:
@@ -139,11 +138,11 @@ def _begin(
         else:
             context.programs = describe_daemon(pid)
         if any(settings.handlers) or settings.handler_binary:
-            _refuse_unfit_handlers(connection, context)
+            _reject_unfit_handlers(connection, context)
     except KeyboardInterrupt:
         if mutating:
             with contextlib.suppress(grpc.RpcError):
-                remove_run(connection, run)  # what was being tried
+                remove_run(connection, run)  # the pod of a probe
         raise
     else:
         return context
@@ -158,9 +157,9 @@ def _folder(settings: Settings, version: cri.VersionResponse, started: float) ->
         raise CannotTest(str(error)) from error
 
 
-def _refuse_unknown_handlers(connection: Connection, context: RunContext) -> None:
-    """Say at once that a handler does not exist, as far as the runtime tells which ones do; that it has no
-    Status is for a test to find. Where we have configured it, the daemon's log tells why it was not taken.
+def _reject_unknown_handlers(connection: Connection, context: RunContext) -> None:
+    """Reject a handler that the runtime does not list. A failing Status is left to the tests. For a private
+    runtime, the daemon's log explains why the handler is missing.
     """
     try:
         known = {handler.name for handler in connection.runtime.Status(cri.StatusRequest()).runtime_handlers}
@@ -175,21 +174,21 @@ def _refuse_unknown_handlers(connection: Connection, context: RunContext) -> Non
         raise UsageError(msg)
 
 
-def _refuse_without_sandbox_image(connection: Connection, context: RunContext) -> None:
-    """Say at once that no pod can start here, for want of an image that is not the suite's.
+def _require_sandbox_image(connection: Connection, context: RunContext) -> None:
+    """Reject a runtime that cannot start pods because its own sandbox image is missing.
 
     Raises:
-        CannotTest: none can.
+        CannotTest: the image is missing.
     """
     if missing := missing_sandbox_image(connection, context.requests(), context.settings.handlers[0]):
         raise CannotTest(missing)
 
 
-def _refuse_unfit_handlers(connection: Connection, context: RunContext) -> None:
-    """Say at once that a handler cannot work with this daemon, where that is seen.
+def _reject_unfit_handlers(connection: Connection, context: RunContext) -> None:
+    """Reject a handler that a probe shows not to work with this daemon.
 
     Raises:
-        CannotTest: it cannot.
+        CannotTest: it does not work.
     """
     unfit = context.unfit_handlers(connection, TestImages(connection, context).plain)
     for handler in context.settings.handlers:
@@ -199,16 +198,16 @@ def _refuse_unfit_handlers(connection: Connection, context: RunContext) -> None:
             raise CannotTest(msg)
 
 
-def _refuse_beside_kubelet(connection: Connection) -> None:
+def _refuse_if_kubelet_runs(connection: Connection) -> None:
     try:
         items = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
     except grpc.RpcError:
-        items = None  # a kubelet could not work with it either; its process is looked for all the same
+        items = None  # no kubelet could use this runtime either, but its process is checked all the same
     labels = [dict(item.labels) for item in items or ()]
     signs = live_kubelet(connection.endpoint.text, labels)
     if signs:
         msg = (
-            f"a kubelet is at work on {connection.endpoint.text}: {signs[0].evidence}. This run would create"
+            f"a kubelet uses {connection.endpoint.text}: {signs[0].evidence}. This run would create"
             " and remove pods next to it: use --read-only to look without touching, or --allow-kubelet if you"
             " are sure"
         )

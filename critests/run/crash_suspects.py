@@ -1,7 +1,7 @@
-"""Which of several tests ended the daemon: with several workers, all that ran when it ended are suspects.
+"""Which test crashed the daemon: with several workers, every test that ran at that time is a suspect.
 
-Each is repeated alone, on a fresh runtime, where the run can start one. Where none of them ends it again, or
-nothing can be repeated, one failure names them all and accuses none.
+Each suspect is repeated alone, on a new runtime if the run can start one. If none crashes the daemon again,
+or none can be repeated, one synthesized failure names them all.
 """
 
 import dataclasses
@@ -24,22 +24,22 @@ REPEAT_SECONDS = 600.0
 ONCE = ("--times", "1")
 
 Repeat = Callable[[TestResult], TestResult | None]
-"""Runs a test alone and returns its raw result; None where that was not possible."""
+"""Runs a test alone and returns its raw result; None if that was not possible."""
 
 
 def ended_the_daemon(test: TestResult) -> bool:
-    """Say whether the daemon ended in the time of a test."""
+    """Return whether the daemon ended during a test."""
     return test.outcome is Outcome.FAILED and test.requirement in {OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED}
 
 
 def resolve_crash_suspects(
     results: Sequence[TestResult], together: Collection[Collection[str]], repeat: Repeat
 ) -> list[TestResult]:
-    """Return the results with one end of the daemon held against one test, or against none.
+    """Return the results with each crash of the daemon attributed to one test, or to none.
 
     Args:
         results: of the whole run.
-        together: for each end of the daemon, the ids of the tests in whose time it was.
+        together: for each crash, the ids of the tests that ran at that time.
         repeat: runs one of them again.
     """
     by_id = {test.id: test for test in results}
@@ -55,7 +55,7 @@ def resolve_crash_suspects(
             if test.id not in culprits:
                 changed[test.id] = again[test.id] or _blocked(test)
         if not culprits:
-            more.append(_against_nobody(suspects))
+            more.append(_unattributed_crash(suspects))
     return [changed.get(test.id, test) for test in results] + more
 
 
@@ -69,7 +69,7 @@ def _blocked(test: TestResult) -> TestResult:
     )
 
 
-def _against_nobody(suspects: Sequence[TestResult]) -> TestResult:
+def _unattributed_crash(suspects: Sequence[TestResult]) -> TestResult:
     found = catalogue.requirement(OUTLIVES_WELL_FORMED)
     return dataclasses.replace(
         suspects[0],
@@ -90,8 +90,8 @@ def _against_nobody(suspects: Sequence[TestResult]) -> TestResult:
 
 
 def repeat_alone(test: TestResult) -> TestResult | None:
-    """Run a test alone in a run of its own, by the command that its result names; names are unique, and ids
-    depend on where pytest believes to be.
+    """Run a test alone by its repeat command. The result is found by name: names are unique, while ids depend
+    on pytest's root directory.
     """
     words = shlex.split(test.repeat_command)
     ours = words[:1] == ["critests"]

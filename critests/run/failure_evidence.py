@@ -1,4 +1,4 @@
-"""What is kept when a test is not green: its calls, the logs of its containers, the runtime's own log of that
+"""Evidence of a test that is not green: its calls, the logs of its containers, the runtime's log of that
 time.
 """
 
@@ -16,23 +16,23 @@ from critests.record.run_layout import RunFolder, evidence_name, safe_test_id
 from critests.run.object_cleanup import ObjectCleanup
 
 LOG_LIMIT_BYTES = 256 * 1024
-CALLS_KEPT = 500
-CONTAINERS_KEPT = 20
-"""The newest ones: some tests make hundreds."""
+MOST_CALLS = 500
+MOST_CONTAINERS = 20
+"""The newest ones: some tests create hundreds."""
 
 
 @dataclass
 class RuntimeLog:
-    """The runtime's log, of which a test's share is cut out.
+    """The runtime's log, from which the part of a test is read.
 
     Attributes:
-        where: a file, or the name of a systemd unit; empty where no log is known.
+        where: a file, or the name of a systemd unit; empty if the log is not known.
     """
 
     where: str
 
     def position(self) -> float:
-        """Return where the log is now: an offset in the file, or a time."""
+        """Return the current end of the log: an offset in the file, or a time."""
         if self._is_file:
             try:
                 return Path(self.where).stat().st_size
@@ -45,7 +45,7 @@ class RuntimeLog:
         return "/" in self.where
 
     def since(self, position: float) -> bytes:
-        """Return what was written after a position, as far as it can be read."""
+        """Return the log after a position, as far as it can be read."""
         if not self.where:
             return b""
         if self._is_file:
@@ -79,11 +79,11 @@ def write(
     log: RuntimeLog,
     log_position: float,
 ) -> str:
-    """Write the evidence of a test and return its place relative to the run's folder.
+    """Write the evidence of a test and return its folder, relative to that of the run.
 
     Calls go to `calls/`, as compressed JSON lines; everything else to the test's folder below `evidence/`.
     """
-    calls = recorder.since(position)[-CALLS_KEPT:]
+    calls = recorder.since(position)[-MOST_CALLS:]
     folder.calls.mkdir(exist_ok=True)
     with gzip.open(
         folder.calls / f"{safe_test_id(test_id)}.jsonl.gz", "wt", encoding="utf-8", errors="backslashreplace"
@@ -91,11 +91,11 @@ def write(
         file.writelines(json.dumps(call.to_json(), ensure_ascii=False) + "\n" for call in calls)
     place = folder.evidence(test_id)
     place.mkdir(parents=True, exist_ok=True)
-    said = log.since(log_position)
-    if said:
-        (place / "runtime.log").write_bytes(said)
+    written_log = log.since(log_position)
+    if written_log:
+        (place / "runtime.log").write_bytes(written_log)
     hangs = False
-    for container in [*cleanup.looked_at, *cleanup.containers][-CONTAINERS_KEPT:] if cleanup else ():
+    for container in [*cleanup.looked_at, *cleanup.containers][-MOST_CONTAINERS:] if cleanup else ():
         name = container.config.metadata.name or container.id[:13]
         written = _tail(container.log_path)
         if written:
@@ -106,9 +106,9 @@ def write(
             status = str(container.status())
         except grpc.RpcError as error:
             status = f"ContainerStatus failed: {error.code()}: {error.details()}\n"
-            # the others' deadlines are not waited for as well
+            # after one hang, do not call ContainerStatus for the other containers
             hangs = error.code() == grpc.StatusCode.DEADLINE_EXCEEDED
-        except ValueError as error:  # gRPC's for a closed channel: the test's own runtime has gone
+        except ValueError as error:  # closed channel: the test's own runtime was stopped
             status = f"ContainerStatus was not asked: {error}\n"
         (place / f"container-{safe_test_id(name)}.status.txt").write_text(
             status, encoding="utf-8", errors="backslashreplace"

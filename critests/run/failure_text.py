@@ -1,6 +1,6 @@
 """Why a test failed, as data: from the exception to its reason.
 
-pytest's own words, with every value and where it came from, stay in the traceback beside it.
+pytest's explanation, with every intermediate value, is in the traceback.
 """
 
 import ast
@@ -17,17 +17,17 @@ from critests.client.hangs import StillHangs
 from critests.record.reasons import Reason, ReasonCode, seconds_between
 from critests.run.assertion_text import ASSERT, AssertionText, asserted_by, evaluated, parsed
 
-NOT_SAID: Final = "AssertionError"
+NO_MESSAGE: Final = "AssertionError"
 LIMIT: Final = 300
-"""Characters that are kept of what was asserted, and of values."""
+"""Characters stored of an assertion, and of each value."""
 WORDS_LIMIT, MORE_LIMIT = 1000, 2000
-"""Characters that are kept of the first line of somebody's words, and of all others together."""
+"""Characters stored of the first line of a message, and of its other lines together."""
 SIDE: Final = 240
-"""Characters that are shown of each side of a comparison; pytest takes 640 of an explanation."""
+"""Characters shown of each side of a comparison; pytest cuts an explanation at 640."""
 SHORT: Final = 80
-"""Characters of a list or tuple in which a reader sees at once what differs."""
+"""Length of a list or tuple in which a reader sees the difference at once."""
 FEW: Final = 3
-"""Differing elements that are named one by one."""
+"""Most differing elements that are listed one by one."""
 SIGNS: Final[dict[type[ast.cmpop], str]] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
@@ -41,38 +41,38 @@ SIGNS: Final[dict[type[ast.cmpop], str]] = {
     ast.IsNot: "is not",
 }
 CONTAINING: Final = {"in": "contains", "not in": "contains not"}
-"""What is expected of a text instead, and of what is to have a constant in it."""
+"""The relation seen from the container: for texts, and if the element is a constant."""
 MIRRORED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Lt: ast.Gt,
     ast.LtE: ast.GtE,
     ast.Gt: ast.Lt,
     ast.GtE: ast.LtE,
 }
-"""What is expected of the right side where the left one is its bound: a constant, or the first of several."""
+"""The relation seen from the right side, if the left side is a bound: a constant, or the first of several."""
 NO_DIFFERENCE: Final = ("+", "-", "Use -v", "...Full output truncated")
-"""Lines of pytest's explanation that repeat both sides, or speak of pytest."""
+"""Beginnings of lines in pytest's explanation that repeat both sides or are about pytest."""
 
 
 def reason_of(error: BaseException) -> Reason:
-    """Return what an exception says: a test's own words, or what it expected and what it saw instead."""
+    """Return the reason in an exception: the test's own message, or the expected and the observed value."""
     if isinstance(error, grpc.RpcError):
         return of_rpc(error)
     text = str(error).strip()
     if not isinstance(error, AssertionError):
         return in_words(text)
-    words, values = _parted(text)
+    words, values = _split_message(text)
     if words:
         return in_words(words)
     asserted = asserted_by(error)
     if not values:
-        return _not_so(asserted) if asserted else in_words(NOT_SAID)
+        return _not_so(asserted) if asserted else in_words(NO_MESSAGE)
     if not asserted:
         return in_words(values)
     return _explained(asserted, *values.splitlines())
 
 
 def of_rpc(error: grpc.RpcError) -> Reason:
-    """Return what the error of an RPC says."""
+    """Return the reason of a failed RPC."""
     rpc, (answer, words) = failed_rpc(error), code_of(error)
     if is_a_hang(error):
         known = words if isinstance(error, StillHangs) else ""
@@ -82,13 +82,13 @@ def of_rpc(error: grpc.RpcError) -> Reason:
 
 
 def hang(rpc: str, seconds: float, answer: str = "", words: str = "") -> Reason:
-    """Return the reason of a call that was not answered within so many seconds."""
+    """Return the reason of a call that got no response within so many seconds."""
     expected = f"{seconds:g}" if seconds else ""
     return Reason(code=ReasonCode.HANG, subject=rpc, expected=expected, seen=answer, unit="s", words=words)
 
 
 def in_words(text: str, code: ReasonCode = ReasonCode.SAID) -> Reason:
-    """Return a reason that somebody gives in words of their own."""
+    """Return the reason of a free-text message."""
     lines = text.strip()[: WORDS_LIMIT + MORE_LIMIT].splitlines()
     return Reason(code=code, words=lines[0][:WORDS_LIMIT] if lines else "", more=lines[1:])
 
@@ -106,7 +106,7 @@ def _value(
     relation: str = "",
     other: str = "",
 ) -> Reason:
-    """Return what was seen of a subject where something else was expected."""
+    """Return the reason of an unexpected value."""
     return Reason(
         code=ReasonCode.VALUE,
         subject=looked_at(subject) if subject is not None else "",
@@ -120,7 +120,7 @@ def _value(
 
 
 def looked_at(node: ast.expr) -> str:
-    """Return the field that an expression ends with, whatever it is a field of; empty where it is none."""
+    """Return the name of the last field in an expression; empty if it does not end with a field."""
     if isinstance(node, ast.Subscript) and isinstance(_literal(ast.unparse(node.slice)), int):
         node = node.value
     if isinstance(node, ast.Call) and not node.args and not node.keywords:
@@ -129,7 +129,7 @@ def looked_at(node: ast.expr) -> str:
 
 
 def _explained(asserted: AssertionText, first: str, *more: str) -> Reason:
-    """Return what pytest explains of an assertion."""
+    """Return the reason from an assertion and pytest's explanation of it."""
     elements = _elements_apart(asserted.tree, first)
     if elements:
         return elements
@@ -138,8 +138,8 @@ def _explained(asserted: AssertionText, first: str, *more: str) -> Reason:
 
 
 def in_full(sign: str, left: object, right: object, explanation: list[str]) -> list[str]:
-    """Return pytest's explanation of a comparison with both sides whole, as far as `SIDE` goes: pytest leaves
-    30 characters of each, in which two points in time are the same.
+    """Return pytest's explanation of a comparison with up to `SIDE` characters of each side: pytest shows 30,
+    in which two timestamps look equal.
     """
     if not explanation or f" {sign} " not in explanation[0]:
         return explanation
@@ -151,8 +151,8 @@ def _whole(value: object) -> str:
     return text if len(text) <= SIDE else f"{text[:half]}...{text[-half:]}"
 
 
-def _parted(text: str) -> tuple[str, str]:
-    """Part a test's own words from pytest's values."""
+def _split_message(text: str) -> tuple[str, str]:
+    """Split a message into the test's own words and pytest's values."""
     if text.startswith(ASSERT):
         return "", text.removeprefix(ASSERT)
     words, _, values = text.partition(f"\n{ASSERT}")
@@ -160,9 +160,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 
 def _compared(asserted: AssertionText, values: str) -> Reason:
-    """Return what was expected of what, and what was seen, of an assertion and the values that pytest
-    gives.
-    """
+    """Return the reason of a failed comparison or negation, from pytest's values."""
     tree = asserted.tree
     if isinstance(tree, ast.Compare):
         operands, several = [tree.left, *tree.comparators], len(tree.ops) > 1
@@ -183,19 +181,17 @@ def _compared(asserted: AssertionText, values: str) -> Reason:
 def _related(
     subject: ast.expr, comparison: type[ast.cmpop], other: ast.expr, seen: str, wanted: str
 ) -> Reason:
-    """Return what was expected of a subject beside something else, and what was seen, of what pytest shows of
-    both.
-    """
+    """Return the reason of a failed comparison, from pytest's values of both sides."""
     sign = SIGNS[comparison]
-    name, beside = ast.unparse(subject)[:LIMIT], ast.unparse(other)[:LIMIT]
+    name, other_name = ast.unparse(subject)[:LIMIT], ast.unparse(other)[:LIMIT]
     if sign in CONTAINING and (wanted[:1] in {"'", '"'} or isinstance(subject, ast.Constant)):
-        return _value(other, wanted, seen, where=beside, relation=CONTAINING[sign])
+        return _value(other, wanted, seen, where=other_name, relation=CONTAINING[sign])
     seen, wanted = _constant(evaluated(seen), other), _constant(evaluated(wanted), other)
-    return _value(subject, seen, wanted, where=name, relation=sign, other=beside)
+    return _value(subject, seen, wanted, where=name, relation=sign, other=other_name)
 
 
 def _denied(denied: ast.expr, value: str) -> Reason:
-    """Return what was seen where nothing was to be seen; what a call answers in words speaks for itself."""
+    """Return the reason of a failed `not`; a text that a call returned is the message itself."""
     words = _literal(value)
     if isinstance(words, str) and isinstance(denied, ast.Call):
         return in_words(words)
@@ -204,8 +200,8 @@ def _denied(denied: ast.expr, value: str) -> Reason:
 
 
 def _elements_apart(tree: ast.expr | None, values: str) -> Reason | None:
-    """Return which elements of two lists or tuples differ and how, where a reader would not see it: they are
-    long, points in time differ, or the test names the elements. None where that is not so.
+    """Return which elements of two lists or tuples differ: if they are long, if timestamps differ, or if the
+    test names the elements. None otherwise.
     """
     if not isinstance(tree, ast.Compare) or [type(sign) for sign in tree.ops] != [ast.Eq]:
         return None
@@ -219,7 +215,7 @@ def _elements_apart(tree: ast.expr | None, values: str) -> Reason | None:
         for name, other, one, another in zip(names, others, seen, wanted, strict=True)
         if one != another
     ]
-    # what the test itself names one by one is shown so
+    # elements that the test names one by one are listed one by one
     named = isinstance(tree.left, ast.Tuple | ast.List)
     in_time = any(seconds_between(part.seen, part.expected) is not None for part in parts)
     if not 0 < len(parts) <= FEW or not (named or in_time or len(max(texts, key=len)) > SHORT):
@@ -228,33 +224,33 @@ def _elements_apart(tree: ast.expr | None, values: str) -> Reason | None:
 
 
 def _elements(node: ast.expr, count: int) -> list[str]:
-    """Return what the elements of a list or tuple are called in the test."""
+    """Return the names of the elements of a list or tuple in the test."""
     if isinstance(node, ast.Tuple | ast.List) and len(node.elts) == count:
         return [ast.unparse(element) for element in node.elts]
     name = ast.unparse(node)
-    if isinstance(node, ast.Name) and not node.id.isidentifier():  # words, of what is gathered
+    if isinstance(node, ast.Name) and not node.id.isidentifier():  # the words for a comprehension
         return [f"number {number} of ({name})" for number in range(1, count + 1)]
     return [f"{name}[{number}]" for number in range(count)]
 
 
 def _literal(text: str) -> object:
-    """Return the value that a representation stands for; None where it is none of Python's own."""
+    """Return the value of a literal; None if the text is not a Python literal."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return None
 
 
-def _constant(number: str, beside: ast.expr) -> str:
-    """Return the API's name of a number that is compared with one of the API's constants, such as a state."""
-    if not isinstance(beside, ast.Attribute) or not number.isdecimal():
+def _constant(number: str, compared: ast.expr) -> str:
+    """Return the name of an enum value if a number is compared with an enum constant of the API."""
+    if not isinstance(compared, ast.Attribute) or not number.isdecimal():
         return number
     for kind in cri.DESCRIPTOR.enum_types_by_name.values():
-        if beside.attr in kind.values_by_name and int(number) in kind.values_by_number:
+        if compared.attr in kind.values_by_name and int(number) in kind.values_by_number:
             return str(kind.values_by_number[int(number)].name)
     return number
 
 
 def _unit_of(names: str) -> str:
-    """Return the unit that names give to what they name; empty where they give none."""
+    """Return the unit in the names of fields; empty if there is no unit."""
     return "s" if re.search(r"seconds", names, re.IGNORECASE) else ""

@@ -1,7 +1,7 @@
-"""What the processes of one run hand each other: the controller its run to each worker, each worker its
-report to the controller.
+"""Data that the processes of a run exchange: the run, from the controller to each worker, and the report of
+each worker to the controller.
 
-Both travel as plain data, which xdist can carry: `critests.record.codec` writes and reads it.
+Both are plain data, which xdist can carry: `critests.record.codec` writes and reads it.
 """
 
 import dataclasses
@@ -29,26 +29,26 @@ from critests.run.known_tests import KnownTest
 
 @dataclass(kw_only=True)
 class WorkerStart:
-    """What every process of a run knows of it.
+    """What every process of a run knows about it.
 
     Attributes:
         run: its name and label.
         endpoint: of the runtime service.
         image_endpoint: of the image service.
-        found_by: where the endpoint came from, in words.
-        version_message: what Version answered at the start, serialised, in hexadecimal.
-        level: the API level that was proven.
+        found_by: source of the endpoint, in words.
+        version_message: response of Version at the start, serialized, in hexadecimal.
+        level: the proven API level.
         driver: the runtime's cgroup driver.
         registry: how to reach the suite's registry; None with --image-prefix or --read-only.
         folder: where results go.
-        runtime_log: the runtime's log file or systemd unit; empty where none is known.
-        daemon_pid: the process that listens on the endpoint; None where it cannot be seen.
-        companions: sockets of further processes that the daemon does its work with.
-        facts: what was probed at the start.
+        runtime_log: the runtime's log file or systemd unit; empty if unknown.
+        daemon_pid: the process that listens on the endpoint; None if it is not visible.
+        companions: sockets of the daemon's companion processes, such as dockerd.
+        facts: capabilities that were probed at the start.
         throwaway: whether the runtime was started for this run.
-        gone: why the runtime could not be tested any more before the first test; None where it could.
-        cdi_folder: where the runtime, and only it, looks for CDI specifications; None where it is not ours.
-        oci_runtimes: the programs behind its further handlers; None where it was not started for this run.
+        gone: why the runtime was gone before the first test; None if it was not.
+        cdi_folder: directory of the private runtime's CDI specifications; None for other runtimes.
+        oci_runtimes: the OCI runtimes of its further handlers; None if it was not started for this run.
     """
 
     run: RunIdentity
@@ -70,67 +70,67 @@ class WorkerStart:
     oci_runtimes: OciRuntimes | None = None
 
     def to_worker(self) -> Json:
-        """Return it as plain data, also of a class with more. It holds the registry's secret: not for files
-        that stay.
+        """Return these fields as plain data, also for a subclass. They include the registry's secret, so they
+        must not be stored in a file that stays.
         """
         mine = {item.name: getattr(self, item.name) for item in dataclasses.fields(WorkerStart)}
         return to_plain(WorkerStart(**mine))
 
 
 class HandoverFile:
-    """Where workers find the run, which begins while they start and collect.
+    """The file in which workers find the run, which begins while they start and collect.
 
-    No test is sent to a worker before the run has begun, so whoever reads the file finds it.
+    No test is sent to a worker before the run has begun, so the file exists when a worker reads it.
     """
 
     def __init__(self) -> None:
-        """Make a directory that only this user can read: the run holds the registry's secret."""
+        """Create a directory that only this user can read: the file has the registry's secret."""
         self.path = Path(tempfile.mkdtemp(prefix="critests-")) / "run.json"
 
     def write(self, run: WorkerStart) -> None:
-        """Hand the run over."""
+        """Write the run for the workers."""
         self.path.write_text(json.dumps(run.to_worker()), encoding="utf-8")
 
     @staticmethod
     def read(path: str) -> WorkerStart:
-        """Take the run over, in a worker."""
+        """Read the run, in a worker."""
         return from_plain(WorkerStart, json.loads(Path(path).read_text(encoding="utf-8")))
 
     @staticmethod
-    def answer(path: str, sharing: Iterable[KnownTest]) -> None:
-        """Tell the controller, from a worker, which tests use what is made once for their module: it collects
-        none itself. Every worker collects the same, so whichever comes last is right.
+    def report_sharing(path: str, sharing: Iterable[KnownTest]) -> None:
+        """Report to the controller, which collects no tests, which tests use a module-scoped fixture. Every
+        worker collects the same tests, so the last report is as good as the first.
         """
         files = {test.id: test.file for test in sharing}
-        write_atomically(_answer_to(Path(path)), json.dumps(files), durable=False)
+        write_atomically(_sharing_file(Path(path)), json.dumps(files), durable=False)
 
-    def answered(self) -> dict[str, str]:
-        """Return, once a worker has collected, the files of such tests by test; empty where none is ours."""
-        place = _answer_to(self.path)
+    def sharing_tests(self) -> dict[str, str]:
+        """Return the files of these tests by test id, after a worker has collected; empty without any."""
+        place = _sharing_file(self.path)
         files: dict[str, str] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
         return files
 
     def remove(self) -> None:
-        """Remove it, when the last worker has ended."""
+        """Remove the file, when the last worker has ended."""
         shutil.rmtree(self.path.parent, ignore_errors=True)
 
 
-def _answer_to(path: Path) -> Path:
+def _sharing_file(path: Path) -> Path:
     return path.with_name("sharing.json")
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerReport:
-    """What one process reports to the controller when its last test is over.
+    """The report of a worker to the controller after its last test.
 
     Attributes:
         coverage: counts of calls and of fields, by kind.
-        facts: capabilities that tests asked for, probed by this process.
+        facts: capabilities that this process probed for its tests.
         cpu_seconds: processor time of the process.
-        problems: what it could not remove.
-        gone: why the runtime cannot be tested any more; None while it answers.
-        hangs: RPCs that hang, each with the seconds that a call was waited for.
-        deselected: tests that the user's options leave out; every process collects, so each has them all.
+        problems: a sentence for each object that it could not remove.
+        gone: why the runtime cannot be tested any more; None while it responds.
+        hangs: RPCs that hang, each with the seconds that a call took until its deadline.
+        deselected: all tests that the user's options leave out; each process collects them all.
     """
 
     coverage: dict[str, dict[str, int]]

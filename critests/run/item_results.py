@@ -1,4 +1,4 @@
-"""From the phases of a test to its one result."""
+"""Combines the phases of a test into one result."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ class Phase:
 
     Attributes:
         seconds: how long it took.
-        raw: its outcome; None where nothing was raised.
+        raw: its outcome; None if nothing was raised.
         text: the traceback, as pytest prints it.
     """
 
@@ -37,7 +37,7 @@ class Phase:
 
 @dataclass
 class TestProgress:
-    """What happened to a test so far.
+    """The progress of a test.
 
     Attributes:
         phases: by name: `setup`, `call`, `teardown`.
@@ -46,7 +46,7 @@ class TestProgress:
         log_position: end of the runtime's log, when the test began.
         evidence: where it was written, relative to the run's folder.
         form: what a test of a DIV aspect observed.
-        met: how many calls had met a hang when the phase began.
+        hangs_before: number of hanging calls before the phase.
     """
 
     phases: dict[str, Phase] = field(default_factory=dict)
@@ -55,12 +55,12 @@ class TestProgress:
     log_position: float = 0.0
     evidence: str = ""
     form: str = ""
-    met: int = 0
+    hangs_before: int = 0
 
     @property
     def worst(self) -> tuple[str, RawOutcome] | None:
-        """The phase that decides, and its outcome; None where everything went well. The end of the daemon
-        outdoes all else.
+        """The phase that decides, and its outcome; None for a pass. A crash of the daemon comes before all
+        else.
         """
         for name, phase in self.phases.items():
             if phase.raw is not None and phase.raw.judged_as:
@@ -75,9 +75,7 @@ class TestProgress:
 def of_item(
     item: pytest.Item, progress: TestProgress, settings: Settings, context: RunContext | None, worker: str
 ) -> TestResult:
-    """Return the raw result of a test that has run; see `critests.record.judgement.judge` for what becomes of
-    it.
-    """
+    """Return the raw result of a test; `critests.record.judgement.judge` judges it."""
     decided = progress.worst
     judged_as = decided[1].judged_as if decided is not None else ""
     test = known(item)
@@ -123,13 +121,13 @@ def of_item(
 
 
 def _of_the_group(judged: JudgedAspect, requirement: str) -> bool:
-    """Return whether a test is of the group of a requirement: it may be about that itself."""
+    """Return whether a test belongs to the group of a requirement, and so may be about it."""
     return judged.requirement is not None and requirement.startswith(f"{judged.requirement.group}-")
 
 
 def about(judged: JudgedAspect, rpc: str) -> bool:
-    """Return whether a test is about an RPC and does not only call it; one without a requirement is about all
-    that it calls.
+    """Return whether a test is about an RPC, rather than only calling it; a test without a requirement is
+    about every RPC that it calls.
     """
     return judged.requirement is None or rpc in judged.requirement.rpcs or judge_of(rpc) == judged.name
 
@@ -144,15 +142,15 @@ def of_deselected(test: KnownTest, settings: Settings) -> TestResult:
 
 
 def of_crash(nodeid: str, words: str) -> TestResult:
-    """Return the result of a test whose worker died under it."""
+    """Return the result of a test whose worker died."""
     _, _, rest = nodeid.rpartition("critests/validation/")
     why = in_words(words, ReasonCode.HARNESS)
     return TestResult(id=rest, name=rest.rpartition("::")[2], outcome=Outcome.ERROR, why=why, detail=words)
 
 
 def unproven(judged: JudgedAspect, settings: Settings, level: ProvenLevel | None) -> str:
-    """Return the release that a runtime must be shown to know before this aspect can be held against it;
-    empty where it is.
+    """Return the release whose API the runtime must be proven to support before this aspect applies to it;
+    empty if it is proven.
     """
     if judged.aspect is None:
         return ""
@@ -167,6 +165,6 @@ def unproven(judged: JudgedAspect, settings: Settings, level: ProvenLevel | None
 
 
 def known_minor(settings: Settings, level: ProvenLevel | None) -> int | None:
-    """Return the newest minor of the API that the runtime is declared, or else proven, to know."""
+    """Return the newest minor of the API that the runtime is declared, or else proven, to support."""
     declared = settings.api_minor
     return declared if declared is not None else level.minor if level else None

@@ -1,4 +1,4 @@
-"""What pytest has collected: whether a test is ours, and what is known of it."""
+"""Items that pytest collected: whether a test belongs to the suite, and its metadata."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,16 +15,16 @@ from critests.run.marks import DISRUPTIVE, MALFORMED, REQUIREMENT, REQUIRES, SCE
 BENCHMARKS = PACKAGE / "benchmark"
 SCENARIOS = BENCHMARKS / "scenarios"
 MODULES = ("critests.validation", "critests.benchmark")
-"""As pytest's --pyargs takes the two."""
+"""The two suites as arguments for pytest's --pyargs."""
 PARAMETER_LIMIT = 200
-"""Characters that are kept of a parameter."""
+"""Characters stored of a parameter."""
 
 
 def known(item: pytest.Item) -> KnownTest:
-    """Return what is known of a test.
+    """Return the metadata of a test.
 
     Raises:
-        pytest.UsageError: it names an aspect that the catalogue does not have.
+        pytest.UsageError: the test names an aspect that is not in the catalogue.
     """
     doc = (getattr(getattr(item, "function", None), "__doc__", "") or "").strip()
     callspec = getattr(item, "callspec", None)
@@ -46,10 +46,10 @@ def known(item: pytest.Item) -> KnownTest:
 
 
 def judged_by(item: pytest.Item) -> JudgedAspect:
-    """Return what a test judges.
+    """Return the aspect that a test judges.
 
     Raises:
-        pytest.UsageError: the test names an aspect that the catalogue does not have.
+        pytest.UsageError: the test names an aspect that is not in the catalogue.
     """
     mark = item.get_closest_marker(REQUIREMENT)
     try:
@@ -60,10 +60,8 @@ def judged_by(item: pytest.Item) -> JudgedAspect:
 
 
 def is_ours(item: pytest.Item) -> bool:
-    """Whether a test belongs to the suite or to a vendor's addition to it: it is marked, or uses our
-    `run_context`.
-
-    Other projects have fixtures of such names too, so what counts is whose fixture it is.
+    """Return whether a test belongs to the suite or to a vendor's extension: it has a requirement marker, or
+    uses the fixture `run_context` of critests (and not one of the same name elsewhere).
     """
     if item.get_closest_marker(REQUIREMENT) is not None:
         return True
@@ -74,7 +72,7 @@ def is_ours(item: pytest.Item) -> bool:
 
 
 def _fixtures(item: pytest.Item) -> Mapping[str, Sequence[pytest.FixtureDef[Any]]]:
-    """Return the fixtures of a test, by name; of each name the last is the one that it uses."""
+    """Return the fixtures of a test by name; of each name, the test uses the last one."""
     found: Mapping[str, Sequence[pytest.FixtureDef[Any]]]
     found = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     return found
@@ -87,12 +85,12 @@ def scenario_of(item: pytest.Item) -> str:
 
 
 def required_by(item: pytest.Item) -> list[Capability]:
-    """Return the capabilities that a test asks for."""
+    """Return the capabilities that a test requires."""
     return [capability for mark in item.iter_markers(REQUIRES) for capability in mark.args]
 
 
 def test_id(item: pytest.Item) -> str:
-    """Return a test's id: relative to the suite, wherever the suite is installed."""
+    """Return a test's id, relative to the suite."""
     _, _, inside = item.nodeid.partition("::")
     if SUITE in item.path.parents:
         return f"{item.path.relative_to(SUITE).as_posix()}::{inside}"
@@ -101,11 +99,11 @@ def test_id(item: pytest.Item) -> str:
     return item.nodeid
 
 
-test_id.__test__ = False  # type: ignore[attr-defined]  # the name is no invitation for pytest
+test_id.__test__ = False  # type: ignore[attr-defined]  # pytest would collect it by its name
 
 
 def narrowed_by_pytest(config: pytest.Config) -> list[str]:
-    """Return what of pytest's own command line may leave tests out: -k, -m, files and folders."""
+    """Return the arguments of pytest that may leave tests out: -k, -m, files and folders."""
     words = [
         f"{name} {given}"
         for name, given in (("-k", config.option.keyword), ("-m", config.option.markexpr))
@@ -120,7 +118,7 @@ def _holds_a_suite(folder: Path, argument: str) -> bool:
 
 
 def once_more(item: pytest.Item) -> pytest.Item:
-    """Return a test once more, under its name; pytest runs each item once."""
+    """Return a copy of a test with the same name, since pytest runs each item once."""
     assert isinstance(item, pytest.Function)
     arguments = {"callspec": item.callspec} if hasattr(item, "callspec") else {}
     more: pytest.Function = pytest.Function.from_parent(

@@ -1,7 +1,6 @@
-"""What is known of a test without running it: enough to choose it, to list it, and to say in the record that
-it was left out.
+"""Metadata of a test: enough to select it, to list it, and to record that it was left out.
 
-Without pytest, which takes as long to import as gRPC: a list of tests needs neither.
+Does not import pytest, which takes as long as gRPC: a list of tests needs neither.
 """
 
 from dataclasses import dataclass, field
@@ -23,10 +22,10 @@ SUITE: Final = PACKAGE / "validation"
 
 @dataclass(frozen=True)
 class JudgedAspect:
-    """What a test judges.
+    """The requirement and the aspect that a test judges.
 
     Attributes:
-        requirement: of the catalogue; None for a test without one.
+        requirement: from the catalogue; None for a test without one.
         aspect: of that requirement.
     """
 
@@ -40,7 +39,7 @@ class JudgedAspect:
 
     @classmethod
     def named(cls, name: str) -> "JudgedAspect":
-        """Return what a test judges that names an aspect, or none.
+        """Return the aspect with a name, or an empty one for an empty name.
 
         Raises:
             UnknownRequirement: the catalogue has no such aspect.
@@ -50,20 +49,20 @@ class JudgedAspect:
 
 @dataclass(frozen=True, kw_only=True)
 class KnownTest:
-    """A test, as data.
+    """Metadata of a test.
 
     Attributes:
-        id: relative to the suite, wherever the suite is installed.
+        id: relative to the suite.
         name: of its function, with its parameters.
-        aspect: that it judges; empty for none.
-        scenario: of the benchmarks, that it measures; empty for other tests.
-        title: what it promises, in a sentence.
+        aspect: the aspect that it judges; empty for none.
+        scenario: the benchmark scenario that it measures; empty for other tests.
+        title: first sentence of its docstring.
         params: by name, as text.
-        slow: it waits for more than two seconds.
-        disruptive: it needs a daemon that may be hurt.
-        malformed: it sends requests that lack what they need.
-        shares: it uses something that is made once for its module.
-        ours: whether it belongs to the suite, or to a vendor's addition to it.
+        slow: it has a built-in wait of more than two seconds.
+        disruptive: it may disturb or kill the daemon.
+        malformed: it sends requests without required fields.
+        shares: it uses a module-scoped fixture.
+        ours: whether it belongs to the suite or to a vendor's extension.
     """
 
     id: str
@@ -80,23 +79,23 @@ class KnownTest:
 
     @cached_property
     def judged(self) -> JudgedAspect:
-        """What it judges."""
+        """The aspect that it judges."""
         return JudgedAspect.named(self.aspect)
 
     @property
     def file(self) -> str:
-        """Where it stands, relative to the suite."""
+        """Its file, relative to the suite."""
         return self.id.partition("::")[0]
 
     @property
     def part(self) -> str:
-        """The profile that has it, of the five that everything consists of."""
+        """The one of the five parts of `everything` that contains it."""
         aspect = self.judged.aspect
         return profiles.SURVEY if aspect is not None and aspect.level is Level.DIV else self.stage
 
     @property
     def stage(self) -> str:
-        """When it runs, as the name of a profile: what the daemon may not survive comes last."""
+        """When it runs, as the name of a profile: tests that may kill the daemon come last."""
         if self.malformed:
             return profiles.MALFORMED
         if self.disruptive:
@@ -104,11 +103,11 @@ class KnownTest:
         return profiles.SLOW if self.slow else profiles.FULL
 
     def identity(self, settings: Settings, judged: JudgedAspect | None = None) -> dict[str, Any]:
-        """Return what a result says of it, whatever its outcome, as the fields of `TestResult` are named.
+        """Return the fields of `TestResult` that do not depend on the outcome.
 
         Args:
             settings: the user's options.
-            judged: what it judged, where that is not what it is about.
+            judged: the judged aspect, if it is not the test's own.
         """
         judged = judged or self.judged
         requirement, aspect = judged.requirement, judged.aspect

@@ -1,4 +1,4 @@
-"""The list of tests that a run would have: `critests run --list`."""
+"""The list of selected tests: `critests run --list`."""
 
 import json
 import sys
@@ -9,15 +9,15 @@ from critests.run.known_tests import KnownTest
 from critests.run.options import STANDARD_OUTPUT
 from critests.run.run_settings import Settings
 
-SAID = ("id", "name", "requirement", "level", "judgement", "area", "title", "slow")
-"""What a list says of a test, as the record names it."""
+LISTED = ("id", "name", "requirement", "level", "judgement", "area", "title", "slow")
+"""Fields of a test in a list, named as in the record."""
 
 
 def print_list(tests: Iterable[KnownTest], settings: Settings) -> None:
-    """Print a test a line, and write them as JSON where `--json` says to.
+    """Print one test per line, and write them as JSON to the file of `--json`.
 
     Raises:
-        RecordError: that file cannot be written.
+        RecordError: the file cannot be written.
     """
     tests = list(tests)
     if settings.json is not None:
@@ -33,6 +33,6 @@ def print_list(tests: Iterable[KnownTest], settings: Settings) -> None:
 
 
 def listed(test: KnownTest, settings: Settings) -> dict[str, object]:
-    """Return what a list of tests says of one, as values that JSON can hold."""
+    """Return the JSON object of a test in a list."""
     identity = test.identity(settings)
-    return {**{name: identity[name] for name in SAID}, "disruptive": test.disruptive}
+    return {**{name: identity[name] for name in LISTED}, "disruptive": test.disruptive}

@@ -1,5 +1,5 @@
-"""How tests are dealt out to workers: those that use what is made once for their module go to one worker, in
-turn, so that it is made once and not by each.
+"""Distributes tests to workers: tests of a module that share a module-scoped fixture run on one worker, so
+that the fixture is set up once.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,18 +10,19 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped] 
 
 
 class ModuleScheduler(LoadScopeScheduling):  # type: ignore[misc]  # see above
-    """Deals out modules that make something, and single tests; the largest modules first, which xdist does.
+    """Distributes modules with shared fixtures as a whole, and all other tests one by one. xdist starts with
+    the largest.
 
     Args:
         config: pytest's.
         log: xdist's.
-        sharing: tells, once a worker has collected, the files of tests that use what is made once for them.
+        sharing: returns, after a worker has collected, the files of tests with shared fixtures by test id.
     """
 
     def __init__(
         self,
-        config: Any,  # noqa: ANN401 - as xdist has it
-        log: Any,  # noqa: ANN401 - as xdist has it
+        config: Any,  # noqa: ANN401 - xdist has no types
+        log: Any,  # noqa: ANN401 - xdist has no types
         sharing: Callable[[], Mapping[str, str]],
     ) -> None:
         super().__init__(config, log)
@@ -32,6 +33,6 @@ class ModuleScheduler(LoadScopeScheduling):  # type: ignore[misc]  # see above
         return self._ask()
 
     def _split_scope(self, nodeid: str) -> str:
-        """Return what a test is dealt out with: its file, or itself."""
+        """Return the scope of a test: its file, or the test itself."""
         _, _, test_id = nodeid.rpartition("critests/validation/")
         return self._files.get(test_id, nodeid)

@@ -1,17 +1,17 @@
-"""The profiles of a validation: one word for which tests run."""
+"""The profiles of a validation: named sets of tests."""
 
 from typing import Final, NamedTuple
 
 EVERYTHING: Final = "everything"
 FULL, SLOW, RESTART, MALFORMED = "full", "slow", "restart", "malformed"
 SURVEY: Final = "survey"
-"""With those four the five parts of everything; each test is in one of them."""
+"""With the four above, the five parts of `everything`; each test is in exactly one."""
 MUST: Final = "must"
 SMOKE: Final = "smoke"
 
 
 class Profile(NamedTuple):
-    """Which tests a profile has, in words, and about how long they take with two workers."""
+    """The tests of a profile, in words, and roughly how long they take with two workers."""
 
     tests: str
     takes: str
@@ -28,11 +28,11 @@ PROFILES: Final = {
     SMOKE: Profile("what judges the RPCs that other tests need", "1 min"),
 }
 MACHINE: Final = "-n 2, containerd 2.1, 2 idle cores"
-"""Where they take that long."""
+"""The machine of these durations."""
 
 
 def table() -> str:
-    """Return the profiles for a help text, a line each."""
+    """Return the profiles for a help text, one per line."""
     width = max(len(profile.tests) for profile in PROFILES.values())
     return "\n".join(
         f"  {name:<11} {profile.tests:<{width}} {profile.takes:>7}" for name, profile in PROFILES.items()

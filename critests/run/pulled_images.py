@@ -1,4 +1,4 @@
-"""The suite's images in the runtime's hands: each is pulled once, for all tests that only use it."""
+"""The suite's images in the runtime: each is pulled once, for all tests that only use it."""
 
 import contextlib
 import dataclasses
@@ -25,29 +25,29 @@ PLAIN = "plain"
 
 @dataclass
 class TestImages:
-    """The images of the suite, by their names in its catalogue.
+    """The images of the suite, by their names in the image catalogue.
 
     Attributes:
         connection: to the runtime.
         context: the run.
     """
 
-    __test__ = False  # the name is no invitation for pytest
+    __test__ = False  # pytest would collect it by its name
 
     connection: Connection
     context: RunContext
     _pulled: dict[str, ImageName] = field(default_factory=dict)
 
     def pull(self, name: str = PLAIN) -> ImageName:
-        """Return an image that the runtime holds, for tests that only use it; it is pulled once per worker
-        and never removed by a test.
+        """Return a pulled image, for tests that only use it; it is pulled once per worker and never removed
+        by a test.
         """
         if name not in self._pulled:
             self._pulled[name] = self._pull(name)
         return self._pulled[name]
 
     def plain(self) -> ImageName | None:
-        """Return the plain image; None where it cannot be had, which is for what judges pulls to find."""
+        """Return the plain image; None if it cannot be pulled, which the tests of pulls report."""
         try:
             return self.pull()
         except (Blocked, SetUpFailed):
@@ -73,7 +73,7 @@ class TestImages:
                 and not prefix
                 and error.code() is not grpc.StatusCode.UNIMPLEMENTED
                 and not registry.requests(repository_of(self.context.run.id, name))
-                and not (is_a_hang(error) and self._nothing_is_between(registry))
+                and not (is_a_hang(error) and self._shares_our_loopback(registry))
             ):
                 why = f"the runtime does not reach the suite's registry at {registry.address}"
                 msg = f"{why} ({error.details()}). {how_to_allow(registry.address)}"
@@ -81,9 +81,9 @@ class TestImages:
             raise SetUpFailed(dataclasses.replace(of_rpc(error), where=written)) from error
         return ImageName(answer.image_ref, written)
 
-    def _nothing_is_between(self, registry: RegistryClient) -> bool:
-        """Return whether the daemon has our loopback, where the registry listens: then no firewall and no
-        proxy can swallow what it sends there, and a pull that hangs without a request hangs by itself.
+    def _shares_our_loopback(self, registry: RegistryClient) -> bool:
+        """Return whether the daemon and the registry share the loopback interface. Then no firewall or proxy
+        can drop a request, and a pull that hangs before its first request is the runtime's fault.
         """
         host = registry.address.rpartition(":")[0].strip("[]")
         with contextlib.suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""The command that runs one test again, with the verdict that it had."""
+"""The command that runs one test again under the same conditions."""
 
 import re
 import shlex
@@ -15,23 +15,22 @@ from critests.run.run_settings import Settings
 
 SECTIONS: Final = (RUNTIME, RULES, MEASURING)
 OTHERS: Final = ("--profile", "--read-only", "--disruptive", "--allow-kubelet")
-"""Options of other sections without which a test is not allowed, or measures something else."""
+"""Options of other sections without which the test would be blocked, or measure something else."""
 WORD: Final = re.compile(r"[\w:+.\[\]\\/-]+")
-"""What pytest's -k takes for one word."""
+"""One word in pytest's -k expressions."""
 OPERATORS: Final = frozenset({"and", "or", "not"})
 
 
 def repeat_command(
     item: pytest.Item, judged: JudgedAspect, settings: Settings, context: RunContext | None
 ) -> str:
-    """Return the command that runs a test again: on the same runtime, with the same parameters, judged by the
-    same rules.
+    """Return the command that runs a test again on the same runtime, with the same parameters and rules.
 
     Args:
         item: the test.
-        judged: what it judges.
+        judged: the aspect that it judges.
         settings: the user's options.
-        context: the run, which knows the endpoint where the user did not name it; None before it began.
+        context: the run, with the endpoint if no option names it; None before the run began.
     """
     scenario = scenario_of(item)
     ours = SUITE in item.path.parents or bool(scenario)
@@ -52,7 +51,7 @@ def repeat_command(
 
 
 def _endpoints(settings: Settings, context: RunContext) -> Iterator[str]:
-    """Name the endpoints that were found without an option."""
+    """Yield options for the endpoints that were found without an option."""
     if not settings.runtime_endpoint:
         yield from ("--runtime-endpoint", context.endpoint.text)
     if not settings.image_endpoint and context.image_endpoint != context.endpoint:
@@ -60,5 +59,5 @@ def _endpoints(settings: Settings, context: RunContext) -> Iterator[str]:
 
 
 def _words(name: str) -> Iterator[str]:
-    """Split a test's name into words of which -k demands each; the first and the last have its brackets."""
+    """Split a test's name into words that -k must all match; brackets stay in the first and last word."""
     return (word for word in WORD.findall(name) if word not in OPERATORS)

@@ -1,4 +1,4 @@
-"""What the user asked for: the value of every option, checked and typed."""
+"""The user's options, checked and typed."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -15,26 +15,26 @@ from critests.run.options import OPTIONS, Option, Shard
 
 WHOLE = Shard()
 PYTEST_VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
-"""By which others decide what pytest collects."""
+"""Environment variables that may change what pytest collects."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What the user asked for, checked: every option by its name.
+    """The value of every option, by its name.
 
     Attributes:
-        runtime_handler: empty for the default one; `handlers` says so with an empty name.
-        timeout: seconds until the runtime takes a connection, and until it answers Version; None for the
-            default.
-        cgroup_driver: empty for what the machine is made for.
-        times: how often each test runs; 0 for once, and a new failure again.
-        registry_port: None for the default, or the next that is free.
-        budget: seconds of sampling; None for what the profile gives.
-        seed: None for a fresh one.
-        any_given: whether the user gave any of our options.
-        oci_wrapper: whether a wrapper stands before the OCI runtime of what `node` starts; no option of the
-            user's, but what an audit and an exploration need.
-        cni_wrapper: likewise before its CNI plugins.
+        runtime_handler: empty for the default handler, which is an empty name in `handlers`.
+        timeout: seconds until the runtime accepts a connection, and until it responds to Version; None for
+            the default.
+        cgroup_driver: empty for the default of the machine.
+        times: how often each test runs; 0 for once, with repeats of new failures.
+        registry_port: None for the default port, or the next free one.
+        budget: seconds of sampling; None for the default of the profile.
+        seed: None for a random one.
+        any_given: whether the user gave any option of critests.
+        oci_wrapper: whether a wrapper replaces the OCI runtime of a private runtime; not an option of the
+            user, but needed by the audit and by explorations.
+        cni_wrapper: whether a wrapper replaces its CNI plugins; as above.
     """
 
     runtime_endpoint: str = ""
@@ -87,7 +87,7 @@ class Settings:
             get: returns what the user gave for an option, by `Option.dest`.
 
         Raises:
-            UsageError: a value makes no sense.
+            UsageError: a value is invalid.
         """
         given = {option.attribute: option.value(get(option.dest)) for option in OPTIONS if get(option.dest)}
         settings = cls(**given, any_given=bool(given))
@@ -114,7 +114,7 @@ class Settings:
         return settings
 
     def given(self) -> Iterator[tuple[Option, str]]:
-        """Give every option that is not at its default, with the words that stand for its value."""
+        """Yield every option that is not at its default, with its value as text."""
         untouched = Settings()
         for option in OPTIONS:
             value = getattr(self, option.attribute)
@@ -128,12 +128,12 @@ class Settings:
 
     @property
     def driver(self) -> CgroupDriver:
-        """The cgroup driver that was asked for."""
+        """The requested cgroup driver."""
         return CgroupDriver(self.cgroup_driver or CgroupDriver.UNKNOWN)
 
     @property
     def collects_each_once(self) -> bool:
-        """Whether pytest, told nothing else, collects each test of the suite once: what its index tells."""
+        """Whether pytest collects each test of the suite exactly once, as the suite index lists them."""
         return len(self.handlers) == 1 and not any(map(os.environ.get, PYTEST_VARIABLES))
 
     @property
@@ -143,7 +143,7 @@ class Settings:
 
 
 def _stored(settings: Settings, option: str, named: Path | None) -> Path | None:
-    """Return the run that an option names, which may say `latest`.
+    """Return the run that an option names, possibly as `latest`.
 
     Raises:
         UsageError: there is no latest run.
@@ -158,7 +158,7 @@ def _stored(settings: Settings, option: str, named: Path | None) -> Path | None:
 
 
 def _earlier(settings: Settings) -> str:
-    """Return the run that --baseline names: its path, or `last`, which is looked for when this one is over.
+    """Return the run that --baseline names: its path, or `last`, which is resolved after this run.
 
     Raises:
         UsageError: there is no such run.

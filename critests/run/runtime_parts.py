@@ -1,5 +1,5 @@
-"""What a runtime does its work with, as far as it is known: whoever compares two runtimes must see whether a
-difference is theirs.
+"""The components of a runtime, as far as they are known: a comparison of two runtimes must show whether their
+components differ.
 """
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.host.binaries import MissingProgram, version_text
 from critests.runtimes import shims
 
-if TYPE_CHECKING:  # only the controller of a run starts one
+if TYPE_CHECKING:  # only the controller starts a private runtime
     from critests.node.starting.throwaway import ThrowawayRuntime
 
 OCI_RUNTIME: Final = "OCI runtime"
@@ -25,11 +25,11 @@ _CNI_PLUGIN: Final = "bridge"
 
 
 def parts_of_throwaway(runtime: "ThrowawayRuntime", handler: str) -> dict[str, str]:
-    """Return the parts of a runtime that was started for the run.
+    """Return the components of a private runtime.
 
     Args:
         runtime: the runtime.
-        handler: the handler that is used; empty for the default.
+        handler: the handler under test; empty for the default.
     """
     program, plugins = runtime.oci_program(handler), runtime.cni_plugins
     return {
@@ -41,13 +41,13 @@ def parts_of_throwaway(runtime: "ThrowawayRuntime", handler: str) -> dict[str, s
 
 
 def driver_part(driver: CgroupDriver) -> dict[str, str]:
-    """Return the cgroup driver, where the runtime says which it is."""
+    """Return the cgroup driver, if the runtime reports it."""
     return {} if driver is CgroupDriver.UNKNOWN else {CGROUP_DRIVER: driver.name.lower()}
 
 
 def storage_part(connection: Connection) -> dict[str, str]:
-    """Return how images are stored, by the name of the directory in which the runtime says that they lie:
-    containerd's snapshotter, CRI-O's storage driver.
+    """Return how images are stored, from the directory that ImageFsInfo reports: containerd's snapshotter or
+    CRI-O's storage driver.
     """
     try:
         answer = connection.images.ImageFsInfo(cri.ImageFsInfoRequest())
@@ -59,7 +59,7 @@ def storage_part(connection: Connection) -> dict[str, str]:
 
 
 def _below(program: Path) -> str:
-    if shims.runtime_type(program):  # what it calls is its own, and so is the version that it tells
+    if shims.runtime_type(program):  # a shim may bring its own OCI runtime, and reports its own version
         return f"the shim {program.name}"
     return _version(program).replace(" version ", " ")
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: who acts on them for a while, and what is said to a second one during clean-up."""
+"""Handling of Ctrl-C and SIGTERM, also during clean-up."""
 
 import contextlib
 import os
@@ -12,7 +12,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextlib.contextmanager
 def handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Let a function act on the signals by which a user ends a run, for the time of a `with`."""
+    """Handle SIGINT and SIGTERM with a function for the time of a `with`."""
     before = {number: signal.signal(number, handler) for number in STOP_SIGNALS}
     try:
         yield
@@ -22,11 +22,11 @@ def handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[Non
 
 
 def wait_for(process: "subprocess.Popen[bytes]") -> int:
-    """Wait for a command of ours and return its exit code. Signals are left to it: it cleans up, and ends."""
+    """Wait for a command of critests and return its exit code; it gets the signals, cleans up and exits."""
 
     def forward(number: int, frame: FrameType | None) -> None:
         del frame
-        if number != signal.SIGINT:  # Ctrl-C reaches the whole group by itself
+        if number != signal.SIGINT:  # Ctrl-C reaches the whole process group anyway
             process.send_signal(number)
 
     with handled_by(forward):
@@ -34,12 +34,12 @@ def wait_for(process: "subprocess.Popen[bytes]") -> int:
 
 
 def say(line: bytes) -> None:
-    """Print a line for a person in a signal handler; nobody may read it: `tee` ends at the first Ctrl-C."""
+    """Print a line from a signal handler. The reader may be gone: `tee` ends at the first Ctrl-C."""
     with contextlib.suppress(OSError):
         os.write(2, b"\ncritests: " + line + b"\n")
 
 
 def announce_cleanup(number: int, frame: FrameType | None) -> None:
-    """Finish cleaning up when Ctrl-C is pressed again: a signal handler."""
+    """Print that clean-up goes on: the signal handler for a second Ctrl-C."""
     del number, frame
     say(b"cleaning up, please wait a moment")

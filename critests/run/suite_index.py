@@ -1,8 +1,8 @@
-"""The index of the suite: what is known of every test, from the last time that all were collected.
+"""The index of the suite: the metadata of every test, from the last full collection.
 
-With it, a list needs no pytest, and of a selection only the files are imported that hold it. It is kept as
-compiled modules are, and good until a file of this package changes, or pytest, or the kernel. Where something
-else decides which tests there are, nobody asks it: see `Settings.collects_each_once`.
+With it, a list needs no pytest, and a run imports only the files of the selected tests. It is stored like
+compiled modules, and valid until a file of this package, pytest or the kernel changes. It is not used if
+something else decides which tests exist: see `Settings.collects_each_once`.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from critests.disk_cache import CachedJson, kept
+from critests.disk_cache import CachedJson, cached_json
 from critests.exit_codes import UsageError
 from critests.run.known_tests import PACKAGE, SUITE, KnownTest
 from critests.run.run_settings import Settings
@@ -19,15 +19,15 @@ from critests.run.selection import choose
 
 
 def read() -> list[KnownTest] | None:
-    """Return every test of the suite, in its order; None where that is not known."""
-    rows = _kept().read()
+    """Return every test of the suite, in order; None without a valid index."""
+    rows = _index_file().read()
     return None if rows is None else [KnownTest(**row) for row in rows]
 
 
-def keep(tests: Iterable[KnownTest]) -> None:
-    """Keep what is known of every test of the suite, in its order."""
+def store(tests: Iterable[KnownTest]) -> None:
+    """Store the metadata of every test of the suite, in order."""
     untouched = {field.name: field.default for field in dataclasses.fields(KnownTest)}
-    _kept().write(
+    _index_file().write(
         [
             {
                 name: value
@@ -39,31 +39,31 @@ def keep(tests: Iterable[KnownTest]) -> None:
     )
 
 
-class Collection:
-    """What a process that collects the suite does with the index: it takes only files that hold something of
-    what was chosen, or keeps what it collected.
+class IndexedCollection:
+    """Use of the index while pytest collects the suite: only files with selected tests are imported, or the
+    index is stored after a full collection.
 
     Attributes:
-        tests: of the index; None where it is not asked, or is not there.
+        tests: of the index; None if it is not used or does not exist.
     """
 
-    def __init__(self, settings: Settings, *, asked: bool) -> None:
-        """Choose from the index.
+    def __init__(self, settings: Settings, *, use_index: bool) -> None:
+        """Select tests from the index.
 
         Args:
             settings: the user's options.
-            asked: whether there is nothing to collect but the suite, all of it.
+            use_index: whether pytest collects the whole suite and nothing else.
 
         Raises:
             UsageError: an option names something that does not exist.
         """
-        self._asked = asked and settings.collects_each_once
-        self.tests = read() if self._asked else None
+        self._uses_index = use_index and settings.collects_each_once
+        self.tests = read() if self._uses_index else None
         chosen = choose(self.tests, settings)[0] if self.tests is not None else []
         self._files = {test.file for test in chosen}
 
     def leaves_out(self, path: Path) -> bool:
-        """Whether a module of the suite, or a folder, holds nothing that was chosen."""
+        """Whether a module or a folder of the suite has no selected test."""
         if self.tests is None or SUITE not in path.parents:
             return False
         name = path.relative_to(SUITE).as_posix()
@@ -82,19 +82,21 @@ class Collection:
             UsageError: a file holds other tests than the index tells.
         """
         if self.tests is None:
-            if self._asked and complete:
-                keep(collected)
+            if self._uses_index and complete:
+                store(collected)
             return collected
         if {test.id for test in collected} != {test.id for test in self.tests if test.file in self._files}:
-            index = _kept().place
+            index = _index_file().place
             index.unlink(missing_ok=True)
             msg = f"the test index {index} was out of date and has been deleted: run the command again"
             raise UsageError(msg)
         return self.tests
 
 
-def _kept() -> CachedJson:
+def _index_file() -> CachedJson:
     collector = importlib.util.find_spec("pytest")
     place = Path(collector.origin) if collector and collector.origin else PACKAGE
     machine = os.uname()
-    return kept("index", PACKAGE, str(place), str(place.stat().st_mtime_ns), machine.release, machine.machine)
+    return cached_json(
+        "index", PACKAGE, str(place), str(place.stat().st_mtime_ns), machine.release, machine.machine
+    )

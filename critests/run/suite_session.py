@@ -1,4 +1,4 @@
-"""What one pytest process holds for the suite."""
+"""The state of the suite in one pytest process."""
 
 import resource
 from collections.abc import Callable
@@ -26,25 +26,25 @@ from critests.run.run_settings import Settings
 
 @dataclass
 class SuiteSession:
-    """What one pytest process holds.
+    """The state of the suite in one pytest process.
 
     Attributes:
         settings: the user's options.
-        recorder: of every call that this process makes.
-        context: the run; None until something needs it.
-        begin: returns the run's context, beginning the run if need be.
-        rules: what a judgement needs that is known before the first test.
-        problems: what could not be removed.
-        capabilities: what tests were given to ask, one matrix per handler.
+        recorder: records every call of this process.
+        context: the run; None before its first use.
+        begin: returns the run's context; begins the run at the first call.
+        rules: context of the judgement, as far as it is known before the first test.
+        problems: a sentence for each object that could not be removed.
+        capabilities: one matrix per handler.
         deselected: tests that the user's options leave out.
-        gone: why the runtime cannot be tested any more; None while it answers.
-        testing: whether the test that runs, if one does, is ours.
-        connection: that tests use; None before the first.
-        operations: what benchmarks measured.
-        benchmark: how they measured it; None until one begins.
-        on_progress: hears a line about what goes on in a long test.
-        private: what watches the runtimes that tests have for themselves.
-        is_kept: whether the run has a record and evidence: not where the runtime is broken on purpose.
+        gone: why the runtime cannot be tested any more; None while it responds.
+        testing: whether a test of the suite is running.
+        connection: of the tests; None before the first.
+        operations: results of benchmarks.
+        benchmark: facts about the benchmarks; None before the first.
+        on_progress: gets a line about the progress of a long test.
+        private: watches of the private runtimes of tests.
+        is_recorded: whether the run has a record and evidence; not if the runtime is broken on purpose.
     """
 
     settings: Settings
@@ -62,20 +62,20 @@ class SuiteSession:
     benchmark: BenchmarkFacts | None = None
     on_progress: Callable[[str], None] = lambda _: None
     private: list[DaemonWatch] = field(default_factory=list)
-    is_kept: bool = True
+    is_recorded: bool = True
 
     @cached_property
     def watch(self) -> DaemonWatch:
-        """What watches the daemon, once there is a run."""
+        """The watch of the daemon."""
         return DaemonWatch(self.begin())
 
     @property
     def hangs_met(self) -> int:
-        """How many calls to the runtime have met a hang so far."""
+        """How many calls have hung so far."""
         return len(self.context.hangs.calls) if self.context else 0
 
     def hangs_since(self, position: int) -> list[HangingCall]:
-        """Return the calls that met a hang after a position, as `hangs_met` returned it."""
+        """Return the calls that hung after a position from `hangs_met`."""
         return self.context.hangs.calls[position:] if self.context else []
 
     @property

@@ -1,6 +1,6 @@
-"""The time that a test may take for itself; calls to the runtime are not counted, since each has a deadline.
+"""A limit on the time of a test outside its calls to the runtime, each of which has a deadline.
 
-So a call that hangs ends as that call's DEADLINE_EXCEEDED, and only the harness can exceed the limit.
+A call that hangs thus ends with DEADLINE_EXCEEDED, and only the test code can exceed the limit.
 """
 
 import signal
@@ -15,10 +15,10 @@ SHORTEST_SECONDS = 0.05
 
 
 class TimeLimit:
-    """A limit on one test, kept with SIGALRM; for the main thread only.
+    """A limit on one test, by SIGALRM; for the main thread only.
 
     Args:
-        seconds: how long the test may take beside its calls.
+        seconds: how long the test may take outside its calls.
         under_way: the calls of this process.
     """
 

@@ -1,7 +1,7 @@
-"""Whether a failure is steady: what fails and no list knows is tried again when the run is over.
+"""Repeats of new failures at the end of a run, to see whether they are intermittent.
 
-A failure that shows once in many tries is no sentence over a runtime, and must be seen all the same: how many
-tries there were, and how many failed, stands in the result, and the judgement goes by it.
+A failure in one of many tries proves little about a runtime, but must be reported: the result has the numbers
+of tries and failures, and the judgement uses them.
 """
 
 import dataclasses
@@ -21,9 +21,10 @@ from critests.record.record_errors import RecordError
 from critests.record.result_records import REPEATS, TestResult
 
 MOST_TESTS: Final = 10
-"""So many tests are tried again: a runtime that fails more is broken, and shall not double the run."""
+"""Most tests that are repeated: with more failures the runtime is broken, and the run need not take longer.
+"""
 SECONDS: Final = 600.0
-"""After so long nothing more is tried."""
+"""After this time no further try starts."""
 CLEANING_SECONDS: Final = 60.0
 NOT_TRIED: Final = frozenset(
     {
@@ -33,11 +34,11 @@ NOT_TRIED: Final = frozenset(
         ReasonCode.RUNTIME_SILENT,
     }
 )
-"""What is no failure of a test, or takes the runtime along."""
+"""Failures without a test of their own, or that end the runtime."""
 
 Say = Callable[[str], None]
 Try = Callable[[TestResult, int, str, float], list[Outcome]]
-"""Runs a test so many times, on the endpoint where one is named, in so many seconds; returns the verdicts."""
+"""Runs a test several times, on an endpoint if one is given, within some seconds; returns the outcomes."""
 
 
 def tried_again(
@@ -49,15 +50,15 @@ def tried_again(
     say: Say,
     try_it: Try,
 ) -> list[TestResult]:
-    """Return the raw results, each new failure with its tries.
+    """Return the raw results, new failures with their tries.
 
     Args:
         results: raw, of the whole run.
-        judged: the same, judged: what failed there and no list knows is tried again, findings first.
-        same: endpoint of the daemon that the tests ran on.
-        fresh: whether the suite started it, so that half of the tries are on a new one.
-        say: shows what goes on.
-        try_it: runs a test again.
+        judged: the judged results, whose new failures are repeated, root causes first.
+        same: endpoint of the runtime under test.
+        fresh: whether the suite started it; then half of the tries use a new one.
+        say: prints progress.
+        try_it: repeats a test.
     """
     new = [
         test
@@ -85,9 +86,9 @@ def tried_again(
     ]
 
 
-def in_a_run_of_its_own(test: TestResult, times: int, endpoint: str, seconds: float) -> list[Outcome]:
-    """Run a test so many times by the command that its result names, on the endpoint where one is given, and
-    return what it came to each time; a try that was no verdict does not count.
+def repeat_in_new_run(test: TestResult, times: int, endpoint: str, seconds: float) -> list[Outcome]:
+    """Repeat a test by its repeat command, on an endpoint if one is given, and return the outcomes; a try
+    without a verdict does not count.
     """
     words = shlex.split(test.repeat_command)
     if endpoint:
@@ -107,7 +108,7 @@ def in_a_run_of_its_own(test: TestResult, times: int, endpoint: str, seconds: fl
         try:
             run.wait(seconds)
         except subprocess.TimeoutExpired:
-            # as Ctrl-C ends a run: it cleans up, and writes what it has found
+            # like Ctrl-C: the run cleans up and writes its results
             run.terminate()
             try:
                 run.wait(CLEANING_SECONDS)
@@ -126,13 +127,13 @@ def in_a_run_of_its_own(test: TestResult, times: int, endpoint: str, seconds: fl
 
 
 def _elsewhere(words: Sequence[str], endpoint: str) -> list[str]:
-    """Return a command with the endpoint of a daemon that runs in the place of what starts one."""
-    kept, skip = list[str](), False
+    """Return a command with the endpoint of a running daemon instead of the options that start one."""
+    words_left, skip = list[str](), False
     for word in words:
         if skip:
             skip = False
         elif word in {"--node", "--handler-binary", "--upgrade-from"}:
             skip = True
         else:
-            kept.append(word)
-    return [*kept, "--runtime-endpoint", endpoint] if len(kept) < len(words) else kept
+            words_left.append(word)
+    return [*words_left, "--runtime-endpoint", endpoint] if len(words_left) < len(words) else words_left

@@ -138,7 +138,7 @@ class Sweep:
         where a fault is below the runtime, let a wrapper stand there.
         """
         suite = session.config.stash[SESSION]
-        suite.is_kept = False
+        suite.is_recorded = False
         kinds = {fault.kind for fault in self._faults}
         suite.settings = replace(
             suite.settings, oci_wrapper=bool(kinds & {"bundle", "command"}), cni_wrapper="network" in kinds

@@ -9,7 +9,7 @@ from critests.exit_codes import UsageError
 from critests.run import suite_index
 from critests.run.known_tests import SUITE, KnownTest
 from critests.run.run_settings import PYTEST_VARIABLES, Settings
-from critests.run.suite_index import Collection
+from critests.run.suite_index import IndexedCollection
 
 HERE = KnownTest(id="sandboxes/test_a.py::test_x[1]", name="test_x[1]", aspect="SBX-01", params={"n": "1"})
 THERE = KnownTest(id="images/test_b.py::test_y", name="test_y", aspect="IMG-01", title="It MUST.", slow=True)
@@ -27,14 +27,14 @@ def own_pycache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_known_of_tests_is_found_again() -> None:
     assert HERE.judged.name == "SBX-01", "what was looked up meanwhile is not kept"
-    suite_index.keep([HERE, THERE])
+    suite_index.store([HERE, THERE])
 
     assert suite_index.read() == [HERE, THERE]
 
 
 def test_files_without_a_chosen_test_are_left_out(tmp_path: Path) -> None:
-    suite_index.keep([HERE, THERE])
-    collection = Collection(SELECTED, asked=True)
+    suite_index.store([HERE, THERE])
+    collection = IndexedCollection(SELECTED, use_index=True)
 
     assert not collection.leaves_out(SUITE / "sandboxes")
     assert not collection.leaves_out(SUITE / "sandboxes" / "test_a.py")
@@ -47,7 +47,7 @@ def test_files_without_a_chosen_test_are_left_out(tmp_path: Path) -> None:
 
 
 def test_whoever_is_not_asked_leaves_nothing_out_and_keeps_nothing() -> None:
-    collection = Collection(SELECTED, asked=False)
+    collection = IndexedCollection(SELECTED, use_index=False)
 
     assert not collection.leaves_out(SUITE / "images")
     assert collection.whole([HERE], complete=True) == [HERE]
@@ -58,7 +58,7 @@ def test_whoever_is_not_asked_leaves_nothing_out_and_keeps_nothing() -> None:
 def test_what_was_collected_is_kept_when_every_module_could_be_read(
     complete: bool, found: list[KnownTest] | None
 ) -> None:
-    collection = Collection(SELECTED, asked=True)
+    collection = IndexedCollection(SELECTED, use_index=True)
 
     assert collection.whole([HERE, THERE], complete=complete) == [HERE, THERE]
     assert suite_index.read() == found
@@ -66,8 +66,8 @@ def test_what_was_collected_is_kept_when_every_module_could_be_read(
 
 @pytest.mark.parametrize("collected", [[], [HERE, EXTRA]], ids=["less", "more"])
 def test_an_index_that_tells_of_other_tests_is_removed(collected: list[KnownTest]) -> None:
-    suite_index.keep([HERE, THERE])
-    collection = Collection(SELECTED, asked=True)
+    suite_index.store([HERE, THERE])
+    collection = IndexedCollection(SELECTED, use_index=True)
 
     with pytest.raises(UsageError, match="was out of date and has been deleted"):
         collection.whole(collected, complete=True)
@@ -75,10 +75,10 @@ def test_an_index_that_tells_of_other_tests_is_removed(collected: list[KnownTest
 
 
 def test_an_option_that_makes_no_sense_is_refused_before_anything_is_collected() -> None:
-    suite_index.keep([HERE, THERE])
+    suite_index.store([HERE, THERE])
 
     with pytest.raises(UsageError, match="STP-0"):
-        Collection(Settings(select=("STP-0",)), asked=True)
+        IndexedCollection(Settings(select=("STP-0",)), use_index=True)
 
 
 def test_where_something_else_decides_which_tests_there_are_nobody_asks(

@@ -1,4 +1,4 @@
-"""What is kept counts until a file of the folder changes; where it cannot be kept, nobody misses it."""
+"""A cached value is valid until a source file changes; a cache that cannot be written is no error."""
 
 import os
 import sys
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from critests.disk_cache import kept
+from critests.disk_cache import cached_json
 
 
 @pytest.fixture(autouse=True)
 def pycache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where Python may keep what it compiles."""
+    """The directory of compiled modules."""
     place = tmp_path / "pycache"
     monkeypatch.setattr(sys, "pycache_prefix", str(place))
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
@@ -28,18 +28,18 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_was_kept_is_found_again(folder: Path, pycache: Path) -> None:
-    assert kept("thing", folder).read() is None
-    kept("thing", folder).write({"of": ["several", 2]})
+def test_stored_values_are_read_back(folder: Path, pycache: Path) -> None:
+    assert cached_json("thing", folder).read() is None
+    cached_json("thing", folder).write({"of": ["several", 2]})
 
-    assert kept("thing", folder).read() == {"of": ["several", 2]}
-    assert kept("another", folder).read() is None
+    assert cached_json("thing", folder).read() == {"of": ["several", 2]}
+    assert cached_json("another", folder).read() is None
     assert sorted(path.name for path in pycache.rglob("*") if path.is_file()) == [
         f"thing.{sys.implementation.cache_tag}.json"
     ]
 
 
-def touched(folder: Path) -> None:
+def change_mtime(folder: Path) -> None:
     file = folder / "below" / "one.py"
     state = file.stat()
     os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns + 1))
@@ -48,7 +48,7 @@ def touched(folder: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        touched,
+        change_mtime,
         lambda folder: (folder / "data.toml").write_text("a = 12\n"),
         lambda folder: (folder / "below" / "two.py").touch(),
         lambda folder: (folder / "data.toml").unlink(),
@@ -56,42 +56,42 @@ def touched(folder: Path) -> None:
     ],
     ids=["written again", "longer", "one more", "one less", "moved"],
 )
-def test_it_counts_no_more_when_a_file_changes(folder: Path, change: Callable[[Path], object]) -> None:
-    kept("thing", folder).write(1)
+def test_a_changed_file_makes_the_value_stale(folder: Path, change: Callable[[Path], object]) -> None:
+    cached_json("thing", folder).write(1)
     change(folder)
 
-    assert kept("thing", folder).read() is None
+    assert cached_json("thing", folder).read() is None
 
 
-def test_what_does_not_decide_changes_nothing(folder: Path) -> None:
-    kept("thing", folder, "8.0").write(1)
+def test_unrelated_files_do_not_matter(folder: Path) -> None:
+    cached_json("thing", folder, "8.0").write(1)
     (folder / "__pycache__").mkdir()
     (folder / "__pycache__" / "one.py").touch()
     (folder / "notes.md").touch()
 
-    assert kept("thing", folder, "8.0").read() == 1
-    assert kept("thing", folder, "9.0").read() is None
+    assert cached_json("thing", folder, "8.0").read() == 1
+    assert cached_json("thing", folder, "9.0").read() is None
 
 
-def test_where_nothing_can_be_written_nothing_is_kept(folder: Path, pycache: Path) -> None:
+def test_without_write_access_nothing_is_cached(folder: Path, pycache: Path) -> None:
     pycache.write_text("no folder")
-    kept("thing", folder).write(1)
+    cached_json("thing", folder).write(1)
 
-    assert kept("thing", folder).read() is None
+    assert cached_json("thing", folder).read() is None
 
 
-def test_where_python_keeps_nothing_neither_do_we(
+def test_with_dont_write_bytecode_nothing_is_cached(
     folder: Path, pycache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    kept("thing", folder).write(1)
+    cached_json("thing", folder).write(1)
 
     assert not pycache.exists()
 
 
 @pytest.mark.parametrize("text", ["", '{"key": "', "[1]", "{}", "\udcff"], ids=repr)
-def test_what_is_cut_off_is_not_there(folder: Path, text: str) -> None:
-    kept("thing", folder).write(1)
-    kept("thing", folder).place.write_text(text, errors="surrogateescape")
+def test_a_damaged_file_is_ignored(folder: Path, text: str) -> None:
+    cached_json("thing", folder).write(1)
+    cached_json("thing", folder).place.write_text(text, errors="surrogateescape")
 
-    assert kept("thing", folder).read() is None
+    assert cached_json("thing", folder).read() is None
