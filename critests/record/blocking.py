@@ -1,4 +1,4 @@
-"""Which failures are only followers of another: one broken step does not turn half the suite red."""
+"""Failures that only follow from another one: a single broken step must not fail half the suite."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -13,19 +13,19 @@ VERDICTS: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Out
 """Outcomes of a test that judged the runtime."""
 BREACHES: Final = frozenset({Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
 _SETTLED: Final = BREACHES - {Outcome.FAILED}
-"""Of results that were judged before."""
+"""Outcomes that an earlier judgement assigned."""
 UNIMPLEMENTED: Final = "UNIMPLEMENTED"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RequirementFacts:
-    """What the catalogue says of a requirement, as far as a judgement needs it.
+    """The part of a requirement in the catalogue that a judgement needs.
 
     Attributes:
         level: Level of its (first) aspect.
         judgement: It is our engineering judgement (†).
         area: Area of the API.
-        title: The promise.
+        title: Its statement.
     """
 
     level: Level = Level.MUST
@@ -35,8 +35,8 @@ class RequirementFacts:
 
 
 def own_blocker(test: TestResult, judge_of: Callable[[str], str | None]) -> str:
-    """Return the requirement that judges the step at which a blocked test's own set-up failed; empty where
-    something else is missing.
+    """Return the requirement that judges the failed set-up step of a blocked test; empty if something else is
+    missing.
     """
     if test.outcome is not Outcome.BLOCKED:
         return ""
@@ -45,16 +45,15 @@ def own_blocker(test: TestResult, judge_of: Callable[[str], str | None]) -> str:
 
 
 def followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> dict[int, str]:
-    """Return which failures are only followers of a broken requirement, by their numbers: failures by the
-    uncaught error of an RPC where the requirement that judges the RPC is itself broken, or where the runtime
-    lacks the RPC, and failures that name another requirement by which they are explained.
+    """Return the failures that only follow from a broken requirement, index to requirement. These are
+    failures by an uncaught error of an RPC whose judging requirement is itself broken or that the runtime
+    lacks, and failures that name another requirement as their explanation.
 
-    A failure that is itself only a follower breaks no requirement. Where failures follow each other in a
-    circle, the first stands.
+    A follower breaks no requirement itself. If failures follow each other in a circle, the first one counts.
     """
     found = _lacking(tests, judge_of)
     judged = {name for test in tests if test.outcome in VERDICTS for name in _names(test)}
-    # what set-ups failed at and none of its own tests judged, the first of these set-ups will
+    # a requirement that only failed in set-ups is judged by the first of them (`add_setup_verdicts`)
     broken = {own_blocker(test, judge_of) for test in tests} - judged - {""}
     broken |= {name for test in tests if test.outcome in _SETTLED for name in _names(test)}
     undecided: dict[int, str] = {}
@@ -95,7 +94,7 @@ def _lacking(tests: Sequence[TestResult], judge_of: Callable[[str], str | None])
     that aspect passed its own test, the runtime has the RPC, and the failures stay.
     """
     passed = {test.requirement for test in tests if test.outcome is Outcome.PASSED}
-    said: set[str] = set()
+    reported: set[str] = set()
     found: dict[int, str] = {}
     for index, test in enumerate(tests):
         if test.outcome is not Outcome.FAILED or test.answer != UNIMPLEMENTED or not test.raw_rpc:
@@ -103,8 +102,8 @@ def _lacking(tests: Sequence[TestResult], judge_of: Callable[[str], str | None])
         judged_by = judge_of(test.raw_rpc)
         if not judged_by or judged_by in passed:
             continue
-        if test.requirement == judged_by and test.raw_rpc not in said and not test.unproven_since:
-            said.add(test.raw_rpc)
+        if test.requirement == judged_by and test.raw_rpc not in reported and not test.unproven_since:
+            reported.add(test.raw_rpc)
         else:
             found[index] = judged_by
     return found
@@ -115,11 +114,12 @@ def add_setup_verdicts(
     judge_of: Callable[[str], str | None],
     facts_of: Callable[[str], RequirementFacts | None],
 ) -> list[TestResult]:
-    """Judge requirements by the first set-up that failed with them, where none of their own tests gave a
-    verdict; by one that hung, or that one of their own tests needed, also where others of their own passed.
+    """Return failures for requirements whose own tests gave no verdict, from the first set-up that failed
+    with each. A set-up that hung, or that one of their own tests needed, counts even if other own tests
+    passed.
 
-    The first one says what happened. What is repeated is a test of their own where one is blocked by it, and
-    not one that only needed it.
+    The reason is that of the first failed set-up. The repeat command is that of an own test if one is
+    blocked.
     """
     judged = {name for test in tests if test.outcome in VERDICTS for name in _names(test)}
     broken = {name for test in tests if test.outcome in BREACHES for name in _names(test)}
@@ -173,7 +173,7 @@ def add_setup_verdicts(
 
 
 def facts_from_catalogue(name: str) -> RequirementFacts | None:
-    """Return what the catalogue says of a requirement or an aspect, None where it does not know it."""
+    """Return the facts of a requirement or an aspect in the catalogue; None if it is unknown."""
     found = catalogue.load().find(name.partition("/")[0])
     if found is None:
         return None
@@ -184,5 +184,5 @@ def facts_from_catalogue(name: str) -> RequirementFacts | None:
 
 
 def _names(test: TestResult) -> set[str]:
-    """Return the names that a breach of this test's promise goes by: its aspect and its requirement."""
+    """Return the names under which a failure of this test is known: its aspect and its requirement."""
     return {test.requirement, test.requirement_id} - {""}

@@ -1,4 +1,4 @@
-"""What many results share: one fault is one finding, however many tests it turns red."""
+"""Groups results by their common cause: one defect is one finding, however many tests it fails."""
 
 import ast
 import dataclasses
@@ -10,7 +10,7 @@ from critests.record.reasons import ReasonCode
 from critests.record.result_records import RootCause, TestResult
 from critests.record.varying_text import without_what_varies
 
-_SAID = frozenset(
+_MESSAGE_CODES = frozenset(
     {
         ReasonCode.SAID,
         ReasonCode.SESSION,
@@ -19,26 +19,25 @@ _SAID = frozenset(
         ReasonCode.ANSWER,
     }
 )
-"""Where equal words mean one finding; conditions that were waited for have nothing else in common."""
-_SAYS_LITTLE = frozenset({"True", "False", "None", "0", "1", "''", "b''", "[]", "{}", "()", "set()"})
-"""What is seen of many fields for many reasons."""
-_OUTLIVED = frozenset({"GEN-06", "GEN-17"})
-"""What every request puts to the test: two ends of a daemon are one finding only where they say the same."""
+"""Reasons whose equal messages mean one finding; equal messages of timeouts do not."""
+_UNSPECIFIC = frozenset({"True", "False", "None", "0", "1", "''", "b''", "[]", "{}", "()", "set()"})
+"""Values that many fields have for many reasons."""
+_CRASH_REQUIREMENTS = frozenset({"GEN-06", "GEN-17"})
+"""Any request may break these: two crashes are one finding only if their messages are the same."""
 
 
 def group_duplicate_failures(
     tests: Sequence[TestResult], judge_of: Callable[[str], str | None]
 ) -> list[TestResult]:
-    """Say of each failure whether it is only another sight of one that is there already.
+    """Set `cause` of each failure that only repeats another one.
 
-    Failures that ended with the same answer of the same RPC are one finding, and so are those that saw the
-    same value in the same field after the same call (an exit code of 137 after StopContainer), those that say
-    the same sentence after the same call (a session that cannot be opened), and those of one requirement. It
-    is held against the requirement that judges the RPC where that one is among them, else against the first.
-    Nothing is taken back by it: a failure stays a failure.
+    Failures with the same error of the same RPC are one finding. So are failures with the same value of the
+    same field after the same call (an exit code of 137 after StopContainer), with the same message after the
+    same call (a session that cannot be opened), and failures of one requirement. The finding belongs to the
+    requirement that judges the RPC if that one failed, else to the first. Outcomes do not change.
 
     Args:
-        tests: Final results; what an earlier judgement named is named anew.
+        tests: Final results; an earlier `cause` is replaced.
         judge_of: RPC to the aspect that judges it.
     """
     findings: dict[tuple[str, ...], str] = {}
@@ -46,7 +45,7 @@ def group_duplicate_failures(
     for test in sorted(tests, key=lambda test: not _judges_its_call(test, judge_of)):
         if test.outcome is not Outcome.FAILED or not test.requirement_id:
             continue
-        of_requirement, evidence = _promise(test), _answered(test) or _looked_at(test)
+        of_requirement, evidence = _requirement_key(test), _error_key(test) or _value_key(test)
         cause = findings.get(evidence, "") or findings.get(of_requirement, "")
         causes[test.id] = cause
         if evidence:
@@ -57,9 +56,7 @@ def group_duplicate_failures(
 
 
 def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
-    """Group blocked tests, and failures that only repeat another, under the requirement that is broken; most
-    followers first.
-    """
+    """Group blocked tests and repeated failures by the broken requirement; most followers first."""
     blocked: dict[str, list[TestResult]] = {}
     repeated: dict[str, list[TestResult]] = {}
     for test in tests:
@@ -91,34 +88,38 @@ def _judges_its_call(test: TestResult, judge_of: Callable[[str], str | None]) ->
     return bool(rpc) and judge_of(rpc) == test.requirement
 
 
-def _promise(test: TestResult) -> tuple[str, ...]:
-    """Return what all failures of one finding break."""
+def _requirement_key(test: TestResult) -> tuple[str, ...]:
+    """Return the key under which failures of one requirement are one finding."""
     why = test.why
-    said = (why.subject, *map(without_what_varies, (why.expected, why.seen, why.words)))
-    return "requirement", test.requirement_id, *(said if test.requirement_id in _OUTLIVED else ())
+    details = (why.subject, *map(without_what_varies, (why.expected, why.seen, why.words)))
+    return (
+        "requirement",
+        test.requirement_id,
+        *(details if test.requirement_id in _CRASH_REQUIREMENTS else ()),
+    )
 
 
-def _answered(test: TestResult) -> tuple[str, ...]:
-    """Return the call that failed a test and what was answered to it; empty where none did."""
+def _error_key(test: TestResult) -> tuple[str, ...]:
+    """Return the key of a failed call: its RPC and error; empty if no call failed."""
     if not test.raw_rpc or not test.answer:
         return ()
     return "answer", test.raw_rpc, test.answer, without_what_varies(test.why.words)
 
 
-def _looked_at(test: TestResult) -> tuple[str, ...]:
-    """Return after which call what was seen in which field, or what was said, of a failure without a failed
-    call; empty where that says little.
+def _value_key(test: TestResult) -> tuple[str, ...]:
+    """Return the key of a failure without a failed call: last call, field and value, or message; empty if it
+    is unspecific.
     """
     why, seen = test.why, _only_one(test.why.seen)
-    if test.after and why.words and why.code in _SAID:
+    if test.after and why.words and why.code in _MESSAGE_CODES:
         return "said", test.after, why.words
-    if not test.after or why.code is not ReasonCode.VALUE or not why.subject or seen in _SAYS_LITTLE:
+    if not test.after or why.code is not ReasonCode.VALUE or not why.subject or seen in _UNSPECIFIC:
         return ()
     return "seen", test.after, why.subject, seen
 
 
 def _only_one(seen: str) -> str:
-    """Return the only element of a list instead of the list: it was looked at alone elsewhere."""
+    """Return the only element of a list, or the text unchanged: other tests see the element alone."""
     try:
         values = ast.literal_eval(seen) if seen.startswith("[") else None
     except (ValueError, SyntaxError):

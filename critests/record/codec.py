@@ -1,4 +1,4 @@
-"""Dataclasses of this room to plain JSON values and back."""
+"""Converts dataclasses of this package to plain JSON values and back."""
 
 import dataclasses
 import math
@@ -17,7 +17,7 @@ SCALARS = {str: "a string", int: "a whole number", float: "a number", bool: "tru
 
 
 class FieldMismatch(ValueError):
-    """A JSON value does not have the shape of its dataclass; the message says where."""
+    """A JSON value does not match its dataclass; the message has the path."""
 
 
 def to_plain(value: object) -> Json:
@@ -43,8 +43,8 @@ def to_plain(value: object) -> Json:
 def from_plain(cls: type[T], data: object, where: str = "") -> T:
     """Build a dataclass from its plain form.
 
-    Fields that are missing get their default, fields that are unknown are left out: records of older and of
-    slightly newer versions can be read.
+    Missing fields get their default, unknown fields are ignored: records of older and slightly newer versions
+    can be read.
 
     Raises:
         FieldMismatch: a value has another type than its field, or a field without a default is missing.
@@ -53,7 +53,7 @@ def from_plain(cls: type[T], data: object, where: str = "") -> T:
         raise _mismatch(where or "the file", "an object", data)
     hints = type_hints(typing.cast("Hashable", cls))
     arguments: dict[str, Any] = {}
-    for item in dataclasses.fields(cls):  # type: ignore[arg-type]  # every caller hands in a dataclass
+    for item in dataclasses.fields(cls):  # type: ignore[arg-type]  # every caller passes a dataclass
         path = f"{where}.{item.name}" if where else item.name
         if item.name in data:
             arguments[item.name] = _build(hints[item.name], data[item.name], path)
@@ -110,7 +110,7 @@ def _build_scalar(hint: type, value: object, where: str) -> object:
 
 
 def _mismatch(where: str, wanted: str, value: object) -> FieldMismatch:
-    """Say what should be where, and what is there."""
+    """Return the error with the path, the expected type and the value."""
     if isinstance(value, str):
         found = f'"{value[:40]}"'
     elif isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Records of earlier versions, which hold reasons only as sentences: read once, into the data of today."""
+"""Upgrades records of earlier versions, which have reasons only as sentences."""
 
 import re
 from collections.abc import MutableMapping
@@ -9,7 +9,7 @@ from critests.record.reasons import ReasonCode
 _VALUE: Final = re.compile(r"(?P<subject>.+): expected (?P<expected>.+), seen (?P<seen>.+)", re.DOTALL)
 _FIELD: Final = re.compile(r"\.(\w+)(?:\(\))?(?:\[-?\d+\])?\Z")
 _PLAIN: Final = {"nothing": "[]", "the same time": "0"}
-"""What says nothing, as Python writes it."""
+"""Words for empty values, as Python literals."""
 _ANSWER: Final = re.compile(r"(?P<rpc>\w+) failed (?:in the set-up: |with )(?P<code>[A-Z_]+): (?P<words>.*)")
 _ENDED: Final = re.compile(
     r"the daemon \((?P<where>.+?)\) ended (?:during the test|before the first test)"
@@ -40,8 +40,8 @@ _SET_UP, _CAPABILITY = "<judged in set-up of ", "<required capability: "
 
 
 def upgrade(record: MutableMapping[str, Any]) -> None:
-    """Give the tests of a record, as plain JSON, what records of earlier versions lack. One of today is left
-    as it is, and what is malformed is left for the reader to say.
+    """Add to the tests of a record, as plain JSON, the fields that earlier versions lack. A current record is
+    unchanged; malformed data are left to the reader.
     """
     gone = record.get("runtime_gone")
     if isinstance(gone, str):
@@ -65,7 +65,7 @@ def _upgrade(test: MutableMapping[str, Any]) -> None:
 
 
 def _why(test: MutableMapping[str, Any], reason: str) -> dict[str, str]:
-    """Return as data what a sentence says."""
+    """Return the reason in a sentence as data."""
     outcome, answer = str(test.get("outcome", "")), str(test.get("answer", ""))
     rpc = str(test.get("raw_rpc") or test.get("setup_rpc") or "")
     if ended := _ENDED.match(reason):

@@ -1,4 +1,4 @@
-"""The exit code of a run, and what it follows from."""
+"""The exit code of a run and its cause."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,49 +13,49 @@ from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 
 MEASURED: Final = "benchmark"
-"""The area of scenarios, which are no tests of promises."""
+"""The area of benchmark scenarios."""
 
 _NO_BREACH: Final = frozenset({ReasonCode.CAPABILITY_MISSING, ReasonCode.UNEXPECTED_PASS})
 
 
 class ExitCause(StrEnum):
-    """What decided how a run ends."""
+    """What decided the exit code."""
 
     INTERRUPTED = "interrupted"
     HARNESS = "harness"
     UNREACHABLE = "unreachable"
-    """The runtime had no image to test with."""
+    """The runtime could not pull from the suite's registry."""
     BROKEN = "broken"
     GONE = "gone"
     NOTHING_RAN = "nothing ran"
     STRICT = "strict"
-    """Nothing is broken, but warnings count."""
+    """Only warnings, and --strict counts them."""
     CONFORMS = "conforms"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExitDecision:
-    """The exit code of a run, and what it follows from.
+    """The exit code of a run and its cause.
 
     Attributes:
         code: The exit code.
         because: What decided.
         ran: Number of tests with a verdict.
-        broken: Number of failed tests, by the level of what they test. That of a SHOULD is a warning wherever
-            its level is heeded; what fails all the same must not end as kept.
-        findings: Number of faults that these come down to.
+        broken: Number of failed tests by the level of their aspect. A failed SHOULD normally is a warning;
+            one that is still a failure must not end the run as conforming.
+        findings: Number of findings behind these failures.
         now_and_then: Number of failed tests that failed in some of their tries only.
-        by_chance: Number of warnings of tests that failed once and in none of the tries after.
-        surprises: Number of known failures that passed although runs have shown them.
+        by_chance: Number of warnings of tests that failed once and in none of the repeats.
+        surprises: Number of known failures that passed although earlier runs have shown them to fail.
         missing: Number of declared capabilities that were not found.
         known: Number of known failures.
-        known_binding: How many of them are of what binds.
+        known_binding: How many of them are not of level SHOULD or judgement.
         warned: Number of warnings.
         errors: Number of tests in which the harness failed.
-        harness_error: What broke in the harness itself, in words, or empty.
-        gone: Why the runtime could not be tested (any more); None where it could.
-        shown_by: A test that says why, where no test ran or the runtime had no image; None where none does.
-        measuring: The run was to measure, and not to judge.
+        harness_error: Error in the harness itself, in words, or empty.
+        gone: Why the runtime could not be tested any more; None if it could.
+        shown_by: A test with the reason if no test ran or the runtime had no image; else None.
+        measuring: The run is a benchmark.
     """
 
     code: ExitCode = ExitCode.CONFORMS
@@ -78,11 +78,11 @@ class ExitDecision:
 
     @property
     def any_broken(self) -> bool:
-        """Whether there is anything that must not pass."""
+        """Whether anything fails the run."""
         return bool(self.broken or self.surprises or self.missing)
 
 
-def ending(  # noqa: PLR0911 - one for each way to end
+def ending(  # noqa: PLR0911 - one return per cause
     tests: Sequence[TestResult],
     *,
     strict: bool = False,
@@ -90,14 +90,14 @@ def ending(  # noqa: PLR0911 - one for each way to end
     harness_error: str = "",
     runtime_gone: Reason | None = None,
 ) -> ExitDecision:
-    """Return the exit code and what it follows from.
+    """Return the exit code and its cause.
 
     Args:
         tests: Final results.
         strict: Warnings count.
         interrupted: The user stopped the run.
-        harness_error: What broke in the harness, or empty.
-        runtime_gone: Why the runtime cannot be tested (any more); None where it can.
+        harness_error: Error in the harness, or empty.
+        runtime_gone: Why the runtime cannot be tested any more; None if it can.
     """
     outcomes = Counter(test.outcome for test in tests)
     every = [test for test in tests if test.outcome is Outcome.FAILED]
@@ -133,7 +133,7 @@ def ending(  # noqa: PLR0911 - one for each way to end
     if harness_error or found.errors:
         return replace(found, code=ExitCode.HARNESS_ERROR, because=ExitCause.HARNESS)
     if unreachable is not None:
-        # most tests are blocked by that, and the rest make no verdict
+        # most tests are blocked by this, and the rest is not enough for a verdict
         return replace(found, code=ExitCode.NOT_TESTED, because=ExitCause.UNREACHABLE, shown_by=unreachable)
     if found.any_broken or (runtime_gone is not None and _ended_by_itself(tests)):
         return replace(found, code=ExitCode.BROKEN, because=ExitCause.BROKEN)
@@ -148,23 +148,23 @@ def ending(  # noqa: PLR0911 - one for each way to end
 
 
 def _ended_by_itself(tests: Sequence[TestResult]) -> bool:
-    """Say whether the runtime ended in the time of a test, known or not."""
+    """Return whether the runtime crashed during a test, known or not."""
     return any(test.outcome in BREACHES and test.why.code is ReasonCode.RUNTIME_ENDED for test in tests)
 
 
 def binding_ran(tests: Sequence[TestResult]) -> bool:
-    """Say whether a MUST-level test gave a verdict; where none was selected, whether any test did."""
+    """Return whether a MUST-level test gave a verdict; if none was selected, whether any test did."""
     selected = [test for test in tests if test.outcome is not Outcome.DISABLED]
     binding = [test for test in selected if test.level is Level.MUST] or selected
     return any(test.outcome in VERDICTS for test in binding)
 
 
 def _commonest(tests: Sequence[TestResult]) -> TestResult | None:
-    """Return a test with the reason for which most could not run; None where none has a reason."""
-    kept_out = [
+    """Return a test with the most frequent reason for not running; None if no test has a reason."""
+    not_run = [
         test
         for test in tests
         if test.outcome in {Outcome.BLOCKED, Outcome.UNSUPPORTED} and test.why.code is not ReasonCode.NONE
     ]
-    numbers = Counter(repr(test.why) for test in kept_out)
-    return max(kept_out, key=lambda test: numbers[repr(test.why)], default=None)
+    numbers = Counter(repr(test.why) for test in not_run)
+    return max(not_run, key=lambda test: numbers[repr(test.why)], default=None)

@@ -1,10 +1,10 @@
 """Known failures of a runtime, from a file such as `critests/runtimes/containerd/known_failures.toml`.
 
-The file lives outside the tests and says, for each known failure, in which versions it is there, why, who
-looks after it and until when the entry may stand. Where runs have shown it, a known failure that does not
-fail any more is a failure of the run: the entry must go. Where the source alone says so, or nobody knows
-(a version that came out later), the test has passed, and a note says that the entry may end there. What an
-`intermittent` entry covers may pass as well as fail anywhere, and a note says which it did.
+For each known failure the file has the affected versions, the reason, the owner and an expiry date. If runs
+have shown the failure in a version and the test passes there, the run fails: the entry must be changed. If
+only source code suggests the failure, or the version is newer than the entry, the test passes, with a note
+that the entry may be obsolete. A test that an `intermittent` entry covers may pass or fail, with a note on
+which it did.
 """
 
 import dataclasses
@@ -34,22 +34,22 @@ class KnownFailure:
 
     Attributes:
         requirement: The requirement or the aspect that is broken, `STP-09` or `SBX-26/error`.
-        test: Name of the test function, with `[param]` where only one case is known.
-        handlers: Patterns of the runtime handlers that it holds for; an empty one is the default handler.
-        versions: Ranges of versions that it holds for.
-        proven: The part of them in which runs have shown it; all of them where the entry does not say, none
-            where it hangs on something else than the runtime's version.
+        test: Name of the test function, with `[param]` if only one case fails.
+        handlers: Patterns of the affected runtime handlers; an empty one is the default handler.
+        versions: Ranges of the affected versions.
+        proven: The part of them in which runs have shown the failure; all of them by default, none if it
+            depends on something other than the runtime's version.
         outcome: `failed` or `warned`.
-        reason: What the runtime does instead.
-        link: Where it is reported, or empty.
-        api: The promise that is broken, in our words, where there is no link.
-        owner: Who looks after the entry.
+        reason: What the runtime does.
+        link: Bug report, or empty.
+        api: The broken requirement in words, if there is no link.
+        owner: Who maintains the entry.
         expires: Last day on which it applies.
-        intermittent: The defect is there in all these versions, but shows only now and then.
-        words: What a failure has to say to be this one, such as the function in which a daemon ended. With
-            it, `test` may be `*`, for what any test may meet, whatever its requirement, and an end of the
-            daemon may be expected that is held against no test.
-        explored: As what `critests explore` meets it: patterns of the lines in which it names a breach.
+        intermittent: The failure is intermittent in all these versions.
+        words: Text that a failure must contain, such as the function in which a daemon crashed. With it,
+            `test` may be `*` for a failure that any test may meet, and the entry also covers a crash that no
+            single test caused.
+        explored: Patterns of the lines with which `critests explore` reports it.
         line: Line of the entry in its file.
     """
 
@@ -76,11 +76,11 @@ class KnownFailure:
 
     @property
     def subject(self) -> tuple[object, ...]:
-        """What it speaks of; no two entries of a file speak of the same."""
+        """What it covers; must be unique in a file."""
         return self.requirement, self.test, self.handlers, self.versions, self.words
 
     def covers(self, test: TestResult) -> bool:
-        """Say whether the entry speaks of this test, whatever its outcome."""
+        """Return whether the entry covers this test, whatever its outcome."""
         named = self.requirement in {test.requirement, test.requirement_id} and self.test in {
             test.name,
             test.case,
@@ -108,13 +108,13 @@ class Expectations:
     def apply(
         self, tests: Sequence[TestResult], version: str, today: dt.date | None = None
     ) -> "AppliedExpectations":
-        """Turn expected failures into `known`, and unexpected passes into `failed` where runs have shown the
-        failure; elsewhere they stay, with a note, and so does a pass that an intermittent entry covers.
+        """Turn expected failures into `known`, and unexpected passes into `failed` if runs have shown the
+        failure. Other passes stay, with a note, and so does a pass that an intermittent entry covers.
 
         Args:
-            tests: Results; those that no entry covers are returned as they are.
+            tests: Results; those that no entry covers are returned unchanged.
             version: The version that the runtime reports.
-            today: Day to judge expiry by; the present one by default.
+            today: Date for the check of expiry; the current one by default.
         """
         today = today or dt.datetime.now(dt.UTC).date()
         relevant, unproven = self._of(version)
@@ -125,7 +125,7 @@ class Expectations:
         return AppliedExpectations(judged, expired, obsolete, self.source)
 
     def _of(self, version: str) -> tuple[list[KnownFailure], list[KnownFailure]]:
-        """Return the entries of a version, and those among them that no run has shown in it."""
+        """Return the entries of a version, and those of them that no run has shown in it."""
         if version not in self._by_version:
             relevant = [entry for entry in self.known if entry.versions.holds(version)]
             unproven = [
@@ -136,7 +136,7 @@ class Expectations:
 
     @cached_property
     def _by_version(self) -> dict[str, tuple[list[KnownFailure], list[KnownFailure]]]:
-        """What `_of` has returned: a run judges one test after another, all in one version."""
+        """Cache of `_of`: a run judges one test after another, all in one version."""
         return {}
 
 
@@ -146,9 +146,9 @@ class AppliedExpectations:
 
     Attributes:
         tests: The results.
-        expired: Entries that did not apply, for their last day is over.
-        obsolete: Entries of which all tests passed in a version in which no run has shown the failure.
-        source: Name of the file that the entries stand in.
+        expired: Entries that did not apply because they have expired.
+        obsolete: Entries whose tests all passed in a version in which no run has shown the failure.
+        source: Name of the file with the entries.
     """
 
     tests: list[TestResult]
@@ -158,12 +158,12 @@ class AppliedExpectations:
 
 
 def load(path: Path, *, known_requirement: Callable[[str], bool] | None = None) -> Expectations:
-    """Read an expectations file; a file that does not exist holds no entries.
+    """Read an expectations file; a missing file has no entries.
 
     Args:
         path: The file.
-        known_requirement: Says whether a requirement or an aspect is in the catalogue; without it ids are not
-            checked.
+        known_requirement: Returns whether a requirement or an aspect is in the catalogue; None to skip the
+            check.
 
     Raises:
         TomlMalformed: with file, line and what is wrong.
@@ -213,7 +213,7 @@ def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None
 
 
 def _handlers(value: object) -> tuple[str, ...]:
-    """Read patterns of handlers, of which an empty one is the default handler."""
+    """Read patterns of handlers; an empty one is the default handler."""
     if value == [""]:
         return ("",)
     if isinstance(value, list) and "" in value:
@@ -238,16 +238,16 @@ def _outcome(value: object) -> Outcome:
 
 
 def _has_passed(entry: KnownFailure, tests: Sequence[TestResult]) -> bool:
-    """Say whether all tests of the entry that came to an end passed."""
+    """Return whether all tests of the entry with a verdict passed."""
     outcomes = {test.outcome for test in tests if not test.synthesized and entry.covers(test)}
     return Outcome.PASSED in outcomes and not outcomes & {Outcome.KNOWN, Outcome.FAILED, Outcome.WARNED}
 
 
-def _expected(  # noqa: PLR0911 - one for each way in which an entry meets a test
+def _expected(  # noqa: PLR0911 - one return per case
     test: TestResult, entries: Sequence[KnownFailure], source: str, version: str
 ) -> TestResult:
-    """Return one result as the entries make it. An entry that expects a failure covers a warning too, not the
-    other way round.
+    """Return one result after the entries are applied. An entry that expects a failure covers a warning too,
+    but not vice versa.
     """
     covering = [entry for entry in entries if entry.covers(test) and (entry.words or not test.synthesized)]
     if not covering:

@@ -1,4 +1,4 @@
-"""Reading and writing `run.json`: whole or not at all. A `run.json.gz` is read in its place."""
+"""Reads `run.json` or `run.json.gz`, and writes `run.json` atomically."""
 
 import contextlib
 import dataclasses
@@ -19,25 +19,23 @@ from critests.record.run_record import SCHEMA, SCHEMA_VERSION, RunRecord
 READ_LIMIT: Final = 256 * 1024 * 1024
 """Bytes; a larger file is no run record."""
 DETAIL_BUDGET: Final = 1024 * 1024
-"""Characters that the details of all tests of a record may have together; beyond it each keeps its first
-lines.
-"""
+"""Characters of the details of all tests of a record together; beyond it, each further one is cut short."""
 SHORT_DETAIL: Final = 400
 _GZIP_BEGINS: Final = b"\x1f\x8b"
 
 
 def write(record: RunRecord, path: Path) -> Path:
-    """Write a record as JSON, atomically and flushed to the disk; make the folders that are missing.
+    """Write a record as JSON, atomically and flushed to the disk; create missing folders.
 
     Args:
-        record: What the run found.
+        record: The record.
         path: The file, or an existing folder, in which `run.json` is written.
 
     Returns:
         The file.
 
     Raises:
-        RecordNotWritten: the file could not be written; nothing half-written is left behind.
+        RecordNotWritten: the file could not be written; no partial file is left.
     """
     target = path / RUN_FILE if path.is_dir() else path
     write_atomically(target, to_json(record))
@@ -56,7 +54,7 @@ def read(path: Path) -> RunRecord:
 
 
 def record_file(folder: Path) -> Path:
-    """Return where the record of a run's folder is; the compressed one only where there is no other."""
+    """Return the record's file in a run's folder; the compressed one only if there is no other."""
     plain, compressed = folder / RUN_FILE, folder / COMPRESSED_RUN_FILE
     return compressed if compressed.exists() and not plain.exists() else plain
 
@@ -65,7 +63,7 @@ def read_text(source: Path) -> str:
     """Read the text of a record's file, compressed or not.
 
     Raises:
-        RecordUnreadable: there is no such file, or it holds no text.
+        RecordUnreadable: there is no such file, or it is not text.
     """
     try:
         with source.open("rb") as file:
@@ -94,8 +92,8 @@ def to_json(record: RunRecord) -> str:
 
 
 def bounded(record: RunRecord) -> RunRecord:
-    """Return the record as it is written: long texts cut, which say so. A record that was read is bounded
-    already.
+    """Return the record with long texts cut and marked, as it is written. A record that was read has bounded
+    texts already.
     """
     return dataclasses.replace(record, tests=_bounded(record.tests))
 
@@ -105,7 +103,7 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
 
     Args:
         text: The JSON.
-        source: What to call it in messages.
+        source: Its name in messages.
 
     Raises:
         RecordUnreadable: the text is cut off, or it is not a record that this version can read.
@@ -147,15 +145,15 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
 
 
 def write_atomically(target: Path, content: str | bytes, *, durable: bool = True) -> None:
-    """Write a file whole or not at all; make the folders that are missing.
+    """Write a file atomically; create missing folders.
 
-    What is there and is no regular file (`/dev/null`, a pipe), and a link (`/dev/stdout`, which leads to a
-    regular file where the shell redirects it), is written into: renaming a file over it would replace it.
+    An existing special file (`/dev/null`, a pipe) or symbolic link (`/dev/stdout`, possibly redirected to a
+    file) is written in place, because a rename would replace it.
 
     Args:
         target: The file.
-        content: What will be in it.
-        durable: Flush it to the disk; not worth its time for thousands of files that can be made again.
+        content: Its content.
+        durable: Flush it to the disk; too slow for thousands of files that can be created again.
 
     Raises:
         RecordNotWritten: with a sentence that names the file and the cause.
@@ -182,7 +180,7 @@ def write_atomically(target: Path, content: str | bytes, *, durable: bool = True
 
 
 def shortened(text: str, limit: int) -> str:
-    """Cut a text to a number of characters, and say so."""
+    """Cut a text to a number of characters, with a mark."""
     if len(text) <= limit:
         return text
     mark = f"… [{len(text)} characters in all]"
@@ -190,12 +188,12 @@ def shortened(text: str, limit: int) -> str:
 
 
 def _bounded(tests: list[TestResult]) -> list[TestResult]:
-    """Bound the texts of each result, and the details of all of them together."""
-    left, kept = DETAIL_BUDGET, []
+    """Cut long texts of each result, and the details of all of them together."""
+    left, bounded_tests = DETAIL_BUDGET, []
     for test in tests:
         detail = shortened(test.detail, DETAIL_LIMIT if left > 0 else SHORT_DETAIL)
         left -= len(detail)
-        kept.append(
+        bounded_tests.append(
             dataclasses.replace(
                 test,
                 detail=detail,
@@ -204,7 +202,7 @@ def _bounded(tests: list[TestResult]) -> list[TestResult]:
                 form=shortened(test.form, REASON_LIMIT),
             )
         )
-    return kept
+    return bounded_tests
 
 
 def _clean(text: str) -> str:

@@ -1,17 +1,17 @@
-"""Which runtime a run looked at."""
+"""The identity of the runtime under test."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramFile:
-    """One program that a runtime consists of.
+    """One program of a runtime.
 
     Attributes:
         role: What it does: `daemon`, `OCI runtime`, `shim`, `monitor`, `CNI plugin` or `helper`.
         path: Absolute path of the file.
-        version: The first line that it prints for `--version`, or empty where it prints none.
-        sha256: Digest of the file, hexadecimal, or empty where it cannot be read.
+        version: The first line of its `--version` output, or empty.
+        sha256: Digest of the file, hexadecimal, or empty if it cannot be read.
     """
 
     role: str
@@ -22,21 +22,21 @@ class ProgramFile:
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeIdentity:
-    """Which runtime was looked at.
+    """The runtime under test.
 
     Attributes:
         name: The name that Version reports.
         version: The version that Version reports.
         api_version: The CRI version that Version reports.
         endpoint: Address of the runtime service.
-        image_endpoint: Address of the image service, the same where there is one socket.
-        handlers: Runtime handlers that the run used; empty string is the default one.
-        binary_path: Path of the daemon's binary where it is visible, else empty.
+        image_endpoint: Address of the image service; the same if there is only one socket.
+        handlers: Runtime handlers of the run; an empty string is the default one.
+        binary_path: Path of the daemon's binary if it is visible, else empty.
         binary_sha256: Its SHA-256, hexadecimal, else empty.
-        pid: Process id of the daemon, or None where it is not visible.
-        parts: What it works with, by name, `OCI runtime` or `storage`, as far as that is known.
-        programs: The files that it consists of, the daemon first. Of a runtime that was not started for the
-            run only the daemon, where its process is visible.
+        pid: Process id of the daemon, or None if it is not visible.
+        parts: Its known components by name, such as `OCI runtime` or `storage`.
+        programs: Its programs, the daemon first. For a runtime that was not started for the run, only the
+            daemon if its process is visible.
     """
 
     name: str

@@ -1,8 +1,6 @@
-"""From what the tests did to what it means: blocked followers, warnings, known failures, verdicts and the
-exit code.
+"""Judges raw results: blocked followers, warnings, known failures, verdicts and the exit code.
 
-Pure functions on results. They may be applied again to results that were judged before (see
-`critests.record.merge`).
+Pure functions on results, which can be applied again to judged results (see `critests.record.merge`).
 """
 
 import dataclasses
@@ -29,20 +27,20 @@ from critests.record.tally import count, verdicts
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeContext:
-    """What a judgement needs beside the results.
+    """What a judgement needs in addition to the results.
 
     Attributes:
-        judge_of: RPC to the requirement or aspect that judges it (`SBX-02`, `RT-25/accept`), None or None;
-            a mapping's `get` will do.
-        facts_of: Requirement or aspect to what the catalogue says of it, None where it is unknown.
+        judge_of: RPC to the requirement or aspect that judges it (`SBX-02`, `RT-25/accept`), or None; for
+            example the `get` of a mapping.
+        facts_of: Requirement or aspect to its facts in the catalogue, None if it is unknown.
         version: The version that the runtime reports, for the expectations.
         expectations: Known failures of this runtime.
         required: Names of capabilities that must be present.
-        capabilities: What was found of capabilities.
+        capabilities: Probed capabilities.
         strict: Warnings count for the exit code.
         interrupted: The user stopped the run.
-        harness_error: What broke in the harness itself, or empty.
-        runtime_gone: Why the runtime cannot be tested (any more); None where it can.
+        harness_error: Error in the harness itself, or empty.
+        runtime_gone: Why the runtime cannot be tested any more; None if it can.
     """
 
     judge_of: Callable[[str], str | None]
@@ -59,15 +57,15 @@ class JudgeContext:
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What a run's results mean; its fields are fields of the run record.
+    """The judged results of a run; its fields are fields of the run record.
 
     Attributes:
-        tests: Final results, those without a test function at the end.
-        root_causes: What is broken and has followers, most of them first.
+        tests: Final results; those without a test function are last.
+        root_causes: Broken requirements with followers, most followers first.
         requirements: Requirement id to its verdict.
-        counts: Numbers of outcomes.
-        ending: Exit code of the command, and what it follows from.
-        entries: What became of the known failures.
+        counts: Number of each outcome.
+        ending: Exit code of the command and its cause.
+        entries: Result of applying the known failures.
     """
 
     tests: list[TestResult]
@@ -84,22 +82,21 @@ class Judgement:
 
 
 def judge_alone(result: TestResult, context: JudgeContext | None) -> TestResult:
-    """Return one result as the end of the run will judge it, as far as that is known before.
+    """Return one result judged alone, as far as that is possible before the end of the run.
 
     Args:
         result: Raw.
-        context: The rest of the run; None where they are not known yet, and the result stays raw.
+        context: The rest of the run; None if it is not known yet: the result stays raw.
     """
     return judge([result], context).tests[0] if context is not None else result
 
 
 def judge(tests: Sequence[TestResult], context: JudgeContext) -> Judgement:
-    """Turn raw results into final ones and say what they mean.
+    """Turn raw results into final ones.
 
-    A raw result is `failed` whatever its level; it names in `raw_rpc` the RPC whose uncaught error failed it.
-    A test is blocked only by a step that failed in its own time: `blocked` by its own set-up, it names the
-    RPC in `setup_rpc`, or the judging requirement in `reported_blocker`; a test that found the runtime gone
-    names neither. The judgement names the requirement in `blocked_by`.
+    A raw result is `failed` at any level, with `raw_rpc` if an uncaught error of that RPC failed it. It is
+    `blocked` only if its own set-up failed, with the RPC in `setup_rpc` or the judging requirement in
+    `reported_blocker`, or if the runtime was gone, with neither. The judgement sets `blocked_by`.
 
     Args:
         tests: Raw results.
@@ -144,14 +141,14 @@ def _completed(test: TestResult) -> TestResult:
 
 
 def _decided(test: TestResult, blocked_by: str) -> TestResult:
-    """Return a result with the requirement that it is blocked by, or with what its failure means."""
+    """Return a result as blocked by a requirement, or with the outcome for its level."""
     if not blocked_by:
         return by_level(test)
     return dataclasses.replace(test, outcome=Outcome.BLOCKED, blocked_by=blocked_by)
 
 
 def by_level(test: TestResult) -> TestResult:
-    """Turn a failure into what it means for an aspect of this level and age."""
+    """Return a failure with the outcome for the level and age of its aspect."""
     if test.outcome is not Outcome.FAILED:
         return test
     if test.unproven_since:
@@ -162,7 +159,7 @@ def by_level(test: TestResult) -> TestResult:
 
 
 def _missing_capabilities(context: JudgeContext, present: set[str]) -> list[TestResult]:
-    """Return a failed result for each capability that was declared and is not there."""
+    """Return a failed result for each required capability that is missing."""
     facts = {fact.name: fact for fact in context.capabilities}
     missing = []
     for name in dict.fromkeys(context.required):

@@ -1,4 +1,4 @@
-"""Whether two machines are one, or alike enough for their speeds to be compared."""
+"""Whether two machines are similar enough to compare speeds."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -23,16 +23,16 @@ IF_KNOWN: Final = {
     "file system of the runtime's root": ("runtime_filesystem",),
     "mitigations": ("mitigations",),
 }
-"""Facts that count where both records have them: they came later."""
+"""Facts that are compared only if both records have them; older records lack them."""
 MEMORY_SLACK: Final = 0.02
 """The same machine reports a little more or less memory after another kernel reserved some."""
 
 
 def unlike(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, object, object]]:
-    """Return what two fingerprints have differently, each with both values; what does not bear on speed (the
-    boot, the runtime's own version) is not looked at.
+    """Return the differences of two fingerprints, each with both values; facts without influence on speed
+    (the boot, the runtime's version) are not compared.
 
-    A fact that only one record has, or neither, cannot be said to agree; its value is None there.
+    A needed fact that one or both records lack counts as a difference, with the value None.
     """
     found = []
     for name, path in NEEDED.items():

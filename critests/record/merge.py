@@ -1,4 +1,4 @@
-"""Several records of one runtime as one: shards of a run, or runs on several handlers."""
+"""Merges records of one runtime: shards of a run, or runs with different handlers."""
 
 import dataclasses
 from collections import Counter
@@ -17,15 +17,15 @@ from critests.record.tally import musts_judged
 
 
 def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecord, Judgement]:
-    """Join records of one runtime, made by one version of the suite, and judge them as one run: return it
-    without sentences, and the judgement that they are made of.
+    """Merge records of one runtime and one version of the suite, and judge them as one run. Return the
+    record, still without sentences, and the judgement from which they are made.
 
-    A test that is in several of them keeps its worst outcome: running again until green proves nothing.
+    A test in several records keeps its worst outcome: repeating until green proves nothing.
 
     Args:
         records: At least one.
-        context: As for a single run; `interrupted`, `required` and `expectations` that were applied
-            before stay applied.
+        context: As for a single run; `interrupted`, `required` and `expectations` of the records stay
+            applied.
 
     Raises:
         MergeRejected: they are of different runtimes, versions or suites.
@@ -35,7 +35,7 @@ def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecor
         raise MergeRejected(msg)
     first = min(records, key=lambda record: record.started)
     for record in records:
-        _refuse_strangers(first, record)
+        _require_same_run_kind(first, record)
     interrupted = context.interrupted or any(record.interrupted for record in records)
     capabilities, differences = _capabilities(records)
     harness_error = context.harness_error or next(
@@ -81,11 +81,10 @@ def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecor
 
 
 def _why_gone(record: RunRecord) -> Reason | None:
-    """Return why a part's runtime could not be tested any more; None where nothing that binds could run,
-    which is judged anew over the whole.
+    """Return why the runtime of one record could not be tested any more; None if no binding test ran, which
+    is judged again over all records.
 
-    A record of an earlier version does not say it apart; there it is what ended the run with 5 although tests
-    of a MUST had run.
+    Records of earlier versions lack the field; there, exit code 5 after tests of a MUST shows it.
     """
     if record.runtime_gone or record.exit_code != ExitCode.NOT_TESTED:
         return record.runtime_gone
@@ -94,7 +93,7 @@ def _why_gone(record: RunRecord) -> Reason | None:
     return Reason(code=ReasonCode.RUNTIME_ENDED, words=record.exit_reason)
 
 
-def _refuse_strangers(first: RunRecord, other: RunRecord) -> None:
+def _require_same_run_kind(first: RunRecord, other: RunRecord) -> None:
     for what, ours, theirs in (
         ("kinds", first.kind, other.kind),
         ("runtimes", first.runtime.name, other.runtime.name),
@@ -111,16 +110,16 @@ def _refuse_strangers(first: RunRecord, other: RunRecord) -> None:
 
 
 def _worst_of_each(records: Sequence[RunRecord]) -> list[TestResult]:
-    kept: dict[str, TestResult] = {}
+    worst: dict[str, TestResult] = {}
     for test in (test for record in records for test in record.tests):
-        before = kept.get(test.id)
+        before = worst.get(test.id)
         if before is None or WORST_FIRST.index(test.outcome) < WORST_FIRST.index(before.outcome):
-            kept[test.id] = test
-    return list(kept.values())
+            worst[test.id] = test
+    return list(worst.values())
 
 
 def _capabilities(records: Sequence[RunRecord]) -> tuple[list[CapabilityFact], list[str]]:
-    """Join what was found; where runs disagree nothing is known, and a note says so."""
+    """Merge capabilities; if runs disagree, the capability is unknown, with a note."""
     found: dict[str, CapabilityFact] = {}
     notes = []
     for fact in (fact for record in records for fact in record.capabilities):

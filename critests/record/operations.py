@@ -1,4 +1,4 @@
-"""What a benchmark run says in numbers. Each is computed from samples that are kept beside it."""
+"""Results of a benchmark run, computed from the samples that are stored with it."""
 
 from dataclasses import dataclass, field
 
@@ -7,11 +7,11 @@ from critests.record.identity import RuntimeIdentity
 
 @dataclass(frozen=True, kw_only=True)
 class QuantileEstimate:
-    """A quantile with what is known about it, in the unit of its operation.
+    """A quantile with its confidence interval, in the unit of its operation.
 
     Attributes:
         value: The estimate.
-        low: Lower end of its 95 % confidence interval, or None where there is none.
+        low: Lower end of its 95 % confidence interval, or None.
         high: Upper end, or None.
     """
 
@@ -30,22 +30,22 @@ class OperationResult:
         dimensions: What was held fixed, such as `{"containers": "100"}`.
         side: `a` or `b` in a live comparison, else empty.
         unit: Of all values: `s`, `1/s`, `B`, `B/s` or `1`.
-        better: `lower`, `higher`, or empty where neither is.
-        headline: Whether it is the operation that its scenario is about.
+        better: `lower`, `higher`, or empty if neither is.
+        headline: Whether it is the main operation of its scenario.
         count: Number of steady samples that succeeded.
         warm_up: Number of samples left out at the start.
         steadiness: `steady`, `never steady` or `too short to tell`.
         errors: gRPC status code to number of calls that ended with it.
-        minimum: Smallest steady sample, or None without samples, as the following.
+        minimum: Smallest steady sample; None without samples, as for the next four.
         maximum: Largest.
         mean: Mean.
         mad: Median absolute deviation from the median.
-        quantiles: `0.5`, `0.99` and so on to the estimate; only those that the number of samples supports.
+        quantiles: `0.5`, `0.99` and so on to the estimate; only those that enough samples support.
         stopped: Why sampling ended, in words.
         client_seconds: The client's own cost per operation, measured against a server that does nothing; None
-            where that makes no sense.
+            if not applicable.
         client_bound: Whether that cost is above a third of the median.
-        over_reference: The median as a multiple of the bare OCI runtime doing the same, or None.
+        over_reference: The median as a multiple of the same step by the OCI runtime alone, or None.
         resources: What the operation cost the runtime, such as `daemon_cpu_seconds`, each per operation.
         late_share: Open loop: share of samples that began more than 10 ms after their intended start, else
             None.
@@ -78,18 +78,18 @@ class OperationResult:
 
     @property
     def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-        """What pairs it with the same operation of another run or side."""
+        """The key of the same operation in another run or side."""
         return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseProbe:
-    """How steadily the machine did a piece of work of known size before the run.
+    """How steadily the machine did a fixed amount of work before the run.
 
     Attributes:
         name: `spin`, `fsync` or `fork`.
         median_seconds: Median of its duration.
-        p99_seconds: 99th percentile, or the largest where there were fewer than 100.
+        p99_seconds: 99th percentile, or the maximum of fewer than 100.
         count: How often it was done.
     """
 
@@ -101,7 +101,7 @@ class NoiseProbe:
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkFacts:
-    """How a benchmark run was made.
+    """The conditions of a benchmark run.
 
     Attributes:
         profile: `smoke`, `standard` or `full`.
@@ -109,9 +109,9 @@ class BenchmarkFacts:
         budget_seconds: The time that the user gave, or that the profile gives.
         sides: `a` and `b` to the runtime of each side of a live comparison; empty otherwise.
         client_seconds: RPC to the median that the client needs for it against a server that does nothing.
-        reference_seconds: Step of the bare OCI runtime (`create`, `start`, `kill`, `delete`, `cycle`) to its
+        reference_seconds: Step of the OCI runtime alone (`create`, `start`, `kill`, `delete`, `cycle`) to its
             median.
-        noise: The machine before the run.
+        noise: Noise of the machine before the run.
         steal_share: Share of processor time taken by other guests during the run, or None.
     """
 

@@ -1,5 +1,5 @@
-"""Why a test has the outcome that it has, as data: what judges, groups and counts asks this. The sentence
-that a reader gets is made of it in `critests.report.wording.reason_sentences`.
+"""Why a test has its outcome, as data for judgement, grouping and counting. The sentence for a reader is made
+in `critests.report.wording.reason_sentences`.
 """
 
 import ast
@@ -8,22 +8,22 @@ from enum import StrEnum
 from typing import Final
 
 _POINTS_IN_TIME: Final = ((10**18, 4 * 10**18, 1e9), (10**9, 4 * 10**9, 1.0))
-"""From and to which numbers are points in time (nanoseconds, seconds), and how many are a second."""
+"""Ranges of numbers that are timestamps (nanoseconds, seconds), and the units per second."""
 
 
 class ReasonCode(StrEnum):
-    """What kind of thing happened."""
+    """The kind of a reason."""
 
     NONE = ""
-    """Nothing, or nothing that is known."""
+    """None, or unknown."""
     VALUE = "value"
-    """Something was not what a test expected of it."""
+    """A value differs from what the test expected."""
     SAID = "said"
-    """A test found something that it says in its own words."""
+    """A test failed with a message of its own."""
     CONDITION = "condition"
-    """Something was waited for in vain."""
+    """A condition was not met in time."""
     NOT_REFUSED = "not refused"
-    """A call succeeded that was to be refused."""
+    """A call succeeded that should have been rejected."""
     SESSION = "session"
     """A streaming session broke, or could not be opened."""
     LOG_UNREADABLE = "log unreadable"
@@ -33,17 +33,17 @@ class ReasonCode(StrEnum):
     NOT_IMPLEMENTED = "not implemented"
     """The runtime lacks an RPC."""
     HANG = "hang"
-    """An RPC was not answered within its deadline."""
+    """An RPC got no response within its deadline."""
     RUNTIME_ENDED = "runtime ended"
-    """The runtime's process ended, or nobody listens any more."""
+    """The runtime's process ended, or its socket refuses connections."""
     RUNTIME_SILENT = "runtime silent"
-    """The runtime lives and does not answer any more."""
-    BESIDE_OTHERS = "beside others"
-    """The runtime ended while this test, among others, ran."""
+    """The runtime runs and does not respond any more."""
+    CONCURRENT_CRASH = "beside others"
+    """The runtime ended while this test and others ran."""
     REGISTRY_UNREACHABLE = "registry unreachable"
-    """The runtime has no image to test with: it does not reach the suite's registry."""
+    """The runtime does not reach the suite's registry, so there is no image to test with."""
     NOT_HERE = "not here"
-    """Something that the test needs is missing on this machine or in this run."""
+    """The machine or the run lacks something that the test needs."""
     NOT_ALLOWED = "not allowed"
     """The user's options forbid a call that the test needs."""
     NOT_OFFERED = "not offered"
@@ -53,9 +53,9 @@ class ReasonCode(StrEnum):
     UNEXPECTED_PASS = "unexpected pass"  # noqa: S105 - a test that passed
     """A test passed that the list of known failures expects to fail."""
     CAPABILITY_MISSING = "capability missing"
-    """The user declared a capability that was not found."""
+    """A capability that the user requires was not found."""
     HARNESS = "harness"
-    """The test, a fixture or the suite itself broke."""
+    """The test, a fixture or the suite itself has an error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,18 +63,20 @@ class Reason:
     """Why a test has its outcome.
 
     Attributes:
-        code: What kind of thing happened.
-        subject: What it happened to: the field that was looked at, the RPC that failed, the capability, the
-            kind of an exception, an entry of the known failures.
-        where: The same more closely: the expression in the test, the image of a pull, the process that ended.
-        relation: How it was expected to stand to `expected`: a comparison of Python, `==`, `in`, or `not`.
-        other: What it was compared with, as the test writes it.
-        expected: What was expected of it, as Python writes the value; of an RPC that hangs, the seconds.
-        seen: What was seen instead, as Python writes the value; of an RPC, the code that it answered.
-        unit: Unit of both, `s`, or empty.
-        words: What the test or the runtime itself said, one line.
-        more: Further lines: of these words, of the differences of two values; names of tests.
-        parts: What differs one by one, of a list; what else was found, of a hang.
+        code: Kind of the reason.
+        subject: The field that was checked, the failed RPC, the capability, the type of an exception, or the
+            entry of the known failures.
+        where: Details of the subject: the expression in the test, the image of a pull, the process that
+            ended.
+        relation: Relation of the observed to the expected value: a Python operator such as `==` or `in`, or
+            `not`.
+        other: The other side of the comparison, as written in the test.
+        expected: The expected value as a Python literal; for an RPC that hangs, its deadline in seconds.
+        seen: The observed value as a Python literal; for an RPC, its status code.
+        unit: Unit of both values, `s`, or empty.
+        words: Message of the test or the runtime, one line.
+        more: Further lines of the message, differences of two values, or names of tests.
+        parts: Differing elements of a list; for a hang, the other finding of the test.
     """
 
     code: ReasonCode = ReasonCode.NONE
@@ -90,13 +92,13 @@ class Reason:
     parts: list["Reason"] = field(default_factory=list)
 
     def mentions(self, words: str) -> bool:
-        """Say whether the runtime's or the test's own words, or a value, hold a text."""
+        """Return whether the message or a value contains a text."""
         own = (self.where, self.expected, self.seen, self.words, *self.more)
         return any(words in text for text in own) or any(part.mentions(words) for part in self.parts)
 
 
 def number_in(text: str) -> int | float | None:
-    """Return the number that a text is; None where it is none."""
+    """Return the number in a text; None if it is not a number."""
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -105,12 +107,12 @@ def number_in(text: str) -> int | float | None:
 
 
 def seconds_between(seen: str, expected: str) -> float | None:
-    """Return how many seconds after the expected point in time the other one is; None where they are none."""
+    """Return the seconds from the expected timestamp to the observed one; None if one is not a timestamp."""
     one, other = number_in(seen), number_in(expected)
     if one is None or other is None:
         return None
     for low, high, second in _POINTS_IN_TIME:
         if all(low <= point <= high for point in (one, other)):
-            # integers of nanoseconds are larger than what a float holds exactly
+            # subtract integers first: a float cannot hold nanoseconds since the epoch exactly
             return (one - other) / second
     return None

@@ -1,11 +1,11 @@
-"""What can go wrong with a record on disk. Each message is a sentence that a person can act on."""
+"""Errors of records on disk. Each message says what to do."""
 
 import errno
 from pathlib import Path
 
 
 class RecordError(Exception):
-    """Base of the errors of this room."""
+    """Base of the errors of this package."""
 
 
 class RecordNotWritten(RecordError):

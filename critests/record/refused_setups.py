@@ -1,4 +1,4 @@
-"""Set-ups that were refused although the call works: what they asked for is what is broken."""
+"""Set-ups whose call was rejected although the call works in general: the requested feature is broken."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -10,48 +10,48 @@ from critests.record.result_records import TestResult
 from critests.record.varying_text import without_what_varies
 
 _NO_REFUSAL: Final = frozenset({"", "UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"})
-"""Answers that do not come from what was asked for."""
+"""Status codes that do not depend on the request."""
 TESTS: Final = 2
-"""One refusal may have come by chance: of so many tests, with the same words, it has not."""
+"""Tests that must be rejected with the same message: a single rejection may be a coincidence."""
 
 
 def attribute_refused_setups(
     tests: Sequence[TestResult], facts_of: Callable[[str], RequirementFacts | None]
 ) -> list[TestResult]:
-    """Let tests whose set-up was refused be blocked by what they are about, where the requirement that judges
-    the call was kept by tests of its own.
+    """Attribute rejected set-ups to the requirement that their tests are about, if the requirement that
+    judges the call passed its own tests.
 
-    A runtime that takes a plain request and refuses every one with a device breaks what is promised of
-    devices; as no test of these came so far as to say it, the first of the refused set-ups will
-    (`add_setup_verdicts`). It is held against one requirement of which no test gave a verdict, a MUST before
-    others.
+    A runtime that accepts a plain request and rejects each one with a device breaks the requirements of
+    devices. As none of their tests gets to a verdict, the first rejected set-up gives one
+    (`add_setup_verdicts`). It counts for one requirement without a verdict, preferably a MUST.
 
     Args:
-        tests: Results of which those whose set-up failed name the requirement that judges it.
-        facts_of: Requirement to what the catalogue says of it, None where it is unknown.
+        tests: Results; those with a failed set-up name the requirement that judges it.
+        facts_of: Requirement to its facts in the catalogue, None if it is unknown.
     """
-    kept = _named(tests, frozenset({Outcome.PASSED})) - _named(tests, BREACHES)
+    passed = _named(tests, frozenset({Outcome.PASSED})) - _named(tests, BREACHES)
     judged = _named(tests, VERDICTS)
     groups: dict[tuple[str, ...], list[TestResult]] = {}
     for test in tests:
-        if is_refused(test) and test.blocked_by in kept:
+        if is_refused(test) and test.blocked_by in passed:
             words = without_what_varies(test.why.words)
             groups.setdefault((test.blocked_by, test.setup_rpc, test.answer, words), []).append(test)
-    blamed: dict[str, str] = {}
+    attributed: dict[str, str] = {}
     for refused in groups.values():
         able = [
             test for test in refused if test.requirement_id not in judged and _speaks_for_all(test, facts_of)
         ]
         if able and len({test.id.partition("[")[0] for test in refused}) >= TESTS:
             first = min(able, key=lambda test: test.level is not Level.MUST or test.judgement)
-            blamed |= dict.fromkeys((test.id for test in refused), first.requirement_id)
+            attributed |= dict.fromkeys((test.id for test in refused), first.requirement_id)
     return [
-        dataclasses.replace(test, blocked_by=blamed[test.id]) if test.id in blamed else test for test in tests
+        dataclasses.replace(test, blocked_by=attributed[test.id]) if test.id in attributed else test
+        for test in tests
     ]
 
 
 class SetupOutcome(Protocol):
-    """What is known of how a test ended; see `TestResult`."""
+    """The fields of `TestResult` that describe a failed set-up."""
 
     @property
     def outcome(self) -> Outcome: ...  # noqa: D102 - those of a result
@@ -64,7 +64,7 @@ class SetupOutcome(Protocol):
 
 
 def is_refused(test: SetupOutcome) -> bool:
-    """Say whether a call of the set-up was refused, for what it asked for as it seems."""
+    """Return whether the runtime rejected a call of the set-up, presumably because of the request."""
     return (
         test.outcome is Outcome.BLOCKED
         and bool(test.setup_rpc)
@@ -74,7 +74,7 @@ def is_refused(test: SetupOutcome) -> bool:
 
 
 def _speaks_for_all(test: TestResult, facts_of: Callable[[str], RequirementFacts | None]) -> bool:
-    """Say whether the test's own aspect has the level of its requirement, at which that will be judged."""
+    """Return whether the test's aspect has the level of its requirement, at which the set-up is judged."""
     facts = facts_of(test.requirement_id) or RequirementFacts()
     binds = test.level in {Level.MUST, Level.SHOULD}
     return binds and (facts.level, facts.judgement) == (test.level, test.judgement)

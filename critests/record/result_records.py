@@ -1,4 +1,4 @@
-"""What became of one test, of one requirement, and what stood in the way of others."""
+"""Results of tests and requirements, and root causes."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -7,49 +7,47 @@ from critests.catalogue.words import Level, Outcome
 from critests.record.reasons import Reason
 
 DETAIL_LIMIT: Final = 16 * 1024
-"""Characters of `TestResult.detail` that are kept; the whole of it is in the evidence."""
+"""Characters stored of `TestResult.detail`; the evidence has all of it."""
 REPEATS: Final = 20
-"""How often a test is tried again that failed and that no list knows."""
+"""How often a new failure is repeated."""
 REASON_LIMIT: Final = 2 * 1024
-"""Characters that are kept of `reason` and `seen`."""
+"""Characters stored of `reason` and `seen`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TestResult:
-    """What became of one test.
+    """The result of one test.
 
     Attributes:
         id: Stable id below the suite, `sandboxes/test_state.py::test_x[param]`.
         name: Name of the test function with its parameters, `test_x[param]`; unique in the suite.
-        params: Argument name to the shown value of this case.
+        params: Parameter name to its value as text.
         requirement: The aspect that is tested, `SBX-26/error`, or empty for a test of no requirement.
         requirement_id: The requirement of that aspect, `SBX-26`.
         area: Area of the API, as in `critests.catalogue.words.Area`.
         group: Group of the requirement, `SBX`.
         level: How strongly the aspect binds.
         judgement: The aspect is our engineering judgement (†): a breach is a warning whatever its level.
-        title: First line of the test's docstring: the promise.
+        title: First sentence of the test's docstring.
         handler: Runtime handler that the test used; empty for the default one.
-        outcome: What became of it.
-        why: Why it is not passed, by which failures are grouped and judged.
-        reason: The same as one sentence for a reader; nothing is decided by it.
-        seen: All that was seen of a broken promise, as text for a reader.
+        outcome: Its outcome.
+        why: Why it did not pass, as data for grouping and judging.
+        reason: The same as one sentence for a reader; never parsed.
+        seen: The observed values of a failure, as text for a reader.
         detail: Longer text, at most 16 KiB; the traceback for instance.
-        reported_blocker: Requirement that the test itself names as what it hangs on, or empty: of a blocked
-            test the one whose step failed, of a failed one that by which it is explained where it is broken.
-        blocked_by: Requirement whose breach stood in the way of a blocked test, by the judgement over the
-            whole run, or empty.
+        reported_blocker: Requirement that the test itself names, or empty: for a blocked test, the
+            requirement of the failed step; for a failed test, one whose failure would explain this one.
+        blocked_by: Requirement whose failure blocked the test, by the judgement of the whole run, or empty.
         setup_rpc: RPC that failed in the set-up of a blocked test, or empty.
         raw_rpc: RPC whose uncaught error failed the test, or empty.
-        answer: gRPC code that the RPC of `raw_rpc` or `setup_rpc` answered, `UNKNOWN`; empty where none
-            failed.
-        after: RPC that changed something last before the test found what it saw, or empty.
-        hung: The RPC named in `setup_rpc` or `raw_rpc` did not answer within its deadline.
-        cause: Requirement whose breach this failure is only another sight of, or empty.
+        answer: gRPC code of the RPC in `raw_rpc` or `setup_rpc`, such as `UNKNOWN`; empty if none failed.
+        after: RPC that last changed something before an assertion failed, or empty.
+        hung: The RPC in `setup_rpc` or `raw_rpc` did not respond within its deadline.
+        cause: Requirement whose failure this one only repeats, or empty.
         form: Observed form of a DIV aspect, or empty.
         slow: The test has a built-in wait of more than two seconds.
-        synthesized: No test function stands behind this result; the reason says where it comes from.
-        stands_for: Id of the test in whose set-up the judgement found what this result says, or empty.
+        synthesized: The result is not of a test function; the reason has its origin.
+        stands_for: Id of the test whose set-up the result is from, or empty.
         started: Start, seconds since the epoch.
         seconds: Duration of the test's own body, in seconds.
         setup_seconds: Duration of its set-up, in seconds.
@@ -58,17 +56,16 @@ class TestResult:
         evidence: Folder of its evidence relative to the run's folder, or empty.
         repeat_command: Command line that runs this test again.
         phase_of_failure: `setup`, `call`, `teardown` or empty.
-        unproven_since: Kubernetes minor (`1.34`) that the field under test is from, where the runtime is not
-            proven to know it; or empty.
-        intermittent: A known failure covers it that shows only now and then, whether it failed or passed.
-        tries: How often the test was tried where it failed and no list knew that; 0 where only once.
+        unproven_since: Kubernetes minor (`1.34`) that added the field under test, if the runtime is not
+            proven to support it; or empty.
+        intermittent: An intermittent known failure covers it, whether it failed or passed.
+        tries: How often a new failure was tried; 0 if only once.
         failures: How many of these tries failed.
-        known_as: What the list of known failures says of the one that covers it, or empty.
-        expectation: Link or text of the expectations entry that made it `known`, or that covers a test which
-            passed, unexpectedly or because it fails only now and then; or empty.
+        known_as: Reason in the known failure that covers it, or empty.
+        expectation: Link or text of the known failure that covers it, whether it failed or passed; or empty.
     """
 
-    __test__ = False  # the name is no invitation for pytest
+    __test__ = False  # pytest would collect it by its name
 
     id: str
     name: str
@@ -120,7 +117,7 @@ class TestResult:
 
     @property
     def by_chance(self) -> bool:
-        """Whether a failure did not come again in as many tries as a verdict takes."""
+        """Whether a failure did not recur in enough tries for a verdict."""
         return self.failures == 1 and self.tries > REPEATS
 
     @property
@@ -130,7 +127,7 @@ class TestResult:
 
     @property
     def case(self) -> str:
-        """Name of the test without the handler that it ran on, which a run of several puts into it."""
+        """Name of the test without the handler, which a run with several handlers adds to the name."""
         if "runtime_handler" not in self.params or not self.name.endswith("]"):
             return self.name
         label, words = self.handler or "default", self.name[len(self.function) + 1 : -1]
@@ -148,17 +145,16 @@ class TestResult:
 
 @dataclass(frozen=True, kw_only=True)
 class RootCause:
-    """One fault and its followers: tests that could not be judged because of it, and tests that failed of it
-    as well.
+    """One broken requirement and its followers: tests that it blocked, and failures that only repeat it.
 
     Attributes:
         requirement: Id of the requirement that judges the step.
         rpc: RPC that failed.
-        shown_by: Id of the test that says what went wrong with it.
-        reason: What went wrong with it, one sentence for a reader.
-        blocked: Ids of the tests that it stood in the way of.
+        shown_by: Id of the test that shows the failure.
+        reason: The failure, one sentence for a reader.
+        blocked: Ids of the tests that it blocked.
         failed: Ids of further tests that failed in the same way.
-        outcome: What became of the requirement itself.
+        outcome: Outcome of the requirement itself.
     """
 
     requirement: str
@@ -172,7 +168,7 @@ class RootCause:
 
 @dataclass(frozen=True, kw_only=True)
 class RequirementVerdict:
-    """What became of one requirement: the worst of its tests.
+    """The verdict of one requirement: the worst outcome of its tests.
 
     Attributes:
         outcome: The verdict.

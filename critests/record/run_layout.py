@@ -14,16 +14,16 @@ from critests.record.record_errors import RecordNotWritten, RecordUnreadable, no
 
 RUN_FILE: Final = "run.json"
 COMPRESSED_RUN_FILE: Final = "run.json.gz"
-"""What `gzip -n run.json` makes of it, a fifteenth as large."""
+"""The output of `gzip -n run.json`, a fifteenth as large."""
 LATEST: Final = "latest"
-"""How the newest run is named: alone, or behind the folder of a runtime or of one of its versions."""
+"""Name of the newest run: alone, or after the folder of a runtime or of a version."""
 DEPTH: Final = 3
-"""Folders from the root of all results down to a run: the runtime's, the version's, its own."""
+"""Folders from the root of all results to a run: runtime, version, run."""
 LAST: Final = "last"
-"""How the last good run on the same machine is named, as what a run is compared with."""
+"""Name of the last good run on the same machine, as a baseline."""
 RESULTS: Final = Path("results")
 UNKNOWN: Final = "unknown"
-"""What a runtime is called that tells no name, and a version that it does not tell."""
+"""Name of a runtime, or its version, if it reports none."""
 SAFE_LENGTH: Final = 100
 ATTEMPTS: Final = 1000
 
@@ -66,7 +66,7 @@ def evidence_name(test_id: str) -> str:
 
 
 def new_run_folder(results: Path, runtime: str, version: str, started: float) -> RunFolder:
-    """Make the folder of a new run.
+    """Create the folder of a new run.
 
     Args:
         results: Root of all results.
@@ -75,7 +75,7 @@ def new_run_folder(results: Path, runtime: str, version: str, started: float) ->
         started: Start, seconds since the epoch.
 
     Raises:
-        RecordNotWritten: the folder cannot be made.
+        RecordNotWritten: the folder cannot be created.
     """
     parent = results / safe_name(runtime) / safe_name(version)
     for number in range(int(started), int(started) + ATTEMPTS):
@@ -96,7 +96,7 @@ def new_run_folder(results: Path, runtime: str, version: str, started: float) ->
 
 
 def run_named(name: Path, results: Path = RESULTS) -> Path:
-    """Return where a run is that a user names: the path itself, or what `latest` stands for.
+    """Return the path of a run that a user names: the path itself, or the run that `latest` means.
 
     `latest` is the newest run below `results`; `results/containerd/latest` the newest below that folder,
     which may be written without its `results/`.
@@ -119,8 +119,8 @@ def run_named(name: Path, results: Path = RESULTS) -> Path:
 
 
 def results_of(folder: Path) -> Path:
-    """Return the root of all results that the folder of a run lies in, as `new_run_folder` makes it; the
-    folder itself where it does not lie so deep.
+    """Return the root of all results above the folder of a run, as `new_run_folder` creates it; the folder
+    itself if there are fewer levels.
     """
     folder = folder.resolve()
     above = folder.parents
@@ -128,8 +128,8 @@ def results_of(folder: Path) -> Path:
 
 
 def newest_run(folder: Path) -> Path | None:
-    """Return the folder of the newest run of all results, of a runtime or of a version; None where there is
-    none. See `newest_first`.
+    """Return the folder of the newest run of all results, of a runtime or of a version; None without runs.
+    See `newest_first`.
     """
     return next(iter(newest_first(folder)), None)
 
@@ -137,7 +137,7 @@ def newest_run(folder: Path) -> Path | None:
 def newest_first(folder: Path) -> list[Path]:
     """Return the folders of all runs of all results, of a runtime or of a version, the newest first.
 
-    The names of runs tell which is newest; one whose name is no number counts as older than all others.
+    Names of runs are numbers that increase with time; a run without a number counts as the oldest.
     """
     found = {
         file.parent

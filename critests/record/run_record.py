@@ -10,12 +10,12 @@ from critests.record.result_records import RequirementVerdict, RootCause, TestRe
 
 SCHEMA: Final = "critests.run"
 SCHEMA_VERSION: Final = 2
-"""2: `operations` and `benchmark`, which a record of version 1 has not."""
+"""Version 2 added `operations` and `benchmark`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApiLevel:
-    """Which level of the API the runtime has, as a Kubernetes minor such as `1.34`.
+    """The API level of the runtime, as a Kubernetes minor such as `1.34`.
 
     Attributes:
         declared: What the user declared, or empty.
@@ -34,10 +34,10 @@ class CapabilityFact:
 
     Attributes:
         name: The capability, as in `critests.catalogue.words.Capability`.
-        present: True, False, or None where it could not be found out.
-        evidence: What was seen.
-        source: Where it was seen: an RPC, a file, a flag.
-        failed: It could not be found out because the RPC that `source` names failed.
+        present: True, False, or None if unknown.
+        evidence: What was observed.
+        source: Where it was observed: an RPC, a file, a flag.
+        failed: It is unknown because the RPC in `source` failed.
     """
 
     name: str
@@ -85,13 +85,13 @@ class Counts:
 
 @dataclass(frozen=True, kw_only=True)
 class RunScope:
-    """Which part of the suite a run was asked for, and how much of it was judged.
+    """The selected part of the suite, and how much of it was judged.
 
     Attributes:
-        selection: The options that chose tests, `--select IMG`; empty for all of them.
-        shards: Parts of that choice that the run has, `1/3`; empty for the whole of it.
+        selection: The options that selected tests, `--select IMG`; empty for all tests.
+        shards: Parts of that selection in the run, `1/3`; empty for all of it.
         musts_judged: Number of aspects of level MUST that have a verdict.
-        musts: Number of such aspects that the suite has a test for.
+        musts: Number of such aspects with a test in the suite.
     """
 
     selection: str = ""
@@ -100,7 +100,7 @@ class RunScope:
     musts: int = 0
 
     def in_words(self) -> str:
-        """Say what the run was about, where that is not everything; empty where it is."""
+        """Return the selection in words; empty for the whole suite."""
         shards = f"shard {', '.join(self.shards)}" if self.shards else ""
         chosen = ", ".join(filter(None, [self.selection, shards]))
         return f"{chosen}; {self.musts_judged} of {self.musts} MUSTs judged" if chosen else ""
@@ -123,13 +123,13 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True)
 class RunRecord:
-    """What one run found.
+    """The record of one run.
 
     Attributes:
         schema: Always `critests.run`.
         schema_version: Version of the schema.
         kind: `validation` or `benchmark`.
-        run_id: `<epoch seconds>-<6 hex>`; also the label on everything that the run created.
+        run_id: `<epoch seconds>-<6 hex>`; also the label of everything that the run created.
         suite_version: Version of critests.
         catalogue_revision: Revision of the catalogue of requirements.
         started: Start, seconds since the epoch.
@@ -140,15 +140,15 @@ class RunRecord:
         machine: Facts of the machine.
         capabilities: What runtime and machine offer.
         tests: All results.
-        root_causes: What is broken and has followers: tests that it blocked, failures that only repeat it.
+        root_causes: Broken requirements with followers: blocked tests, and failures that only repeat theirs.
         requirements: Requirement id to its verdict.
         counts: Numbers of outcomes.
         coverage: Parts of the API that were exercised.
         exit_code: Exit code of the command.
         exit_reason: One sentence: why this exit code.
         interrupted: The user stopped the run.
-        scope: Which part of the suite it was about; None for a record that does not tell.
-        runtime_gone: Why the runtime could not be tested (any more); None where it could.
+        scope: The selected part of the suite; None for records of earlier versions.
+        runtime_gone: Why the runtime could not be tested any more; None if it could.
         notes: Sentences that the reader should see.
         workers: Number of workers.
         timing: What the run cost.

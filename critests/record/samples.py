@@ -1,6 +1,6 @@
-"""The samples of a benchmark run: every measured value with its dimensions, kept beside the run record.
+"""The samples of a benchmark run: every measured value with its dimensions, stored with the run record.
 
-`samples/<scenario>.jsonl.gz` holds one series a line, as columns: ten thousand samples are a few ten
+`samples/<scenario>.jsonl.gz` holds one series per line, as columns: ten thousand samples take a few tens of
 kilobytes.
 """
 
@@ -21,24 +21,24 @@ SECONDS, PER_SECOND, BYTES, BYTES_PER_SECOND, COUNT = "s", "1/s", "B", "B/s", "1
 """Units of series; nothing else is stored, readers choose milliseconds or megabytes."""
 LOWER, HIGHER, NEITHER = "lower", "higher", ""
 LATE_SECONDS: Final = 0.010
-"""A start that comes more than this after the intended one is late."""
+"""A start later than this after the intended one counts as late."""
 
 
 @dataclass(kw_only=True)
 class Series:
-    """What was measured of one operation under one set of dimensions, in the order in which it was measured.
+    """The samples of one operation under one set of dimensions, in the order of measurement.
 
     Attributes:
         scenario: Id of the scenario, such as `B-06`.
         operation: What was timed: the name of an RPC, or a name of ours such as `pod cycle`.
         dimensions: What was held fixed, such as `{"containers": "100"}`; values as texts.
         unit: Of the values: `s`, `1/s`, `B`, `B/s` or `1`.
-        better: `lower`, `higher`, or empty where neither is.
+        better: `lower`, `higher`, or empty if neither is.
         side: `a` or `b` in a live comparison, else empty.
-        value: The measured values, failed calls included (what they took until they failed).
+        value: The measured values; for failed calls, the time until they failed.
         at: When each began, in seconds on the run's monotonic clock; in an open loop the intended start.
-        block: The random block in which each was measured, numbered from 0; empty where there were none.
-        codes: Index to gRPC status code, of the samples that did not end with OK.
+        block: The random block of each sample, numbered from 0; empty without blocks.
+        codes: Index to gRPC status code of failed samples.
         late: Open loop only: seconds from the intended start to the real one, each.
         warm_up: How many samples at the start belong to the warm-up.
     """
@@ -58,13 +58,13 @@ class Series:
 
     @property
     def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-        """What pairs it with the same series of another run or side: scenario, operation, dimensions."""
+        """The key of the same series in another run or side: scenario, operation, dimensions."""
         return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
 
     def add(
         self, value: float, at: float, *, code: str = "OK", block: int = -1, late: float | None = None
     ) -> None:
-        """Append a sample; a series has blocks, or lateness, for all of its samples or for none."""
+        """Append a sample; either all samples of a series have a block (or lateness), or none."""
         if code != "OK":
             self.codes[str(len(self.value))] = code
         self.value.append(value)
@@ -91,7 +91,7 @@ class Series:
         return found
 
     def errors(self) -> dict[str, int]:
-        """Return how many samples, warm-up included, ended with which code."""
+        """Return the number of samples by error code, warm-up included."""
         counted: dict[str, int] = {}
         for code in self.codes.values():
             counted[code] = counted.get(code, 0) + 1
@@ -151,7 +151,7 @@ def _check(series: Series) -> None:
 
 
 def _rounded(series: Series) -> Any:  # noqa: ANN401 - plain JSON
-    """Nine digits after the point are a nanosecond, which no clock here resolves."""
+    """Round to nanoseconds, which is finer than the clock."""
     return to_plain(
         dataclasses.replace(
             series,

@@ -1,4 +1,4 @@
-"""How much of the suite a run was about: a run of one test says nothing of the rest."""
+"""How much of the suite a run covers."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,13 +8,13 @@ from critests.exit_codes import ExitCode
 from critests.record.run_record import RunRecord, RunScope
 
 COMPLETE: Final = frozenset({ExitCode.CONFORMS, ExitCode.BROKEN})
-"""Exit codes of runs that came to their end and judged."""
+"""Exit codes of completed runs with a verdict."""
 
 
 def partial(record: RunRecord) -> str:
-    """Say why a run is not one of the whole suite, brought to its end; empty where it is.
+    """Return why a run is not a completed run of the whole suite; empty if it is.
 
-    A record of an earlier version does not tell its choice; there, tests that were deselected show it.
+    A record of an earlier version has no selection; there, deselected tests show it.
     """
     if record.interrupted:
         return "interrupted"
@@ -25,10 +25,10 @@ def partial(record: RunRecord) -> str:
 
 
 def joined(scopes: Sequence[RunScope | None], musts_judged: int) -> RunScope | None:
-    """Return what several runs were about together; None where one of them does not tell.
+    """Return the scope of several runs together; None if one of them has none.
 
     Args:
-        scopes: Those of the parts.
+        scopes: Of the parts.
         musts_judged: Of the whole.
     """
     known = [scope for scope in scopes if scope is not None]

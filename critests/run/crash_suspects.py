@@ -63,7 +63,7 @@ def _blocked(test: TestResult) -> TestResult:
     return dataclasses.replace(
         test,
         outcome=Outcome.BLOCKED,
-        why=Reason(code=ReasonCode.BESIDE_OTHERS),
+        why=Reason(code=ReasonCode.CONCURRENT_CRASH),
         reported_blocker=OUTLIVES_WELL_FORMED,
         detail="",
     )

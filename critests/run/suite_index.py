@@ -72,14 +72,15 @@ class IndexedCollection:
         return path.name.startswith("test_") and name not in self._files
 
     def whole(self, collected: list[KnownTest], *, complete: bool) -> list[KnownTest]:
-        """Return every test of the suite: from the index, or those that were collected, which are then kept.
+        """Return every test of the suite: from the index, or those that were collected, which are then
+        stored.
 
         Args:
             collected: in the suite's order.
             complete: whether every module could be read.
 
         Raises:
-            UsageError: a file holds other tests than the index tells.
+            UsageError: the tests of a file differ from those in the index.
         """
         if self.tests is None:
             if self._uses_index and complete:

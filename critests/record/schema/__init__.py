@@ -1,6 +1,6 @@
 """The published JSON schema of the run record, derived from its dataclasses.
 
-`run-2.json` beside this file is the published form; a test keeps the two equal. `python -m
+`run-2.json` in this folder is the published form; a test compares the two. `python -m
 critests.record.schema` prints it.
 """
 
@@ -38,7 +38,7 @@ def schema() -> dict[str, Json]:
 
 
 def _object(cls: type, definitions: dict[str, Json]) -> dict[str, Json]:
-    """Describe one dataclass; the texts are those of its docstring."""
+    """Describe one dataclass, with the texts of its docstring."""
     texts = _attribute_texts(cls)
     hints = type_hints(cls)
     properties: dict[str, Json] = {}

@@ -187,7 +187,7 @@ _SAYING: Final[dict[ReasonCode, Callable[[Reason], str]]] = {
     ReasonCode.HANG: _hang,
     ReasonCode.RUNTIME_ENDED: _runtime_ended,
     ReasonCode.RUNTIME_SILENT: lambda why: f"the runtime stopped responding ({why.words})",
-    ReasonCode.BESIDE_OTHERS: lambda _: "the daemon exited while this test and others ran",
+    ReasonCode.CONCURRENT_CRASH: lambda _: "the daemon exited while this test and others ran",
     ReasonCode.DESELECTED: lambda _: "deselected",
     ReasonCode.UNEXPECTED_PASS: _unexpected_pass,
     ReasonCode.CAPABILITY_MISSING: _missing,
