@@ -1,6 +1,4 @@
-"""Reading a TOML file that a person wrote: each key and value is checked, and what is wrong is said with its
-line.
-"""
+"""Reads TOML files that people write: keys and values are checked, and errors name the line."""
 
 import datetime as dt
 import re
@@ -16,7 +14,7 @@ _HEADING: Final = re.compile(r"\s*\[\[?\s*([^\]]+?)\s*\]")
 
 
 class TomlMalformed(UsageError):
-    """A file cannot be read, or is not what it must be; the message begins with `file:line:`."""
+    """A file cannot be read or has an error; the message begins with `file:line:`."""
 
 
 class Table:
@@ -25,7 +23,7 @@ class Table:
     Attributes:
         path: the file.
         line: where the table begins.
-        values: what stands in it.
+        values: its keys and values.
     """
 
     def __init__(
@@ -43,12 +41,12 @@ class Table:
         return f"{self.path}:{self.line}"
 
     def wrong(self, key: str, what: str, near: str = "") -> TomlMalformed:
-        """Return what to raise about a key.
+        """Return an error about a key.
 
         Args:
-            key: the line of the key is named; that of the table where the key is missing.
-            what: what is wrong.
-            near: words of a value; the first line with them from the key on is named instead.
+            key: the error names its line, or that of the table if the key is missing.
+            what: the error.
+            near: text of a value; the error names the first line with it, from the key on.
         """
         line = self._line_of(key)
         if near:
@@ -58,12 +56,12 @@ class Table:
     def expect(
         self, *, needs: Sequence[str] = (), may: Sequence[str] = (), entries: Sequence[str] = ()
     ) -> None:
-        """Check which keys there are.
+        """Check the keys.
 
         Args:
-            needs: keys that have to be there.
-            may: keys that may be there.
-            entries: names of `[[entries]]` that may be there.
+            needs: required keys.
+            may: optional keys.
+            entries: names of optional `[[entries]]`.
 
         Raises:
             TomlMalformed: a key is unknown or missing.
@@ -84,7 +82,7 @@ class Table:
     def take(self, key: str, read: Callable[[object], T], default: T) -> T: ...
 
     def take(self, key: str, read: Callable[[object], T], default: T | None = None) -> T | None:
-        """Return the value of a key as `read` makes it, or the default where the key is absent.
+        """Return the value of a key, parsed by `read`, or the default if the key is absent.
 
         Raises:
             TomlMalformed: `read` raised a ValueError or a TypeError about the value.
@@ -92,7 +90,7 @@ class Table:
         return self.need(key, read) if key in self.values else default
 
     def need(self, key: str, read: Callable[[object], T]) -> T:
-        """Return the value of a key that `expect` has seen, as `read` makes it.
+        """Return the value of a key that `expect` has checked, parsed by `read`.
 
         Raises:
             TomlMalformed: `read` raised a ValueError or a TypeError about the value.
@@ -106,7 +104,7 @@ class Table:
         """Return the `[[name]]` entries of a file, in their order.
 
         Raises:
-            TomlMalformed: the name stands for something else.
+            TomlMalformed: the value is not a list of tables.
         """
         tables = self.values.get(name, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
@@ -186,7 +184,7 @@ def text(value: object) -> str:
 
 
 def text_that(holds: Callable[[str], bool] | None, otherwise: str) -> Callable[[object], str]:
-    """Return what reads a text and refuses it with `otherwise` where a condition does not hold."""
+    """Return a parser that rejects a text with the message `otherwise` unless a condition holds."""
 
     def read_text(value: object) -> str:
         if holds is not None and not holds(text(value)):

@@ -34,7 +34,7 @@ class OperationResult:
         headline: Whether it is the main operation of its scenario.
         count: Number of steady samples that succeeded.
         warm_up: Number of samples left out at the start.
-        steadiness: `steady`, `never steady` or `too short to tell`.
+        steadiness: `steady`, `never steady`, or that there were too few samples.
         errors: gRPC status code to number of calls that ended with it.
         minimum: Smallest steady sample; None without samples, as for the next four.
         maximum: Largest.

@@ -9,19 +9,19 @@ from pathlib import Path
 from critests.runtimes.runtime_paths import RuntimePaths
 
 LEASES_NAME = "cni-leases"
-"""The directory in which the IPAM plugin notes what it has given away."""
+"""Directory in which the IPAM plugin records allocated addresses."""
 CONFLIST_NAME = "10-critests.conflist"
 
 
 def conflist(paths: RuntimePaths) -> str:
     """Return the text of the network configuration list of a throwaway runtime.
 
-    The bridge masquerades, so that a pod reaches what the machine reaches. Both plugins are to use iptables,
-    also where newer ones would prefer nftables: what they add is then found and removed in one way.
+    The bridge masquerades, so that a pod reaches what the machine reaches. Both plugins use iptables even if
+    newer versions prefer nftables, so that their rules can be found and removed in one way.
 
-    CHECK is off, as the CNI specification allows where it is known to fail without a reason: where systemd
-    runs, udev gives the host's end of each veth pair another MAC address right after ADD
-    (`MACAddressPolicy=persistent` in systemd.link(5)), and the bridge plugin then calls the network broken.
+    CHECK is off, as the CNI specification allows if it is known to fail without a reason: with systemd, udev
+    changes the MAC address of the host's end of each veth pair right after ADD
+    (`MACAddressPolicy=persistent` in systemd.link(5)), and the CHECK of the bridge plugin then fails.
     """
     ranges = [[{"subnet": subnet}] for subnet in paths.subnets]
     routes = [{"dst": "::/0" if ":" in subnet else "0.0.0.0/0"} for subnet in paths.subnets]

@@ -1,4 +1,4 @@
-"""What the configuration of a private runtime depends on, beside the places that `Footprint` names."""
+"""Input of the configuration of a private runtime, in addition to the paths in `Footprint`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,16 +7,14 @@ from pathlib import Path
 from critests.runtimes.runtime_settings import RuntimeSetting
 
 NRI_SOCKET = "nri.sock"
-"""The name of the socket for plugins, in `Footprint.nri`."""
+"""Name of the socket for plugins, in `Footprint.nri`."""
 NRI_REGISTRATION_SECONDS, NRI_REQUEST_SECONDS = 5, 2
-"""How long a plugin may take to register and to answer: what all kinds have where nobody tells them."""
+"""How long a plugin may take to register and to respond: the defaults of all kinds."""
 
 
 @dataclass(frozen=True)
 class DaemonSettings:
-    """The choices of the caller and the facts of the machine that a daemon's configuration is written
-    from.
-    """
+    """Options of the caller and facts about the machine for a daemon's configuration."""
 
     version: tuple[int, int, int]
     handlers: Mapping[str, Path]
@@ -33,8 +31,8 @@ class DaemonSettings:
     """Whether the daemon will have CAP_SYS_RESOURCE."""
     systemd_cgroup: bool = False
     overlays: bool = True
-    """Whether images may be stored as overlays: one cannot lie on another, as in a container."""
+    """Whether images may be stored as overlays: overlayfs cannot be on overlayfs, as in a container."""
     helpers: Mapping[str, Path] = field(default_factory=dict)
     """Other programs that the configuration names (CRI-O: conmon, pinns)."""
     extra_settings: Sequence[RuntimeSetting] = ()
-    """What is unusual about it."""
+    """Extra settings that the caller requested."""

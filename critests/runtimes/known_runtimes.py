@@ -1,4 +1,4 @@
-"""All kinds that are known, and what follows from all of them together."""
+"""All known kinds of runtimes, and functions over all of them."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ KINDS: tuple[RuntimeKind, ...] = (CONTAINERD, CRIO, CRI_DOCKERD)
 
 
 def known_failures_file(reported_name: str) -> Path | None:
-    """Return the list of known failures of a runtime; None for a runtime that has none here.
+    """Return the file of known failures of a runtime; None for an unknown runtime.
 
     Args:
         reported_name: As Version reports it.
@@ -22,39 +22,39 @@ def known_failures_file(reported_name: str) -> Path | None:
 
 
 def well_known_sockets() -> tuple[Path, ...]:
-    """Return every socket where a runtime listens unless told otherwise."""
+    """Return the default socket of every runtime."""
     return tuple(socket for kind in KINDS for socket in kind.sockets)
 
 
 def package_of(program: str) -> str:
-    """Return the package of Debian and Ubuntu that brings a program."""
+    """Return the Debian or Ubuntu package of a program."""
     return next((kind.packages[program] for kind in KINDS if program in kind.packages), program)
 
 
 def programs() -> tuple[str, ...]:
-    """Return the names of all programs that runtimes are made of, OCI runtimes included."""
+    """Return the names of all programs of runtimes, OCI runtimes included."""
     own = (name for kind in KINDS for name in (kind.program, *kind.helpers))
     return tuple(dict.fromkeys((*own, *oci_runtimes.PROGRAMS)))
 
 
 def programs_with_version() -> tuple[str, ...]:
-    """Return those programs that answer to `--version`."""
+    """Return the programs with a `--version` option."""
     own = (name for kind in KINDS for name in (kind.program, *kind.with_version))
     return tuple(dict.fromkeys((*own, *oci_runtimes.PROGRAMS)))
 
 
 def monitors() -> tuple[Monitor, ...]:
-    """Return the processes that runtimes leave beside their containers."""
+    """Return the monitors of containers, such as shims."""
     return tuple(kind.monitor for kind in KINDS if kind.monitor is not None)
 
 
 def shared_directories() -> tuple[Path, ...]:
-    """Return the directories that runtimes of a machine share, parents first."""
+    """Return the directories that all runtimes of a machine share, parents first."""
     return (*(path for kind in KINDS for path in kind.shared_directories), *oci_runtimes.SHARED_DIRECTORIES)
 
 
 def shared_files() -> tuple[Path, ...]:
-    """Return the files that runtimes of a machine share and can do without."""
+    """Return the files that all runtimes of a machine share; they may be deleted."""
     return tuple(path for kind in KINDS for path in kind.shared_files)
 
 

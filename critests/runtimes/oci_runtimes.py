@@ -1,15 +1,15 @@
-"""The OCI runtimes that a throwaway runtime's handlers are made of."""
+"""The OCI runtimes of a private runtime's handlers."""
 
 from pathlib import Path
 from typing import Final
 
 DEFAULT: Final = "runc"
-"""The default handler's."""
+"""OCI runtime of the default handler."""
 
 OPTIONAL: Final = ("crun",)
-"""These become handlers where they are installed."""
+"""OCI runtimes that become handlers if they are installed."""
 
 PROGRAMS: Final = (DEFAULT, *OPTIONAL)
 
 SHARED_DIRECTORIES: Final = tuple(Path("/run", program) for program in PROGRAMS)
-"""Where they keep their state unless told otherwise."""
+"""Their default state directories."""

@@ -1,4 +1,4 @@
-"""What has to be said of a kind of runtime so that one can be started privately and leaves nothing behind."""
+"""The description of a kind of runtime with which a private instance can be started and removed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from critests.runtimes.runtime_paths import RuntimePaths
 
 @dataclass(frozen=True, kw_only=True)
 class Companion:
-    """A daemon that another one does its work with, as cri-dockerd does with dockerd.
+    """A daemon that the runtime needs, as cri-dockerd needs dockerd.
 
-    It is ready when it accepts connections, ends on SIGTERM, and writes to the log of the runtime.
+    It is ready when it accepts connections, exits on SIGTERM, and writes to the log of the runtime.
     """
 
     program: str
@@ -26,40 +26,38 @@ class Companion:
 
 @dataclass(frozen=True, kw_only=True)
 class ThrowawayKind:
-    """How one kind of runtime is started privately, and what it leaves.
+    """How a private instance of one kind of runtime is started, and which files it leaves.
 
-    All of them are ready when their Status says so, and end on SIGTERM; each callable says what differs. All
-    that an instance makes lies in the two directories of its `RuntimePaths`, but for `files_elsewhere`.
+    Every kind is ready when its Status reports so, and exits on SIGTERM. All files of an instance are in the
+    two directories of its `RuntimePaths`, except `files_elsewhere`.
     """
 
     facts: RuntimeKind
     socket: Callable[[RuntimePaths], Path]
     """Where an instance listens."""
     sockets: Callable[[RuntimePaths], tuple[Path, ...]]
-    """All sockets that are made below its directories, those of the daemon and its companions among them; of
-    those that are named after a container, one.
+    """All sockets below its directories, including those of the daemon and its companions; one example of
+    those that are named after a container.
     """
     write_configuration: Callable[[RuntimePaths, DaemonSettings], list[str]]
     """Writes all files of its configuration; returns the arguments to start the daemon with."""
     container_folders: Callable[[RuntimePaths], tuple[Path, ...]]
-    """Directories whose entries are called as its sandboxes and containers."""
+    """Directories whose entries are named after its sandboxes and containers."""
     standard_directories: tuple[str, str] = ("", "")
     """State and root directory of a packaged daemon: with SELinux, an instance's get the same labels."""
     companions: Sequence[Companion] = ()
-    """Started before the daemon, in this order, and ended after it; a restart of the daemon leaves them
-    alone.
+    """Started before the daemon, in this order, and stopped after it; a restart of the daemon does not affect
+    them.
     """
     environment: Callable[[RuntimePaths], Mapping[str, str]] = lambda _: {}
     """Further variables of the daemon and its companions."""
     files_elsewhere: Callable[[RuntimePaths], list[Path]] = lambda _: []
-    """Files of an instance in directories that it shares with others; asked before anything is removed."""
+    """Files of an instance in shared directories; determined before anything is removed."""
     importing: Callable[[RuntimePaths, Path, str], Sequence[str]] | None = None
-    """The command of another program that puts the image of an OCI archive into an instance, without the CRI:
-    the archive, and the image's whole name. It has the environment of the daemon.
+    """Returns the command that imports an OCI archive without the CRI, from the archive and the full image
+    name. It runs with the environment of the daemon.
     """
     profile_annotation: str = ""
-    """The annotation of a pod that names a seccomp profile in a registry, where it is told that there may be
-    one.
-    """
+    """The pod annotation that names a seccomp profile in a registry, if such profiles are enabled."""
     oldest: tuple[int, int] = (0, 0)
-    """The oldest version that speaks version v1 of the API."""
+    """The oldest version with v1 of the API."""

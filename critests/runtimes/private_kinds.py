@@ -1,4 +1,4 @@
-"""The kinds of runtime that can be started privately."""
+"""The kinds of runtime that critests can start as private instances."""
 
 from collections.abc import Mapping
 
@@ -7,9 +7,9 @@ from critests.runtimes.crio.crio_configuration import CRIO
 from critests.runtimes.private_kind import ThrowawayKind
 
 KINDS: Mapping[str, ThrowawayKind] = {kind.facts.name: kind for kind in (CONTAINERD, CRIO)}
-"""By the name that the user gives to `--node`."""
+"""By the name for `--node`."""
 
 
 def forms() -> str:
-    """Return what may follow `--node`, for a help text: `containerd[=PATH], crio[=PATH]`."""
+    """Return the values of `--node` for a help text: `containerd[=PATH], crio[=PATH]`."""
     return ", ".join(f"{name}[=PATH]" for name in KINDS)

@@ -1,4 +1,4 @@
-"""What is known of a kind of runtime before one is started or asked."""
+"""Static facts about a kind of runtime."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -6,17 +6,17 @@ from pathlib import Path
 
 @dataclass(frozen=True, kw_only=True)
 class Monitor:
-    """The process that a runtime leaves beside its containers: containerd's shim, CRI-O's conmon."""
+    """The process that monitors a container: containerd's shim, CRI-O's conmon."""
 
     name: str
-    """How the kernel's name of the process begins."""
+    """Prefix of the process name in /proc/PID/comm."""
     names_folder: bool = False
-    """Whether its command line names a directory beside the daemon's sockets, and not a socket itself."""
+    """Whether its command line has a directory next to the daemon's sockets, instead of a socket."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RuntimeKind:
-    """One kind of runtime. What the suite does to start one is no part of this: see ``private_kind``."""
+    """One kind of runtime. For starting one, see ``private_kind``."""
 
     name: str
     """As the user writes it: `--node crio`."""
@@ -27,19 +27,19 @@ class RuntimeKind:
     program: str
     """The daemon's binary."""
     sockets: tuple[Path, ...]
-    """Where it listens unless told otherwise; the first is its own default, the others are distributions'."""
+    """Default sockets: first its own, then those of distributions."""
     helpers: tuple[str, ...] = ()
-    """Further programs that it cannot do without, OCI runtimes left out."""
+    """Further required programs, without OCI runtimes."""
     helper_directories: tuple[Path, ...] = ()
-    """Where packages put the helpers, beside the directories of PATH."""
+    """Where packages install the helpers, in addition to PATH."""
     with_version: tuple[str, ...] = ()
-    """Those of the helpers that answer to `--version`."""
+    """Helpers with a `--version` option."""
     packages: dict[str, str] = field(default_factory=dict)
-    """Package of Debian and Ubuntu by program, where the two names differ."""
+    """Debian or Ubuntu package by program, if the names differ."""
     monitor: Monitor | None = None
     shared_directories: tuple[Path, ...] = ()
-    """Directories that every instance of a machine shares, whatever its configuration; parents first."""
+    """Directories that all instances of a machine share in any configuration; parents first."""
     shared_files: tuple[Path, ...] = ()
-    """Files that every instance writes into, whatever its configuration, and that it can do without."""
+    """Files that all instances write in any configuration; they may be deleted."""
     apparmor_profile: str = ""
-    """The profile that it loads into the kernel for its containers."""
+    """The AppArmor profile that it loads for its containers."""

@@ -1,6 +1,4 @@
-"""The directories of one private runtime, and what is named after it: its configuration is written from
-these.
-"""
+"""Directories and names of one private runtime, from which its configuration is written."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ class RuntimePaths(ABC):
     state: Path
     """Directory below /run: configuration, socket, log, the daemon's state."""
     root: Path
-    """Directory below /var/lib, or where the caller asked for it: images, snapshots."""
+    """Directory below /var/lib, or the one that the caller requested: images, snapshots."""
     subnets: tuple[str, ...]
 
     @property
@@ -33,7 +31,7 @@ class RuntimePaths(ABC):
 
     @property
     def bridge(self) -> str:
-        """Return the name of the network bridge (at most 15 characters, as the kernel wants)."""
+        """Return the name of the network bridge (at most 15 characters: IFNAMSIZ without the NUL)."""
         return f"crt-{self.token}"
 
     @property
@@ -43,22 +41,20 @@ class RuntimePaths(ABC):
 
     @property
     def cgroup(self) -> str:
-        """Return the base name of the cgroup below which pods may be put; it goes with the runtime."""
+        """Return the base name of a cgroup for pods, which is removed with the runtime."""
         return f"critests-{self.token}"
 
     @property
     def cdi(self) -> Path:
-        """Return the directory of its own in which the runtime looks for CDI specifications."""
+        """Return the runtime's own directory of CDI specifications."""
         return self.state / "cdi"
 
     @property
     def nri(self) -> Path:
-        """Return the directory in which its socket for plugins of the Node Resource Interface lies, beside
-        those that it starts itself: none.
-        """
+        """Return the directory of the NRI socket, and of pre-installed NRI plugins (none)."""
         return self.state / "nri"
 
     @property
     def directories(self) -> tuple[Path, ...]:
-        """Return the directories below both that are there before the daemon starts."""
+        """Return the subdirectories to create before the daemon starts."""
         return (self.root / "tmp", self.root / "root", self.state / "cni", self.cdi, self.nri)

@@ -10,14 +10,14 @@ from typing import TypeAlias
 from critests.exit_codes import CannotTest
 
 IMAGE_FOLDER = "images"
-"""The name of the directory of images below the runtime's, where one is told."""
+"""Name of the directory of images below the runtime's root directory, if one is configured."""
 
 
 class SettingNotSupported(CannotTest):
-    """This kind of runtime, or this version, has no configuration for something."""
+    """This kind or version of runtime has no equivalent of a setting."""
 
     def __init__(self, setting: "RuntimeSetting", why: str = "") -> None:
-        super().__init__(why or f"its configuration has no way to say: {setting.meaning}")
+        super().__init__(why or f"its configuration has no equivalent of: {setting.meaning}")
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class NoHostDevices:
 
 @dataclass(frozen=True)
 class NoEvents:
-    """There is no stream of events of containers."""
+    """Container events are off."""
 
     meaning = "there are no events of containers"
 
 
 @dataclass(frozen=True)
 class LogCap:
-    """The log of a container is cut by the runtime itself.
+    """The runtime limits the size of container logs.
 
     Attributes:
         size: in bytes.
@@ -55,10 +55,10 @@ class LogCap:
 
 @dataclass(frozen=True)
 class PullProgress:
-    """A pull of which nothing arrives is given up.
+    """The runtime cancels pulls without progress.
 
     Attributes:
-        seconds: after which; 0 is never.
+        seconds: the timeout; 0 for none.
     """
 
     seconds: int
@@ -67,11 +67,10 @@ class PullProgress:
 
 @dataclass(frozen=True)
 class Mirror:
-    """Every registry is looked for in a mirror first.
+    """Every registry has a mirror, which is tried first.
 
     Attributes:
-        path: of the mirror's repositories, below the registry's own: what is asked for as `name` lies there
-            as `path/name`.
+        path: of the mirror's repositories in the same registry: the mirror of `name` is `path/name`.
     """
 
     path: str
@@ -84,7 +83,7 @@ class StreamingTls:
 
     Attributes:
         certificate: a file in PEM.
-        key: of the certificate, likewise.
+        key: of the certificate, a file in PEM.
     """
 
     certificate: Path
@@ -94,8 +93,8 @@ class StreamingTls:
 
 @dataclass(frozen=True)
 class CniTemplate:
-    """There is no CNI configuration, but a template of one that is filled in with the pod CIDR that the
-    runtime is given by UpdateRuntimeConfig: until then the network is not ready.
+    """A template instead of a CNI configuration, filled in with the pod CIDR of UpdateRuntimeConfig; the
+    network is not ready before.
     """
 
     meaning = "the CNI configuration is made from a template and the pod CIDR"
@@ -103,17 +102,17 @@ class CniTemplate:
 
 @dataclass(frozen=True)
 class NriPlugins:
-    """Plugins of the Node Resource Interface may be connected."""
+    """NRI plugins may connect."""
 
     meaning = "plugins of the Node Resource Interface may be connected"
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """Registries get credentials from a file of the node where a pull brings none.
+    """Pulls without credentials use those in a file of the node.
 
     Attributes:
-        file: with an entry for each registry in `auths`.
+        file: with an entry per registry in `auths`.
     """
 
     file: Path
@@ -122,31 +121,31 @@ class Credentials:
 
 @dataclass(frozen=True)
 class ProfilesFromRegistries:
-    """An annotation of a pod may name a seccomp profile that lies in a registry, as an artifact."""
+    """A pod annotation may name a seccomp profile that is an artifact in a registry."""
 
     meaning = "seccomp profiles may come from a registry"
 
 
 @dataclass(frozen=True)
 class SplitStorage:
-    """Images are stored elsewhere than what containers write."""
+    """Images and the writable layers of containers are stored in different places."""
 
     meaning = "images are stored apart from containers"
 
 
 @dataclass(frozen=True)
 class ImageFolder:
-    """Images are stored in a directory of their own, which lies below the runtime's: `IMAGE_FOLDER`."""
+    """Images are stored in their own directory, `IMAGE_FOLDER` below the runtime's root directory."""
 
     meaning = "images are stored in a directory that is named"
 
 
 @dataclass(frozen=True)
 class PinnedImages:
-    """Images whose name begins in some way are pinned.
+    """Images with a name prefix are pinned.
 
     Attributes:
-        prefix: of the whole name.
+        prefix: of the full name.
     """
 
     prefix: str
@@ -155,14 +154,14 @@ class PinnedImages:
 
 @dataclass(frozen=True)
 class MetricsOfCpu:
-    """Of the kinds of metrics of pods, those of the CPU are collected, and no other."""
+    """Only CPU metrics of pods are collected."""
 
     meaning = "metrics of pods are those of the CPU alone"
 
 
 @dataclass(frozen=True)
 class DefaultSysctl:
-    """Every pod gets a sysctl of which its configuration says nothing.
+    """Every pod gets a sysctl that it does not request.
 
     Attributes:
         name: of the sysctl.

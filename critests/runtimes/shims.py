@@ -1,5 +1,5 @@
-"""Shims: what makes sandboxes with a kernel of their own (gVisor, Kata) brings one, which a daemon starts for
-each sandbox in the place of runc's shim or monitor, and of the OCI runtime that these would call.
+"""Shims of other runtime types, such as gVisor and Kata, whose sandboxes have their own kernel. The daemon
+starts such a shim for each sandbox instead of runc's shim or monitor and the OCI runtime.
 """
 
 import json
@@ -14,18 +14,18 @@ GVISOR: Final = "io.containerd.runsc.v1"
 
 
 def runtime_type(program: Path) -> str | None:
-    """Return the type of runtime that a shim is for, such as `io.containerd.runsc.v1`; None for a program
-    that is none, as its name says (an OCI runtime).
+    """Return the runtime type of a shim by its name, such as `io.containerd.runsc.v1`; None for another
+    program, such as an OCI runtime.
 
-    Source: how containerd finds the shim of a type of runtime.
+    Source: containerd's naming of shim binaries.
     """
     named = _NAME.fullmatch(program.name)
     return f"io.containerd.{named['name']}.{named['version']}" if named else None
 
 
 def beginning(program: str) -> str | None:
-    """Return how the names begin of what a shim starts, such as `runsc`, of which gVisor makes runsc-sandbox
-    and runsc-gofer; None for a program that is none.
+    """Return the prefix of the names of a shim's processes, such as `runsc` for runsc-sandbox and
+    runsc-gofer; None for a program that is not a shim.
 
     Args:
         program: its base name.
@@ -35,12 +35,12 @@ def beginning(program: str) -> str | None:
 
 
 def configuration(program: Path, state: Path) -> str:
-    """Return what a shim has to be told so that it shares no directory with others of the machine; empty for
-    one of which nothing of the kind is known.
+    """Return the configuration with which a shim shares no directory with other instances; empty for shims
+    without a known option for that.
 
     Args:
         program: the shim.
-        state: directory for what it notes of its sandboxes.
+        state: directory for the state of its sandboxes.
 
     Source: gVisor's guide to containerd.
     """

@@ -36,13 +36,13 @@ _IMAGES = "io.containerd.cri.v1.images"
 _RUNTIME = "io.containerd.cri.v1.runtime"
 
 CDI_SINCE: Final = (1, 7, 0)
-"""Since when containerd knows CDI; 1.7 only where it is told to."""
+"""First version with CDI; 1.7 has it off by default."""
 
 NRI_SINCE: Final = (1, 7, 0)
-"""Since when plugins of the Node Resource Interface can be connected."""
+"""First version to which NRI plugins can connect."""
 
 PULL_PROGRESS_SINCE: Final = (1, 7, 0)
-"""Since when a pull of which nothing arrives is given up."""
+"""First version with a timeout for pulls without progress."""
 
 _TASKS = "state/io.containerd.runtime.v2.task"
 
@@ -82,10 +82,9 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
 def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
     """Return the text of the configuration file.
 
-    Streaming listens on loopback on a port that the kernel chooses. NRI is off unless it is asked for.
-    Where it is on, its socket lies in a directory of ours: without a word it would be shared with every other
-    containerd of the machine. Network namespaces are kept below the state directory for the
-    same reason.
+    Streaming listens on loopback on a port that the kernel chooses. NRI is off unless requested; its socket
+    is in the runtime's own directory, because the default one is shared by all instances of containerd on the
+    machine. Network namespaces are below the state directory for the same reason.
     """
     tables: dict[str, dict[str, _Value]] = {
         "": {
@@ -104,19 +103,21 @@ def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
     tables |= (
         _cri_tables_3(paths, settings) if settings.version >= (2, 0, 0) else _cri_tables_2(paths, settings)
     )
-    _tell(tables, paths, settings)
+    _apply_extra_settings(tables, paths, settings)
     return "\n".join(_table(name, values) for name, values in tables.items())
 
 
-def _tell(tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: DaemonSettings) -> None:
-    """Add what is unusual."""
+def _apply_extra_settings(
+    tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: DaemonSettings
+) -> None:
+    """Add the extra settings."""
     images, runtime = (_IMAGES, _RUNTIME) if settings.version >= (2, 0, 0) else (_CRI, _CRI)
     for setting in settings.extra_settings:
         match setting:
             case DeviceOwnership():
                 tables[_plugin(runtime)]["device_ownership_from_security_context"] = True
             case NoHostDevices():
-                _tell_handlers(tables, settings, runtime, "privileged_without_host_devices")
+                _set_on_handlers(tables, settings, runtime, "privileged_without_host_devices")
             case PullProgress(seconds) if settings.version >= PULL_PROGRESS_SINCE:
                 tables[_plugin(images)]["image_pull_progress_timeout"] = f"{seconds}s"
             case ImageFolder():
@@ -133,16 +134,14 @@ def _tell(tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: D
             case NriPlugins() if settings.version >= NRI_SINCE:
                 tables[_plugin("io.containerd.nri.v1.nri")] = _nri(paths)
             case Mirror():
-                continue  # the file of its registry's hosts has it
+                continue  # it is in the hosts.toml of the registry
             case _:
                 raise SettingNotSupported(setting)
 
 
 def importing(paths: RuntimePaths, archive: Path, _name: str) -> list[str]:
-    """Return the command that imports an image into what containerd shows to clients of the CRI; the archive
-    has the name.
-    """
-    # what is not unpacked yet is listed all the same, and no snapshotter need be named
+    """Return the command that imports an image into the namespace of the CRI; its name is in the archive."""
+    # images are listed before they are unpacked, and without unpacking no snapshotter need be named
     return [
         facts.CTR,
         *("--address", str(socket_of(paths)), "--namespace", "k8s.io"),
@@ -151,7 +150,7 @@ def importing(paths: RuntimePaths, archive: Path, _name: str) -> list[str]:
 
 
 def container_folders(paths: RuntimePaths) -> tuple[Path, ...]:
-    """Return the directories that are called as sandboxes and containers."""
+    """Return the directories whose entries are named after sandboxes and containers."""
     return (
         paths.state / _TASKS / "k8s.io",
         paths.root / "root/io.containerd.grpc.v1.cri/sandboxes",
@@ -160,7 +159,7 @@ def container_folders(paths: RuntimePaths) -> tuple[Path, ...]:
 
 
 def shim_sockets(paths: RuntimePaths) -> list[Path]:
-    """Return the sockets of the shims, which lie in a directory that all containerds of a machine share."""
+    """Return the sockets of the shims, in a directory that all instances of containerd share."""
     texts = []
     for folder in (paths.state / _TASKS).glob("*/*"):
         for name in ("address", "bootstrap.json"):
@@ -169,10 +168,10 @@ def shim_sockets(paths: RuntimePaths) -> list[Path]:
     return [Path(found) for text in texts for found in re.findall(r"/run/containerd/s/[0-9a-f]{64}", text)]
 
 
-def _tell_handlers(
+def _set_on_handlers(
     tables: dict[str, dict[str, _Value]], settings: DaemonSettings, plugin: str, switch: str
 ) -> None:
-    """Turn something on for each handler, whichever is under test."""
+    """Turn an option on for each handler."""
     for name in settings.handlers:
         tables[_handler(plugin, name)][switch] = True
 
@@ -245,7 +244,7 @@ def _runtime(paths: RuntimePaths, settings: DaemonSettings) -> dict[str, _Value]
         "enable_selinux": settings.selinux,
         "restrict_oom_score_adj": not settings.may_lower_oom_score,
         "netns_mounts_under_state_dir": True,
-        # off unless told otherwise, and then limits of huge pages are dropped without a word
+        # the default is true, which silently drops limits of huge pages
         "disable_hugetlb_controller": False,
         **(devices if settings.version >= CDI_SINCE else {}),
     }
@@ -299,9 +298,7 @@ def _template_file(paths: RuntimePaths) -> Path:
 
 
 def _template(paths: RuntimePaths) -> str:
-    """Return the CNI configuration with what containerd fills in where the subnets and routes were; the
-    language is that of Go's text/template.
-    """
+    """Return the CNI configuration as a Go text/template: containerd fills in subnets and routes."""
     network = json.loads(conflist(paths))
     ipam = network["plugins"][0]["ipam"]
     ipam["ranges"], ipam["routes"] = "RANGES", "ROUTES"

@@ -39,23 +39,23 @@ from critests.runtimes.runtime_settings import (
 _Value = bool | int | str | Sequence[str]
 
 _OVERLAY, _COPIES = "overlay", "vfs"
-"""The two ways to store images, which directories are called after."""
+"""The two storage drivers, after which directories are named."""
 
 WATCHES_NETWORK: Final = (1, 36, 3)
-"""Since when CRI-O notices that a network which was ready is so no longer: where it is told to, as here."""
+"""First version that can detect the loss of a ready network, with the option that is set here."""
 
 NRI_SINCE: Final = (1, 26, 0)
-"""Since when plugins of the Node Resource Interface can be connected."""
+"""First version to which NRI plugins can connect."""
 
 PROFILE_ANNOTATION: Final = "seccomp-profile.kubernetes.cri-o.io"
-"""Followed by `/POD` it names the profile of all containers of the pod."""
+"""With `/POD` appended, it names the profile of all containers of the pod."""
 PROFILE_ANNOTATION_SINCE: Final = (1, 30, 0)
 
 SPLIT_STORAGE_SINCE: Final = (1, 30, 0)
-"""Since when images can be stored apart from containers, and ImageFsInfo tells so."""
+"""First version that can store images apart from containers and reports that in ImageFsInfo."""
 
 POD_METRICS: Final = ("cpu", "disk", "hugetlb", "memory", "network", "oom", "process", "spec")
-"""The kinds of metrics of pods, of which CRI-O collects those that it is told to."""
+"""All kinds of pod metrics; CRI-O collects only the configured ones."""
 
 
 def socket_of(paths: RuntimePaths) -> Path:
@@ -64,7 +64,7 @@ def socket_of(paths: RuntimePaths) -> Path:
 
 
 def attach_socket_of(paths: RuntimePaths, container: str) -> Path:
-    """Return the path of the socket by which a client is attached to a container."""
+    """Return the path of the attach socket of a container."""
     return paths.sockets / container / "attach"
 
 
@@ -97,8 +97,8 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
 def environment(paths: RuntimePaths) -> dict[str, str]:
     """Return the variables that keep CRI-O from reading the machine's own registry and storage files.
 
-    The first two are CRI-O's own, of its hidden options --registries-conf and --registries-conf-dir; other
-    programs with the same libraries read variables that begin with CONTAINERS. The third is the libraries'.
+    The first two belong to CRI-O's hidden options --registries-conf and --registries-conf-dir; other programs
+    with the same libraries read variables that begin with CONTAINERS, as the third does.
     """
     return {
         "CONTAINER_REGISTRIES_CONF": str(paths.state / "registries.conf"),
@@ -110,8 +110,7 @@ def environment(paths: RuntimePaths) -> dict[str, str]:
 def registries(addresses: Sequence[str], mirrors: Sequence[str] = ()) -> str:
     """Return the text of a registries.conf (version 2) that allows plain HTTP for the addresses.
 
-    The same text, as a drop-in below /etc/containers/registries.conf.d, is what a CRI-O that the user runs
-    needs.
+    A CRI-O that the user runs needs the same text in /etc/containers/registries.conf.d.
 
     Args:
         addresses: `host:port` of each.
@@ -127,8 +126,8 @@ def registries(addresses: Sequence[str], mirrors: Sequence[str] = ()) -> str:
 
 
 def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
-    """Return the text of crio.conf. Every place that CRI-O would share with another CRI-O is moved into our
-    directories.
+    """Return the text of crio.conf, with every directory that two instances would share moved into the
+    runtime's own directories.
     """
     state = paths.state
     default = next(iter(settings.handlers))
@@ -157,7 +156,7 @@ def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
             "container_exits_dir": str(state / "exits"),
             "container_attach_socket_dir": str(paths.sockets),
             "hooks_dir": [],
-            # else a daemon that starts puts the machine's settings of irqbalance back as it knows them
+            # otherwise CRI-O restores the machine's irqbalance settings when it starts
             "irqbalance_config_restore_file": "disable",
             "cdi_spec_dirs": [str(paths.cdi)],
             "enable_pod_events": True,
@@ -195,30 +194,32 @@ def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
             "monitor_path": str(settings.helpers["conmon"]),
             "monitor_cgroup": "system.slice" if settings.systemd_cgroup else "pod",
         }
-    _tell(tables, paths, settings)
+    _apply_extra_settings(tables, paths, settings)
     return "\n".join(_table(name, values) for name, values in tables.items())
 
 
-def _tell(tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: DaemonSettings) -> None:
-    """Add what is unusual."""
+def _apply_extra_settings(
+    tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: DaemonSettings
+) -> None:
+    """Add the extra settings."""
     for setting in settings.extra_settings:
         of_each = _of_handlers(setting, settings)
         if of_each is not None:
             for name in settings.handlers:
                 tables[_handler(name)] |= of_each
             continue
-        for said in (_of_images, _of_pods, _of_runtime):
-            found = said(setting, paths, settings)
-            if found is not None:
-                table, values = found
+        for find in (_of_images, _of_pods, _of_runtime):
+            addition = find(setting, paths, settings)
+            if addition is not None:
+                table, values = addition
                 tables[table] |= values
                 break
         else:
             raise SettingNotSupported(setting)
 
 
-_Said = tuple[str, dict[str, _Value]] | None
-"""A table of the configuration and what it says more."""
+_TableValues = tuple[str, dict[str, _Value]] | None
+"""A table of the configuration and the values to add."""
 
 
 def _handler(name: str) -> str:
@@ -226,7 +227,7 @@ def _handler(name: str) -> str:
 
 
 def _of_handlers(setting: RuntimeSetting, settings: DaemonSettings) -> dict[str, _Value] | None:
-    """Return what each handler is told more, whichever is under test."""
+    """Return the values that a setting adds to each handler."""
     match setting:
         case NoHostDevices():
             return {"privileged_without_host_devices": True}
@@ -235,7 +236,7 @@ def _of_handlers(setting: RuntimeSetting, settings: DaemonSettings) -> dict[str,
     return None
 
 
-def _of_images(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
+def _of_images(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettings) -> _TableValues:
     match setting:
         case SplitStorage() | ImageFolder() if settings.version >= SPLIT_STORAGE_SINCE:
             return "crio", {"imagestore": str(paths.root / IMAGE_FOLDER)}
@@ -246,11 +247,11 @@ def _of_images(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSet
         case Credentials(file):
             return "crio.image", {"global_auth_file": str(file)}
         case Mirror():
-            return "crio.image", {}  # the file of the registries has it
+            return "crio.image", {}  # it is in registries.conf
     return None
 
 
-def _of_pods(setting: RuntimeSetting, _: RuntimePaths, __: DaemonSettings) -> _Said:
+def _of_pods(setting: RuntimeSetting, _: RuntimePaths, __: DaemonSettings) -> _TableValues:
     match setting:
         case DefaultSysctl(name, value):
             return "crio.runtime", {"default_sysctls": [f"{name}={value}"]}
@@ -259,7 +260,7 @@ def _of_pods(setting: RuntimeSetting, _: RuntimePaths, __: DaemonSettings) -> _S
     return None
 
 
-def _of_runtime(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettings) -> _Said:
+def _of_runtime(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettings) -> _TableValues:
     match setting:
         case DeviceOwnership():
             return "crio.runtime", {"device_ownership_from_security_context": True}
@@ -279,12 +280,12 @@ def _of_runtime(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSe
 
 
 def importing(_paths: RuntimePaths, archive: Path, name: str) -> list[str]:
-    """Return the command that copies an image into CRI-O's storage, which the environment leads to."""
+    """Return the command that copies an image into CRI-O's storage; the environment names the storage."""
     return ["skopeo", "--insecure-policy", "copy", f"oci-archive:{archive}", f"containers-storage:{name}"]
 
 
 def container_folders(paths: RuntimePaths) -> tuple[Path, ...]:
-    """Return the directories that are called as sandboxes and containers."""
+    """Return the directories whose entries are named after sandboxes and containers."""
     return tuple(
         place / f"{driver}-containers"
         for place in (paths.state / "runroot", paths.root / "root")

@@ -25,7 +25,7 @@ CRIO: Final = RuntimeKind(
         Path("/var/lib/containers"),
         Path("/var/lib/containers/cache"),
     ),
-    # which registry had which layer; of today's library, and of the one before
+    # cache of layers by registry; of the current library (SQLite) and the earlier one (BoltDB)
     shared_files=tuple(
         Path("/var/lib/containers/cache", f"blob-info-cache-v1.{form}") for form in ("sqlite", "boltdb")
     ),
