@@ -28,7 +28,7 @@ from critests.report.comparison import (  # noqa: E402 - after sys.path
     read_run,
 )
 from critests.report.comparison.comparison_sentences import verdict_text  # noqa: E402 - after sys.path
-from critests.report.comparison.fairness import beside as facts_of_both  # noqa: E402 - after sys.path
+from critests.report.comparison.fairness import environment_facts  # noqa: E402 - after sys.path
 from critests.report.comparison.headline import headline  # noqa: E402 - after sys.path
 from critests.report.comparison.names import Names, names_of  # noqa: E402 - after sys.path
 from critests.report.comparison.wording import amount, interval, ratio  # noqa: E402 - after sys.path
@@ -59,7 +59,7 @@ def page(run: StoredRun, folder: str) -> str:
         f"| runtime | {prose(comparison.a.name)} | {prose(comparison.b.name)} |",
         *(
             f"| {prose(each.name)} | {prose(each.a or 'not recorded')} | {prose(each.b or 'not recorded')} |"
-            for each in facts_of_both(comparison)
+            for each in environment_facts(comparison)
         ),
         *_operations(run, comparison, names),
         *_growth(growths(run.record.operations), names),

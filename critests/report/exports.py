@@ -1,4 +1,4 @@
-"""Writing a run: its record, and the files that are derived from it."""
+"""Writing the record of a run and the files that are derived from it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -23,23 +23,22 @@ def export(
     html: Path | None = None,
     json: Path | None = None,
 ) -> list[Path]:
-    """Write the record, the page and the JUnit file into the run's folder, and copies where the user wants
-    them.
+    """Write the record, the pages and the JUnit file into the run's folder, and copies to paths of the user.
 
-    The record comes first; a file that cannot be written does not keep the others from being tried.
+    The record is written first; if one file cannot be written, the others still are.
 
     Args:
         record: The run.
-        run_dir: Folder of the run, which also holds the evidence; None writes the wanted files only.
-        junit: Further place for the JUnit XML.
-        html: Further place for the HTML page.
-        json: Further place for the record.
+        run_dir: Folder of the run, with the evidence; None writes the copies only.
+        junit: Path of a copy of the JUnit XML.
+        html: Path of a copy of the HTML page.
+        json: Path of a copy of the record.
 
     Returns:
         The files, the record first.
 
     Raises:
-        RecordNotWritten: at least one file could not be written; the sentence names the first.
+        RecordNotWritten: at least one file could not be written; the message names the first.
     """
     record = bounded(record)
     written: list[Path] = []

@@ -1,6 +1,6 @@
-"""The kinds of runs, and what a report shows of each: the one place where validation and benchmark part ways.
+"""The kinds of runs, validation and benchmark, and their verdicts, pages and summaries.
 
-What shows a run is loaded when it is shown, so that nobody waits for templates and plots who wants neither.
+The modules that render a run are imported when they are needed, as templates and plots take long to import.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 PAGE_FILE: Final = "report.html"
 OPERATIONS_FILE: Final = "benchmark.html"
-"""The page of what a validation measured beside; that of a benchmark is `report.html`."""
+"""The page of the operations that a validation measured; that of a benchmark is `report.html`."""
 
 Page = Callable[[RunRecord, Path | None], str]
-"""Returns a page of a run; evidence and samples are read from its folder, where there is one."""
+"""Returns a page of a run; evidence and samples are read from its folder, if there is one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +26,11 @@ class RunKind:
     """One kind of run.
 
     Attributes:
-        title: What such a run is, for headings.
-        measures: Its result is numbers, not verdicts.
+        title: Title for headings.
+        measures: Its results are numbers, not verdicts.
         verdict: Returns the verdict on a run in two or three words.
         to_html: Returns the page of a run.
-        print_summary: Prints what a person reads when the run is over; its folder is for the places of files.
+        print_summary: Prints the summary of a run; its folder is for the paths of files.
     """
 
     title: str
@@ -40,13 +40,13 @@ class RunKind:
     print_summary: Callable[[RunRecord, "Console", Path | None], None]
 
     def pages(self, record: RunRecord) -> dict[str, Page]:
-        """Return the pages of a run by the names of their files, that of the run itself first."""
-        beside = record.operations and not self.measures
-        return {PAGE_FILE: self.to_html} | ({OPERATIONS_FILE: _benchmark_page} if beside else {})
+        """Return the pages of a run by file name, the main page first."""
+        also_measured = record.operations and not self.measures
+        return {PAGE_FILE: self.to_html} | ({OPERATIONS_FILE: _benchmark_page} if also_measured else {})
 
 
 def kind_of(name: str) -> RunKind:
-    """Return a kind by its name in the record; one that is not known here is shown as a validation is."""
+    """Return a kind by its name in the record; an unknown kind is shown like a validation."""
     return _KINDS.get(name) or replace(_KINDS[VALIDATION], title=f"CRI {name}")
 
 

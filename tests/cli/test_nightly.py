@@ -56,7 +56,7 @@ def test_options_of_the_run_are_passed_through(night: Night) -> None:
     assert night.called == [
         ["run", "--results", str(night.results), "--node=containerd", "-n", "2", "--select=SBX"]
     ]
-    assert "no earlier run is like this one" in ended.output
+    assert "found no earlier run to compare with" in ended.output
 
 
 def test_a_benchmark_gets_the_runtime_and_its_own_options(night: Night) -> None:

@@ -1,8 +1,8 @@
-"""Two runs, or the two sides of one, beside each other: speed, errors, conformance, capabilities.
+"""The comparison of two runs, or of the two sides of one: speed, errors, conformance, capabilities.
 
-`compare_records` weighs two stored runs and `compare_sides` a live comparison; both give a `RunComparison`,
-which `plain` shows, and `terminal`, `markdown` and `html`, which are imported by who shows one. A comparison
-informs; what fails on it is decided by `critests.report.gates`.
+`compare_records` compares two stored runs and `compare_sides` the sides of a live comparison; both return a
+`RunComparison`. The modules that render it as JSON, Markdown, HTML or on a terminal are imported by their
+users. A comparison informs; `critests.report.gates` decides what fails.
 """
 
 from critests.report.comparison.comparison_json import comparison_to_json

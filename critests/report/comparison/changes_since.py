@@ -1,4 +1,4 @@
-"""The earlier run that a run is compared with, and what changed since then, printed."""
+"""The earlier run that a run is compared with, and the printed comparison."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -19,31 +19,29 @@ from critests.report.comparison.stored import StoredRun, read_run
 from critests.report.wording.texts import one_line
 
 NO_EARLIER: Final = (
-    "no earlier run is like this one: whole and good, of the same runtime and handlers, and where speed was"
-    " measured on a machine that agrees, with an operation in common"
+    "found no earlier run to compare with: it must be complete and have passed, with the same runtime and"
+    " handlers; for speed also an operation in common, on an alike machine"
 )
 GOOD: Final = frozenset({ExitCode.CONFORMS})
 
 
 def last_good(results: Path, record: RunRecord, ends: Collection[int] = GOOD) -> Path | None:
-    """Return the newest earlier run of the same kind that a run can be compared with; None where there is
-    none.
+    """Return the newest earlier run of the same kind that a run can be compared with, or None.
 
-    It is of one runtime of the same name with the same handlers. Where this run measured anything, the
-    earlier one measured an operation of it on a machine that agrees. The version may be another: whether that
-    made a difference is what is asked.
+    It has a runtime of the same name, but maybe of another version, and the same handlers. If this run
+    measured anything, the earlier one measured one of its operations on an alike machine.
 
     Args:
         results: Root of all results.
         record: The run.
-        ends: The exit codes that it may have ended with.
+        ends: Accepted exit codes of the earlier run.
     """
-    wanted = {operation.key for operation in record.operations}
+    measured = {operation.key for operation in record.operations}
     for folder in newest_first(results / safe_name(record.runtime.name)):
         try:
             earlier = read(folder)
         except RecordUnreadable:
-            continue  # cut off, or of another version: not one to compare with
+            continue  # truncated, or of another schema version
         if (
             earlier.started < record.started
             and earlier.run_id != record.run_id
@@ -53,20 +51,20 @@ def last_good(results: Path, record: RunRecord, ends: Collection[int] = GOOD) ->
             and not any(operation.side for operation in earlier.operations)
             and earlier.runtime.name == record.runtime.name
             and earlier.runtime.handlers == record.runtime.handlers
-            and (not wanted or wanted.intersection(operation.key for operation in earlier.operations))
-            and (not wanted or compare_machines(earlier.machine, record.machine).agree)
+            and (not measured or measured.intersection(operation.key for operation in earlier.operations))
+            and (not measured or compare_machines(earlier.machine, record.machine).agree)
         ):
             return folder
     return None
 
 
 def earlier_run(named: str, results: Path, record: RunRecord) -> StoredRun | None:
-    """Return the run that a user names as what another one is compared with.
+    """Return the baseline that the user names; None if `last` finds none.
 
     Args:
         named: `last`, or the folder of a run or its record.
         results: Root of all results.
-        record: The run that is to be compared.
+        record: The run that is compared with it.
 
     Raises:
         RecordUnreadable: there is no such run, or it cannot be read.
@@ -76,12 +74,12 @@ def earlier_run(named: str, results: Path, record: RunRecord) -> StoredRun | Non
 
 
 def print_since(named: str, results: Path, folder: Path, out: Console) -> None:
-    """Print what changed since the run that a user names, or why that cannot be said.
+    """Print the comparison with the baseline that the user names, or why there is none.
 
     Args:
         named: `last`, or the folder of an earlier run or its record.
         results: Root of all results.
-        folder: Of the run.
+        folder: Folder of the run.
         out: Where to print.
     """
     out.print()

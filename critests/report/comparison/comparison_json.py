@@ -1,4 +1,4 @@
-"""A comparison as JSON. Its shape is described in `docs/comparing.md`; a change that breaks readers raises
+"""A comparison as JSON, as described in `docs/comparing.md`. A change that breaks readers increases
 `schema_version`.
 """
 
@@ -18,7 +18,7 @@ def comparison_to_json(comparison: RunComparison) -> str:
 
 
 def comparison_to_plain(comparison: RunComparison) -> dict[str, object]:
-    """Return what the JSON form holds."""
+    """Return the content of the JSON form."""
     body = to_plain(comparison)
     assert isinstance(body, dict)
     counts = {

@@ -8,13 +8,13 @@ from critests.report.comparison.sections import Section, SectionRow, sections, s
 from critests.report.wording.markdown import prose, table
 
 LISTED: Final = 40
-"""Rows of a section; the rest is counted."""
+"""Rows of a section; further rows are counted."""
 _PROVEN: Final = frozenset({"slower", "faster", "worse", "better"})
 
 
 def comparison_to_markdown(comparison: RunComparison) -> str:
-    """Return the comparison in GitHub's Markdown; nothing that a runtime said is acted upon."""
-    lines = [f"## {prose(comparison.a.name)} beside {prose(comparison.b.name)}"]
+    """Return the comparison in GitHub's Markdown; texts of runtimes are escaped."""
+    lines = [f"## {prose(comparison.a.name)} compared with {prose(comparison.b.name)}"]
     for sentence in sentences(comparison):
         lines += ["", prose(sentence, 1000)]
     for section in sections(comparison):

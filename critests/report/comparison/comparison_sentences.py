@@ -1,4 +1,4 @@
-"""The sentences that say what a comparison found beside its headline; every form of it has them."""
+"""The sentences of a comparison below its headline: conformance, method, reasons of verdicts."""
 
 from critests.report.comparison.differences import VerdictChange
 from critests.report.comparison.model import Operation, RunComparison, Speed
@@ -9,7 +9,7 @@ from critests.statistics.verdict import Verdict
 
 
 def conformance_sentence(comparison: RunComparison) -> str:
-    """Say what was found about the promises; empty where they were not compared."""
+    """Return the numbers of requirements that differ; empty if conformance was not compared."""
     conformance = comparison.conformance
     if conformance is None:
         return ""
@@ -17,8 +17,8 @@ def conformance_sentence(comparison: RunComparison) -> str:
     numbers = {group: len(members) for group, members in conformance.grouped().items()}
     only_a, only_b = numbers.get(VerdictChange.ONLY_A_KEEPS, 0), numbers.get(VerdictChange.ONLY_B_KEEPS, 0)
     parts = [
-        f"{names.a} keeps {plural(only_a, 'requirement')} that {names.b} breaks",
-        f"{names.b} keeps {only_b} that {names.a} breaks",
+        f"{names.a} passes {plural(only_a, 'requirement')} that {names.b} fails",
+        f"{names.b} passes {only_b} that {names.a} fails",
     ]
     for words, groups in _REST:
         number = sum(numbers.get(group, 0) for group in groups)
@@ -28,27 +28,21 @@ def conformance_sentence(comparison: RunComparison) -> str:
 
 
 def method_sentence(comparison: RunComparison) -> str:
-    """Say how speed was compared."""
+    """Return how speed was compared."""
     settings = comparison.settings
     names = names_of(comparison.a, comparison.b)
     how = "measured in interleaved random blocks" if comparison.live else "measured in two separate runs"
-    floor = settings.statistics(settings.quantile, live=comparison.live).smallest_effect
-    floors = (
-        f"differences below {percent(floor)}, and of durations below {amount(settings.time_floor, 's')}, are"
-        " not called"
-    )
+    share = settings.statistics(settings.quantile, live=comparison.live).smallest_effect
+    noise = f"noise level {percent(share)}, for durations at least {amount(settings.time_floor, 's')}"
     return (
         f"Ratio of the {quantile_name(settings.quantile)}, {names.b} over {names.a}, with its"
-        f" {percent(1 - settings.significance)} confidence interval; {how}; {floors}; corrected for all"
-        " operations together, so that the chance of any false alarm is at most"
-        f" {percent(settings.significance)}."
+        f" {percent(1 - settings.significance)} confidence interval; {how}; {noise}; corrected for multiple"
+        f" comparisons: the probability of any false alarm is at most {percent(settings.significance)}."
     )
 
 
 def too_noisy(speed: Speed) -> list[tuple[str, list[str]]]:
-    """Return why operations are too noisy, each reason with the names of the operations, the commonest
-    first.
-    """
+    """Return why operations are too noisy: each reason with its operations, most common first."""
     reasons: dict[str, list[str]] = {}
     for operation in speed.operations:
         if operation.verdict == Verdict.TOO_NOISY:
@@ -57,24 +51,24 @@ def too_noisy(speed: Speed) -> list[tuple[str, list[str]]]:
 
 
 def verdict_text(operation: Operation, comparison: RunComparison) -> str:
-    """Return the verdict in words that do not contradict the interval beside it: where that leaves out 1, a
-    difference was seen, and why it is not called one is said.
+    """Return the verdict in words that explain why it is not `faster` or `slower` although the interval
+    excludes 1.
     """
     if operation.verdict == Verdict.NO_EVIDENCE:
         if operation.p <= comparison.settings.significance:
-            return "proven, but below what two daemons of one binary differ by"
-        if operation.leaves_out_1:
+            return "below the noise level"
+        if operation.interval_excludes_1:
             return "not significant after correction"
     return verdict_word(operation.verdict, operation.unit)
 
 
 def why(operation: Operation, names: Names) -> str:
-    """Return what must be said beside a verdict, or nothing."""
+    """Return remarks on a verdict, or an empty text."""
     parts = []
     if not operation.better:
         parts.append(operation.reason)
     if operation.a.client_bound or operation.b.client_bound:
-        parts.append("mostly the client's own cost")
+        parts.append("dominated by the client's own cost")
     if operation.errors_verdict:
         parts.append(f"{names.b if operation.errors_verdict == 'more' else names.a} fails more often")
     return "; ".join(part for part in parts if part)

@@ -1,4 +1,4 @@
-"""A comparison as a person reads it in a terminal."""
+"""A comparison on a terminal."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -19,9 +19,9 @@ from critests.report.terminal.console import (
 from critests.report.wording.texts import one_line
 
 LISTED: Final = 12
-"""Rows of a section; the rest is counted, and is in the other forms."""
+"""Rows of a section; further rows are counted, and printed in the other formats."""
 WIDE: Final = 100
-"""Columns from which on a table with numbers has space for the names of operations."""
+"""Width of a terminal, in columns, from which on a table of numbers has space for names of operations."""
 _STYLES: Final = {outcome.value: style for outcome, style in STYLES.items()} | {
     "slower": "bold red",
     "worse": "bold red",
@@ -67,7 +67,7 @@ def _print_section(section: Section, out: Console) -> None:
 
 
 def _print_narrow(heads: Sequence[str], rows: Sequence[SectionRow], out: Console) -> None:
-    """Print every operation with its verdict in a line of its own, and its numbers below it."""
+    """Print each operation in two lines: its name with the verdict, then its numbers."""
     numbers = [cells[1:-1] for cells in (heads, *(row.cells for row in rows))]
     widths = [max(map(len, column)) for column in zip(*numbers, strict=True)]
     lines = ["  " + "  ".join(map(str.rjust, texts, widths)) for texts in numbers]

@@ -1,6 +1,4 @@
-"""The promises of two runs: which verdicts differ, what each does where the API is silent, what each
-offers.
-"""
+"""Conformance differences of two runs: verdicts, divergences where the API leaves a choice, capabilities."""
 
 from typing import Final
 
@@ -19,10 +17,10 @@ from critests.report.comparison.differences import (
 from critests.report.facts.explanations import title_of
 from critests.report.wording.texts import one_line
 
-KEPT: Final = frozenset({Outcome.PASSED.value})
+PASSED: Final = frozenset({Outcome.PASSED.value})
 BROKEN: Final = frozenset({Outcome.FAILED.value, Outcome.WARNED.value, Outcome.KNOWN.value})
 ABSENT: Final = frozenset({Outcome.UNSUPPORTED.value})
-JUDGED: Final = KEPT | BROKEN | ABSENT
+JUDGED: Final = PASSED | BROKEN | ABSENT
 _WHY_LIMIT: Final = 300
 
 
@@ -59,7 +57,7 @@ def compare_conformance(a: RunRecord, b: RunRecord) -> Conformance:
 
 
 def _worst(tests: list[TestResult]) -> TestResult | None:
-    """Return the test that decides an aspect."""
+    """Return the test with the worst outcome, which decides the verdict of an aspect."""
     return min(tests, key=lambda test: WORST_FIRST.index(test.outcome), default=None)
 
 
@@ -74,7 +72,7 @@ def _aspects(
     b: RunRecord,
     tests: tuple[dict[str, list[TestResult]], dict[str, list[TestResult]]],
 ) -> list[AspectDifference]:
-    """Return the aspects that differ, those that bind most first."""
+    """Return the aspects that differ, in the order of `VerdictChange`."""
     left = a.requirements[identity].aspects if identity in a.requirements else {}
     right = b.requirements[identity].aspects if identity in b.requirements else {}
     found = []
@@ -84,8 +82,8 @@ def _aspects(
         if words[0] == words[1] or not JUDGED & {*words}:
             continue
         sides = _worst(tests[0].get(name, [])), _worst(tests[1].get(name, []))
-        losing = sides[1] if words[0] in KEPT else sides[0]
-        known = losing or sides[0] or sides[1]
+        failing = sides[1] if words[0] in PASSED else sides[0]
+        known = failing or sides[0] or sides[1]
         found.append(
             AspectDifference(
                 aspect=name,
@@ -93,8 +91,8 @@ def _aspects(
                 judgement=known.judgement if known else False,
                 a=words[0],
                 b=words[1],
-                why=one_line(losing.seen or losing.reason, _WHY_LIMIT)
-                if losing and losing.outcome is not Outcome.PASSED
+                why=one_line(failing.seen or failing.reason, _WHY_LIMIT)
+                if failing and failing.outcome is not Outcome.PASSED
                 else "",
             )
         )
@@ -103,10 +101,10 @@ def _aspects(
 
 
 def group_of(a: str, b: str) -> VerdictChange:
-    """Say how two outcomes differ."""
+    """Return how two outcomes differ."""
     pairs = (
-        (KEPT, BROKEN, VerdictChange.ONLY_A_KEEPS, VerdictChange.ONLY_B_KEEPS),
-        (KEPT, ABSENT, VerdictChange.ONLY_A_OFFERS, VerdictChange.ONLY_B_OFFERS),
+        (PASSED, BROKEN, VerdictChange.ONLY_A_KEEPS, VerdictChange.ONLY_B_KEEPS),
+        (PASSED, ABSENT, VerdictChange.ONLY_A_OFFERS, VerdictChange.ONLY_B_OFFERS),
     )
     for one, other, forth, back in pairs:
         if a in one and b in other:
@@ -138,7 +136,7 @@ def _forms(a: RunRecord, b: RunRecord) -> list[FormPair]:
 
 
 def _capabilities(a: RunRecord, b: RunRecord) -> list[CapabilityDifference]:
-    """Return those that both looked for and did not find alike; a run looks only for what its tests need."""
+    """Return the capabilities that both probed with different results; a run probes what its tests need."""
     other = {fact.name: fact for fact in b.capabilities}
     return [
         CapabilityDifference(

@@ -1,4 +1,4 @@
-"""What two runs do not keep, offer or show alike, as data."""
+"""Differences in the conformance of two runs, as data."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
@@ -7,7 +7,7 @@ from typing import Final
 from critests.catalogue.words import Outcome
 
 UNTESTED: Final = "untested"
-"""Stands for the verdict on a requirement that a run has not."""
+"""The verdict on a requirement that a run did not test."""
 NOT_RUN: Final = frozenset({UNTESTED, Outcome.DISABLED.value})
 NOT_JUDGED: Final = frozenset({Outcome.UNSUPPORTED.value, Outcome.BLOCKED.value})
 _BREACHES: Final = frozenset({Outcome.FAILED.value, Outcome.WARNED.value})
@@ -32,11 +32,11 @@ class AspectDifference:
 
     Attributes:
         aspect: Its name, `SBX-26/error`.
-        level: How it binds.
+        level: Its level.
         judgement: It is our engineering judgement (†).
         a: Verdict on side A.
         b: Verdict on side B.
-        why: What was seen on the side that does not keep it.
+        why: What was observed on the side that fails.
     """
 
     aspect: str
@@ -53,7 +53,7 @@ class RequirementDifference:
 
     Attributes:
         requirement: Its id.
-        title: What it promises.
+        title: Its title.
         group: How they differ.
         a: Verdict on side A.
         b: Verdict on side B.
@@ -69,7 +69,7 @@ class RequirementDifference:
 
     @property
     def not_run(self) -> bool:
-        """It differs only because one side did not run its tests."""
+        """Whether it differs only because one side did not run its tests."""
         words = (
             {self.a, self.b}
             if self.a != self.b
@@ -80,9 +80,7 @@ class RequirementDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class FormPair:
-    """What each side does where the API is silent (an aspect of level DIV). An empty form was not
-    recorded.
-    """
+    """The choice of each side where the API leaves one (an aspect of level DIV); empty if not recorded."""
 
     aspect: str
     title: str
@@ -91,13 +89,13 @@ class FormPair:
 
     @property
     def differ(self) -> bool:
-        """Both were seen, and they are not the same."""
+        """Whether both are recorded and differ."""
         return bool(self.a and self.b) and self.a != self.b
 
 
 @dataclass(frozen=True, kw_only=True)
 class CapabilityDifference:
-    """A capability that is not found alike; None where it could not be found out."""
+    """A capability whose probe had different results; None is unknown."""
 
     name: str
     a: bool | None
@@ -108,15 +106,15 @@ class CapabilityDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class Conformance:
-    """The promises.
+    """Differences in conformance.
 
     Attributes:
         same: Number of requirements with the same verdicts.
         differences: Those that differ, by group.
         forms: Recorded divergences, those that differ first.
         capabilities: Those that differ.
-        tests_only_a: Tests that side A alone has.
-        tests_only_b: Tests that side B alone has.
+        tests_only_a: Tests of side A only.
+        tests_only_b: Tests of side B only.
         counts_a: Outcome to the number of A's requirements.
         counts_b: Outcome to the number of B's.
     """
@@ -145,16 +143,16 @@ class TestDifference:
     Attributes:
         test: Its id.
         name: Its name.
-        requirement: The aspect that it is about.
-        level: How that binds.
+        requirement: The aspect that it tests.
+        level: Level of the aspect.
         judgement: It is our engineering judgement (†).
         group: How the outcomes differ.
-        a: Outcome on side A; of a test that A has not, the verdict on its aspect.
+        a: Outcome on side A; if A has no such test, the verdict on its aspect.
         b: Outcome on side B.
-        why: What was seen on side B, or why it was not judged there.
+        why: What was observed on side B, or why it was not judged there.
     """
 
-    __test__ = False  # its name is no invitation for pytest
+    __test__ = False  # keeps pytest from collecting it as a test class
 
     test: str
     name: str
@@ -168,20 +166,20 @@ class TestDifference:
 
     @property
     def worse(self) -> bool:
-        """It is broken on side B, and was not, or less so, on side A."""
+        """Whether it is broken on side B, and was not or less so on side A."""
         return self.b in _BREACHES and self.a not in {Outcome.FAILED, Outcome.KNOWN, self.b}
 
     @property
     def not_run(self) -> bool:
-        """Side A judged it and side B did not run it."""
+        """Whether side A judged it and side B did not run it."""
         return self.b in NOT_RUN and self.a not in NOT_RUN
 
     @property
     def gone(self) -> bool:
-        """It passed on side A, and could not be judged on side B."""
+        """Whether it passed on side A and could not be judged on side B."""
         return self.a == Outcome.PASSED and self.b in NOT_JUDGED
 
     @property
     def fixed(self) -> bool:
-        """It was broken on side A and passed on side B."""
+        """Whether it was broken on side A and passed on side B."""
         return self.group is VerdictChange.ONLY_B_KEEPS

@@ -1,5 +1,5 @@
-"""What is beside two runtimes that are compared, their machines among it, and whether it is the same on both
-sides: what differs there may be what makes one of them faster.
+"""The environments of the two sides, including their machines, and whether they are the same: a difference
+may be the cause of a difference in speed.
 """
 
 from collections.abc import Mapping
@@ -12,19 +12,19 @@ from critests.report.comparison.names import Names
 from critests.report.comparison.wording import amount
 
 PARTS: Final = ("OCI runtime", "CNI plugins", "storage", "cgroup driver", "sandbox image")
-"""Parts of a runtime, as the record names them."""
+"""Components of a runtime, by their names in the record."""
 KERNEL: Final = "kernel"
 _ABSENT: Final = "not recorded"
 
 
 @dataclass(frozen=True)
-class Beside:
-    """One thing that both sides have.
+class EnvironmentFact:
+    """One fact about the environments of both sides.
 
     Attributes:
-        name: What it is.
-        a: Side A's, or empty where that is not recorded.
-        b: Side B's.
+        name: Name of the fact.
+        a: Value of side A, or empty if it is not recorded.
+        b: Value of side B.
     """
 
     name: str
@@ -33,28 +33,28 @@ class Beside:
 
     @property
     def alike(self) -> bool | None:
-        """Whether both are the same; None where that cannot be told."""
+        """Whether both are the same; None if one is not recorded."""
         return self.a == self.b if self.a and self.b else None
 
 
-def beside(comparison: RunComparison) -> list[Beside]:
-    """Return the environment of both sides."""
+def environment_facts(comparison: RunComparison) -> list[EnvironmentFact]:
+    """Return the facts about the environments of both sides."""
     a, b = comparison.a, comparison.b
-    return [Beside(name, _part(a, name), _part(b, name)) for name in (*PARTS, KERNEL)]
+    return [EnvironmentFact(name, _part(a, name), _part(b, name)) for name in (*PARTS, KERNEL)]
 
 
 def warning(comparison: RunComparison, names: Names) -> str:
-    """Say how the environments differ and what is unknown; empty where all is equal."""
-    found = beside(comparison)
+    """Return how the environments differ and what is not recorded; empty if all is equal."""
+    facts = environment_facts(comparison)
     differ = [
-        f"{each.name} ({names.a}: {each.a}; {names.b}: {each.b})" for each in found if each.alike is False
+        f"{each.name} ({names.a}: {each.a}; {names.b}: {each.b})" for each in facts if each.alike is False
     ]
-    unknown = [each.name for each in found if each.alike is None]
-    said = f"The environments differ in: {', '.join(differ)}." if differ else ""
-    if len(unknown) == len(found):
+    unknown = [each.name for each in facts if each.alike is None]
+    if len(unknown) == len(facts):
         return "The environments of the two sides are not recorded and cannot be compared."
-    untold = f"Not recorded on both sides: {', '.join(unknown)}." if unknown else ""
-    return " ".join(filter(None, [said, untold]))
+    differences = f"The environments differ in: {', '.join(differ)}." if differ else ""
+    missing = f"Not recorded on both sides: {', '.join(unknown)}." if unknown else ""
+    return " ".join(filter(None, [differences, missing]))
 
 
 def _part(side: SideFacts, name: str) -> str:

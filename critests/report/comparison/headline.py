@@ -1,4 +1,4 @@
-"""The first sentences of a comparison: which side is better at what, by how much, and how sure that is."""
+"""The first sentences of a comparison: which side is better at what, and by how much, with intervals."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -6,24 +6,24 @@ from typing import Final
 from critests.record.samples import HIGHER, SECONDS
 from critests.report.comparison.model import Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
+from critests.report.comparison.wording import percent
 from critests.report.wording.texts import plural
 from critests.statistics.verdict import Verdict
 
-TOLD: Final = 5
-"""Operations that a headline tells of; the others stand in the table."""
-_PROVEN: Final = frozenset({Verdict.FASTER.value, Verdict.SLOWER.value})
+NAMED: Final = 5
+"""Operations that a sentence names; the others are in the table."""
+_SIGNIFICANT: Final = frozenset({Verdict.FASTER.value, Verdict.SLOWER.value})
 _TIMES: Final = 2.0
-"""From here on, how many times as fast says more than how many percent less time."""
+"""From this ratio on, a sentence gives the factor instead of percent."""
 _TEN: Final = 10.0
 _TENTH: Final = 0.1
-"""From here on, whole numbers and whole percents say enough."""
+"""From here on, factors and percentages are rounded to whole numbers."""
 
 
 def headline(comparison: RunComparison) -> list[str]:
-    """Return the sentences about speed, whole operations before their parts; none where nothing was measured.
+    """Return the sentences about speed, whole operations before their parts; none if nothing was measured.
 
-    An operation that is faster under some dimensions and slower under others is said to be so, and by how
-    much stands in the table.
+    Operations that are faster under some dimensions and slower under others are named without numbers.
     """
     speed = comparison.speed
     if speed is None:
@@ -34,18 +34,22 @@ def headline(comparison: RunComparison) -> list[str]:
         return ["No operation was judged."]
     names = names_of(comparison.a, comparison.b)
     significance = comparison.settings.significance
-    found = [
-        *_proven(speed, names),
+    sentences = [
+        *_significant(speed, names, significance),
         *_mixed(speed),
-        *_unproven(speed, significance),
+        *_inconclusive(speed, significance),
         *_failing(speed, names),
     ]
-    return [f"{each}." if not _ours(each, names) else f"{each[:1].upper()}{each[1:]}." for each in found]
+    # the name of a runtime at the start of a sentence is not capitalized
+    by_name = (names.a, names.b)
+    return [
+        f"{each}." if each.startswith(by_name) else f"{each[:1].upper()}{each[1:]}." for each in sentences
+    ]
 
 
-def difference(operation: Operation, names: Names) -> tuple[str, str]:
-    """Return which side is better at a proven operation, and by how much with the interval: `takes 17 %
-    (12 to 21 %) less time for pod cycle`.
+def difference(operation: Operation, names: Names, significance: float) -> tuple[str, str]:
+    """Return which side is better at an operation, and by how much: `takes 17 % less time for pod cycle
+    (99.5 % CI 12 to 21 %)`.
     """
     value = operation.ratio or 1.0
     ends = (operation.low or value, operation.high or value)
@@ -53,25 +57,28 @@ def difference(operation: Operation, names: Names) -> tuple[str, str]:
     b_is_better = b_is_less != (operation.better == HIGHER)
     less = value if b_is_less else 1 / value
     bounds = sorted(ends if b_is_less else (1 / each for each in ends))
-    return (names.b if b_is_better else names.a), _by(operation, less, bounds)
+    interval = f"({percent(1 - significance)} CI {{}})"
+    return (names.b if b_is_better else names.a), _by(operation, less, bounds, interval)
 
 
-def _by(operation: Operation, less: float, bounds: list[float]) -> str:
-    """Say how much better the better side is.
+def _by(operation: Operation, less: float, bounds: list[float], interval: str) -> str:
+    """Return how much better the better side is.
 
     Args:
         operation: The operation.
         less: The smaller value as a share of the larger one.
         bounds: The ends of its interval.
+        interval: Format of the interval.
     """
-    what = operation.name
     low, high = bounds
     if operation.better == HIGHER:
-        return f"does {_share(1 / less - 1)} ({_span(1 / high - 1, 1 / low - 1)}) more: {what}"
-    if operation.unit == SECONDS and 1 / less >= _TIMES:
-        return f"is {_times(1 / less)} times ({_times(1 / high)} to {_times(1 / low)}) as fast in {what}"
-    verb = "takes {} ({}) less time for" if operation.unit == SECONDS else "has {} ({}) less of"
-    return f"{verb.format(_share(1 - less), _span(1 - high, 1 - low))} {what}"
+        words, ends = f"reaches {_share(1 / less - 1)} more in", _span(1 / high - 1, 1 / low - 1)
+    elif operation.unit == SECONDS and 1 / less >= _TIMES:
+        words, ends = f"is {_times(1 / less)} times as fast in", f"{_times(1 / high)} to {_times(1 / low)}"
+    else:
+        share, ends = _share(1 - less), _span(1 - high, 1 - low)
+        words = f"takes {share} less time for" if operation.unit == SECONDS else f"is {share} lower in"
+    return f"{words} {operation.name} {interval.format(ends)}"
 
 
 def _span(low: float, high: float) -> str:
@@ -87,21 +94,19 @@ def _share(value: float) -> str:
     return f"{value * 100:.{0 if value >= _TENTH else 1}f} %"
 
 
-def _proven(speed: Speed, names: Names) -> list[str]:
-    chosen: list[Operation] = []
-    told: set[str] = set()
-    mixed = _directions(speed)
+def _significant(speed: Speed, names: Names, significance: float) -> list[str]:
+    chosen: dict[str, Operation] = {}
+    directions = _directions(speed)
     for operation in speed.operations:
-        name = operation.operation  # one call is told once, in however many scenarios it was measured
-        if operation.verdict in _PROVEN and name not in told and len(mixed[name]) == 1:
-            told.add(name)
-            chosen.append(operation)
+        name = operation.operation  # a call that several scenarios measured is named once
+        if operation.verdict in _SIGNIFICANT and name not in chosen and len(directions[name]) == 1:
+            chosen[name] = operation
     by_side: dict[str, list[str]] = {}
-    for operation in chosen[:TOLD]:
-        better, words = difference(operation, names)
+    for operation in list(chosen.values())[:NAMED]:
+        better, words = difference(operation, names, significance)
         by_side.setdefault(better, []).append(words)
-    left = len(chosen) - TOLD
-    more = [f"{plural(left, 'more difference')} {'is' if left == 1 else 'are'} proven"] if left > 0 else []
+    left = len(chosen) - NAMED
+    more = [f"{plural(left, 'more significant difference')}, see the table"] if left > 0 else []
     return [f"{name} {_listed(words)}" for name, words in by_side.items()] + more
 
 
@@ -110,17 +115,17 @@ def _mixed(speed: Speed) -> list[str]:
     return [f"which side is faster depends on the dimensions: {_listed(both)}"] if both else []
 
 
-def _unproven(speed: Speed, significance: float) -> list[str]:
-    unproven = [each for each in speed.operations if each.verdict == Verdict.NO_EVIDENCE]
-    small = [each.name for each in unproven if each.p <= significance]
-    seen = [each.name for each in unproven if each.p > significance and each.leaves_out_1]
-    alike = [each.name for each in unproven if each.p > significance and not each.leaves_out_1]
+def _inconclusive(speed: Speed, significance: float) -> list[str]:
+    undecided = [each for each in speed.operations if each.verdict == Verdict.NO_EVIDENCE]
+    small = [each.name for each in undecided if each.p <= significance]
+    corrected = [each.name for each in undecided if each.p > significance and each.interval_excludes_1]
+    alike = [each.name for each in undecided if each.p > significance and not each.interval_excludes_1]
     noisy = [each.name for each in speed.operations if each.verdict == Verdict.TOO_NOISY]
     sentences = (
-        ("no difference is proven in", alike),
-        ("differences below the noise floor:", small),
-        ("not significant after correction:", seen),
-        ("too noisy to tell:", noisy),
+        ("no significant difference in", alike),
+        ("differences below the noise level:", small),
+        ("not significant after correction:", corrected),
+        ("too noisy to judge:", noisy),
     )
     return [f"{words} {_few(names)}" for words, names in sentences if names]
 
@@ -137,20 +142,15 @@ def _failing(speed: Speed, names: Names) -> list[str]:
 def _directions(speed: Speed) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for each in speed.operations:
-        if each.verdict in _PROVEN:
+        if each.verdict in _SIGNIFICANT:
             found.setdefault(each.operation, set()).add(each.verdict)
     return found
 
 
-def _ours(sentence: str, names: Names) -> bool:
-    """Whether a sentence begins with a word of ours, not with a name, which is written as it is."""
-    return not sentence.startswith((names.a, names.b))
-
-
 def _few(names: list[str]) -> str:
     shown = list(dict.fromkeys(names))
-    more = [f"{len(shown) - TOLD} more"] if len(shown) > TOLD else []
-    return _listed([*shown[:TOLD], *more])
+    more = [f"{len(shown) - NAMED} more"] if len(shown) > NAMED else []
+    return _listed([*shown[:NAMED], *more])
 
 
 def _listed(words: Iterable[str]) -> str:

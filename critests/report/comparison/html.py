@@ -1,4 +1,4 @@
-"""A comparison as one self-contained page, in the look of the run's own page and as inert as it is."""
+"""A comparison as one self-contained HTML page, in the style of the run's page and with the same escaping."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ from critests.report.comparison.comparison_sentences import (
     verdict_text,
     why,
 )
-from critests.report.comparison.fairness import beside, warning
+from critests.report.comparison.fairness import environment_facts, warning
 from critests.report.comparison.headline import headline
 from critests.report.comparison.model import Operation, OperationSide, RunComparison
 from critests.report.comparison.names import names_of
@@ -31,14 +31,14 @@ from critests.statistics.verdict import Verdict
 
 TESTS_LISTED: Final = 300
 FIRST: Final = 8
-"""Lines of a list or a table that are shown; the rest open."""
+"""Visible rows of a list or a table; the others are folded."""
 TONES: Final = {
     Verdict.SLOWER.value: "failed",
     Verdict.FASTER.value: "passed",
     Verdict.TOO_NOISY.value: "warned",
 }
 TAILS: Final = {"0.9": "p90", "0.99": "p99"}
-"""Quantiles that stand under the one that is compared, where the samples support them."""
+"""Quantiles below the compared one, if the samples support them."""
 
 
 def comparison_to_html(comparison: RunComparison, home: str = "") -> str:
@@ -46,7 +46,7 @@ def comparison_to_html(comparison: RunComparison, home: str = "") -> str:
 
     Args:
         comparison: What to show.
-        home: Address of the page of all runtimes, where this one is part of a site.
+        home: Address of the overview page, if this page is part of a site.
     """
     templates = environment("critests.report.comparison")
     style = source(templates, "style.css") + source(templates, "compare.css")
@@ -58,7 +58,7 @@ def comparison_to_html(comparison: RunComparison, home: str = "") -> str:
         home=home,
         names=names,
         headline=headline(comparison),
-        beside=beside(comparison),
+        environment=environment_facts(comparison),
         sides=sides(comparison),
         unfair=warning(comparison, names),
         tables=[("speed", first), ("rest", [each for each in rows if each not in first])],

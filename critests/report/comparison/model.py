@@ -1,4 +1,4 @@
-"""What a comparison says, as data. Values are in the unit of their operation; ratios are B over A."""
+"""The results of a comparison as data. Values are in the unit of their operation; ratios are B over A."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -7,64 +7,65 @@ from critests.report.comparison.differences import Conformance, TestDifference
 from critests.report.comparison.wording import operation_label
 from critests.statistics.verdict import Criteria, Verdict
 
-LIVE_FLOOR: Final = 0.02
-STORED_FLOOR: Final = 0.05
-"""Two starts of one daemon differ by more than the samples of one run show, so the noise floor is wider
-between runs.
+LIVE_NOISE: Final = 0.02
+STORED_NOISE: Final = 0.05
+"""The noise level between stored runs is higher, as two starts of one daemon differ by more than the samples
+of one run show.
 """
-TIME_FLOOR: Final = 0.0001
-"""Seconds. Two processes of one daemon differ by some ten microseconds a call for as long as they live: where
-their memory lies, which core they run on. Blocks cannot average that out."""
+NOISE_SECONDS: Final = 0.0001
+"""Two processes of one daemon differ by tens of microseconds per call for their whole life, because of their
+memory layout and the cores they run on. Blocks cannot average that out.
+"""
 NOT_JUDGED: Final = "not judged"
-"""The verdict on an operation of which neither more nor less is better."""
+"""The verdict on an operation without a better direction."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompareSettings:
-    """How a comparison is made.
+    """Settings of a comparison; the names of the fields are keys of its JSON form.
 
     Attributes:
         quantile: The quantile that is compared, 0.5 for the median.
-        significance: Accepted chance of any false alarm among all operations of the comparison.
-        noise_floor: Share below which a difference is never called faster or slower; None for 2 % live and 5
-            % between runs.
-        time_floor: Seconds below which a difference of durations is never called faster or slower.
-        unlike_machines: Compare the speed of stored runs although their machines differ.
+        significance: Family-wise error rate: the accepted probability of any false alarm among all
+            operations.
+        noise_floor: Noise level, as a share: smaller differences are never called faster or slower; None for
+            2 % live and 5 % between stored runs.
+        time_floor: Noise level of durations, in seconds.
+        unlike_machines: Compare the speed of stored runs even if their machines differ.
     """
 
     quantile: float = 0.5
     significance: float = 0.005
     noise_floor: float | None = None
-    time_floor: float = TIME_FLOOR
+    time_floor: float = NOISE_SECONDS
     unlike_machines: bool = False
 
     def statistics(self, quantile: float, *, live: bool) -> Criteria:
-        """Return the settings for one quantile.
+        """Return the criteria for one quantile.
 
         Raises:
             ValueError: a value is out of its range.
         """
-        floor = self.noise_floor if self.noise_floor is not None else (LIVE_FLOOR if live else STORED_FLOOR)
-        return Criteria(quantile=quantile, significance=self.significance, smallest_effect=floor)
+        noise = self.noise_floor if self.noise_floor is not None else (LIVE_NOISE if live else STORED_NOISE)
+        return Criteria(quantile=quantile, significance=self.significance, smallest_effect=noise)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SideFacts:
-    """What a side is.
+    """Facts about a side.
 
     Attributes:
         label: `A` or `B`.
-        runtime: The name that the runtime reports.
-        version: The version that it reports.
-        handlers: Runtime handlers that were used, if not only the default one.
+        runtime: Name that the runtime reports.
+        version: Version that the runtime reports.
+        handlers: Runtime handlers that were used, unless only the default one.
         kind: `validation` or `benchmark`.
-        run_id: Its run.
-        started: Start of its run, seconds since the epoch.
-        suite_version: Version of critests that made the run.
-        partial: What the run was about, where it judged a part of the suite; empty where it judged the whole,
-            or measured.
-        parts: What the runtime works with, by name, as far as it is recorded.
-        kernel: Release of the machine's kernel.
+        run_id: Id of the run.
+        started: Start of the run, seconds since the epoch.
+        suite_version: Version of critests.
+        partial: Scope of the run if it judged only a part of the suite, else empty.
+        parts: Components of the runtime, such as its OCI runtime, as far as they are recorded.
+        kernel: Release of the kernel.
     """
 
     label: str
@@ -81,7 +82,7 @@ class SideFacts:
 
     @property
     def scope(self) -> str:
-        """What the run was about, in words."""
+        """Scope of the run, in words."""
         return self.partial or "the whole suite"
 
     @property
@@ -95,7 +96,7 @@ class SideFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class MachineDifference:
-    """A fact of the machine that is not the same, as people read it."""
+    """A fact about the machines that differs, formatted for people."""
 
     name: str
     a: str
@@ -107,7 +108,7 @@ class Machines:
     """Whether both sides ran on machines whose speed can be compared.
 
     Attributes:
-        agree: All facts that matter are known and the same.
+        agree: All relevant facts are known and the same.
         differences: Those that are not.
     """
 
@@ -117,17 +118,17 @@ class Machines:
 
 @dataclass(frozen=True, kw_only=True)
 class OperationSide:
-    """What one side measured of an operation.
+    """The measurements of an operation on one side.
 
     Attributes:
         value: The quantile of the steady samples, or None without samples.
-        low: Lower end of its 95 % confidence interval, or None where there is none.
+        low: Lower end of its 95 % confidence interval, or None.
         high: Upper end, or None.
         count: Number of steady samples.
-        calls: Number of all calls, warm-up and failed ones included.
-        errors: gRPC status code to the number of calls that ended with it.
+        calls: Number of all calls, including the warm-up and failed calls.
+        errors: gRPC status code to the number of calls that failed with it.
         client_bound: The client's own cost is a large part of the value.
-        quantiles: `0.9` and so on to its value; those of the steady samples that their number supports.
+        quantiles: `0.9` and so on to its value, for the quantiles that the steady samples support.
     """
 
     value: float | None = None
@@ -157,22 +158,23 @@ class Operation:
     Attributes:
         scenario: Id of the scenario, such as `B-06`.
         operation: What was timed.
-        dimensions: What was held fixed.
+        dimensions: Fixed dimensions.
         unit: `s`, `1/s`, `B`, `B/s` or `1`.
         better: `lower`, `higher` or empty.
-        headline: It is the operation that its scenario is about.
+        headline: It is the main operation of its scenario.
         quantile: The quantile that is compared.
         a: Side A.
         b: Side B.
-        ratio: B over A, or None where a side has no samples.
+        ratio: B over A, or None if a side has no samples.
         low: Lower end of the ratio's confidence interval (1 - significance), or None.
         high: Upper end, or None.
-        p: Corrected for the number of operations.
+        p: p-value, corrected for the number of operations.
         verdict: `faster`, `slower`, `no evidence of a difference`, `too noisy` or `not judged`.
-        reason: Why.
-        method: How the evidence was weighed.
-        errors_p: That the calls of both sides fail equally often, corrected; 1 where none failed.
-        errors_verdict: `more`, `fewer` or empty: B's failed calls beside A's, where there is evidence.
+        reason: Reason of the verdict.
+        method: Statistical method.
+        errors_p: Corrected p-value for equal error rates on both sides; 1 if no call failed.
+        errors_verdict: `more` or `fewer` if B's calls fail significantly more or less often than A's, else
+            empty.
     """
 
     scenario: str
@@ -196,36 +198,34 @@ class Operation:
 
     @property
     def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-        """What pairs it."""
+        """What identifies the operation on both sides."""
         return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
 
     @property
     def label(self) -> str:
-        """What to call it where other operations are beside it."""
+        """Name with scenario and dimensions."""
         return operation_label(self.scenario, self.operation, self.dimensions)
 
     @property
     def name(self) -> str:
-        """What to call it in a sentence: `ExecSync (output none)`."""
+        """Name in a sentence: `ExecSync (output none)`."""
         return operation_label("", self.operation, self.dimensions)
 
     @property
-    def leaves_out_1(self) -> bool:
-        """Its interval is there, and does not hold that both sides are the same."""
+    def interval_excludes_1(self) -> bool:
+        """Whether there is an interval and it excludes equality."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
     @property
     def whole(self) -> bool:
-        """It is what a user waits for, and not one RPC of it: of those, one runtime does in one what the
-        other does in the next.
+        """Whether it is a whole operation, such as a pod cycle, not one RPC of it: runtimes distribute the
+        work differently over RPCs.
         """
         return self.operation[:1].islower()
 
     @property
     def worse(self) -> tuple[float, float, float] | None:
-        """By which factor B is worse, with the ends of its interval; below 1 where it is better. None where
-        that is not known.
-        """
+        """Factor by which B is worse, with its interval; below 1 if B is better, None if unknown."""
         if self.ratio is None or self.low is None or self.high is None or not self.better:
             return None
         if self.better == "higher":
@@ -235,7 +235,7 @@ class Operation:
 
 @dataclass(frozen=True, kw_only=True)
 class Unpaired:
-    """An operation that only one side has."""
+    """An operation that was measured on one side only."""
 
     scenario: str
     operation: str
@@ -243,18 +243,18 @@ class Unpaired:
 
     @property
     def label(self) -> str:
-        """What to call it."""
+        """Name with scenario and dimensions."""
         return operation_label(self.scenario, self.operation, self.dimensions)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Speed:
-    """The operations.
+    """The compared operations.
 
     Attributes:
-        operations: Those on both sides, slower ones first.
-        only_a: Those on side A only.
-        only_b: Those on side B only.
+        operations: Operations of both sides, slower ones first.
+        only_a: Operations of side A only.
+        only_b: Operations of side B only.
         refused: Why speed is not compared, or empty.
     """
 
@@ -273,18 +273,18 @@ class Speed:
 
 @dataclass(frozen=True, kw_only=True)
 class RunComparison:
-    """Two runs, or two sides, beside each other.
+    """The comparison of two runs, or of the two sides of one.
 
     Attributes:
-        a: What A is.
-        b: What B is.
+        a: Facts about A.
+        b: Facts about B.
         live: Both were measured in one run, in interleaved blocks.
-        settings: How it was compared.
+        settings: Settings of the comparison.
         machines: Whether the machines agree.
-        speed: The operations; None where neither side has any.
-        conformance: The promises; None where a side has none.
-        tests: Those that ended otherwise.
-        notes: Sentences that the reader should see.
+        speed: Operations; None if neither side has any.
+        conformance: Requirements; None if a side judged none.
+        tests: Tests whose outcomes differ.
+        notes: Notes, one sentence each.
     """
 
     a: SideFacts

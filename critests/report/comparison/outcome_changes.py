@@ -1,4 +1,4 @@
-"""Tests that end otherwise in one run than in the other."""
+"""Tests whose outcomes differ in two runs."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ _WHY_LIMIT: Final = 300
 
 
 def compare_tests(a: RunRecord, b: RunRecord) -> list[TestDifference]:
-    """Return the tests whose outcomes differ, in the order of run B; what only A has comes last."""
+    """Return the tests whose outcomes differ, in the order of run B; those of A only come last."""
     before, now = {test.id: test for test in a.tests}, {test.id: test for test in b.tests}
     found = []
     for identity in [*now, *(each for each in before if each not in now)]:
@@ -39,7 +39,7 @@ def compare_tests(a: RunRecord, b: RunRecord) -> list[TestDifference]:
 
 
 def _outcome(test: TestResult) -> str:
-    # what is known to fail now and then is known when it passes too
+    # an intermittent known failure counts as known even if it passes
     return Outcome.KNOWN.value if test.outcome is Outcome.PASSED and test.expectation else test.outcome.value
 
 
@@ -49,5 +49,5 @@ def _aspect(record: RunRecord, test: TestResult) -> str:
 
 
 def _why(test: TestResult) -> str:
-    blocked = f"{test.blocked_by} stood in the way" if test.blocked_by else ""
+    blocked = f"blocked by {test.blocked_by}" if test.blocked_by else ""
     return one_line(test.seen or blocked or test.reason, _WHY_LIMIT)

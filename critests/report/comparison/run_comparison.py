@@ -1,4 +1,4 @@
-"""The comparison of two runs, or of the two sides of one."""
+"""Comparing two runs, or the two sides of one."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -24,7 +24,7 @@ class NotComparable(Exception):
     """Two runs have nothing that can be compared; the message says why.
 
     Attributes:
-        unlike_machines: What could be compared was measured on machines that differ.
+        unlike_machines: They could be compared, but their machines differ.
     """
 
     def __init__(self, sentence: str, *, unlike_machines: bool = False) -> None:
@@ -41,18 +41,18 @@ def compare_records(
 ) -> RunComparison:
     """Compare two stored runs.
 
-    Their speed is compared only where their machines agree, or with `settings.unlike_machines`; their
-    promises always.
+    Their conformance is always compared; their speed only if their machines agree, or with
+    `settings.unlike_machines`.
 
     Args:
-        a: The run that the other is compared with.
-        b: The other run.
-        samples_a: What run A measured.
-        samples_b: What run B measured.
+        a: The baseline.
+        b: The run that is compared with it.
+        samples_a: Samples of run A.
+        samples_b: Samples of run B.
         settings: How to compare.
 
     Raises:
-        NotComparable: they have nothing in common; the sentence says why.
+        NotComparable: they have nothing in common.
         ValueError: a setting is out of its range.
     """
     for label, record, samples in (("A", a, samples_a), ("B", b, samples_b)):
@@ -87,16 +87,16 @@ def compare_sides(
 
     Args:
         record: The run.
-        samples: What it measured, of both sides.
+        samples: Its samples of both sides.
         settings: How to compare.
 
     Raises:
-        NotComparable: the run has not two sides, or they have no operation in common.
+        NotComparable: the run does not have two sides, or they have no operation in common.
         ValueError: a setting is out of its range.
     """
     sides = measured(record.operations, samples, "a"), measured(record.operations, samples, "b")
     if not sides[0] and not sides[1]:
-        msg = f"run {record.run_id} is no live comparison: nothing in it belongs to a side A or B"
+        msg = f"run {record.run_id} is not a live comparison: it has no sides A and B"
         raise NotComparable(msg)
     speed = compare_speed(sides[0], sides[1], settings, live=True)
     if not speed.operations:
@@ -119,12 +119,12 @@ def compare_sides(
 
 
 def side_facts(label: str, record: RunRecord, runtime: RuntimeIdentity | None = None) -> SideFacts:
-    """Return what a side is.
+    """Return the facts about a side.
 
     Args:
         label: `A` or `B`.
         record: Its run.
-        runtime: Its runtime, if it is not the one of the record.
+        runtime: Its runtime, unless it is that of the record.
     """
     shown = runtime or record.runtime
     return SideFacts(
@@ -143,29 +143,29 @@ def side_facts(label: str, record: RunRecord, runtime: RuntimeIdentity | None = 
 
 
 def noise_of_machine(record: RunRecord) -> list[str]:
-    """Say how steady the machine was before and during a benchmark; nothing where that is not recorded."""
+    """Return how noisy the machine was before and during a benchmark; nothing if that is not recorded."""
     facts = record.benchmark
     probes = [
         f"{probe.name} {amount(probe.median_seconds, SECONDS)} and {amount(probe.p99_seconds, SECONDS)}"
         for probe in (facts.noise if facts else [])
     ]
     stolen = facts.steal_share if facts and facts.steal_share else 0.0
-    other = [f"other guests took {percent(stolen)} of the processor time"] if stolen else []
-    what = "the machine's own noise, as the median and the slowest hundredth of work of a fixed size: "
+    other = [f"the hypervisor stole {percent(stolen)} of the CPU time"] if stolen else []
+    what = "noise of the machine, as the median and p99 of the duration of a fixed workload: "
     return [(what if probes else "") + "; ".join([*probes, *other])] if probes or other else []
 
 
 def _check(label: str, record: RunRecord, samples: Sequence[Series]) -> None:
     if record.kind == "audit":
         msg = (
-            f"{label} ({record.run_id}) is an audit of the suite, which earlier versions stored as a run: its"
-            " faults were made on purpose, and say nothing about a runtime"
+            f"{label} ({record.run_id}) is an audit of the suite, which earlier versions stored as a run: it"
+            " injected faults and says nothing about a runtime"
         )
         raise NotComparable(msg)
     if any(series.side for series in samples) or any(operation.side for operation in record.operations):
         msg = (
-            f"{label} ({record.run_id}) is itself a live comparison of two sides; give it alone to see its"
-            " result"
+            f"{label} ({record.run_id}) is a live comparison, which already has two sides: pass it alone to"
+            " see the result"
         )
         raise NotComparable(msg)
 
@@ -186,7 +186,7 @@ def _speed(
         return Speed(refused=f"nothing was measured on {names.b if sides[0] else names.a}")
     if not machines.agree and not settings.unlike_machines:
         facts = ", ".join(difference.name for difference in machines.differences)
-        return Speed(refused=f"the machines are not alike ({facts})")
+        return Speed(refused=f"the machines differ ({facts})")
     return compare_speed(sides[0], sides[1], settings, live=False)
 
 
@@ -194,7 +194,7 @@ def _nothing_in_common(a: RunRecord, b: RunRecord, speed: Speed | None) -> str:
     if a.kind != b.kind:
         return (
             f"A ({a.run_id}) is a {a.kind} run and B ({b.run_id}) a {b.kind} run: they have nothing in"
-            " common; compare a run with one of its own kind"
+            " common; compare two runs of the same kind"
         )
     if speed is None:
         what = "measured nothing" if kind_of(a.kind).measures else "judged no requirement"
@@ -220,16 +220,16 @@ def _notes(
     if speed is not None and speed.operations and not machines.agree and settings.unlike_machines:
         facts = ", ".join(difference.name for difference in machines.differences)
         notes.append(
-            f"the machines are not alike ({facts}): what differs in speed may be the machines and not the"
+            f"the machines differ ({facts}): differences in speed may be due to the machines, not to the"
             " runtimes"
         )
     if a.run_id == b.run_id:
-        notes.append("both are the same run")
+        notes.append("A and B are the same run")
     if conformance is not None and a.catalogue_revision != b.catalogue_revision:
         notes.append("the runs were judged by different revisions of the catalogue of requirements")
     if a.suite_version != b.suite_version:
         notes.append(
-            f"the runs were made by different versions of critests: {a.suite_version} and {b.suite_version}"
+            f"different versions of critests produced the runs: {a.suite_version} and {b.suite_version}"
         )
     interrupted = [name for name, record in ((names.a, a), (names.b, b)) if record.interrupted]
     notes += [f"the run of {name} was interrupted" for name in interrupted]

@@ -1,5 +1,5 @@
-"""What a comparison shows where there is no page: sentences, and sections of plain rows, which `terminal` and
-`markdown` write each in their own way. The page shows more, and has a template.
+"""The sentences and sections of a comparison, which the terminal and Markdown render. The HTML page shows
+more and has a template.
 """
 
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from critests.report.comparison.comparison_sentences import (
     why,
 )
 from critests.report.comparison.differences import Conformance, RequirementDifference
-from critests.report.comparison.fairness import beside, warning
+from critests.report.comparison.fairness import environment_facts, warning
 from critests.report.comparison.headline import headline
 from critests.report.comparison.model import Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.wording import amount, error_words, interval, ratio
 from critests.report.wording.texts import moment, plural
 
-PRESENCE: Final = {True: "yes", False: "no", None: "not known"}
+PRESENCE: Final = {True: "yes", False: "no", None: "unknown"}
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class SectionRow:
     """One row.
 
     Attributes:
-        cells: Its texts; the first one says what it is about.
-        below: What explains it, a line each.
+        cells: Its texts; the first one is its label.
+        below: Explanations, one line each.
     """
 
     cells: tuple[str, ...]
@@ -42,13 +42,13 @@ class Section:
     """A table, or a list of lines.
 
     Attributes:
-        title: What it shows.
-        intro: What is to be known before it is read, or empty.
+        title: Title.
+        intro: Text above the rows, or empty.
         heads: Names of the columns; none for a list.
-        numbers: How many columns from the second on hold numbers.
-        rows: The rows, those that matter most first.
-        whole: It is what the comparison was made for, so that a terminal shows all rows.
-        outro: What is left to be said, or empty.
+        numbers: Number of numeric columns, counted from the second.
+        rows: The rows, most important first.
+        whole: The terminal shows all rows.
+        outro: Text below the rows, or empty.
     """
 
     title: str
@@ -61,20 +61,20 @@ class Section:
 
 
 def sentences(comparison: RunComparison) -> list[str]:
-    """Return the answer: who is better at what, which promises differ, and what it may be due to."""
-    fair = warning(comparison, names_of(comparison.a, comparison.b))
-    said = [*headline(comparison), conformance_sentence(comparison), fair, *comparison.notes]
-    return [sentence for sentence in said if sentence]
+    """Return the summary: which side is better at what, which verdicts differ, and caveats."""
+    caveat = warning(comparison, names_of(comparison.a, comparison.b))
+    summary = [*headline(comparison), conformance_sentence(comparison), caveat, *comparison.notes]
+    return [sentence for sentence in summary if sentence]
 
 
 def sections(comparison: RunComparison) -> Iterator[Section]:
-    """Return what the answer is made of; sections without rows are left out."""
+    """Return the details; sections without rows are left out."""
     names = names_of(comparison.a, comparison.b)
-    fair = [
+    environment = [
         SectionRow((each.name, each.a or "not recorded", each.b or "not recorded"))
-        for each in beside(comparison)
+        for each in environment_facts(comparison)
     ]
-    rows = [*sides(comparison), *fair]
+    rows = [*sides(comparison), *environment]
     yield Section(title="Both sides", heads=("", names.a, names.b), rows=rows, whole=True)
     found: list[Section] = []
     if comparison.speed is not None and not comparison.speed.refused:
@@ -85,7 +85,7 @@ def sections(comparison: RunComparison) -> Iterator[Section]:
 
 
 def sides(comparison: RunComparison) -> list[SectionRow]:
-    """Return what each side is, and where the machines differ."""
+    """Return the facts about both sides, and how the machines differ."""
     a, b = comparison.a, comparison.b
     rows = [
         ("runtime", a.name, b.name),
@@ -108,12 +108,12 @@ def _speed(comparison: RunComparison, speed: Speed, names: Names) -> Iterator[Se
         whole=True,
     )
     noisy = [SectionRow((f"{', '.join(operations)}: {reason}",)) for reason, operations in too_noisy(speed)]
-    yield Section(title="Too noisy to tell", rows=noisy)
+    yield Section(title="Too noisy to judge", rows=noisy)
     for name, unpaired in ((names.a, speed.only_a), (names.b, speed.only_b)):
         yield _listed(f"Measured on {name} only", [each.label for each in unpaired])
     failing = [each for each in speed.operations if each.a.failed or each.b.failed]
     yield Section(
-        title=f"Calls that failed ({plural(len(failing), 'operation')})",
+        title=f"Failed calls ({plural(len(failing), 'operation')})",
         heads=("operation", names.a, names.b),
         rows=[
             SectionRow(
@@ -147,11 +147,11 @@ def _conformance(conformance: Conformance, names: Names) -> Iterator[Section]:
             title=f"{names.heading(group)} ({len(members)})",
             heads=("requirement", names.a, names.b),
             rows=[_requirement(each) for each in members if not each.not_run],
-            outro=f"not tested there: {', '.join(absent)}" if absent else "",
+            outro=f"not tested on that side: {', '.join(absent)}" if absent else "",
         )
     differing = [pair for pair in conformance.forms if pair.differ]
     yield Section(
-        title=f"Where the API is silent they differ ({len(differing)} of {len(conformance.forms)})",
+        title=f"Different choices where the API leaves one ({len(differing)} of {len(conformance.forms)})",
         heads=("aspect", names.a, names.b),
         rows=[SectionRow((pair.aspect, pair.a, pair.b)) for pair in differing],
     )
@@ -167,7 +167,7 @@ def _conformance(conformance: Conformance, names: Names) -> Iterator[Section]:
         ],
     )
     for name, tests in ((names.a, conformance.tests_only_a), (names.b, conformance.tests_only_b)):
-        yield _listed(f"Tests that {name} alone has", tests)
+        yield _listed(f"Tests of {name} only", tests)
 
 
 def _requirement(each: RequirementDifference) -> SectionRow:

@@ -1,4 +1,4 @@
-"""How the samples of both sides lie, drawn on one axis that reaches as far as they do."""
+"""The distributions of the samples of both sides, drawn on one logarithmic axis."""
 
 import math
 from typing import Final
@@ -19,9 +19,10 @@ _INNER: Final = ("0.25", "0.75")
 
 
 def shape(operation: Operation, names: Names) -> Markup:
-    """Return both distributions as inline SVG: the median as a mark, a thick line over the middle half, a
-    thin one as far as the samples support quantiles; the first side above, with a dot, the second below, with
-    a square. Nothing where the samples of a side are too few for that.
+    """Return both distributions as inline SVG; empty if a side has too few samples.
+
+    The median is a mark, the middle half a thick line, and the range of the quantiles that the samples
+    support a thin line. Side A is above, with a dot; side B below, with a square.
     """
     sides = [_ends(operation.a), _ends(operation.b)]
     values = [value for side in sides for value in side if value > 0 and math.isfinite(value)]
@@ -35,7 +36,7 @@ def shape(operation: Operation, names: Names) -> Markup:
         share = math.log(max(value, low) / low) / math.log(high / low)
         return _EDGE + share * (WIDTH - 2 * _EDGE)
 
-    told = "; ".join(
+    label = "; ".join(
         f"{name}: median {amount(side.value, operation.unit)}, from {amount(ends[0], operation.unit)} to"
         f" {amount(ends[-1], operation.unit)}"
         for name, side, ends in zip((names.a, names.b), (operation.a, operation.b), sides, strict=True)
@@ -43,7 +44,7 @@ def shape(operation: Operation, names: Names) -> Markup:
     parts = [
         Markup(
             '<svg class="shape" role="img" aria-label="{}" viewBox="0 0 {} {}" width="{}" height="{}">'
-        ).format(told, WIDTH, HEIGHT, WIDTH, HEIGHT)
+        ).format(label, WIDTH, HEIGHT, WIDTH, HEIGHT)
     ]
     for kind, y, side, ends in zip("ab", _ROWS, (operation.a, operation.b), sides, strict=True):
         parts.append(_line(f"{kind} thin", place(ends[0]), place(ends[-1]), y))
@@ -69,9 +70,7 @@ def shape(operation: Operation, names: Names) -> Markup:
 
 
 def _ends(side: OperationSide) -> list[float]:
-    """Return the values that the line of a side goes through, smallest first; none where a single one would
-    be all.
-    """
+    """Return the quantiles of a side in ascending order; none if it has a single one."""
     return sorted(side.quantiles.values()) if len(side.quantiles) > 1 else []
 
 

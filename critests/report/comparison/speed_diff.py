@@ -1,4 +1,4 @@
-"""The operations of two sides: paired by scenario, operation and dimensions, weighed, and judged together."""
+"""The operations of two sides: paired by scenario, operation and dimensions, compared and judged together."""
 
 import dataclasses
 import math
@@ -35,35 +35,35 @@ _ORDER: Final = {
 }
 _CONFIDENCE: Final = 0.95
 _SHAPE: Final = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
-"""Quantiles that show how the samples of a side lie."""
+"""Quantiles that show the distribution of a side's samples."""
 
 
 @dataclass
 class Measured:
-    """What a side has of one operation: its series, and what its record says of it."""
+    """The series of one operation on one side, and its result in the record."""
 
     series: list[Series] = field(default_factory=list)
     result: OperationResult | None = None
 
     @property
     def unit(self) -> str:
-        """What its values are in; empty where it has neither samples nor a result."""
+        """Unit of the values; empty without samples and result."""
         return self.series[0].unit if self.series else self.result.unit if self.result else ""
 
     def steady(self) -> list[float]:
-        """Return its steady values, series after series."""
+        """Return the steady values of all series."""
         return [value for series in self.series for value in series.steady()]
 
 
 def measured(
     operations: Iterable[OperationResult], samples: Iterable[Series], side: str = ""
 ) -> dict[Key, Measured]:
-    """Collect what a side has, by what pairs it.
+    """Return the measurements of a side by the key of their operation.
 
     Args:
-        operations: Of the record.
-        samples: Of the run.
-        side: `a` or `b` to take only that side of a live comparison.
+        operations: Results of the record.
+        samples: Series of the run.
+        side: `a` or `b` for one side of a live comparison.
     """
     found: dict[Key, Measured] = {}
     for series in samples:
@@ -82,17 +82,17 @@ def compare_speed(
     *,
     live: bool,
 ) -> Speed:
-    """Compare all operations that both sides have; the correction is for all of them together.
+    """Compare all operations that both sides have, with one correction for multiple comparisons.
 
     Args:
         a: Side A.
         b: Side B.
         settings: How to compare.
-        live: The samples lie in interleaved blocks.
+        live: The samples were taken in interleaved blocks.
     """
     pairs = [key for key in a if key in b]
     evidence = {
-        key: _with_floor(
+        key: _with_time_noise(
             _evidence(a[key], b[key], settings, settings.quantile, live=live), a[key], b[key], settings
         )
         for key in pairs
@@ -130,7 +130,7 @@ def _evidence(
     left, right = a.steady(), b.steady()
     obstacle = ""
     if not left and not right and not a.series and not b.series:
-        obstacle = "the samples are not beside the records"
+        obstacle = "there are no samples next to the records"
     elif not left or not right:
         obstacle = f"the {'first' if not left else 'second'} side has no samples"
     elif not all(0 < value < math.inf for value in (*left, *right)):
@@ -152,15 +152,13 @@ def _evidence(
     )
 
 
-def _with_floor(
+def _with_time_noise(
     evidence: "SampleEvidence", a: Measured, b: Measured, settings: CompareSettings
 ) -> "SampleEvidence":
-    """Give durations a noise floor that is a time: a large share of a short call, and by so much two
-    processes of one daemon differ.
-    """
+    """Convert the noise level in seconds to a share of the operation, if it is a duration."""
     values = a.steady(), b.steady()
     least = min(map(median, values)) if all(values) else 0.0
-    if _unit(a, b) != SECONDS or least <= 0:  # an idle daemon may use no time at all: that has no ratio
+    if _unit(a, b) != SECONDS or least <= 0:  # an idle daemon may use no CPU time at all: no ratio then
         return evidence
     return dataclasses.replace(evidence, noise_threshold=settings.time_floor / least)
 
@@ -182,7 +180,7 @@ def _operation(
     judged: "Comparison | None",
 ) -> Operation:
     better = _better(a, b)
-    verdict, reason, p = NOT_JUDGED, evidence.obstacle or "neither more nor less of it is better", 1.0
+    verdict, reason, p = NOT_JUDGED, evidence.obstacle or "it has no better direction", 1.0
     if judged is not None:
         verdict, reason, p = judged.verdict.value, judged.reason, judged.corrected_p
         if better == "higher":
@@ -210,9 +208,7 @@ def _operation(
 
 
 def side_of(found: Measured, at: float, *, confidence: float = _CONFIDENCE) -> OperationSide:
-    """Return what one side says about a quantile; without samples what its record says, whose confidence is
-    95 %.
-    """
+    """Return a quantile of one side from its samples, or else from its record, whose confidence is 95 %."""
     result, stated = found.result, None
     bound = result is not None and result.client_bound
     if found.series:
@@ -272,8 +268,9 @@ def _unpaired(key: Key) -> Unpaired:
 
 
 def _ranked(operations: Iterable[Operation]) -> list[Operation]:
-    """Sort: what fails more often first, then whole operations, then parts; of each those that differ most at
-    the top. A call is a whole operation where its scenario is about it and has nothing that it is part of.
+    """Sort operations: those that fail more often first, then whole operations, then their parts, each by the
+    size of the difference. A call counts as whole if it is the main operation of its scenario and part of
+    none.
     """
     found = list(operations)
     composed = {each.scenario for each in found if each.whole}

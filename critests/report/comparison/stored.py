@@ -1,4 +1,4 @@
-"""A run as it lies on disk: its record and its samples."""
+"""A stored run: its record and its samples."""
 
 import zlib
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from critests.record.samples import Series, read_samples
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run.
+    """A stored run.
 
     Attributes:
-        record: What it found.
-        samples: What it measured; empty for a validation run.
-        folder: Where it lies, or None.
+        record: Its record.
+        samples: Its samples; empty for a validation run.
+        folder: Its folder, or None.
     """
 
     record: RunRecord
@@ -38,8 +38,7 @@ def read_run(path: Path) -> StoredRun:
     """Read a run from its folder or from its `run.json`.
 
     Raises:
-        RecordUnreadable: the record or its samples are missing, cut off, or of a version that this critests
-            does not read.
+        RecordUnreadable: the record or its samples are missing, truncated, or of an unknown schema version.
     """
     if path.is_dir() and not record_file(path).exists():
         newest = newest_run(path)

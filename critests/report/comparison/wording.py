@@ -1,4 +1,4 @@
-"""How a comparison's numbers are written for people."""
+"""Formats of a comparison's numbers for people."""
 
 import math
 from collections.abc import Mapping
@@ -8,32 +8,32 @@ from critests.report.wording.quantities import digits, quantity
 from critests.statistics.verdict import Verdict
 
 SMALLEST_P: Final = 1e-16
-"""Below it a number is what arithmetic in doubles left, not what was found."""
+"""Smaller values are rounding errors of double precision."""
 _OF_TIME: Final = frozenset({"s", "1/s", "B/s"})
 
 
 def amount(value: float | None, unit: str) -> str:
-    """Write a value with its unit: `12.3 ms`, `1.25 s`, `64.0 MB`, `123 /s`; `·` for none."""
+    """Format a value with its unit: `12.3 ms`, `1.25 s`, `64.0 MB`, `123 /s`; `·` for None."""
     return "·" if value is None or not math.isfinite(value) else quantity(value, unit)
 
 
 def ratio(value: float | None) -> str:
-    """Write a ratio: `1.13`; `·` for none."""
+    """Format a ratio: `1.13`; `·` for None."""
     return "·" if value is None else (f"{value:.2f}" if value < 10 else digits(value))
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Write the interval of a ratio: `1.09 to 1.17`; empty for none."""
+    """Format the interval of a ratio: `1.09 to 1.17`; empty for None."""
     return "" if low is None or high is None else f"{ratio(low)} to {ratio(high)}"
 
 
 def chance(p: float) -> str:
-    """Write how probable a difference like this is where there is none: `p = 0.0012`, `p < 1e-16`."""
+    """Format a p-value: `p = 0.0012`, `p < 1e-16`."""
     return f"p = {p:.2g}" if p >= SMALLEST_P else f"p < {SMALLEST_P:g}"
 
 
 def percent(share: float) -> str:
-    """Write a share: `12 %`, `0.5 %`, `0.03 %`."""
+    """Format a share: `12 %`, `0.5 %`, `0.03 %`."""
     value = share * 100
     if value >= 10:
         return f"{value:.1f}".removesuffix(".0") + " %"
@@ -52,12 +52,12 @@ def operation_label(scenario: str, operation: str, dimensions: Mapping[str, str]
 
 
 def held(dimensions: Mapping[str, str]) -> str:
-    """Return what was held fixed: `containers 100, image plain`."""
+    """Return the fixed dimensions: `containers 100, image plain`."""
     return ", ".join(f"{name} {value}" for name, value in sorted(dimensions.items()))
 
 
 def verdict_word(verdict: str, unit: str) -> str:
-    """Return the verdict as it suits the unit: memory is not `slower`, it is `worse`."""
+    """Return the verdict in a word that suits the unit: memory is not `slower`, it is `worse`."""
     if unit in _OF_TIME or not unit:
         return verdict
     return {Verdict.FASTER.value: "better", Verdict.SLOWER.value: "worse"}.get(verdict, verdict)

@@ -1,7 +1,7 @@
-"""What others read: each module derives one format from a run record, and can do so again at any time.
+"""Formats of other tools: each module derives one format from a stored run.
 
-`registry` names the formats. A format is text (one file) or a tree (a folder of files); all of it is bounded,
-and hostile output of containers and runtimes is inert in it.
+`format_table` lists them. A format is a text (one file) or a tree (a directory). All are bounded in size, and
+output of containers and runtimes is escaped.
 """
 
 from critests.report.formats.format_table import FORMATS, Format, TextFormat, TreeFormat

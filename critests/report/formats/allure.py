@@ -1,10 +1,10 @@
 """The run as a folder of Allure results, which Allure 2 and Allure 3 render.
 
-Everything comes from the record and the evidence beside it, so that the folder can be made again at any time.
-A test's history belongs to its name and parameters. The runtime and its version are labels, the version is an
-excluded parameter too: the history survives an update. Two runtimes belong into two folders, or into two
-environments of Allure 3, which tells them apart by those labels. Facts: Allure's pages on its result,
-categories, environment and executor files; the model of a result is `allure_commons`'.
+Everything is derived from the record and the evidence next to it. Allure identifies the history of a test by
+its name and parameters. The runtime and its version are labels, and the version is an excluded parameter, so
+the history survives an update. Two runtimes belong into two folders, or into two environments of Allure 3,
+which distinguishes them by those labels. Sources: Allure's documentation of its result, categories,
+environment and executor files; the model of a result is that of `allure_commons`.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ from critests.report.wording.markdown import code, prose
 from critests.report.wording.texts import cut, one_line, visible
 
 NAMESPACE: Final = uuid.UUID("6d3c1c62-7f6b-5b0e-9a53-0d8b6d0f7c1e")
-"""Of the names that uuids are made of: the same run gives the same files."""
+"""Namespace of the UUIDs, which are derived from names: the same run gives the same files."""
 EVIDENCE_BUDGET: Final = 16 * 1024 * 1024
 """Characters of evidence in one folder."""
 MESSAGE_LIMIT: Final = 4 * 1024
@@ -57,7 +57,7 @@ SEVERITY: Final = {Level.MUST: "critical", Level.OPT: "normal", Level.SHOULD: "m
 CATEGORIES: Final = [
     {"name": "A MUST is broken", "matchedStatuses": ["failed"]},
     {"name": "The suite itself failed", "matchedStatuses": ["broken"]},
-    {"name": "A SHOULD is not kept", "matchedStatuses": ["passed"], "messageRegex": ".*warned: .*"},
+    {"name": "A SHOULD is broken", "matchedStatuses": ["passed"], "messageRegex": ".*warned: .*"},
     {"name": "Known failure of the runtime", "matchedStatuses": ["skipped"], "messageRegex": "known: .*"},
     {
         "name": "Blocked by a broken requirement",
@@ -65,26 +65,26 @@ CATEGORIES: Final = [
         "messageRegex": "blocked by .*",
     },
     {
-        "name": "Blocked: something is missing here",
+        "name": "Blocked: something is missing on this machine",
         "matchedStatuses": ["skipped"],
         "messageRegex": "blocked: .*",
     },
     {"name": "Not offered by the runtime", "matchedStatuses": ["skipped"], "messageRegex": "unsupported: .*"},
 ]
-KEPT: Final = frozenset({"uuid", "start", "stop"})
-"""Of a result that allure-pytest wrote, what it knows better than the record."""
+PRESERVED: Final = frozenset({"uuid", "start", "stop"})
+"""Fields of a result of allure-pytest that are not replaced from the record."""
 Files = dict[str, str]
 
 
 def write_tree(source: Source, root: Path) -> list[Path]:
-    """Write the results of a run; those of other runs that are in the folder stay.
+    """Write the results of a run; results of other runs in the folder are preserved.
 
-    What allure-pytest wrote there of the same tests while the run went on is settled: it keeps its uuid, its
-    times and the fixtures around it, and says of the test what the record says.
+    Results that allure-pytest wrote for the same tests during the run are updated from the record, except for
+    their uuid, times and fixtures.
 
     Args:
         source: The run.
-        root: Folder of the results; made if missing.
+        root: Folder of the results; created if missing.
 
     Raises:
         RecordNotWritten: a file could not be written.
@@ -99,15 +99,15 @@ def write_tree(source: Source, root: Path) -> list[Path]:
                 if source.folder and test.evidence
                 else StoredEvidence()
             )
-            made = _plain(_result_of(source, test, evidence, files))
-            for name, earlier in written.get(made["name"], []):
-                # the names of modules begin where pytest was started
-                if f".{earlier['fullName']}".endswith(made["fullName"].removeprefix("critests")):
-                    known = {key: value for key, value in made.items() if key not in KEPT}
-                    files[name] = _json(earlier | known)
+            result = _plain(_result_of(source, test, evidence, files))
+            for name, earlier in written.get(result["name"], []):
+                # allure-pytest's names of modules are relative to where pytest was started
+                if f".{earlier['fullName']}".endswith(result["fullName"].removeprefix("critests")):
+                    update = {key: value for key, value in result.items() if key not in PRESERVED}
+                    files[name] = _json(earlier | update)
                     break
             else:
-                files[f"{made['uuid']}-result.json"] = _json(made)
+                files[f"{result['uuid']}-result.json"] = _json(result)
     about_the_run = {
         "categories.json": _json(CATEGORIES),
         "environment.properties": "".join(
@@ -115,16 +115,14 @@ def write_tree(source: Source, root: Path) -> list[Path]:
         ),
         "executor.json": _json(_executor(source)),
     }
-    # one of thousands of files, each of which can be made again
+    # no fsync: there are thousands of files, which can be written again
     for name, content in (about_the_run | files).items():
         write_atomically(root / name, content, durable=False)
     return [root / name for name in about_the_run | files]
 
 
 def _written_by_pytest(root: Path) -> dict[str, list[tuple[str, dict[str, Any]]]]:
-    """Return the results that allure-pytest wrote and nobody has settled, with the names of their files, by
-    the names of their tests.
-    """
+    """Return the results of allure-pytest that are not updated yet, with their file names, by test name."""
     found: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for path in root.glob("*-result.json"):
         result = json.loads(path.read_text(encoding="utf-8"))
@@ -137,10 +135,10 @@ def _result_of(source: Source, test: Result, evidence: StoredEvidence, files: Fi
     """Return the result of one test.
 
     Args:
-        source: Its run; of the record, only what is known before the end is asked for.
+        source: Its run; only facts of the record that are known before the run ends are used.
         test: Its judged result.
-        evidence: What is shown of it: calls become steps, files are attached.
-        files: Gets the attachments, by the names that the result refers to.
+        evidence: Its evidence: calls become steps, files are attached.
+        files: The attachments are added to it, by the names that the result refers to.
     """
     record = source.record
     identity = _identity(record, test.id)
@@ -198,8 +196,8 @@ def _step(identity: str, number: int, call: CallView, after: int, files: Files) 
 
 
 def _case(test: Result) -> dict[str, str]:
-    """Return what tells this case from others of its function: Allure takes two that differ in nothing for
-    two attempts at one.
+    """Return what distinguishes this case from others of its function: Allure shows two results with the same
+    parameters as retries of one test.
     """
     found = dict(test.params) | ({"handler": test.handler} if test.handler else {})
     _, bracket, case = test.name.partition("[")
@@ -207,7 +205,7 @@ def _case(test: Result) -> dict[str, str]:
 
 
 def _parameters(runtime: RuntimeIdentity, values: dict[str, str]) -> list[Parameter]:
-    """Return parameters; one that is excluded plays no part in the history."""
+    """Return the parameters; an excluded one is not part of the history."""
     shown = [
         Parameter(name=one_line(name, 100), value=one_line(value, 200))
         for name, value in sorted(values.items())
@@ -250,12 +248,12 @@ def _is_address(text: str) -> bool:
 
 
 def _promise(test: Result) -> str:
-    """Return what the test promises, and what the catalogue says about it, as Markdown."""
+    """Return the title of the test and its requirement's statement, as Markdown."""
     parts, promised = [prose(test.title, 1000)], statement_of(test.requirement_id)
     if promised:
         parts.append(f"{code(test.requirement, 60)} {test.level.value}: {prose(promised, 1000)}")
     if test.repeat_command:
-        parts.append(f"Again: {code(test.repeat_command, 500)}")
+        parts.append(f"Repeat: {code(test.repeat_command, 500)}")
     return "\n\n".join(part for part in parts if part)
 
 
@@ -273,7 +271,7 @@ def _details(test: Result) -> StatusDetails | None:
 
 
 def _attach(files: Files, key: str, name: str, suffix: str, text: str) -> Attachment:
-    """Put an attachment into the files; it is always plain text, which no viewer acts upon."""
+    """Add an attachment to the files; it is always plain text, which no viewer interprets."""
     file = f"{uuid.uuid5(NAMESPACE, _sound(key))}-attachment.{suffix}"
     files[file] = visible(text)
     return Attachment(name=one_line(name, 200), source=file, type="text/plain")

@@ -1,6 +1,6 @@
-"""The formats by their names.
+"""The formats by name.
 
-A format's module is loaded when the format is written: `critests report --help` waits for none of them.
+The module of a format is imported when the format is written, so `critests report --help` imports none.
 """
 
 import importlib
@@ -18,9 +18,9 @@ class TextFormat:
     """A format that is one file.
 
     Attributes:
-        name: What `--format` takes.
-        file_name: Name of the file where only a folder was given.
-        summary: Who reads it, in one line.
+        name: Its name for `--format`.
+        file_name: Name of the file in an output directory.
+        summary: Its readers, in one line.
     """
 
     name: str
@@ -37,7 +37,7 @@ class TextFormat:
         return text
 
     def write(self, source: Source, output: Path) -> list[Path]:
-        """Write a run into the file `output`, or under its usual name into the folder `output`.
+        """Write a run into the file `output`, or into the directory `output` as `file_name`.
 
         Returns:
             The file.
@@ -53,18 +53,18 @@ class TextFormat:
 
 @dataclass(frozen=True)
 class TreeFormat:
-    """A format that is a folder of files.
+    """A format that is a directory of files.
 
     Attributes:
-        name: What `--format` takes.
-        summary: Who reads it, in one line.
+        name: Its name for `--format`.
+        summary: Its readers, in one line.
     """
 
     name: str
     summary: str
 
     def write(self, source: Source, output: Path) -> list[Path]:
-        """Write a run below the folder `output`.
+        """Write a run below the directory `output`.
 
         Returns:
             The files in the order in which they were written.
@@ -87,14 +87,14 @@ FORMATS: Final[dict[str, Format]] = {
         TextFormat("github", "github.md", "GitHub: a step's summary, or a comment on a pull request"),
         TreeFormat("testgrid", "TestGrid, Spyglass, Gubernator: logs/<job>/<build>/ for a bucket"),
         TextFormat("testgrid-config", "testgrid.yaml", "TestGrid: the job's test group and its alerts"),
-        TreeFormat("allure", "Allure 2 and 3: a folder of results; make allure renders it"),
+        TreeFormat("allure", "Allure 2 and 3: a directory of results; make allure renders it"),
         TextFormat("pytest-benchmark", "benchmark.json", "pytest-benchmark compare: a benchmark's durations"),
         TextFormat("prometheus", "critests.prom", "node_exporter's textfile collector"),
         TextFormat("csv", "operations.csv", "a spreadsheet: a benchmark's operations"),
     )
 }
 _MODULES: Final = {"html": "html_page", "csv": "operations_csv"}
-"""Names of modules that are not the format's own: `html` and `csv` are Python's."""
+"""Modules that are not named like their format, as `html` and `csv` are modules of Python."""
 
 
 def _module(name: str) -> ModuleType:

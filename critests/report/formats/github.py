@@ -1,7 +1,7 @@
-"""The run as GitHub shows it: a comment on a pull request, or the summary of a step.
+"""The run as Markdown for GitHub: a comment on a pull request, or the summary of a step.
 
-What changed against the baseline comes first. The first line is a mark by which a bot finds the comment that
-it wrote before, to replace it.
+Changes since the baseline come first. The first line is a marker by which a bot finds its earlier comment, to
+replace it.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ from critests.report.wording.markdown import Page, code, prose, table
 from critests.report.wording.texts import moment, plural
 
 LIMIT: Final = 60 * 1024
-"""Bytes; GitHub refuses a comment of more than 65,536 characters."""
+"""Bytes; GitHub rejects a comment of more than 65,536 characters."""
 ROWS: Final = 40
 
 
@@ -31,7 +31,7 @@ def render(source: Source) -> str:
         if comparison is not None:
             _add_changes(page, comparison)
         else:
-            page.add("No baseline was given (`--baseline RUN`), so nothing is said about what is new.")
+            page.add("There is no baseline to compare with (`--baseline RUN`).")
     except NotComparable as error:
         page.add(prose(f"Not compared: {error}", 500))
     page.add("", "#### This run", "", *parts.facts(record, source.publishing.url))
@@ -43,7 +43,7 @@ def render(source: Source) -> str:
     headlines = [operation for operation in record.operations if operation.headline] or record.operations[
         :ROWS
     ]
-    page.add_table("What was measured", parts.operations(headlines), folded=bool(source.baseline))
+    page.add_table("Measurements", parts.operations(headlines), folded=bool(source.baseline))
     _add_reasons(page, record)
     return page.text()
 
@@ -57,7 +57,7 @@ def _add_changes(page: Page, comparison: RunComparison) -> None:
     )
     not_run = sum(each.not_run for each in comparison.tests)
     if not_run:
-        page.add("", f"{plural(not_run, 'test')} of that run {'was' if not_run == 1 else 'were'} not run.")
+        page.add("", f"{plural(not_run, 'test')} of that run did not run this time.")
     if comparison.speed and comparison.speed.refused:
         page.add("", prose(f"Speed is not compared: {comparison.speed.refused}.", 500))
     worse = [each for each in comparison.tests if each.worse]
@@ -68,13 +68,11 @@ def _add_changes(page: Page, comparison: RunComparison) -> None:
         for each in comparison.tests
         if not (each.worse or each.gone or each.fixed or each.not_run or each.a == UNTESTED)
     ]
-    page.add_table(f"Worse since then ({len(worse)})", parts.test_changes(worse, ROWS))
-    page.add_table(f"Passed then, not judged now ({len(gone)})", parts.test_changes(gone, ROWS))
+    page.add_table(f"Worse ({len(worse)})", parts.test_changes(worse, ROWS))
+    page.add_table(f"No longer judged ({len(gone)})", parts.test_changes(gone, ROWS))
     if comparison.conformance:
-        page.add_table(
-            "Capabilities that came or went", parts.capability_changes(comparison.conformance.capabilities)
-        )
-    page.add_table("Operations that changed", parts.operation_changes(changed_operations(comparison)))
+        page.add_table("Changed capabilities", parts.capability_changes(comparison.conformance.capabilities))
+    page.add_table("Changed operations", parts.operation_changes(changed_operations(comparison)))
     page.add_table(f"Fixed ({len(fixed)})", parts.test_changes(fixed, ROWS))
     page.add_table(f"Other changes ({len(other)})", parts.test_changes(other, ROWS), folded=True)
 
@@ -90,7 +88,7 @@ def _add_reasons(page: Page, record: RunRecord) -> None:
         ]
         for cause in record.root_causes
     ]
-    heads = ["requirement", "RPC", "blocks", "fails too", "reason"]
+    heads = ["requirement", "RPC", "blocks", "also fails", "reason"]
     page.add_table("Root causes", table(heads, causes[:ROWS]), folded=True)
     for title, outcome in (
         ("Known failures", Outcome.KNOWN),
@@ -105,6 +103,6 @@ def _add_reasons(page: Page, record: RunRecord) -> None:
         [prose(fact.name, 80), parts.WORDS[fact.present], code(fact.evidence, 160)]
         for fact in record.capabilities
     ]
-    page.add_table("Capabilities", table(["capability", "offered", "seen"], capabilities), folded=True)
+    page.add_table("Capabilities", table(["capability", "present", "evidence"], capabilities), folded=True)
     if record.notes:
         page.add("", *(f"- {prose(note, 500)}" for note in record.notes[:ROWS]))

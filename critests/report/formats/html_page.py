@@ -1,4 +1,4 @@
-"""The run as one page, without anything from a network."""
+"""The run as one HTML page that needs no network."""
 
 from critests.report.formats.source import Source
 from critests.report.run_kinds import kind_of

@@ -1,8 +1,8 @@
-"""The run as JUnit XML, in the dialect that pytest calls xunit1: one suite, one case for each test.
+"""The run as JUnit XML, in the dialect that pytest calls xunit1: one suite, one case per test.
 
-What its readers need: dashboards that drop module names want names that are unique in the whole suite, and a
-message with the requirement's id first; a skipped case wants a message with a reason, else it vanishes from
-the board. A benchmark run has a case for each operation too, whose properties are numbers.
+Names of cases are unique in the whole suite, as some dashboards drop module names. Messages begin with the
+requirement's id. A skipped case has a message, else it vanishes from TestGrid. A benchmark run also has a
+case per operation, whose properties are numbers.
 """
 
 import datetime as dt
@@ -27,7 +27,7 @@ SUITE: Final = "cri"
 """Name of the suite; dashboards put it before every row."""
 MESSAGE_LIMIT: Final = 4 * 1024
 TEXT_BUDGET: Final = 8 * 1024 * 1024
-"""Characters of all texts together, escaped; what comes after them is cut to `SHORT_TEXT`."""
+"""Characters of all texts together, escaped; further texts are cut to `SHORT_TEXT`."""
 SHORT_TEXT: Final = 1024
 SHOWN: Final = "shown"
 """Property of an operation that a board shows in its cell: milliseconds, megabytes or a plain number."""
@@ -43,8 +43,7 @@ def render(source: Source) -> str:
 def to_junit(record: RunRecord) -> str:
     """Return the run as a JUnit XML document (UTF-8, with its declaration).
 
-    Tests that the user deselected are left out. Text of runtimes and containers is cleaned of what XML 1.0
-    forbids, and bounded.
+    Deselected tests are left out. Characters that XML 1.0 forbids are removed from texts, which are bounded.
     """
     tests = [test for test in record.tests if test.outcome is not Outcome.DISABLED]
     root = ET.Element("testsuites", {"name": "critests"})
@@ -61,9 +60,7 @@ def to_junit(record: RunRecord) -> str:
 
 
 def _fit(root: ET.Element) -> None:
-    """Shorten the long texts of the last cases where there are too many of them: some readers refuse files of
-    more than 30 MB.
-    """
+    """Cut long texts once `TEXT_BUDGET` is used up, as some readers reject files of more than 30 MB."""
     left = TEXT_BUDGET
     for element in root.iter():
         if element.text:
@@ -97,13 +94,13 @@ def _suite_properties(record: RunRecord) -> Iterator[tuple[str, str]]:
 
 
 def _add_case(suite: ET.Element, test: TestResult, name: str) -> None:
-    """Add one test: its properties first, then what became of it, then output."""
+    """Add one test: its properties, then its failure or skip, then its output."""
     attributes = {"classname": _classname(test), "name": name, "time": f"{test.total_seconds:.3f}"}
     case = ET.SubElement(suite, "testcase", attributes)
     _add_properties(case, _case_properties(test))
     head = f"{test.requirement}: " if test.requirement else ""
     if test.cause:
-        head = f"{head}as {test.cause}: "
+        head = f"{head}caused by {test.cause}: "
     if test.outcome in {Outcome.FAILED, Outcome.ERROR}:
         kind = "failure" if test.outcome is Outcome.FAILED else "error"
         message = one_line(head + (test.reason or test.title), MESSAGE_LIMIT)
@@ -120,7 +117,7 @@ def _add_case(suite: ET.Element, test: TestResult, name: str) -> None:
 
 
 def _add_operation(suite: ET.Element, operation: OperationResult) -> None:
-    """Add an operation of a benchmark; it passes if any of its calls succeeded, whatever it took."""
+    """Add an operation of a benchmark; it passes if any of its calls succeeded, however long it took."""
     middle, worst = median(operation), tail(operation)
     factor, unit = _DISPLAY.get(operation.unit, (1.0, operation.unit))
     attributes = {
@@ -152,7 +149,7 @@ def _add_operation(suite: ET.Element, operation: OperationResult) -> None:
         ]
         parts += [f"{operation.count} samples", f"errors: {failed}" if failed else ""]
         parts += [
-            "the client itself takes a third of it or more" if operation.client_bound else "",
+            "the client's own cost is a third of it or more" if operation.client_bound else "",
             operation.note,
         ]
         ET.SubElement(case, "system-out").text = one_line(
@@ -161,10 +158,10 @@ def _add_operation(suite: ET.Element, operation: OperationResult) -> None:
 
 
 def _case_properties(test: TestResult) -> Iterator[tuple[str, str]]:
-    """Yield what is known about a test, empty values left out."""
+    """Yield the properties of a test; empty ones are left out later."""
     binding = test.level in {Level.MUST, Level.OPT} and not test.judgement
     yield "outcome", test.outcome.value
-    # boards put a letter into a cell where a property is present, whatever its value
+    # TestGrid puts a letter into a cell if a property is present, whatever its value
     yield f"outcome_{test.outcome.value}", "yes" if test.outcome in _MARKED else ""
     yield "requirement", test.requirement
     yield "level", test.level.value
@@ -197,9 +194,7 @@ def _classname(test: TestResult) -> str:
 
 
 def _unique_names(tests: list[TestResult]) -> list[str]:
-    """Return a name for each test that no other test has: the module, then a number is added where two are
-    equal.
-    """
+    """Return a unique name for each test: equal names get their module and, if needed, a number."""
     names = [one_line(test.name, 500) for test in tests]
     numbers = Counter(names)
     names = [

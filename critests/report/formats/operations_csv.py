@@ -1,4 +1,4 @@
-"""The operations of a benchmark run as CSV (RFC 4180, UTF-8), one a row, in base units."""
+"""The operations of a benchmark run as CSV (RFC 4180, UTF-8), one per row, in base units."""
 
 import csv
 import io
@@ -15,19 +15,19 @@ FIRST: Final = {
     "samples": "count",
     **{name: name for name in ("warm_up", "errors", "minimum", "mean", "maximum")},
 }
-"""Columns before the quantiles, each with the field that it holds."""
+"""Columns before the quantiles, each with the name of its field."""
 LAST: Final = ("steadiness", "client_seconds", "client_bound", "over_reference", "note")
 
 
 def render(source: Source) -> str:
-    """Return the table; a quantile that no operation's samples support has no columns.
+    """Return the table; a quantile has columns if the samples of any operation support it.
 
     Raises:
         NotExported: the run measured nothing.
     """
     operations = source.record.operations
     if not operations:
-        msg = "this run measured nothing: CSV holds the operations of a benchmark run (critests bench)"
+        msg = "this run measured nothing: the CSV format needs a benchmark run (critests bench)"
         raise NotExported(msg)
     levels = sorted({at for operation in operations for at, _ in quantiles(operation)})
     out = io.StringIO()
@@ -52,7 +52,7 @@ def _row(operation: OperationResult, levels: list[float]) -> list[object]:
 
 
 def cell(value: object) -> str:
-    """Return a value as a cell; a text that a spreadsheet would take for a formula gets an apostrophe."""
+    """Return a value as a cell; a text that a spreadsheet would interpret as a formula gets an apostrophe."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
 """The run as metrics in Prometheus' text format, for node_exporter's textfile collector.
 
-Without times, which that collector refuses. Units are base units.
+Samples have no timestamps, which that collector rejects. Units are base units.
 """
 
 import math
@@ -21,19 +21,19 @@ FAMILIES: Final = {
     "B/s": "bytes_per_second",
     "1/s": "per_second",
 }
-"""Unit of an operation to the end of its family's name."""
+"""Unit of an operation to the suffix of the metric's name."""
 VALUE_LIMIT: Final = 200
 _Labels = dict[str, str]
 
 
 @dataclass
 class Family:
-    """One metric.
+    """One metric family.
 
     Attributes:
         name: Its name.
         kind: `gauge` or `summary`.
-        text: What it is, one line.
+        text: Help text, one line.
         samples: Suffix of the name, labels, value.
     """
 
@@ -43,19 +43,19 @@ class Family:
     samples: list[tuple[str, _Labels, float]] = field(default_factory=list)
 
     def add(self, value: float, suffix: str = "", /, **labels: str) -> None:
-        """Add a sample; labels without a value are left out, and so is a value that is no number."""
+        """Add a sample without its empty labels; a value that is not finite is not added."""
         if math.isfinite(value):
             self.samples.append((suffix, {name: text for name, text in labels.items() if text}, value))
 
 
 def render(source: Source) -> str:
-    """Return the text. Whoever publishes it writes a new file and renames it: `--output` does so."""
+    """Return the text. `--output` writes it atomically, as the collector requires."""
     record = source.record
     common = {"runtime": record.runtime.name, "runtime_version": record.runtime.version}
     lines = []
     for family in _families(record):
         lines += [f"# HELP {family.name} {_escaped(family.text)}", f"# TYPE {family.name} {family.kind}"]
-        seen = set()  # a collector refuses a file in which two samples have the same labels
+        seen = set()  # the collector rejects a file in which two samples have the same labels
         for suffix, labels, value in family.samples:
             texts = ",".join(
                 f'{key}="{_escaped(text, quotes=True)}"' for key, text in (common | labels).items()
@@ -100,7 +100,7 @@ def _families(record: RunRecord) -> list[Family]:
     capabilities = Family(
         "critests_capability",
         "gauge",
-        "1 where the capability is offered, 0 where it is not; unknown ones are left out.",
+        "1 if the capability is present, 0 if it is not; unknown ones are left out.",
     )
     for fact in record.capabilities:
         if fact.present is not None:
@@ -122,7 +122,7 @@ def _operations(record: RunRecord) -> list[Family]:
         if operation.count:
             ending = FAMILIES.get(operation.unit, "value")
             text = (
-                "What was measured of an operation, in"
+                "Measurements of an operation, in"
                 f" {operation.unit if operation.unit in FAMILIES else 'its own unit'}."
             )
             family = found.setdefault(ending, Family(f"critests_operation_{ending}", "summary", text))

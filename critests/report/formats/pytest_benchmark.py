@@ -1,8 +1,6 @@
-"""A benchmark as a file that `pytest-benchmark compare` reads: one entry for each operation under each set of
-dimensions.
+"""A benchmark as a file for `pytest-benchmark compare`: one entry per operation and set of dimensions.
 
-Only durations are written: that format knows seconds and nothing else, and would take a throughput for a
-time.
+Only durations are written, as the format has no other unit than seconds.
 """
 
 import datetime as dt
@@ -22,20 +20,20 @@ from critests.report.wording.quantities import percentile
 from critests.report.wording.texts import one_line
 
 SHAPE: Final = "5.3.1"
-"""Version of pytest-benchmark whose files these look like."""
+"""Version of pytest-benchmark whose file format is written."""
 
 
 def render(source: Source) -> str:
     """Return the durations of a benchmark with their samples, as `pytest --benchmark-json` writes them.
 
     Raises:
-        NotExported: there are no samples beside the record.
+        NotExported: there are no samples next to the record.
         RecordUnreadable: the samples are damaged.
     """
     series = read_samples(RunFolder(source.folder).samples) if source.folder else []
     if not series:
         msg = (
-            "there are no samples next to the record: pytest-benchmark's format holds those of benchmark runs"
+            "there are no samples next to the record: pytest-benchmark's format needs a benchmark run"
             " (critests bench)"
         )
         raise NotExported(msg)
@@ -45,9 +43,9 @@ def render(source: Source) -> str:
 def to_pytest_benchmark(record: RunRecord, series: Iterable[Series]) -> dict[str, Any]:
     """Return the document as plain data.
 
-    Failed calls and the warm-up are left out of the samples; `extra_info` counts them. An operation none of
-    whose calls succeeded has no entry, as that format cannot hold one; one that took no time at all has none
-    either, since every ratio to it would be infinite.
+    Failed calls and the warm-up are left out of the samples; `extra_info` counts them. An operation without a
+    successful call has no entry, as the format requires a sample; nor has one whose samples are all 0, as
+    ratios to it would be infinite.
     """
     timed = [each for each in series if each.unit == SECONDS and any(each.steady())]
     results = {(each.key, each.side): each for each in record.operations if each.unit == SECONDS}
@@ -82,14 +80,12 @@ def to_pytest_benchmark(record: RunRecord, series: Iterable[Series]) -> dict[str
 
 
 def full_name(series: Series) -> str:
-    """Return the name under which two files are compared: the same whenever scenario, operation, dimensions
-    and side are the same.
-    """
+    """Return the name that pairs entries of two files, made of scenario, operation, dimensions and side."""
     return f"critests/benchmark/{series.scenario}::{_name(series)}"
 
 
 def _statistics(values: Sequence[float]) -> dict[str, Any]:
-    """Return the numbers of pytest-benchmark of some seconds, at least one, and the seconds themselves."""
+    """Return pytest-benchmark's statistics of durations in seconds, at least one, with the durations."""
     # pytest-benchmark is not typed
     stats: Any = Stats()  # type: ignore[no-untyped-call]  # see above
     stats.data = list(values)
@@ -97,7 +93,7 @@ def _statistics(values: Sequence[float]) -> dict[str, Any]:
 
 
 def _distinct(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Number the entries of a name that was given already, in their order."""
+    """Append a number to names that occur more than once."""
     given: dict[str, int] = {}
     for entry in entries:
         number = given[entry["fullname"]] = given.get(entry["fullname"], 0) + 1

@@ -1,4 +1,4 @@
-"""Pieces of Markdown about a run for GitHub."""
+"""Parts of the Markdown about a run, for GitHub."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -27,7 +27,7 @@ def headline(record: RunRecord) -> str:
 
 
 def facts(record: RunRecord, url: str = "") -> list[str]:
-    """Return when the run was, how long it took, and why it ended as it did."""
+    """Return the reason of the exit code, the start and the duration of the run."""
     where = (
         f" · [the job]({url})" if url.startswith("https://") and not set(url) & set(" ()<>[]\"'`\\\n") else ""
     )
@@ -50,18 +50,16 @@ def areas(record: RunRecord) -> list[str]:
 
 
 def tests(found: Sequence[TestResult], limit: int) -> list[str]:
-    """Return a row for each test (requirement, name, what was seen, the command that runs it again) up to a
-    limit, and how many more there are.
+    """Return a row per test, up to a limit, with requirement, name, observed behaviour and the command that
+    repeats it, and the number of further tests.
     """
-    head = ["requirement", "test", "seen", "run it again"]
+    head = ["requirement", "test", "observed", "repeat"]
     rows = [[*_row(test), code(test.repeat_command, 600)] for test in found[:limit]]
     return table(head, [*rows, *_more(found, limit, len(head))])
 
 
 def test_changes(found: Sequence[TestDifference], limit: int) -> list[str]:
-    """Return a row for each test that ends otherwise, with what it was and is, up to a limit, and how many
-    more there are.
-    """
+    """Return a row per test with a different outcome, up to a limit, and the number of further tests."""
     rows = [
         [
             code(each.requirement or "-", 40),
@@ -71,17 +69,17 @@ def test_changes(found: Sequence[TestDifference], limit: int) -> list[str]:
         ]
         for each in found[:limit]
     ]
-    return table(["requirement", "was → is", "test", "seen"], [*rows, *_more(found, limit, 4)])
+    return table(["requirement", "was → is", "test", "observed"], [*rows, *_more(found, limit, 4)])
 
 
 def capability_changes(found: Sequence[CapabilityDifference]) -> list[str]:
-    """Return a row for each capability that came or went."""
+    """Return a row per capability that is new or lost."""
     rows = [[prose(each.name, 80), WORDS[each.a], WORDS[each.b]] for each in found]
     return table(["capability", "was", "is"], rows)
 
 
 def operation_changes(found: Sequence[Operation]) -> list[str]:
-    """Return a row for each operation that changed."""
+    """Return a row per operation that changed."""
     rows = [
         [
             code(each.label, 200),
@@ -94,13 +92,11 @@ def operation_changes(found: Sequence[Operation]) -> list[str]:
         ]
         for each in found
     ]
-    return table(["operation", "median before", "now", "ratio", "interval", ""], rows, right=4)
+    return table(["operation", "median before", "now", "ratio", "interval", "verdict"], rows, right=4)
 
 
 def operations(found: Sequence[OperationResult]) -> list[str]:
-    """Return a row for each operation: median, the worst quantile that its samples support, number of
-    samples.
-    """
+    """Return a row per operation: median, tail quantile, number of samples, notes."""
     rows = []
     for operation in found:
         middle, worst = median(operation), tail(operation)

@@ -1,6 +1,4 @@
-"""What a format is derived from: a stored run, the run it is compared with, and where it will be
-published.
-"""
+"""The input of a format: a stored run, its baseline, and where it will be published."""
 
 import re
 from dataclasses import dataclass, field, replace
@@ -20,13 +18,13 @@ class NotExported(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Publishing:
-    """Where the results will be found. All of it may be left empty.
+    """Where the results will be published; every field may be empty.
 
     Attributes:
-        job: Name of the job that the run is a build of; by default made of the runtime's name and version.
+        job: Name of the job that the run is a build of; by default the runtime's name and version.
         bucket: Bucket and folder below which the tree is published, without `gs://`.
         mail: Addresses for alerts, separated by commas.
-        url: Address of this run for a reader, such as the page of its CI job.
+        url: Page of this run, such as that of its CI job.
     """
 
     job: str = ""
@@ -37,11 +35,11 @@ class Publishing:
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """A run, and what a format needs beside it.
+    """A run, and what else a format needs.
 
     Attributes:
         record: The run.
-        folder: Its folder, from which evidence and samples are read; None where there is only the record.
+        folder: Its folder, with evidence and samples; None if there is only the record.
         baseline: The run that it is compared with, or None.
         publishing: Where it will be published.
     """
@@ -53,13 +51,11 @@ class Source:
 
     @property
     def job(self) -> str:
-        """Name of the job: `critests-containerd-1.6`, with the kind of run and the profile where they are not
-        the usual ones.
-        """
+        """Name of the job: `critests-containerd-1.6`, for a benchmark with its kind and profile."""
         return job_name(self.publishing.job) if self.publishing.job else _job_of(self.record)
 
     def compared(self) -> RunComparison | None:
-        """Return the comparison with the baseline; None where there is none.
+        """Return the comparison with the baseline, or None without one.
 
         Raises:
             NotComparable: the two have nothing in common.
@@ -72,8 +68,8 @@ class Source:
 
     @property
     def build(self) -> int:
-        """Number of the build: the run's folder where it has a number, else the start in epoch seconds. Later
-        runs have larger ones.
+        """Number of the build: the name of the run's folder if it is a number, else the start in seconds
+        since the epoch. Later runs have larger numbers.
         """
         name = self.folder.name if self.folder else ""
         return (
@@ -85,12 +81,12 @@ def load(path: Path, *, baseline: Path | None = None, publishing: Publishing | N
     """Read a stored run.
 
     Args:
-        path: Its folder, or its `run.json`; evidence and samples are looked for in the folder of that file.
+        path: Its folder, or its `run.json`; evidence and samples are read from the folder of that file.
         baseline: The run that it is compared with, or None.
         publishing: Where it will be published.
 
     Raises:
-        RecordUnreadable: one of the two is no run record.
+        RecordUnreadable: one of the two is not a run record.
     """
     record = bounded(read(path))
     earlier = read_run(baseline) if baseline else None
@@ -106,7 +102,7 @@ def load(path: Path, *, baseline: Path | None = None, publishing: Publishing | N
 
 
 def job_name(text: str) -> str:
-    """Return a name that every reader takes: small letters, digits, `.` and `-`, at most 100 characters."""
+    """Return a name that every reader accepts: lower case, digits, `.` and `-`, at most 100 characters."""
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:100].rstrip("-.") or "critests"
 
 

@@ -1,4 +1,4 @@
-"""The summary that the suite prints at the end of a run, as plain text."""
+"""The summary at the end of a run, as plain text."""
 
 import io
 

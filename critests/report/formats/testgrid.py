@@ -4,9 +4,9 @@
     <root>/logs/<job>/<build>/artifacts/junit_<context>_01.xml
     <root>/logs/<job>/latest-build.txt
 
-Readers poll: a build counts as running until `finished.json` is there, so everything else is written before
-it; `latest-build.txt`, which sends them to the build, comes last and never goes back. Each file appears
-whole. Facts: the readers' own sources (TestGrid's updater, Gubernator's description of the layout).
+Readers poll: a build counts as running until `finished.json` exists, so everything else is written before it.
+`latest-build.txt`, which names the newest build, is written last and never decreases. Files are written
+atomically. Sources: TestGrid's updater, Gubernator's description of the layout.
 """
 
 import json
@@ -33,13 +33,13 @@ def write_tree(source: Source, root: Path) -> list[Path]:
 
     Args:
         source: The run.
-        root: What is published as the bucket.
+        root: Directory that is published as the bucket.
 
     Returns:
         The files in the order in which they were written.
 
     Raises:
-        NotExported: the build is there already and holds another run.
+        NotExported: the build exists and contains another run.
         RecordNotWritten: a file could not be written.
     """
     record = source.record
@@ -65,7 +65,7 @@ def write_tree(source: Source, root: Path) -> list[Path]:
 
 
 def started(record: RunRecord) -> dict[str, object]:
-    """Return what `started.json` holds."""
+    """Return the content of `started.json`."""
     node = str(record.machine.get("hostname") or "")
     return {
         "timestamp": max(int(record.started), 1),
@@ -75,7 +75,7 @@ def started(record: RunRecord) -> dict[str, object]:
 
 
 def finished(record: RunRecord) -> dict[str, object]:
-    """Return what `finished.json` holds; only texts in its metadata can be shown above a column."""
+    """Return the content of `finished.json`; boards can show only string values of its metadata."""
     passed = record.exit_code == ExitCode.CONFORMS
     metadata = {"job-version": job_version(record)} | run_facts(record)
     return {
@@ -87,14 +87,12 @@ def finished(record: RunRecord) -> dict[str, object]:
 
 
 def job_version(record: RunRecord) -> str:
-    """Return the runtime's version as boards show it: they cut away what stands before a plus sign, so
-    `+unknown` must go.
-    """
+    """Return the runtime's version without `+unknown`: boards show only what follows a plus sign."""
     return one_line(record.runtime.version.removesuffix("+unknown"), VALUE_LIMIT)
 
 
 def latest(job: Path) -> int:
-    """Return the newest build of a job that was published, -1 for none."""
+    """Return the newest published build of a job, or -1."""
     try:
         return int((job / LATEST).read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -107,7 +105,7 @@ def _refuse_another_run(build: Path, record: RunRecord) -> None:
     except (OSError, ValueError, KeyError, TypeError):
         return
     if there != one_line(record.run_id, VALUE_LIMIT):
-        msg = f"{build} holds another run ({there}); give this one another job with --job"
+        msg = f"{build} contains another run ({there}); choose another job with --job"
         raise NotExported(msg)
 
 

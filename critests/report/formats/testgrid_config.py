@@ -1,6 +1,4 @@
-"""TestGrid's configuration for a job: its test group, a tab on its runtime's dashboard, and when it alerts
-whom.
-"""
+"""TestGrid's configuration of a job: its test group, a tab on its runtime's dashboard, and its alerts."""
 
 from typing import Any, Final
 
@@ -13,10 +11,10 @@ from critests.report.run_kinds import kind_of
 from critests.report.wording.texts import one_line
 
 BUCKET: Final = "BUCKET"
-"""Stands where nobody named a bucket."""
+"""Placeholder for the bucket if none is given."""
 LETTERS: Final = {"known": "K", "warned": "W", "blocked": "B", "unsupported": "U"}
 """Outcome to the letter in its cell; without it every skipped case would be an S and a warning a plain pass.
-A number goes before.
+A number takes precedence.
 """
 
 
@@ -30,7 +28,7 @@ def render(source: Source) -> str:
         "gcs_prefix": one_line(f"{bucket}/{PREFIX}/{job}"),
         "days_of_results": 60 if measures else 30,
         "num_columns_recent": 10,
-        # there is no pod of Prow's whose state the updater could miss
+        # the run is not a ProwJob, so there is no pod state to analyse
         "disable_prowjob_analysis": True,
         "column_header": [
             {"configuration_value": name} for name in ("runtime-version", "suite-version", "kernel")
@@ -62,7 +60,7 @@ def render(source: Source) -> str:
 
 
 def _alerts(mail: str) -> dict[str, Any]:
-    """A test that failed in two nights is no accident; a job that is silent for two days is broken itself."""
+    """Return the alerts: for a test that fails twice in a row, and for a job without results for two days."""
     addresses = one_line(mail, 1000)
     return {
         **({"alert_mail_to_addresses": addresses} if addresses else {}),

@@ -1,1 +1,1 @@
-"""May a run pass? A policy, perhaps a baseline, one exit code, and the lines that explain it."""
+"""Whether a run passes: a policy, optionally a baseline, one exit code, and the lines that explain it."""

@@ -1,6 +1,4 @@
-"""What a gate finds about promises: breaches, verdicts and capabilities that are gone, too much that was
-blocked.
-"""
+"""A gate's findings about conformance: breaches, lost verdicts and capabilities, too many blocked tests."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,12 +18,12 @@ _REASON: Final = 160
 def conformance_findings(
     record: RunRecord, policy: Policy, comparison: RunComparison | None
 ) -> Iterable[GateFinding]:
-    """Return what is to be said about the promises of a run.
+    """Return the findings about the conformance of a run.
 
     Args:
         record: The run.
-        policy: What it may do.
-        comparison: With the baseline, side A; only what is new since then fails.
+        policy: The policy.
+        comparison: Comparison with the baseline as side A, or None; only what is new since then fails.
     """
     worse = None if comparison is None else {each.test for each in comparison.tests if each.worse}
     groups: dict[tuple[str, bool, bool], list[TestResult]] = {}
@@ -57,7 +55,7 @@ def _breach(
     failed = first.outcome is Outcome.FAILED
     what = one_line(first.seen or first.reason or first.title, _REASON)
     more = f" ({len(tests)} tests)" if len(tests) > 1 else ""
-    stands = f"; it stands in the way of {plural(blocked, 'test')}" if blocked else ""
+    blocks = f"; it blocks {plural(blocked, 'test')}" if blocked else ""
     level = "" if failed else f"{_binds_as(first.level, judgement=first.judgement)} "
     name = one_line(first.name, 120)
     return GateFinding(
@@ -68,7 +66,7 @@ def _breach(
         else GateFindingKind.WARNING,
         fails=fails,
         subject=subject,
-        sentence=f"{'new: ' if new else ''}{level}{subject} {name}{more}: {what}{stands}",
+        sentence=f"{'new: ' if new else ''}{level}{subject} {name}{more}: {what}{blocks}",
         weight=len(tests) + blocked,
     )
 
@@ -80,7 +78,7 @@ def _counted(tests: Sequence[TestResult], kind: GateFindingKind, words: str) -> 
 
 
 def _binds_as(level: str, *, judgement: bool) -> str:
-    """Return the word of a policy's `levels` that a test falls under."""
+    """Return the entry of a policy's `levels` that covers a test."""
     return JUDGEMENT if judgement else SHOULD if level == Level.SHOULD else MUST
 
 
@@ -111,7 +109,9 @@ def _too_much_blocked(record: RunRecord, policy: Policy) -> Iterable[GateFinding
 
 
 def _gone(comparison: RunComparison, policy: Policy) -> Iterable[GateFinding]:
-    """What was there in the baseline and is not offered, or cannot be judged now, grouped by its cause."""
+    """Yield tests that passed in the baseline and are not judged now, grouped by cause, and lost
+    capabilities.
+    """
     groups: dict[tuple[str, str, str], list[str]] = {}
     for each in comparison.tests:
         if each.gone:
@@ -129,14 +129,13 @@ def _gone(comparison: RunComparison, policy: Policy) -> Iterable[GateFinding]:
         )
     not_run = sum(each.not_run for each in comparison.tests)
     if not_run:
-        them = "it" if not_run == 1 else "them"
-        sentence = f"{plural(not_run, 'test')} of the baseline not run: nothing is said about {them}"
+        sentence = f"{plural(not_run, 'test')} of the baseline did not run and cannot be compared"
         yield GateFinding(kind=GateFindingKind.SAID, sentence=sentence)
     for fact in comparison.conformance.capabilities if comparison.conformance else []:
         if fact.a is True:
-            found = "is not there" if fact.b is False else "could not be found out"
-            seen = f": {one_line(fact.evidence_b, _REASON)}" if fact.evidence_b else ""
-            sentence = f"{fact.name} was there and {found} now{seen}"
+            now = "is missing" if fact.b is False else "is unknown"
+            evidence = f": {one_line(fact.evidence_b, _REASON)}" if fact.evidence_b else ""
+            sentence = f"{fact.name} was present in the baseline and {now} now{evidence}"
             yield GateFinding(
                 kind=GateFindingKind.CAPABILITY, fails=True, subject=fact.name, sentence=sentence
             )

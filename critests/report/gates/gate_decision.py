@@ -1,8 +1,8 @@
-"""The gate: whether a run may pass, by a policy and, with a baseline, only by what is new.
+"""The gate: whether a run passes a policy; with a baseline, only new findings fail.
 
-Speed fails on evidence only: an operation is called slower (see `critests.statistics`) and the whole interval
-of its ratio lies beyond the regression that is allowed; the whole interval of a quantile lies beyond its
-bound. What is not proven is said and does not fail.
+Speed fails only if it is significant: an operation is slower (see `critests.statistics`) and the whole
+interval of its ratio exceeds the allowed regression, or the whole interval of a quantile exceeds its bound.
+Other findings are reported and do not fail.
 """
 
 import dataclasses
@@ -48,15 +48,15 @@ def judge_run(
 ) -> GateReport:
     """Judge a run.
 
-    A live comparison of two sides needs no baseline: its side A is it.
+    Side A of a live comparison is its baseline.
 
     Args:
         run: The run.
-        policy: What it may do.
+        policy: The policy.
         baseline: An earlier run; only what is new since then fails.
-        known: Failures that are known beside those that the run already took for known.
-        settings: How speed is compared; the quantile is the policy's.
-        today: Day by which known failures expire; the present one by default.
+        known: Known failures in addition to those of the run.
+        settings: How speed is compared; the quantile is that of the policy.
+        today: Date for the expiry of known failures; today by default.
 
     Raises:
         NotComparable: run and baseline have nothing in common.
@@ -74,7 +74,7 @@ def judge_run(
         for note in notes_of(applied, run.record.runtime.version)
     ]
     if comparison is not None and comparison.a.partial:
-        sentence = f"the baseline is no run of the whole suite: {comparison.a.partial}"
+        sentence = f"the baseline is not a run of the whole suite: {comparison.a.partial}"
         findings.append(GateFinding(kind=GateFindingKind.SAID, subject="baseline", sentence=sentence))
     findings += bound_findings(operations, policy, settings.significance)
     if comparison is not None and comparison.speed is not None:
@@ -107,24 +107,24 @@ def _compared(run: StoredRun, baseline: StoredRun | None, settings: CompareSetti
 
 
 def _obstacles(record: RunRecord, operations: dict[Key, Measured]) -> list[str]:
-    """Say why the run itself cannot be judged, or not all of it."""
-    found = []
+    """Return why the run, or a part of it, cannot be judged."""
+    obstacles = []
     errors = sum(test.outcome is Outcome.ERROR for test in record.tests)
     if record.interrupted or record.exit_code == ExitCode.INTERRUPTED:
-        found.append("the run was interrupted")
+        obstacles.append("the run was interrupted")
     if errors:
-        found.append(f"the harness itself failed in {plural(errors, 'test')}")
+        obstacles.append(f"the harness itself failed in {plural(errors, 'test')}")
     elif record.exit_code in {ExitCode.HARNESS_ERROR, ExitCode.NOT_TESTED, ExitCode.USAGE}:
-        found.append(
-            f"the run itself ended with {record.exit_code}: {record.exit_reason or 'no reason was recorded'}"
+        obstacles.append(
+            f"the run exited with {record.exit_code}: {record.exit_reason or 'no reason was recorded'}"
         )
     if not record.tests and not operations:
-        found.append("the run holds no results")
+        obstacles.append("the run has no results")
     elif kind_of(record.kind).measures and not any(
         each.steady() or (each.result and each.result.count) for each in operations.values()
     ):
-        found.append("the run measured nothing: no operation has a sample")
-    return found
+        obstacles.append("the run measured nothing: no operation has a sample")
+    return obstacles
 
 
 def _sentence(
@@ -135,8 +135,8 @@ def _sentence(
     operations: dict[Key, Measured],
 ) -> str:
     if code is ExitCode.BROKEN:
-        beside = f"; beside that, {obstacles[0]}" if obstacles else ""
-        return f"fails: {counted(failing)}{beside}"
+        obstacle = f"; in addition, {obstacles[0]}" if obstacles else ""
+        return f"fails: {counted(failing)}{obstacle}"
     if code is ExitCode.NOT_TESTED:
         return f"could not be judged: {'; '.join(obstacles)}"
     tested = sum(verdict.outcome in VERDICTS for verdict in record.requirements.values())
@@ -144,4 +144,4 @@ def _sentence(
     judged += [plural(len(operations), "operation")] if operations else []
     part = partial(record)
     passes = f"passes in part ({part})" if part else "passes"
-    return f"{passes}: nothing that blocks in {' and '.join(judged) or plural(len(record.tests), 'test')}"
+    return f"{passes}: no failing finding in {' and '.join(judged) or plural(len(record.tests), 'test')}"

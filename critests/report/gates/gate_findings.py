@@ -1,4 +1,4 @@
-"""What a gate finds, one thing each in one sentence, and what it decided; as lines, JSON and JUnit."""
+"""The findings and the decision of a gate, as lines, JSON and JUnit."""
 
 import dataclasses
 import json
@@ -25,27 +25,27 @@ LINE_LIMIT: Final = 240
 
 @unique
 class GateFindingKind(StrEnum):
-    """What was found, the worst first."""
+    """Kind of a finding, the worst first."""
 
     BREACH = "breach"
-    """A promise is broken that was kept, or that must be kept."""
+    """A requirement is broken that the policy's levels cover; with a baseline, one that it does not break."""
     CAPABILITY = "capability gone"
     GONE = "verdict gone"
-    """What passed before is unsupported or blocked now."""
+    """A test that passed in the baseline is unsupported or blocked."""
     ERRORS = "failing operation"
-    """Calls fail, more often than before or than allowed."""
+    """Calls fail more often than in the baseline or than allowed."""
     SLOWER = "slower operation"
     BOUND = "bound exceeded"
     BLOCKED = "too much blocked"
     INTERMITTENT = "now and then"
-    """A promise is broken in some tries of the test only."""
+    """A test fails in some of its tries only."""
     WARNING = "warning"
-    """A SHOULD or a promise of our judgement is not kept."""
+    """A SHOULD or a requirement of engineering judgement is broken."""
     NOISY = "not proven"
-    """Something may be wrong; the samples do not decide it."""
+    """Something may be wrong, but the samples are not conclusive."""
     UNMEASURED = "not measured"
     OLD = "not new"
-    """The baseline has it too."""
+    """It is in the baseline too."""
     KNOWN = "known failure"
     SAID = "remark"
 
@@ -69,15 +69,14 @@ _PLURALS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class GateFinding:
-    """One thing that the gate found.
+    """One finding.
 
     Attributes:
-        kind: What it is.
+        kind: Its kind.
         fails: It makes the gate fail.
         subject: The aspect, operation or capability.
-        sentence: What is wrong, for a person.
-        weight: How many tests it stands for or stands in the way of, or how large the regression is; larger
-            is worse.
+        sentence: What is wrong, in a sentence.
+        weight: Number of tests that it covers or blocks, or size of the regression; larger is worse.
     """
 
     kind: GateFindingKind
@@ -88,22 +87,22 @@ class GateFinding:
 
     @property
     def rank(self) -> tuple[int, float, str]:
-        """Sorts the worst first."""
+        """Sort key, the worst first."""
         return list(GateFindingKind).index(self.kind), -self.weight, self.subject
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateReport:
-    """What the gate decided.
+    """The decision of the gate.
 
     Attributes:
         exit_code: 0 passes, 1 fails, 5 could not be judged.
-        sentence: Why.
-        failing: What fails, worst first.
+        sentence: The decision and its reason.
+        failing: Findings that fail, worst first.
         obstacles: Why something could not be judged.
-        remarks: What is said and does not fail.
+        remarks: Findings that do not fail.
         run: The run that was judged.
-        baseline: What it was compared with, or None.
+        baseline: The run that it was compared with, or None.
         policy: Name of the policy.
     """
 
@@ -128,11 +127,11 @@ def counted(findings: Iterable[GateFinding]) -> str:
 
 
 def gate_lines(report: GateReport, limit: int = LINES) -> list[str]:
-    """Return the lines that explain the decision, at most `limit`, worst first; the rest is counted.
+    """Return the lines that explain the decision, at most `limit`, worst first; further findings are counted.
 
     Args:
-        report: What was decided.
-        limit: Number of lines, at least 2.
+        report: The decision.
+        limit: Maximum number of lines, at least 2.
     """
     undecided = report.exit_code == ExitCode.NOT_TESTED
     obstacles = [] if undecided else [f"? {obstacle}" for obstacle in report.obstacles]
@@ -156,8 +155,8 @@ def gate_to_json(report: GateReport) -> str:
 
 
 def gate_to_junit(report: GateReport, record: RunRecord) -> str:
-    """Return the decision as the JUnit file of a run: one case for the gate as a whole and one for each
-    finding, of which those that do not fail pass with their sentence.
+    """Return the decision as JUnit XML: a case for the gate and one for each finding; a finding that does not
+    fail the gate is a passed case with output.
     """
     undecided = report.exit_code == ExitCode.NOT_TESTED
     end = Outcome.ERROR if undecided else Outcome.FAILED if report.failing else Outcome.PASSED

@@ -1,4 +1,4 @@
-"""What a gate lets pass: levels that block, and bounds on speed. Written as TOML; `docs/comparing.md` has an
+"""The policy of a gate, a TOML file: levels that fail, and bounds on speed. `docs/comparing.md` has an
 example.
 """
 
@@ -15,8 +15,8 @@ from critests.toml_file import Table
 
 MUST, SHOULD, JUDGEMENT = "MUST", "SHOULD", "JUDGEMENT"
 LEVELS: Final = (MUST, SHOULD, JUDGEMENT)
-"""MUST is whatever ends a run with 1: optional features that are offered and hangs are in it. JUDGEMENT are
-the promises marked †.
+"""MUST is everything for which a run exits with 1, including optional features that are offered, and hangs.
+JUDGEMENT is requirements of engineering judgement, marked †.
 """
 POLICY_KEYS: Final = (
     "levels",
@@ -39,15 +39,15 @@ BOUND_KEYS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """What one operation, or several, may cost.
+    """Bounds of one or several operations.
 
     Attributes:
         operation: Pattern of a scenario and its operation, `B-06 RunPodSandbox` or `B-18 *`.
-        dimensions: Those that must be so.
-        quantile: The quantile that is held against the bounds; None for that of the policy.
-        at_most: Upper bound of the quantile, in `unit`; None for none.
-        at_least: Lower bound, for rates; None for none.
-        unit: Of the bounds.
+        dimensions: Dimensions that must have these values.
+        quantile: The quantile that is compared with the bounds; None for that of the policy.
+        at_most: Upper bound of the quantile, in `unit`, or None.
+        at_least: Lower bound, for rates, or None.
+        unit: Unit of the bounds.
         max_regression: Share by which it may be worse than the baseline; None for that of the policy.
         max_error_rate: Share of calls that may fail; None for that of the policy.
         line: Its line in the policy file.
@@ -64,7 +64,7 @@ class Bound:
     line: int = 0
 
     def covers(self, key: Key) -> bool:
-        """Say whether it speaks of an operation."""
+        """Whether the bounds apply to an operation."""
         scenario, operation, dimensions = key
         named = fnmatch.fnmatchcase(f"{scenario} {operation}", self.operation)
         return named and self.dimensions.items() <= dict(dimensions).items()
@@ -72,18 +72,18 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What a gate lets pass.
+    """The policy of a gate.
 
     Attributes:
-        levels: Which breaches block: some of `LEVELS`.
+        levels: Levels whose breaches fail, some of `LEVELS`.
         max_blocked: Number of tests that may be blocked; None for any.
         quantile: The quantile that is judged, 0.5 for the median.
         max_regression: Share by which an operation may be worse than the baseline's.
         max_error_rate: Share of an operation's calls that may fail; None for any.
-        noisy_fails: What is too noisy to be judged fails.
-        unmeasured_fails: A bound that matches nothing in the run fails, and so does an operation of the
-            baseline that was not measured.
-        bounds: What operations may cost; of several that match, the last one that says something holds.
+        noisy_fails: Operations that are too noisy to judge fail.
+        unmeasured_fails: Bounds that match no operation of the run fail, and so do operations of the baseline
+            that were not measured.
+        bounds: Bounds of operations; if several that match set the same limit, the last one applies.
         source: Name of the file, for messages.
     """
 
@@ -98,11 +98,11 @@ class Policy:
     source: str = "the policy"
 
     def bounds_of(self, key: Key) -> list[Bound]:
-        """Return the bounds that speak of an operation."""
+        """Return the bounds that apply to an operation."""
         return [bound for bound in self.bounds if bound.covers(key)]
 
     def regression_of(self, key: Key) -> float:
-        """Return by which share an operation may be worse than in the baseline."""
+        """Return the share by which an operation may be worse than in the baseline."""
         own = [each.max_regression for each in self.bounds_of(key) if each.max_regression is not None]
         return own[-1] if own else self.max_regression
 
@@ -119,11 +119,11 @@ def read_policy(path: Path) -> Policy:
         path: The file.
 
     Raises:
-        TomlMalformed: with file, line and what is wrong.
+        TomlMalformed: the file is malformed; the message names file, line and problem.
     """
     table = toml_file.read(path)
     if "waiver" in table.values:
-        what = "a waiver is an entry of a file of known failures, which --expectations names"
+        what = "write a waiver as an entry of a file of known failures, and pass it with --expectations"
         raise table.wrong("waiver", what)
     table.expect(may=POLICY_KEYS, entries=["benchmark"])
     return Policy(

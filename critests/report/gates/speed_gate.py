@@ -1,4 +1,4 @@
-"""What a gate finds about speed: regressions, bounds, failed calls. Nothing fails without evidence."""
+"""The findings of a gate about speed: regressions, bounds, failed calls. Only significant ones fail."""
 
 from collections.abc import Iterable
 
@@ -23,12 +23,12 @@ from critests.toml_file import TomlMalformed
 
 
 def regression_findings(speed: Speed, policy: Policy) -> Iterable[GateFinding]:
-    """Return what a comparison with the baseline says, which is side A of it."""
+    """Return the findings of the comparison with the baseline, which is side A."""
     noisy: dict[str, list[str]] = {}
     for operation in speed.operations:
         label = _label(operation.key)
         if operation.errors_verdict == "more":
-            sentence = f"{label} fails more often: {_errors(operation.b)}, before {_errors(operation.a)}"
+            sentence = f"{label} fails more often: {_errors(operation.b)}; baseline: {_errors(operation.a)}"
             yield GateFinding(
                 kind=GateFindingKind.ERRORS,
                 fails=True,
@@ -43,7 +43,7 @@ def regression_findings(speed: Speed, policy: Policy) -> Iterable[GateFinding]:
     for reason, labels in noisy.items():
         more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
         sentence = (
-            f"too noisy to be compared: {one_line(', '.join(labels[:3]), 160)}{more}: {one_line(reason, 160)}"
+            f"too noisy to compare: {one_line(', '.join(labels[:3]), 160)}{more}: {one_line(reason, 160)}"
         )
         yield GateFinding(
             kind=GateFindingKind.NOISY,
@@ -60,12 +60,12 @@ def regression_findings(speed: Speed, policy: Policy) -> Iterable[GateFinding]:
 def bound_findings(
     operations: dict[Key, Measured], policy: Policy, significance: float
 ) -> Iterable[GateFinding]:
-    """Return what is to be said of the operations of a run by themselves.
+    """Return the findings of the operations of a run without a baseline.
 
     Args:
-        operations: Of the run.
-        policy: What it may do.
-        significance: How sure a failure has to be.
+        operations: Operations of the run.
+        policy: The policy.
+        significance: Significance level of a failure.
 
     Raises:
         TomlMalformed: a bound does not suit the unit of its operation.
@@ -90,7 +90,7 @@ def _slower(operation: Operation, label: str, allowed: float) -> GateFinding:
     proven = worse is not None and worse[1] > 1 + allowed
     values = f"{amount(operation.a.value, operation.unit)} to {amount(operation.b.value, operation.unit)}"
     ends = interval(operation.low, operation.high)
-    beyond = f"{'' if proven else 'not proven to be '}more than the {percent(allowed)} allowed"
+    beyond = f"{'' if proven else 'not significantly '}more than the {percent(allowed)} allowed"
     sentence = (
         f"{label} {verdict_word(operation.verdict, operation.unit)}: {quantile_name(operation.quantile)}"
         f" {values}, ratio {ratio(operation.ratio)} ({ends}), {beyond}"
@@ -122,7 +122,7 @@ def _failed_calls(
     elif allowed is not None and side.error_rate > allowed:
         fails = statistics.corrections.at_least(side.failed, side.calls, allowed) <= significance
         kind = GateFindingKind.ERRORS if fails else GateFindingKind.NOISY
-        sentence += f"; {percent(allowed)} allowed{'' if fails else ', not proven to be more'}"
+        sentence += f"; {percent(allowed)} allowed{'' if fails else ', excess not significant'}"
     yield GateFinding(kind=kind, fails=fails, subject=label, sentence=sentence, weight=side.error_rate)
 
 
@@ -142,13 +142,13 @@ def _bound(
     if side.value is None or side.low is None or side.high is None:
         needed = statistics.quantiles.samples_needed(at, confidence=1 - significance)
         few = f"{plural(side.count, 'sample')}, {needed} needed"
-        sentence = f"{label} {quantile_name(at)} cannot be held against its bound: {few}"
+        sentence = f"{label} {quantile_name(at)} cannot be compared with its bound: {few}"
         yield GateFinding(
             kind=GateFindingKind.NOISY, fails=policy.noisy_fails, subject=label, sentence=sentence
         )
         return
     ends = f"{amount(side.low, bound.unit)} to {amount(side.high, bound.unit)}"
-    said = f"{label} {quantile_name(at)} {amount(side.value, bound.unit)} ({ends})"
+    value = f"{label} {quantile_name(at)} {amount(side.value, bound.unit)} ({ends})"
     most, least = bound.at_most, bound.at_least
     beyond = []
     if most is not None and side.value > most:
@@ -156,12 +156,12 @@ def _bound(
     if least is not None and side.value < least:
         beyond.append(("at least", least, side.high < least))
     for words, limit, proven in beyond:
-        not_proven = "" if proven else ", not proven to be beyond it"
+        not_proven = "" if proven else ", excess not significant"
         yield GateFinding(
             kind=GateFindingKind.BOUND if proven else GateFindingKind.NOISY,
             fails=proven or policy.noisy_fails,
             subject=label,
-            sentence=f"{said}, {words} {amount(limit, bound.unit)} allowed{not_proven}",
+            sentence=f"{value}, {words} {amount(limit, bound.unit)} allowed{not_proven}",
         )
 
 

@@ -1,1 +1,1 @@
-"""What is shown of a validation: its page, and its summary on a terminal."""
+"""The page of a validation, and its summary on a terminal."""

@@ -1,8 +1,7 @@
-"""The page of a validation: self-contained, without a network or another file; it can be read on a phone, in
-light and in dark, without JavaScript.
+"""The page of a validation: one file that needs no network and no JavaScript.
 
-Everything that a template prints is made harmless (see `critests.report.page.templating`). A content security
-policy in the page forbids whatever should slip through.
+Everything that a template prints is escaped (see `critests.report.page.templating`). A content security
+policy in the page blocks anything that escaping might miss.
 """
 
 import base64
@@ -32,7 +31,7 @@ from critests.report.validation.validation_views import (
 EVIDENCE_BUDGET: Final = 4 * 1024 * 1024
 """Characters of evidence in one page."""
 CARDS: Final = 150
-"""Failures (and warnings) that have a card of their own."""
+"""Failures, and warnings, with a card."""
 
 
 def validation_to_html(record: RunRecord, run_dir: Path | None = None) -> str:
@@ -65,15 +64,15 @@ def validation_to_html(record: RunRecord, run_dir: Path | None = None) -> str:
                 "failures",
                 "Broken",
                 failed,
-                "Each line is a promise that is not kept; what stood in the way of most tests comes first.",
+                "One line per broken requirement; those that block most tests come first.",
             ),
             (
                 "warned",
                 "Warned",
                 warned,
-                "A SHOULD is not kept, or a promise that no text of the API demands (†).",
+                "A SHOULD is broken, or a requirement of engineering judgement (†), which no text states.",
             ),
-            ("known", "Known", known, "Deviations that are listed in the expectations of this runtime."),
+            ("known", "Known", known, "Known failures of this runtime, as listed in its expectations."),
         ],
         causes=causes_view(record),
         blocked=by_reason(with_outcome(record, Outcome.BLOCKED)),

@@ -1,4 +1,4 @@
-"""The summary of a validation that a person reads when the run is over."""
+"""The summary of a validation on a terminal."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,27 +27,27 @@ from critests.report.validation.validation_views import verdict_view
 from critests.report.wording.texts import cut, duration, moment, one_line, plural, visible
 
 FULL: Final = 20
-"""Failures that are shown in full."""
+"""Failures that are printed in full."""
 LISTED: Final = 10
 """Lines of each shorter list."""
 NAMED: Final = 20
-"""Ids of what is broken, in the last lines."""
+"""Ids of broken requirements in the last lines."""
 TEXT_LIMIT: Final = 1200
 """Characters of one text of a failure."""
 FEW_REASONS: Final = 3
-"""Reasons of blocked tests that are shown whole."""
+"""Up to so many reasons of blocked tests are printed in full."""
 
 
 def print_validation(
     record: RunRecord, out: Console, run_dir: Path | None = None, *, full: int = FULL
 ) -> None:
-    """Print what was tested and what came of it.
+    """Print the results of a validation.
 
     Args:
         record: The run.
         out: Where to print.
-        run_dir: Folder of the run, for the places of evidence.
-        full: Number of failures to show in full; for the rest it says where they are.
+        run_dir: Folder of the run, for the paths of evidence.
+        full: Number of failures to print in full; the others are counted.
     """
     _print_head(record, out)
     _print_areas(record, out)
@@ -56,7 +56,7 @@ def print_validation(
     _print_warned(with_outcome(record, Outcome.WARNED), out)
     for outcome in (Outcome.BLOCKED, Outcome.UNSUPPORTED):
         reasons = by_reason(with_outcome(record, outcome))
-        # a few are shown whole: they say what would help
+        # a few are printed in full, as they say what would help
         limit = 160 if len(reasons) > FEW_REASONS else TEXT_LIMIT
         lines = [Text(f"{len(reason.tests):>4}  {one_line(reason.text, limit)}") for reason in reasons]
         number = sum(len(reason.tests) for reason in reasons)
@@ -67,7 +67,7 @@ def print_validation(
 
 
 def print_verdict(record: RunRecord, out: Console) -> None:
-    """Print what one would tell others: the runtime, the verdict with numbers, and what is broken."""
+    """Print the runtime, the verdict with numbers, and the broken requirements."""
     if record.exit_code not in {ExitCode.CONFORMS, ExitCode.BROKEN}:
         return
     runtime = record.runtime
@@ -78,7 +78,7 @@ def print_verdict(record: RunRecord, out: Console) -> None:
     out.print(
         Text.assemble((f"{name}: {verdict.word.lower()}{part}.", "bold"), f" {one_line(verdict.sentence)}")
     )
-    # a capability that was declared and is missing breaks no promise, and the exit line says it
+    # a missing capability of --require breaks no requirement, and the exit line names it
     failed = [test for test in failures(record) if test.why.code is not ReasonCode.CAPABILITY_MISSING]
     broken = list(dict.fromkeys(test.requirement_id or test.name for test in failed))
     if broken:
@@ -118,18 +118,18 @@ def _print_areas(record: RunRecord, out: Console) -> None:
         table.add_row(Text(one_line(row.name, 30), "bold" if row is rows[-1] else ""), *cells)
     out.print(table)
     if left_out:
-        out.print(Text(f"{plural(left_out, 'test')} left out by the selection", "dim"))
+        out.print(Text(f"{plural(left_out, 'test')} not selected", "dim"))
 
 
 def _print_root_causes(record: RunRecord, out: Console) -> None:
     lines = []
     for cause in record.root_causes:
         rpc = f" {one_line(cause.rpc, 60)}" if cause.rpc else ""
-        followers = (
+        consequences = (
             f"blocks {plural(len(cause.blocked), 'test')}" if cause.blocked else "",
-            f"{plural(len(cause.failed), 'more failure')} of it" if cause.failed else "",
+            f"causes {plural(len(cause.failed), 'more failure')}" if cause.failed else "",
         )
-        blocks = ", ".join(filter(None, followers))
+        blocks = ", ".join(filter(None, consequences))
         lines.append(
             Text.assemble((f"{cause.requirement}{rpc}", "bold"), f" · {blocks} · {one_line(cause.reason)}")
         )
@@ -141,8 +141,8 @@ def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full:
     if not broken:
         return
     findings = [test for test in broken if not test.cause]
-    told = f", {plural(len(findings), 'finding')}" if len(findings) < len(broken) else ""
-    print_title(out, f"Failures ({len(broken)}{told})", "bold red")
+    distinct = f", {plural(len(findings), 'finding')}" if len(findings) < len(broken) else ""
+    print_title(out, f"Failures ({len(broken)}{distinct})", "bold red")
     for number, test in enumerate(findings[:full], 1):
         _print_failure(test, number, run_dir, out)
         _print_repeated([other for other in broken if other.cause == (test.requirement_id or None)], out)
@@ -165,7 +165,7 @@ def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Con
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=8 * breach)
     grid.add_column(overflow="fold")
-    for label, text in (("expected" * breach, test.title), ("seen" * breach, test.seen or test.reason)):
+    for label, text in (("expected" * breach, test.title), ("observed" * breach, test.seen or test.reason)):
         if text.strip():
             grid.add_row(Text(label, "dim"), _text(text))
     if grid.row_count:
@@ -177,13 +177,13 @@ def _print_failure(test: TestResult, number: int, run_dir: Path | None, out: Con
 
 
 def _print_whole(label: str, text: str, out: Console) -> None:
-    """Print what is copied from the terminal: in one line, however long."""
+    """Print a text in one line, however long, so that a user can copy it."""
     if text:
         out.print(Text.assemble("     ", (f"{label:<9}", "dim"), visible(text, lines=False)), soft_wrap=True)
 
 
 def _print_repeated(tests: Sequence[TestResult], out: Console) -> None:
-    """Name the failures that are only another sight of one that was shown."""
+    """Print the names of failures with the same cause as the one that was printed."""
     lines = [
         Text.assemble(("also     ", "dim"), (test.requirement, "bold"), f" {one_line(test.name, 120)}")
         for test in tests[:LISTED]

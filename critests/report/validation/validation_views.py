@@ -1,4 +1,4 @@
-"""What the HTML page shows, as plain data for its template."""
+"""The content of the HTML page, as plain data for its template."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ class RunHeadline:
     """The headline.
 
     Attributes:
-        word: Two or three words.
-        tone: Outcome whose colour it has.
-        sentence: What was found, with numbers.
-        part: What the run was about, where it is not the whole suite; or empty.
+        word: The verdict in two or three words.
+        tone: Outcome with whose colour it is shown.
+        sentence: The numbers of the run, in a sentence.
+        part: Scope of the run if it is not the whole suite, else empty.
         tiles: Outcome and number of tests.
     """
 
@@ -48,14 +48,14 @@ class RunHeadline:
 
 @dataclass(frozen=True)
 class RequirementView:
-    """What the tests of one requirement found in common: one line, and a card below it.
+    """The tests of one requirement with the same outcome: one line, and a card below it.
 
     Attributes:
         requirement: Its id, or empty.
-        promise: What was promised, one sentence.
-        anchor: Where a link finds the card; unique in the page.
-        cause: The root cause that it is, if other tests were blocked by it.
-        tests: The tests, the one that tells most first.
+        promise: What it requires, in one sentence.
+        anchor: Anchor of the card, unique in the page.
+        cause: Its root cause, if it blocked other tests.
+        tests: The tests, the most informative first.
     """
 
     requirement: str
@@ -71,11 +71,11 @@ class RequirementRow:
 
     Attributes:
         id: Its id.
-        statement: What it promises.
-        outcome: The verdict, or `untested`, also where its tests were left out of the run.
+        statement: Its statement.
+        outcome: The verdict, or `untested`, also if its tests were not selected.
         aspects: Each aspect's short name, level, whether it is our judgement, verdict and observed form.
         tests: Number of its tests.
-        since: Kubernetes minor that it is from.
+        since: Kubernetes minor since which it applies.
     """
 
     id: str
@@ -105,11 +105,11 @@ class GroupRows:
 
 @dataclass(frozen=True)
 class CoverageView:
-    """How much of the API was exercised.
+    """The part of the API that was used.
 
     Attributes:
         meters: Name, number, total, percent.
-        rpcs: RPC and number of calls, those never called included.
+        rpcs: RPC and number of calls, including RPCs that were never called.
         fields: Request and response fields with how often they were set.
     """
 
@@ -130,8 +130,8 @@ def verdict_view(record: RunRecord) -> RunHeadline:
 
 
 def failures_view(record: RunRecord) -> list[RequirementView]:
-    """Group failures by requirement, and under it those that are only another sight of it; those that blocked
-    most tests come first, errors of the harness last.
+    """Group failures by the requirement that causes them; those that blocked most tests come first, errors of
+    the harness last.
     """
     return _findings(failures(record), {cause.requirement: cause for cause in record.root_causes}, "")
 
@@ -160,15 +160,15 @@ def _findings(
 
 
 def causes_view(record: RunRecord) -> list[RootCause]:
-    """Return root causes that have no failure of their own to stand with: known ones, and set-ups that failed
-    beside a passed judge.
+    """Return root causes without a failure that is listed: known failures, and steps that failed in set-ups
+    although the tests of their own requirement passed.
     """
     failed = {test.requirement_id for test in record.tests if test.outcome is Outcome.FAILED}
     return [cause for cause in record.root_causes if cause.requirement not in failed]
 
 
 def areas_view(record: RunRecord) -> list[AreaRow]:
-    """Return the rows of the table of areas that have tests; their sum stands above it."""
+    """Return the areas that have tests, without the total, which the page shows above the table."""
     return [row for row in area_rows(record)[:-1] if row.total]
 
 
@@ -179,8 +179,8 @@ def capabilities_view(record: RunRecord) -> list[CapabilityFact]:
 
 
 def groups_view(record: RunRecord) -> list[GroupRows]:
-    """Return every requirement of the catalogue with its verdict, and those of the record that the catalogue
-    does not know.
+    """Return every requirement of the catalogue with its verdict, then those of the record that the catalogue
+    does not have.
     """
     left = dict(record.requirements)
     groups = []
@@ -199,7 +199,7 @@ def groups_view(record: RunRecord) -> list[GroupRows]:
 
 
 def coverage_view(record: RunRecord) -> CoverageView:
-    """Return how much of the API was exercised."""
+    """Return the part of the API that was used."""
     coverage = record.coverage
     meters = [
         ("RPCs", len(_used(coverage.rpcs)), coverage.rpcs_total or len(all_rpcs())),

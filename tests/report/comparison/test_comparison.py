@@ -46,7 +46,7 @@ def test_a_run_beside_itself_differs_in_nothing() -> None:
     comparison = compare_records(record(a), record(a), a, a)
 
     assert {operation.verdict for operation in by_name(comparison).values()} == {Verdict.NO_EVIDENCE}
-    assert "both are the same run" in comparison.notes
+    assert "A and B are the same run" in comparison.notes
 
 
 def test_sides_of_a_live_comparison_are_compared_block_by_block() -> None:
@@ -162,7 +162,7 @@ def test_records_without_their_samples_say_so() -> None:
     found = by_name(compare_records(record(a), record(a)))["RunPodSandbox"]
 
     assert found.verdict == Verdict.TOO_NOISY
-    assert found.reason == "the samples are not beside the records"
+    assert found.reason == "there are no samples next to the records"
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_records_without_their_samples_say_so() -> None:
 def test_machines_that_differ_are_not_compared_for_speed(change: dict[str, object], name: str) -> None:
     a = samples()
 
-    with pytest.raises(NotComparable, match=f"not alike \\({name}\\)") as refused:
+    with pytest.raises(NotComparable, match=f"machines differ \\({name}\\)") as refused:
         compare_records(record(a), record(a, machine=MACHINE | change), a, a)
     assert refused.value.unlike_machines
 
@@ -282,9 +282,9 @@ def test_an_audit_says_nothing_about_a_runtime(tmp_path: Path) -> None:
 def test_a_live_comparison_is_given_alone() -> None:
     both = samples(side="a", blocks=8) + samples(side="b", blocks=8)
 
-    with pytest.raises(NotComparable, match="give it alone"):
+    with pytest.raises(NotComparable, match="pass it alone"):
         compare_records(record(both), record(both), both, both)
-    with pytest.raises(NotComparable, match="no live comparison"):
+    with pytest.raises(NotComparable, match="not a live comparison"):
         compare_sides(record(samples()), samples())
 
 

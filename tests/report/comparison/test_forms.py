@@ -28,7 +28,7 @@ from tests.report.comparison.sample_runs import changed, clean_tests, rejudged, 
 from tests.report.pages import FORBIDDEN, Page, is_inert
 from tests.report.sample_run import HOSTILE
 
-BOTH_HALVES = ("B-06 RunPodSandbox", "slower", "80 of 240", " breaks", "STP-02", "AppArmor", "kernel")
+BOTH_HALVES = ("B-06 RunPodSandbox", "slower", "80 of 240", " fails", "STP-02", "AppArmor", "kernel")
 
 
 def in_a_terminal(comparison: RunComparison, width: int | None = None) -> str:
@@ -90,7 +90,7 @@ def test_the_terminal_shows_both_halves_and_cannot_be_steered(comparison: RunCom
 
     assert not FORBIDDEN.search(text)
     assert max(map(len, text.splitlines())) <= 140
-    for part in (*BOTH_HALVES, "breaks (1)", "EXS-01"):
+    for part in (*BOTH_HALVES, "fails (1)", "EXS-01"):
         assert part in " ".join(text.split())
 
 
@@ -110,7 +110,7 @@ def test_a_live_comparison_says_how_it_was_measured() -> None:
     text = " ".join(in_a_terminal(compare_sides(record(both), both)).split())
 
     assert "measured in interleaved random blocks" in text
-    assert "No difference is proven in RunPodSandbox" in text
+    assert "No significant difference in RunPodSandbox" in text
 
 
 def test_json_has_its_documented_shape(comparison: RunComparison) -> None:
@@ -148,9 +148,9 @@ def test_shares_and_values_are_read() -> None:
     assert read_amount("20 /s") == (20, "1/s")
     assert read_amount("3") == (3, "1")
     for wrong in ("", "-1%", "ten", "5 furlongs", "1e3 s", "nan"):
-        with pytest.raises(ValueError, match="write"):
+        with pytest.raises(ValueError, match=r"expected e\.g\."):
             read_amount(wrong)
-    with pytest.raises(ValueError, match="no share"):
+    with pytest.raises(ValueError, match="not a share"):
         read_share("5 s")
     assert [percent(share) for share in (0.995, 0.1, 0.005, 0.333333, 0)] == [
         "99.5 %",

@@ -1,4 +1,4 @@
-"""What a reader learns first: who is better at what, by how much, and what it may be due to."""
+"""The first sentences of a comparison: which side is better at what, by how much, and the environments."""
 
 import dataclasses
 import re
@@ -9,7 +9,7 @@ from critests.record.run_record import RunRecord
 from critests.record.samples import Series
 from critests.report.comparison import RunComparison, SideFacts, compare_sides
 from critests.report.comparison.comparison_sentences import verdict_text
-from critests.report.comparison.fairness import beside, warning
+from critests.report.comparison.fairness import environment_facts, warning
 from critests.report.comparison.headline import headline
 from critests.report.comparison.names import names_of
 from tests.report.comparison.sample_measured import record, series
@@ -46,11 +46,12 @@ def test_whole_operations_come_before_their_parts_with_direction_size_and_interv
 
     first, second, *others = headline(comparison)
 
-    assert re.fullmatch(r"CRI-O 1\.36 takes 1\d % \(1\d to 1\d %\) less time for pod cycle\.", first)
+    assert re.fullmatch(
+        r"CRI-O 1\.36 takes 1\d % less time for pod cycle \(99\.5 % CI 1\d to 1\d %\)\.", first
+    )
     assert second.startswith("containerd 2.1 is 6.5")
-    assert "times (6." in second
-    assert second.endswith("as fast in CreateContainer.")
-    assert others == ["No difference is proven in ExecSync.", "No call failed on either side."]
+    assert "times as fast in CreateContainer (99.5 % CI 6." in second
+    assert others == ["No significant difference in ExecSync.", "No call failed on either side."]
     assert comparison.speed is not None
     assert comparison.speed.operations[0].operation == "pod cycle"
 
@@ -58,7 +59,7 @@ def test_whole_operations_come_before_their_parts_with_direction_size_and_interv
 def test_more_is_better_where_it_is() -> None:
     samples = measured({"throughput": (10.0, 15.0)}, unit="1/s", better="higher")
 
-    assert headline(live(samples))[0].startswith("CRI-O 1.36 does 50 % (")
+    assert headline(live(samples))[0].startswith("CRI-O 1.36 reaches 50 % more in throughput (99.5 % CI ")
 
 
 def test_what_points_both_ways_has_no_headline() -> None:
@@ -80,8 +81,8 @@ def test_a_verdict_does_not_contradict_its_interval() -> None:
     assert version.low is not None
     assert version.low > 1
     assert version.verdict == "no evidence of a difference"
-    assert verdict_text(version, comparison) == "proven, but below what two daemons of one binary differ by"
-    assert headline(comparison)[0].startswith("Differences below the noise floor: ")
+    assert verdict_text(version, comparison) == "below the noise level"
+    assert headline(comparison)[0].startswith("Differences below the noise level: ")
     unproven = dataclasses.replace(version, p=0.2)
     assert verdict_text(unproven, comparison) == "not significant after correction"
     speed = dataclasses.replace(comparison.speed, operations=[unproven])
@@ -103,7 +104,7 @@ def test_a_call_comes_after_what_it_is_part_of() -> None:
     ]
 
 
-def test_a_call_that_two_scenarios_measured_is_told_once() -> None:
+def test_a_call_that_two_scenarios_measured_is_named_once() -> None:
     faster = measured({"CreateContainer": (0.02, 0.15)})
     slower = measured({"CreateContainer": (0.15, 0.02)})
 
@@ -116,7 +117,7 @@ def test_a_call_that_two_scenarios_measured_is_told_once() -> None:
     assert first == "Which side is faster depends on the dimensions: CreateContainer."
 
 
-def test_names_are_as_short_as_tells_them_apart() -> None:
+def test_names_are_the_shortest_that_differ() -> None:
     def names(a: SideFacts, b: SideFacts) -> tuple[str, str]:
         found = names_of(a, b)
         return found.a, found.b
@@ -129,12 +130,12 @@ def test_names_are_as_short_as_tells_them_apart() -> None:
     assert names(one, one) == ("containerd 2.1, first", "containerd 2.1, second")
 
 
-def test_what_differs_beside_the_runtimes_is_a_warning() -> None:
+def test_different_environments_are_a_warning() -> None:
     samples = measured({"pod cycle": (1.0, 0.8)})
     comparison = live(samples, {**PARTS, "OCI runtime": "crun 1.14"})
     names = names_of(comparison.a, comparison.b)
 
-    assert {each.name: each.alike for each in beside(comparison)} == {
+    assert {each.name: each.alike for each in environment_facts(comparison)} == {
         "OCI runtime": False,
         "CNI plugins": None,
         "storage": True,

@@ -91,7 +91,7 @@ def test_what_changed_is_printed(tmp_path: Path) -> None:
 def test_that_there_is_nothing_to_compare_with_is_said(tmp_path: Path) -> None:
     folder = run_of(tmp_path, NEW)
 
-    assert "no earlier run is like this one" in " ".join(told("last", tmp_path, folder).split())
+    assert "found no earlier run to compare with" in " ".join(told("last", tmp_path, folder).split())
     assert "--baseline no/such" in told("no/such", tmp_path, folder)
 
 
@@ -99,4 +99,4 @@ def test_machines_that_differ_are_no_baseline_to_be_called(tmp_path: Path) -> No
     other = run_of(tmp_path, NEW - 40, machine=MACHINE | {"kernel": "7.0"})
     folder = run_of(tmp_path, NEW)
 
-    assert "machines are not alike (kernel)" in " ".join(told(str(other), tmp_path, folder).split())
+    assert "the machines differ (kernel)" in " ".join(told(str(other), tmp_path, folder).split())

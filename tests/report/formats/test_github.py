@@ -1,4 +1,4 @@
-"""What a comment says of speed is what `critests compare` says."""
+"""The speed in a comment on GitHub is that of `critests compare`."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def test_a_slower_operation_is_named_with_its_interval_and_no_other(tmp_path: Pa
     text = rendered("github", load(new, baseline=old))
 
     assert "**1 operation slower or heavier.**" in text
-    changed = text.partition("#### Operations that changed")[2].partition("#### This run")[0]
+    changed = text.partition("#### Changed operations")[2].partition("#### This run")[0]
     (row,) = [line for line in changed.splitlines() if line.startswith("| `")]
     assert row.startswith("| `B-06 RunPodSandbox`")
     assert row.endswith("| slower |")
@@ -27,5 +27,5 @@ def test_no_option_is_named_that_the_command_does_not_have(tmp_path: Path) -> No
 
     text = rendered("github", load(new, baseline=old))
 
-    assert "the machines are not alike (kernel)" in text
+    assert "the machines differ (kernel)" in text
     assert "unlike-machines" not in text.replace("\\", "")

@@ -122,7 +122,7 @@ def test_a_failure_that_repeats_another_says_of_which(record: RunRecord) -> None
 
     assert properties(case)["cause"] == repeated.cause == "EXE-01"
     assert failure is not None
-    assert failure.attrib["message"].startswith("EXE-01: as EXE-01: ")
+    assert failure.attrib["message"].startswith("EXE-01: caused by EXE-01: ")
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def test_a_build_that_holds_another_run_is_left_alone(tmp_path: Path) -> None:
     publish(source, tmp_path)
     publish(source, tmp_path)  # the same run again is no trouble
 
-    with pytest.raises(NotExported, match="holds another run"):
+    with pytest.raises(NotExported, match="contains another run"):
         publish(
             dataclasses.replace(
                 source, record=dataclasses.replace(source.record, run_id="1795000000-000000")

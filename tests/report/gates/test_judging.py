@@ -79,7 +79,7 @@ def test_a_run_that_keeps_everything_passes(tmp_path: Path) -> None:
     report = judged(run_a(tmp_path))
 
     assert report.exit_code == 0
-    assert report.sentence == "passes: nothing that blocks in 25 requirements"
+    assert report.sentence == "passes: no failing finding in 25 requirements"
     assert report.failing == []
 
 
@@ -178,7 +178,7 @@ def test_what_stands_in_the_way_of_most_comes_first(tmp_path: Path) -> None:
     )
 
     assert report.failing[0].subject == "EXE-01"
-    assert "stands in the way of" in report.failing[0].sentence
+    assert "it blocks" in report.failing[0].sentence
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_everything_that_is_gone_is_new(tmp_path: Path) -> None:
         (GateFindingKind.GONE, "SBX-04"),
     ]
     sentences = [finding.sentence for finding in report.failing]
-    assert sentences[1].startswith("AppArmor was there and is not there now")
+    assert sentences[1].startswith("AppArmor was present in the baseline and is missing now")
     assert sentences[2] == "7 tests that passed are unsupported now (IMG-02): no default tag"
 
 
@@ -269,10 +269,10 @@ def test_a_part_of_the_suite_is_judged_as_a_part(tmp_path: Path) -> None:
     part = RunScope(selection="--select IMG", musts_judged=3, musts=9)
     whole = run_a(tmp_path, scope=RunScope(musts_judged=9, musts=9))
 
-    assert judged(whole).sentence.startswith("passes: nothing")
+    assert judged(whole).sentence.startswith("passes: no failing finding")
     small = judged(dataclasses.replace(whole, scope=part), baseline=dataclasses.replace(whole, scope=part))
-    assert small.sentence.startswith("passes in part (--select IMG; 3 of 9 MUSTs judged): nothing")
-    assert any("the baseline is no run of the whole suite" in each.sentence for each in small.remarks)
+    assert small.sentence.startswith("passes in part (--select IMG; 3 of 9 MUSTs judged): no failing")
+    assert any("the baseline is not a run of the whole suite" in each.sentence for each in small.remarks)
 
 
 def test_a_should_that_newly_broke_is_said(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_tests_that_were_not_run_are_counted_and_do_not_fail(tmp_path: Path) -> 
     report = judged(after, baseline=before)
 
     assert report.exit_code == 0
-    assert report.remarks[0].sentence == "5 tests of the baseline not run: nothing is said about them"
+    assert report.remarks[0].sentence == "5 tests of the baseline did not run and cannot be compared"
 
 
 def test_a_baseline_of_another_kind_is_refused(tmp_path: Path) -> None:

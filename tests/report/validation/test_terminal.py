@@ -30,7 +30,7 @@ def test_a_person_finds_everything_about_a_failure(tmp_path: Path) -> None:
     assert row == ["containers", "30", "1", "2", "·", "·", "·", "·"]
     assert "STP-02 MUST · test_stp_02_a_process_that_handles[case 2]" in text
     assert "expected A process that handles" in text
-    assert "seen     exit_code == 137" in text
+    assert "observed exit_code == 137" in text
     assert f"evidence {tmp_path}/evidence/containers.test_stp" in text
     assert (
         "repeat   critests run --select STP-02 --runtime-endpoint unix:///run/containerd/containerd.sock\n"
@@ -63,7 +63,7 @@ def test_root_causes_come_first_and_blocked_tests_are_grouped(tmp_path: Path) ->
     text = summary(sample_run(tmp_path))
 
     assert text.index("Root causes (1)") < text.index("Failures (6, 4 findings)") < text.index("Warned (2)")
-    assert "EXE-01 Exec · blocks 7 tests, 2 more failures of it" in text
+    assert "EXE-01 Exec · blocks 7 tests, causes 2 more failures" in text
     assert "   7  blocked by EXE-01 (Exec)" in text
     assert "   4  needs --disruptive" in text
     assert "https://example.org/issues/1" in text
@@ -130,7 +130,7 @@ def test_an_area_without_tests_is_left_out(tmp_path: Path) -> None:
     text = summary(dataclasses.replace(record, tests=disabled, counts=count(disabled, record.requirements)))
 
     assert not [line for line in text.splitlines() if line.startswith(" images")]
-    assert re.search(r"^\d+ tests left out by the selection$", text, re.MULTILINE)
+    assert re.search(r"^\d+ tests not selected$", text, re.MULTILINE)
 
 
 def test_the_last_lines_are_what_one_tells_others(tmp_path: Path) -> None:
