@@ -1,4 +1,4 @@
-"""A small CRI server of ours: right by default, wrong in chosen ways, for the harness's own tests."""
+"""A small CRI server for the suite's own tests: right by default, wrong in chosen ways."""
 
 from tests.criserver.server import CriServer, serve
 from tests.criserver.state import ImageConfig

@@ -1,4 +1,4 @@
-"""Serve as a process of its own: `python -m tests.criserver --socket PATH [--wrong NAME …]`."""
+"""Runs the server as a process of its own: `python -m tests.criserver --socket PATH [--wrong NAME …]`."""
 
 import argparse
 import os
@@ -31,7 +31,7 @@ def main() -> None:
     server.when_killed = lambda: os.kill(os.getpid(), signal.SIGKILL)
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer)  # a signal that comes before the wait is kept for it
+    signal.set_wakeup_fd(writer)  # a signal before the read below is not lost
     with handled_by(lambda *_: None):
         print(server.start(chosen.socket), flush=True)
         os.read(reader, 1)

@@ -1,6 +1,6 @@
-"""Checkpoints of the small CRI server. No memory is saved: what a process has printed is counted, and the one
-that is made from it runs the same command from its beginning with so many lines held back. A process that
-prints the same each time then seems to go on.
+"""Checkpoints of the small CRI server. No memory is saved: the printed lines are counted, and a restored
+container runs the same command from the beginning without writing that many lines. A process with always the
+same output then appears to continue.
 """
 
 import contextlib
@@ -17,18 +17,18 @@ from google.protobuf import json_format
 from critests.api import api_pb2 as cri
 from tests.criserver.containers import Containers
 from tests.criserver.processes import kill_session
-from tests.criserver.sandboxes import Gone, Sandboxes, refuse
+from tests.criserver.sandboxes import RpcFailure, Sandboxes, fail_with
 from tests.criserver.state import Container, Saved, Store
 
 FROZEN_SECONDS = 0.25
-"""How long a checkpoint takes, and time enough for what a frozen process had printed to be in its log."""
+"""The duration of a checkpoint, enough for the output of a frozen process to reach its log."""
 OF_THE_PROCESS = ("image", "command", "args", "working_dir", "envs")
-"""What a restored process keeps, and what a request to restore it must therefore not change."""
+"""The fields that a restored process keeps, so that a request to restore it must not change them."""
 
 
 @contextlib.contextmanager
 def frozen(containers: Sequence[Container]) -> Iterator[None]:
-    """Stop all processes of containers, and let them go on in the end."""
+    """Stop all processes of containers within the context."""
     processes = [container.process.process for container in containers]
     try:
         for process in processes:
@@ -51,13 +51,13 @@ class Checkpoints:
     containers: Containers
 
     def container(self, request: cri.CheckpointContainerRequest) -> None:
-        """CheckpointContainer. An archive that is there already is replaced."""
+        """CheckpointContainer. An existing archive is replaced."""
         container = self.containers.running(request.container_id)
         if request.timeout < 0:
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, "the timeout is negative")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, "the timeout is negative")
         archive = Path(request.location)
         if not archive.is_absolute() or not archive.parent.is_dir():
-            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"nothing can be written to {request.location!r}")
+            fail_with(grpc.StatusCode.FAILED_PRECONDITION, f"nothing can be written to {request.location!r}")
         with frozen([container]):
             _write(archive, container)
 
@@ -65,18 +65,18 @@ class Checkpoints:
         """CheckpointPod: a file for each container."""
         sandbox = self.sandboxes.get(request.pod_sandbox_id)
         if sandbox.state != cri.SANDBOX_READY:
-            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {sandbox.id!r} is not ready")
+            fail_with(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {sandbox.id!r} is not ready")
         if request.options:
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, f"there are no options like {dict(request.options)}")
-        wanted = list(request.container_ids)
-        if not wanted or len(set(wanted)) < len(wanted):
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, "no containers, or some of them twice")
-        containers = [self.containers.running(container_id) for container_id in wanted]
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, f"there are no options like {dict(request.options)}")
+        ids = list(request.container_ids)
+        if not ids or len(set(ids)) < len(ids):
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, "no containers, or some of them twice")
+        containers = [self.containers.running(container_id) for container_id in ids]
         if any(container.sandbox_id != sandbox.id for container in containers):
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, "a container is in another sandbox")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, "a container is in another sandbox")
         folder = Path(request.output_path)
         if not folder.is_absolute() or not folder.is_dir() or any(folder.iterdir()):
-            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"{request.output_path!r} is no empty directory")
+            fail_with(grpc.StatusCode.FAILED_PRECONDITION, f"{request.output_path!r} is no empty directory")
         with frozen(containers):
             for container in containers:
                 _write(folder / f"{container.config.metadata.name}.json", container)
@@ -84,18 +84,18 @@ class Checkpoints:
     def restore(self, request: cri.RestorePodRequest) -> cri.RestorePodResponse:
         """RestorePod: all of it, or nothing."""
         if request.options:
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, f"there are no options like {dict(request.options)}")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, f"there are no options like {dict(request.options)}")
         saved = {path.stem: read(path) for path in sorted(Path(request.checkpoint_path).glob("*.json"))}
         names = [config.metadata.name for config in request.container_configs]
         if not saved or sorted(names) != sorted(saved):
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, f"{names} are to be made from {sorted(saved)}")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, f"{names} are to be made from {sorted(saved)}")
         for config in request.container_configs:
             before = saved[config.metadata.name].config
             for field in OF_THE_PROCESS:
                 if getattr(config, field) != getattr(before, field):
-                    refuse(grpc.StatusCode.INVALID_ARGUMENT, f"{field} is not what it was")
+                    fail_with(grpc.StatusCode.INVALID_ARGUMENT, f"{field} is not what it was")
             if config.linux.security_context.run_as_user != before.linux.security_context.run_as_user:
-                refuse(grpc.StatusCode.INVALID_ARGUMENT, "the user is not who it was")
+                fail_with(grpc.StatusCode.INVALID_ARGUMENT, "the user is not who it was")
         run = cri.RunPodSandboxRequest(config=request.config, runtime_handler=request.runtime_handler)
         sandbox_id = self.sandboxes.run(run).pod_sandbox_id
         try:
@@ -109,23 +109,23 @@ class Checkpoints:
                 )
                 for config in request.container_configs
             ]
-        except Gone:
+        except RpcFailure:
             self.sandboxes.remove(sandbox_id)
             raise
         return cri.RestorePodResponse(pod_sandbox_id=sandbox_id, restored_containers=restored)
 
     def create(self, request: cri.CreateContainerRequest) -> cri.CreateContainerResponse:
-        """CreateContainer; from an archive where the image is the path of one."""
+        """CreateContainer; from an archive if the image is the path of one."""
         image = request.config.image.image
         if not image.startswith("/"):
             return self.containers.create(request)
         if not Path(image).is_file():
-            refuse(grpc.StatusCode.NOT_FOUND, f"there is no archive {image!r}")
+            fail_with(grpc.StatusCode.NOT_FOUND, f"there is no archive {image!r}")
         return self.containers.create(request, read(Path(image)))
 
 
 def _write(path: Path, container: Container) -> None:
-    """Write an archive that its owner alone may read."""
+    """Write an archive that only its owner may read."""
     content = {
         "config": json_format.MessageToDict(container.config),
         "printed": container.process.log.printed,
@@ -141,5 +141,5 @@ def read(path: Path) -> Saved:
         content = json.loads(path.read_text(encoding="utf-8"))
         config = json_format.ParseDict(content["config"], cri.ContainerConfig())
     except (OSError, ValueError, KeyError, json_format.ParseError) as error:
-        refuse(grpc.StatusCode.INVALID_ARGUMENT, f"{path} is no checkpoint: {error}")
+        fail_with(grpc.StatusCode.INVALID_ARGUMENT, f"{path} is no checkpoint: {error}")
     return Saved(config, dict(content["printed"]))

@@ -1,4 +1,4 @@
-"""A plain client for unit tests: raw stubs, and the shortest way to a running container."""
+"""A plain client for unit tests: raw stubs, and helpers for a running container."""
 
 import contextlib
 import time
@@ -11,7 +11,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 
-Seen = TypeVar("Seen")
+Value = TypeVar("Value")
 
 IMAGE = "example.test/busybox:1"
 
@@ -73,25 +73,25 @@ class Client:
         )
 
 
-def eventually(look: Callable[[], Seen], good: Callable[[Seen], bool], seconds: float = 10) -> Seen:
-    """Look until what is seen is good; fail with what was seen last."""
+def eventually(read: Callable[[], Value], good: Callable[[Value], bool], seconds: float = 10) -> Value:
+    """Return the first good value; fail with the last one."""
     deadline = time.monotonic() + seconds
     while True:
-        seen = look()
-        if good(seen):
-            return seen
-        assert time.monotonic() < deadline, f"never good within {seconds} s; last seen: {seen}"
+        value = read()
+        if good(value):
+            return value
+        assert time.monotonic() < deadline, f"never good within {seconds} s; last value: {value}"
         time.sleep(0.01)
 
 
 def code_of(error: grpc.RpcError) -> grpc.StatusCode:
-    """Return the code that a call failed with."""
+    """Return the code of a failed call."""
     return cast("grpc.Call", error).code()
 
 
 @contextlib.contextmanager
 def connect(endpoint: str, log_directory: str = "") -> Iterator[Client]:
-    """Give a client of an endpoint, without a limit on the size of messages."""
+    """Yield a client of an endpoint, without a limit on the size of messages."""
     options = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
     with grpc.insecure_channel(endpoint, options) as channel:
         yield Client(

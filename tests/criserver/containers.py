@@ -12,7 +12,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from tests.criserver import processes
 from tests.criserver.processes import ContainerProcess
-from tests.criserver.sandboxes import Sandboxes, refuse, selects
+from tests.criserver.sandboxes import Sandboxes, fail_with, selects
 from tests.criserver.state import Container, Saved, Store, StoredImage, new_id
 
 
@@ -50,23 +50,23 @@ class Containers:
         """Return a container by its id.
 
         Raises:
-            Gone: NOT_FOUND.
+            RpcFailure: NOT_FOUND.
         """
         with self.store.lock:
             container = self.store.containers.get(container_id)
         if container is None:
-            refuse(grpc.StatusCode.NOT_FOUND, f"no container with id {container_id!r}")
+            fail_with(grpc.StatusCode.NOT_FOUND, f"no container with id {container_id!r}")
         return container
 
     def running(self, container_id: str) -> Container:
         """Return a container that runs.
 
         Raises:
-            Gone: NOT_FOUND, or FAILED_PRECONDITION.
+            RpcFailure: NOT_FOUND, or FAILED_PRECONDITION.
         """
         container = self.get(container_id)
         if container.state != cri.CONTAINER_RUNNING:
-            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"container {container_id!r} is not running")
+            fail_with(grpc.StatusCode.FAILED_PRECONDITION, f"container {container_id!r} is not running")
         return container
 
     def create(
@@ -76,18 +76,18 @@ class Containers:
 
         Args:
             request: the message.
-            saved: the checkpoint whose process is to go on, in place of the one that the request describes.
+            saved: a checkpoint whose process continues, instead of a new one from the request.
         """
         config = request.config
         process_of = saved.config if saved else config
         sandbox = self.sandboxes.get(request.pod_sandbox_id)
         if sandbox.state != cri.SANDBOX_READY:
-            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {sandbox.id!r} is not ready")
+            fail_with(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {sandbox.id!r} is not ready")
         if not config.metadata.name:
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, "container metadata needs a name")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, "container metadata needs a name")
         image = self.store.find_image(process_of.image.image)
         if image is None:
-            refuse(grpc.StatusCode.NOT_FOUND, f"image {process_of.image.image!r} is not here")
+            fail_with(grpc.StatusCode.NOT_FOUND, f"image {process_of.image.image!r} is not present")
         log_path = str(Path(sandbox.config.log_directory) / config.log_path) if config.log_path else ""
         entrypoint = list(process_of.command) or image.config.entrypoint
         arguments = list(process_of.args) or ([] if process_of.command else image.config.cmd)
@@ -105,54 +105,58 @@ class Containers:
         with self.store.lock:
             # it may have been stopped meanwhile
             if self.sandboxes.get(sandbox.id).state != cri.SANDBOX_READY:
-                refuse(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {sandbox.id!r} is not ready")
+                fail_with(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {sandbox.id!r} is not ready")
             if any(
                 other.config.metadata == config.metadata for other in self.store.containers_of(sandbox.id)
             ):
-                refuse(grpc.StatusCode.ALREADY_EXISTS, f"container name {config.metadata.name!r} is taken")
+                fail_with(grpc.StatusCode.ALREADY_EXISTS, f"container name {config.metadata.name!r} is taken")
             container = Container(
                 new_id(), sandbox.id, config, image, log_path, stop_signal(config, image), process
             )
             self.store.containers[container.id] = container
-        self.store.tell(container.id, sandbox.id, cri.CONTAINER_CREATED_EVENT)
+        self.store.send_event(container.id, sandbox.id, cri.CONTAINER_CREATED_EVENT)
         return cri.CreateContainerResponse(container_id=container.id)
 
     def start(self, container_id: str) -> None:
         """StartContainer."""
-        told = threading.Event()
+        start_reported = threading.Event()
 
         def ended() -> None:
-            told.wait()  # a process may be over before its start has been told
-            self.store.tell(container.id, container.sandbox_id, cri.CONTAINER_STOPPED_EVENT)
+            start_reported.wait()  # a process may exit before the event of its start was sent
+            self.store.send_event(container.id, container.sandbox_id, cri.CONTAINER_STOPPED_EVENT)
 
-        with self.store.lock:  # what is stopped or removed meanwhile finds a process that has begun, or none
+        with self.store.lock:  # a concurrent stop or removal finds a running process, or none
             container = self.get(container_id)
             if container.state != cri.CONTAINER_CREATED:
-                refuse(grpc.StatusCode.FAILED_PRECONDITION, f"container {container_id!r} was started before")
+                fail_with(
+                    grpc.StatusCode.FAILED_PRECONDITION, f"container {container_id!r} was started before"
+                )
             if self.sandboxes.get(container.sandbox_id).state != cri.SANDBOX_READY:
-                refuse(grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {container.sandbox_id!r} is not ready")
+                fail_with(
+                    grpc.StatusCode.FAILED_PRECONDITION, f"sandbox {container.sandbox_id!r} is not ready"
+                )
             try:
                 container.process.start(ended)
             except OSError as error:
                 container.start_failed = str(error)
-                refuse(grpc.StatusCode.UNKNOWN, f"starting container {container_id!r}: {error}")
-        self.store.tell(container.id, container.sandbox_id, cri.CONTAINER_STARTED_EVENT)
-        told.set()
+                fail_with(grpc.StatusCode.UNKNOWN, f"starting container {container_id!r}: {error}")
+        self.store.send_event(container.id, container.sandbox_id, cri.CONTAINER_STARTED_EVENT)
+        start_reported.set()
 
     def stop(self, request: cri.StopContainerRequest) -> None:
-        """StopContainer. Unknown ids are stopped already."""
+        """StopContainer. Unknown ids count as stopped."""
         with self.store.lock:
             container = self.store.containers.get(request.container_id)
         if container:
             container.process.stop(signal_number(container.stop_signal), request.timeout)
 
     def remove(self, container_id: str) -> None:
-        """RemoveContainer. Unknown ids are removed already."""
+        """RemoveContainer. Unknown ids count as removed."""
         with self.store.lock:
             container = self.store.containers.pop(container_id, None)
         if container is not None:
             container.process.stop(signal.SIGKILL, 0)
-            self.store.tell(container_id, container.sandbox_id, cri.CONTAINER_DELETED_EVENT)
+            self.store.send_event(container_id, container.sandbox_id, cri.CONTAINER_DELETED_EVENT)
 
     def status(self, request: cri.ContainerStatusRequest) -> cri.ContainerStatusResponse:
         """ContainerStatus."""
@@ -162,7 +166,7 @@ class Containers:
         return cri.ContainerStatusResponse(status=container.status(), info=info)
 
     def matching(self, wanted: cri.ContainerFilter) -> Iterator[cri.Container]:
-        """Yield what a filter lets through, newest first."""
+        """Yield the containers that match a filter, newest first."""
         with self.store.lock:
             containers = list(reversed(self.store.containers.values()))
         for container in containers:
@@ -176,10 +180,10 @@ class Containers:
                 yield container.item()
 
     def update(self, request: cri.UpdateContainerResourcesRequest) -> None:
-        """UpdateContainerResources: the status shows it, nothing else."""
+        """UpdateContainerResources: changes only the status."""
         container = self.get(request.container_id)
         if container.state == cri.CONTAINER_EXITED:
-            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"container {container.id!r} has exited")
+            fail_with(grpc.StatusCode.FAILED_PRECONDITION, f"container {container.id!r} has exited")
         with self.store.lock:
             for field, value in request.linux.ListFields():
                 if field.message_type is None:
@@ -191,26 +195,26 @@ class Containers:
         try:
             log.reopen()
         except OSError as error:
-            refuse(grpc.StatusCode.FAILED_PRECONDITION, f"the log cannot be opened: {error}")
+            fail_with(grpc.StatusCode.FAILED_PRECONDITION, f"the log cannot be opened: {error}")
 
     def exec_sync(self, request: cri.ExecSyncRequest) -> cri.ExecSyncResponse:
-        """ExecSync. A command that this machine lacks exits with 127; one that takes too long is killed."""
+        """ExecSync. A missing program is an error; a command that exceeds the timeout is killed."""
         container = self.running(request.container_id)
         if not request.cmd:
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, "there is no command")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, "there is no command")
         try:
             process = processes.start(
                 list(request.cmd), container.process.environment, stdin=subprocess.DEVNULL
             )
         except OSError as error:
-            refuse(grpc.StatusCode.UNKNOWN, f"exec failed: {error}")
+            fail_with(grpc.StatusCode.UNKNOWN, f"exec failed: {error}")
         started = time.monotonic()
         try:
             stdout, stderr = process.communicate(timeout=request.timeout or None)
         except subprocess.TimeoutExpired:
             processes.kill_session(process)
             process.communicate()
-            refuse(
+            fail_with(
                 grpc.StatusCode.DEADLINE_EXCEEDED,
                 f"the command ran longer than {time.monotonic() - started:.1f} s",
             )

@@ -1,4 +1,4 @@
-"""The image half of the small CRI server: a table of names it can pull, or a registry on this machine."""
+"""The image half of the small CRI server: pulls from a table of names, or from a registry on this machine."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 
 from critests.api import api_pb2 as cri
-from tests.criserver.sandboxes import HANDLERS, refuse
+from tests.criserver.sandboxes import HANDLERS, fail_with
 from tests.criserver.state import ImageConfig, Store, StoredImage
 
 DEFAULT_IMAGES = {
@@ -42,10 +42,12 @@ class Images:
     def pull(self, request: cri.PullImageRequest) -> cri.PullImageResponse:
         """PullImage: from a registry on this machine, else from the table of names."""
         if request.image.runtime_handler not in HANDLERS:
-            refuse(grpc.StatusCode.NOT_FOUND, f"no handler {request.image.runtime_handler!r} is configured")
+            fail_with(
+                grpc.StatusCode.NOT_FOUND, f"no handler {request.image.runtime_handler!r} is configured"
+            )
         match = REFERENCE.fullmatch(request.image.image)
         if match is None:
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, f"{request.image.image!r} is not an image reference")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, f"{request.image.image!r} is not an image reference")
         host, name, digest = match["host"], match["name"], match["digest"]
         tag = match["tag"] or ("" if digest else "latest")
         if host.partition(":")[0] in {"127.0.0.1", "localhost"}:
@@ -63,7 +65,7 @@ class Images:
     def _pull_from_table(self, name: str, tag: str, digest: str) -> StoredImage:
         config = self.pullable.get(f"{name}:{tag}") or self.pullable.get(f"{name}@{digest}")
         if config is None:
-            refuse(grpc.StatusCode.NOT_FOUND, f"no image {name!r} with tag {tag!r} can be pulled")
+            fail_with(grpc.StatusCode.NOT_FOUND, f"no image {name!r} with tag {tag!r} can be pulled")
         sums = [hashlib.sha256(f"{kind} {config}".encode()).hexdigest() for kind in ("config", "manifest")]
         return StoredImage(
             f"sha256:{sums[0]}",
@@ -82,7 +84,7 @@ class Images:
                     manifest = self._manifest(host, name, entry["digest"])[0]
                     break
             else:
-                refuse(grpc.StatusCode.NOT_FOUND, f"{name!r} has no image for {ARCHITECTURE}")
+                fail_with(grpc.StatusCode.NOT_FOUND, f"{name!r} has no image for {ARCHITECTURE}")
         layers = 0
         for layer in manifest["layers"]:
             layers += len(self._get(host, f"/v2/{name}/blobs/{layer['digest']}", layer["digest"])[0])
@@ -91,18 +93,18 @@ class Images:
                 0
             ]
         )
-        said = config.get("config", {})
+        defaults = config.get("config", {})
         return StoredImage(
             manifest["config"]["digest"],
             [f"{host}/{name}:{tag}"] if tag and not digest else [],
             [f"{host}/{name}@{first_digest}"],
             max(layers, 1),
             ImageConfig(
-                said.get("Entrypoint") or [],
-                said.get("Cmd") or [],
-                said.get("Env") or [],
-                said.get("User", ""),
-                said.get("StopSignal", ""),
+                defaults.get("Entrypoint") or [],
+                defaults.get("Cmd") or [],
+                defaults.get("Env") or [],
+                defaults.get("User", ""),
+                defaults.get("StopSignal", ""),
             ),
         )
 
@@ -123,16 +125,16 @@ class Images:
             code = {401: grpc.StatusCode.UNAUTHENTICATED, 404: grpc.StatusCode.NOT_FOUND}.get(
                 error.code, grpc.StatusCode.UNKNOWN
             )
-            refuse(code, f"the registry answered {error.code} to {path}")
+            fail_with(code, f"the registry answered {error.code} to {path}")
         except OSError as error:
-            refuse(grpc.StatusCode.UNAVAILABLE, f"the registry {host} did not answer: {error}")
+            fail_with(grpc.StatusCode.UNAVAILABLE, f"the registry {host} did not answer: {error}")
         digest = "sha256:" + hashlib.sha256(body).hexdigest()
         if expected and digest != expected:
-            refuse(grpc.StatusCode.DATA_LOSS, f"{path} has digest {digest}")
+            fail_with(grpc.StatusCode.DATA_LOSS, f"{path} has digest {digest}")
         return body, digest
 
     def status(self, request: cri.ImageStatusRequest) -> cri.ImageStatusResponse:
-        """ImageStatus: no image where there is none."""
+        """ImageStatus: an empty response without an image."""
         image = self._find(request.image.image)
         if image is None:
             return cri.ImageStatusResponse()
@@ -150,16 +152,16 @@ class Images:
         )
 
     def remove(self, request: cri.RemoveImageRequest) -> None:
-        """RemoveImage: with all its names. Absent images are removed already."""
+        """RemoveImage: with all its names. Absent images count as removed."""
         if not request.image.image:
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, "there is no image reference")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, "there is no image reference")
         with self.store.lock:
             image = self._find(request.image.image)
             if image:
                 del self.store.images[image.id]
 
     def matching(self, wanted: cri.ImageFilter) -> Iterator[cri.Image]:
-        """Yield what a filter lets through."""
+        """Yield the images that match a filter."""
         reference = wanted.image.image
         with self.store.lock:
             found = [self._find(reference)] if reference else list(self.store.images.values())
@@ -170,7 +172,7 @@ class Images:
                 yield message
 
     def filesystems(self) -> cri.ImageFsInfoResponse:
-        """ImageFsInfo: made-up directories, the real sum of the images' sizes."""
+        """ImageFsInfo: invented directories, the real sum of the images' sizes."""
         with self.store.lock:
             used = sum(image.size for image in self.store.images.values())
         usage = cri.FilesystemUsage(

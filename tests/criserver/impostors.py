@@ -1,5 +1,5 @@
-"""Endpoints that are no CRI server: a socket that talks something else, one that never talks, and one that
-hangs up.
+"""Sockets that are no CRI server: with another protocol, without any response, and one that closes
+connections.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ def _hangs_up(connection: socket.socket) -> None:
 
 
 def _says_nothing(connection: socket.socket) -> None:
-    """Keep the connection: it is closed with the impostor."""
+    """Leave the connection open; it is closed with the socket."""
 
 
 @contextlib.contextmanager
@@ -59,15 +59,15 @@ def _impostor(answer: Answer) -> Iterator[str]:
 
 
 def not_grpc() -> contextlib.AbstractContextManager[str]:
-    """Serve a socket that answers everything like an HTTP/1 server; gives the endpoint."""
+    """Listen on a socket that responds like an HTTP/1 server; yields the endpoint."""
     return _impostor(_talks_http1)
 
 
 def silent() -> contextlib.AbstractContextManager[str]:
-    """Serve a socket that accepts connections and never says a word; gives the endpoint."""
+    """Listen on a socket that accepts connections and sends nothing; yields the endpoint."""
     return _impostor(_says_nothing)
 
 
 def hanging_up() -> contextlib.AbstractContextManager[str]:
-    """Serve a socket that closes every connection at once; gives the endpoint."""
+    """Listen on a socket that closes every connection at once; yields the endpoint."""
     return _impostor(_hangs_up)

@@ -1,8 +1,7 @@
 """A container of the small CRI server: one plain process of this machine, its log in the CRI's format.
 
-There is no isolation at all: no root file system, no namespaces, no cgroup. What keeps the machine safe is
-that a process started by root runs as nobody; a script that would stop its own container can then stop
-nothing else.
+There is no isolation: no root file system, no namespaces, no cgroup. A process that root starts runs as
+nobody, so that a script that should stop its own container can stop nothing else on the machine.
 """
 
 import contextlib
@@ -23,7 +22,7 @@ PAUSE = ["sleep", "1000000"]
 
 
 def resolve(command: Sequence[str]) -> list[str]:
-    """Return the command with busybox in front where only busybox knows it.
+    """Return the command, with busybox in front if only busybox has it.
 
     Raises:
         FileNotFoundError: this machine has no such program.
@@ -50,10 +49,10 @@ def start(
     stdin: int,
     stderr: int = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
-    """Start a command in a session of its own, as nobody where this process is root; stdout is a pipe.
+    """Start a command in a session of its own, as nobody if this process is root; stdout is a pipe.
 
-    The change of user is left to setpriv: with a user of its own, subprocess would fork instead of vfork, and
-    a forked child runs gRPC's fork handlers, which can crash it before it executes anything.
+    setpriv changes the user: with its `user` argument, subprocess would fork instead of vfork, and a forked
+    child runs gRPC's fork handlers, which can crash it before its exec.
     """
     as_nobody = (
         ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
@@ -73,7 +72,7 @@ def start(
 
 
 def kill_session(process: subprocess.Popen[bytes], number: int = signal.SIGKILL) -> None:
-    """Send a signal to a process and everything it started in its process group."""
+    """Send a signal to a process and to its process group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
@@ -93,12 +92,12 @@ class ContainerLog:
         self._file: IO[bytes] | None = None
         self.listeners: list[Callable[[str, bytes], None]] = []
         self.printed: dict[str, int] = {}
-        """How many whole lines came, by stream."""
+        """How many whole lines were printed, by stream."""
         self.held_back: dict[str, int] = {}
         """How many of the first lines are not written, by stream."""
 
     def reopen(self) -> None:
-        """Open the file anew by its name, creating it where it is missing.
+        """Open the file again by its name, creating it if it is missing.
 
         Raises:
             OSError: it cannot be opened, or is a link; the earlier one stays open.
@@ -113,14 +112,14 @@ class ContainerLog:
                 self._file = opened
 
     def close(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         with self._lock:
             if self._file:
                 self._file.close()
                 self._file = None
 
     def copy(self, source: IO[bytes], stream: str) -> None:
-        """Copy what a process prints, until it closes its end."""
+        """Copy the output of a process, until it closes its end."""
         pending = b""
         while chunk := source.read(65536):
             for listener in list(self.listeners):
@@ -153,7 +152,7 @@ class ContainerLog:
 
 
 class ContainerProcess:
-    """A container's own process: created, started once, ended once."""
+    """A container's first process: created, started once, exited once."""
 
     def __init__(
         self,
@@ -174,7 +173,7 @@ class ContainerProcess:
         self.finished_at = 0
         self.exit_code = 0
         self.ended = threading.Event()
-        self._end_told = threading.Event()
+        self._exit_reported = threading.Event()
 
     def start(self, when_ended: Callable[[], None]) -> None:
         """Start it.
@@ -196,7 +195,7 @@ class ContainerProcess:
             self.exit_code = 128
             self.finished_at = time.time_ns()
             self.ended.set()
-            self._end_told.set()
+            self._exit_reported.set()
             raise
         self.started_at = time.time_ns()
         outputs = {"stdout": self.process.stdout, "stderr": self.process.stderr}
@@ -216,7 +215,7 @@ class ContainerProcess:
         when_ended: Callable[[], None],
     ) -> None:
         process.wait()
-        kill_session(process)  # a container's end ends everything in it
+        kill_session(process)  # the exit of a container kills all its processes
         for copier in copiers:
             copier.join(timeout=2)
         self.log.close()
@@ -228,11 +227,11 @@ class ContainerProcess:
         self.finished_at = time.time_ns()
         self.ended.set()
         when_ended()
-        self._end_told.set()
+        self._exit_reported.set()
 
     def stop(self, number: int, grace: float) -> None:
-        """Send the stop signal, wait for the grace period (s), then kill; return when it is over, and whoever
-        listens has been told.
+        """Send the stop signal, wait for the grace period (s), then kill; return when the process has exited
+        and its event was sent.
         """
         if not self.process:
             return
@@ -242,4 +241,4 @@ class ContainerProcess:
             self.ended.wait(min(grace, threading.TIMEOUT_MAX))
         if not self.ended.is_set():
             kill_session(self.process)
-        self._end_told.wait(10)
+        self._exit_reported.wait(10)

@@ -12,8 +12,8 @@ from tests.criserver.state import Container, Sandbox, Store, new_id
 HANDLERS = ("", "runc", "other")
 
 
-class Gone(Exception):  # it is an answer to the client, not a fault of this server
-    """An RPC's answer that is not OK."""
+class RpcFailure(Exception):
+    """An RPC's response with a code other than OK."""
 
     def __init__(self, code: grpc.StatusCode, details: str) -> None:
         super().__init__(details)
@@ -21,17 +21,17 @@ class Gone(Exception):  # it is an answer to the client, not a fault of this ser
         self.details = details
 
 
-def refuse(code: grpc.StatusCode, details: str) -> NoReturn:
-    """Answer with a code other than OK.
+def fail_with(code: grpc.StatusCode, details: str) -> NoReturn:
+    """Return a code other than OK from an RPC.
 
     Raises:
-        Gone: always; the server turns it into the RPC's answer.
+        RpcFailure: always; the server turns it into the response.
     """
-    raise Gone(code, details)
+    raise RpcFailure(code, details)
 
 
 def selects(selector: Mapping[str, str], labels: Mapping[str, str]) -> bool:
-    """Say whether labels hold everything that a selector asks for."""
+    """Whether labels match a selector."""
     return all(labels.get(key) == value for key, value in selector.items())
 
 
@@ -45,36 +45,40 @@ class Sandboxes:
         """Return a sandbox by its id.
 
         Raises:
-            Gone: NOT_FOUND.
+            RpcFailure: NOT_FOUND.
         """
         with self.store.lock:
             sandbox = self.store.sandboxes.get(sandbox_id)
         if sandbox is None:
-            refuse(grpc.StatusCode.NOT_FOUND, f"no sandbox with id {sandbox_id!r}")
+            fail_with(grpc.StatusCode.NOT_FOUND, f"no sandbox with id {sandbox_id!r}")
         return sandbox
 
     def run(self, request: cri.RunPodSandboxRequest) -> cri.RunPodSandboxResponse:
         """RunPodSandbox."""
         metadata = request.config.metadata
         if not (metadata.name and metadata.namespace and metadata.uid):
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, "sandbox metadata needs a name, a namespace and a uid")
+            fail_with(
+                grpc.StatusCode.INVALID_ARGUMENT, "sandbox metadata needs a name, a namespace and a uid"
+            )
         if request.runtime_handler not in HANDLERS:
-            refuse(grpc.StatusCode.NOT_FOUND, f"no runtime handler {request.runtime_handler!r} is configured")
+            fail_with(
+                grpc.StatusCode.NOT_FOUND, f"no runtime handler {request.runtime_handler!r} is configured"
+            )
         with self.store.lock:
             if any(sandbox.config.metadata == metadata for sandbox in self.store.sandboxes.values()):
-                refuse(grpc.StatusCode.ALREADY_EXISTS, f"sandbox name {metadata.name!r} is taken")
+                fail_with(grpc.StatusCode.ALREADY_EXISTS, f"sandbox name {metadata.name!r} is taken")
             on_node = request.config.linux.security_context.namespace_options.network == cri.NODE
             sandbox = Sandbox(
                 new_id(), request.config, request.runtime_handler, "" if on_node else self.store.new_ip()
             )
             self.store.sandboxes[sandbox.id] = sandbox
-        self.store.tell(sandbox.id, sandbox.id, cri.CONTAINER_CREATED_EVENT)
-        self.store.tell(sandbox.id, sandbox.id, cri.CONTAINER_STARTED_EVENT)
+        self.store.send_event(sandbox.id, sandbox.id, cri.CONTAINER_CREATED_EVENT)
+        self.store.send_event(sandbox.id, sandbox.id, cri.CONTAINER_STARTED_EVENT)
         return cri.RunPodSandboxResponse(pod_sandbox_id=sandbox.id)
 
     def stop(self, sandbox_id: str, grace: float = 0.5) -> None:
-        """StopPodSandbox: stop its containers too. Unknown ids are stopped already."""
-        with self.store.lock:  # first, so that nothing is made or started in it meanwhile
+        """StopPodSandbox: stop its containers too. Unknown ids count as stopped."""
+        with self.store.lock:  # first, so that nothing is created or started in it meanwhile
             sandbox = self.store.sandboxes.get(sandbox_id)
             was_ready = sandbox is not None and sandbox.state == cri.SANDBOX_READY
             if sandbox is not None:
@@ -82,10 +86,10 @@ class Sandboxes:
         for container in self.store.containers_of(sandbox_id):
             container.process.stop(15, grace)
         if was_ready:
-            self.store.tell(sandbox_id, sandbox_id, cri.CONTAINER_STOPPED_EVENT)
+            self.store.send_event(sandbox_id, sandbox_id, cri.CONTAINER_STOPPED_EVENT)
 
     def remove(self, sandbox_id: str) -> list[Container]:
-        """RemovePodSandbox: remove its containers too, and return them. Unknown ids are removed already."""
+        """RemovePodSandbox: remove its containers too, and return them. Unknown ids count as removed."""
         self.stop(sandbox_id)
         with self.store.lock:
             known = self.store.sandboxes.pop(sandbox_id, None)
@@ -94,8 +98,8 @@ class Sandboxes:
                 del self.store.containers[container.id]
         if known:
             for container in containers:
-                self.store.tell(container.id, sandbox_id, cri.CONTAINER_DELETED_EVENT)
-            self.store.tell(sandbox_id, sandbox_id, cri.CONTAINER_DELETED_EVENT)
+                self.store.send_event(container.id, sandbox_id, cri.CONTAINER_DELETED_EVENT)
+            self.store.send_event(sandbox_id, sandbox_id, cri.CONTAINER_DELETED_EVENT)
         return containers
 
     def status(self, request: cri.PodSandboxStatusRequest) -> cri.PodSandboxStatusResponse:
@@ -108,7 +112,7 @@ class Sandboxes:
         )
 
     def matching(self, wanted: cri.PodSandboxFilter) -> Iterator[cri.PodSandbox]:
-        """Yield what a filter lets through, newest first."""
+        """Yield the sandboxes that match a filter, newest first."""
         with self.store.lock:
             sandboxes = list(reversed(self.store.sandboxes.values()))
         for sandbox in sandboxes:

@@ -1,4 +1,4 @@
-"""The small CRI server itself: gRPC on a unix socket, right by default and wrong in chosen ways."""
+"""The small CRI server: gRPC on a unix socket, right by default and wrong in chosen ways."""
 
 import contextlib
 import functools
@@ -17,7 +17,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from critests.api import api_pb2 as cri
 from tests.criserver.images import DEFAULT_IMAGES
-from tests.criserver.sandboxes import Gone
+from tests.criserver.sandboxes import RpcFailure
 from tests.criserver.services import EventStream, Services
 from tests.criserver.state import ImageConfig
 from tests.criserver.way import Answer, Call
@@ -33,8 +33,8 @@ class CriServer:
 
     Args:
         wrong: names of `ways.WAYS`, some with `=ARGUMENT`.
-        images: what can be pulled, by full reference, apart from registries on this machine.
-        without: RPCs that it does not offer (UNIMPLEMENTED).
+        images: what can be pulled, by full reference, in addition to registries on this machine.
+        without: RPCs that are not implemented (UNIMPLEMENTED).
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class CriServer:
         self._server: grpc.Server | None = None
         self._socket = Path()
         self.when_killed: Callable[[], None] | None = None
-        """Called instead of stopping at once, where the server is a process of its own."""
+        """Called instead of an immediate stop, if the server is a process of its own."""
 
     def start(self, socket: Path) -> str:
         """Serve on a unix socket.
@@ -84,7 +84,7 @@ class CriServer:
         return endpoint
 
     def stop(self) -> None:
-        """Stop serving and end every container's process."""
+        """Stop serving and kill every container's process."""
         self._stopping.set()
         if self._server:
             self._server.stop(grace=0).wait(5)
@@ -95,7 +95,7 @@ class CriServer:
         self._wrong = []
 
     def die(self) -> None:
-        """Be gone as after SIGKILL: connections break, containers' processes are nobody's."""
+        """Stop like after SIGKILL: connections break, containers' processes go on."""
         if self.when_killed:
             self.when_killed()
         elif self._server:
@@ -103,7 +103,7 @@ class CriServer:
             self._server.stop(grace=0)
 
     def start_again(self) -> None:
-        """Come back after `die`, with everything that there was."""
+        """Start again after `die`, with all objects."""
         if self._server:
             self._server.stop(grace=0).wait(5)
         self._stopping.clear()
@@ -122,7 +122,7 @@ class CriServer:
     def _unary(self, rpc: str, request: Message, context: grpc.ServicerContext) -> Message | bytes:
         try:
             return cast("Message | bytes", self._answer(rpc, request, context))
-        except Gone as answer:
+        except RpcFailure as answer:
             context.abort(answer.code, answer.details)
 
     def _stream(self, rpc: str, request: Message, context: grpc.ServicerContext) -> Iterator[Message | bytes]:
@@ -132,7 +132,7 @@ class CriServer:
                 context.add_callback(answer.close)
                 context.send_initial_metadata(())
             yield from ([answer] if isinstance(answer, bytes) else answer)
-        except Gone as answer:
+        except RpcFailure as answer:
             context.abort(answer.code, answer.details)
 
     def _answer(self, rpc: str, request: Message, context: grpc.ServicerContext) -> Answer:
@@ -159,12 +159,12 @@ class CriServer:
     def _right(self, rpc: str, request: Message) -> Answer:
         function = self._functions.get(rpc)
         if function is None:
-            raise Gone(grpc.StatusCode.UNIMPLEMENTED, f"unknown method {rpc}")
+            raise RpcFailure(grpc.StatusCode.UNIMPLEMENTED, f"unknown method {rpc}")
         return function(request)
 
 
 class _Over(threading.Event):
-    """Set when one call is over: its client has gone, or the server stops."""
+    """Set when one call is over: its client disconnected, or the server stops."""
 
     def __init__(self, stopping: threading.Event) -> None:
         super().__init__()
@@ -187,7 +187,7 @@ def _encode(answer: Message | bytes) -> bytes:
 
 @contextlib.contextmanager
 def serve(server: CriServer) -> Iterator[str]:
-    """Serve on a new unix socket for as long as the block lasts; yields the endpoint."""
+    """Serve on a new unix socket within the context; yields the endpoint."""
     directory = Path(tempfile.mkdtemp(prefix="criserver-"))
     try:
         yield server.start(directory / "cri.sock")

@@ -1,7 +1,7 @@
-"""Every RPC of the small CRI server: its name, and what answers it.
+"""Every RPC of the small CRI server: its name, and its function.
 
-A function takes the request and returns the answer, or an iterator of answers where the RPC streams. An RPC
-that is not in the table is answered with UNIMPLEMENTED.
+A function takes the request and returns the response, or an iterator of responses for a streaming RPC. An RPC
+that is not in the table returns UNIMPLEMENTED.
 """
 
 import queue
@@ -15,22 +15,20 @@ from critests.api import api_pb2 as cri
 from tests.criserver.checkpoints import Checkpoints
 from tests.criserver.containers import Containers
 from tests.criserver.images import Images
-from tests.criserver.sandboxes import HANDLERS, Sandboxes, refuse
+from tests.criserver.sandboxes import HANDLERS, Sandboxes, fail_with
 from tests.criserver.state import ImageConfig, Store
 from tests.criserver.streaming import StreamingServer
 from tests.criserver.usage import DESCRIPTORS, RECEIVED, Statistics, container_stats
 
-Answer = Any  # a message, or an iterator of messages: which, the RPC's own descriptor says
+Answer = Any  # a message, or an iterator of messages for a streaming RPC
 Function = Callable[[Any], Answer]
 
 ITEMS_A_MESSAGE = 2
-"""How many items one message of a streaming list holds: few, so that a short list already takes several
-messages.
-"""
+"""How many items one message of a streaming list has: few, so that a short list needs several messages."""
 
 
 def pieces(items: Iterable[Any], wrap: Callable[[list[Any]], Answer]) -> Iterator[Answer]:
-    """Yield the messages of a streaming list; none where there is no item."""
+    """Yield the messages of a streaming list; none for an empty list."""
     batch: list[Any] = []
     for item in items:
         batch.append(item)
@@ -52,7 +50,7 @@ class EventStream:
         return iter(self._listener.get, None)
 
     def close(self) -> None:
-        """End the stream: the client has gone, or the server stops."""
+        """End the stream: the client disconnected, or the server stops."""
         self._store.unlisten(self._listener)
 
 
@@ -68,7 +66,7 @@ class Services:
         self.statistics = Statistics(self.store)
         self.streaming = StreamingServer()
         self.attaches = False
-        """Whether there is a session at the URLs of Attach: without a terminal or an end of input."""
+        """Whether the URLs of Attach have a session: without a terminal or an end of input."""
 
     def close(self) -> None:
         """End every process and stream."""
@@ -195,11 +193,11 @@ class Services:
     def _exec(self, request: cri.ExecRequest) -> cri.ExecResponse:
         container = self.containers.running(request.container_id)
         if not request.cmd:
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, "there is no command")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, "there is no command")
         if request.tty and request.stderr:
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, "a terminal has no stderr of its own")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, "a terminal has no stderr of its own")
         if not (request.stdin or request.stdout or request.stderr):
-            refuse(grpc.StatusCode.INVALID_ARGUMENT, "one of stdin, stdout and stderr is needed")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, "one of stdin, stdout and stderr is needed")
         return cri.ExecResponse(url=self.streaming.offer_exec(request, container.process.environment))
 
     def _attach(self, request: cri.AttachRequest) -> cri.AttachResponse:
@@ -214,7 +212,7 @@ class Services:
 
 
 def _done(act: Callable[[Any], object], answer: type[Message]) -> Function:
-    """Return a function that acts and then answers with an empty message."""
+    """Return a function that acts and then returns an empty message."""
 
     def function(request: Message) -> Answer:
         act(request)

@@ -1,4 +1,6 @@
-"""What the small CRI server remembers: sandboxes, containers, images, and who listens for events."""
+"""The state of the small CRI server: sandboxes, containers, images, and the clients that listen for
+events.
+"""
 
 import queue
 import secrets
@@ -11,13 +13,13 @@ from tests.criserver.processes import ContainerProcess
 
 
 def new_id() -> str:
-    """Return an id that looks like a runtime's: 64 hexadecimal digits."""
+    """Return an id like a runtime's: 64 hexadecimal digits."""
     return secrets.token_hex(32)
 
 
 @dataclass
 class ImageConfig:
-    """What an image says about the processes started from it."""
+    """An image's defaults for processes."""
 
     entrypoint: list[str] = field(default_factory=list)
     cmd: list[str] = field(default_factory=list)
@@ -28,7 +30,7 @@ class ImageConfig:
 
 @dataclass
 class StoredImage:
-    """An image that was pulled: its id, every name it is known by, and what it says."""
+    """A pulled image: its id, its names, and its configuration."""
 
     id: str
     tags: list[str]
@@ -37,7 +39,7 @@ class StoredImage:
     config: ImageConfig
 
     def message(self) -> cri.Image:
-        """Return the image as ListImages and ImageStatus show it."""
+        """Return the image for ListImages and ImageStatus."""
         image = cri.Image(
             id=self.id,
             repo_tags=self.tags,
@@ -65,7 +67,7 @@ class Sandbox:
     state: cri.PodSandboxState = cri.SANDBOX_READY
 
     def item(self) -> cri.PodSandbox:
-        """Return the sandbox as a list shows it."""
+        """Return the sandbox's list entry."""
         return cri.PodSandbox(
             id=self.id,
             metadata=self.config.metadata,
@@ -77,7 +79,7 @@ class Sandbox:
         )
 
     def status(self) -> cri.PodSandboxStatus:
-        """Return the sandbox as PodSandboxStatus shows it."""
+        """Return the sandbox's status."""
         status = cri.PodSandboxStatus(
             id=self.id,
             metadata=self.config.metadata,
@@ -92,7 +94,7 @@ class Sandbox:
         return status
 
     def _network(self) -> cri.PodSandboxNetworkStatus:
-        """Both addresses: the one of each family ends in the same two numbers."""
+        """Return both addresses: those of the two families end with the same two numbers."""
         if self.state != cri.SANDBOX_READY or not self.ip:
             return cri.PodSandboxNetworkStatus()
         third, fourth = self.ip.split(".")[2:]
@@ -103,7 +105,7 @@ class Sandbox:
 
 @dataclass(frozen=True)
 class Saved:
-    """What a checkpoint keeps of a container: how it was made, how many lines it had printed by stream."""
+    """A container in a checkpoint: its configuration, and how many lines it had printed by stream."""
 
     config: cri.ContainerConfig
     printed: dict[str, int]
@@ -125,13 +127,13 @@ class Container:
 
     @property
     def state(self) -> cri.ContainerState:
-        """What the container's process is doing."""
+        """The state of the container's process."""
         if self.process.finished_at:
             return cri.CONTAINER_EXITED
         return cri.CONTAINER_RUNNING if self.process.started_at else cri.CONTAINER_CREATED
 
     def item(self) -> cri.Container:
-        """Return the container as a list shows it."""
+        """Return the container's list entry."""
         return cri.Container(
             id=self.id,
             pod_sandbox_id=self.sandbox_id,
@@ -146,7 +148,7 @@ class Container:
         )
 
     def status(self) -> cri.ContainerStatus:
-        """Return the container as ContainerStatus shows it."""
+        """Return the container's status."""
         process = self.process
         exited = self.state == cri.CONTAINER_EXITED
         reason = (
@@ -185,9 +187,7 @@ class Container:
 
 
 class Store:
-    """Everything the server knows, behind one lock. Callers hold `lock` while they look at or change the
-    tables.
-    """
+    """The server's whole state, with one lock. Callers hold `lock` while they read or change the tables."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -204,7 +204,7 @@ class Store:
             return f"10.77.{self._next_ip // 250}.{self._next_ip % 250 + 2}"
 
     def find_image(self, reference: str) -> StoredImage | None:
-        """Return the image that an id, tag or digest names."""
+        """Return the image with an id, tag or digest."""
         with self.lock:
             for image in self.images.values():
                 if reference in {image.id, image.id.removeprefix("sha256:"), *image.tags, *image.digests}:
@@ -237,9 +237,9 @@ class Store:
         for listener in listeners:
             self.unlisten(listener)
 
-    def tell(self, container_id: str, sandbox_id: str, kind: cri.ContainerEventType) -> None:
-        """Send an event about a container, or about a sandbox (then both ids are its id), to everyone who
-        listens.
+    def send_event(self, container_id: str, sandbox_id: str, kind: cri.ContainerEventType) -> None:
+        """Send an event about a container, or about a sandbox (then both ids are its id), to all
+        listeners.
         """
         with self.lock:
             event = cri.ContainerEventResponse(

@@ -1,5 +1,5 @@
-"""Exec and Attach, over WebSocket, subprotocols v5.channel.k8s.io and v4.channel.k8s.io:
-channels 0 stdin, 1 stdout, 2 stderr, 3 status, and in the newer one 255 for the end of a channel.
+"""Exec and Attach over WebSocket, subprotocols v5.channel.k8s.io and v4.channel.k8s.io: channels 0 stdin, 1
+stdout, 2 stderr, 3 status, and in the newer one 255 for the end of a channel.
 """
 
 import base64
@@ -28,13 +28,13 @@ ACCEPT_KEY = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 STDIN, STDOUT, STDERR, STATUS = range(4)
 END = 255
 BINARY, CLOSE, PING, PONG = ABNF.OPCODE_BINARY, ABNF.OPCODE_CLOSE, ABNF.OPCODE_PING, ABNF.OPCODE_PONG
-LOOK_SECONDS = 0.05
+POLL_SECONDS = 0.05
 Serve = Callable[[socket.socket, BufferedIOBase], None]
-"""Serves one client to the end of its session."""
+"""Serves one client until its session ends."""
 
 
 class StreamingServer:
-    """Serves the URLs that Exec and Attach give out; listens once the first is asked for."""
+    """Serves the URLs of Exec and Attach; listens from the first such call on."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,7 +46,7 @@ class StreamingServer:
         return self._offer("exec", lambda client, reader: Session(client, reader, request, environment).run())
 
     def offer_attach(self, request: cri.AttachRequest, process: processes.ContainerProcess) -> str:
-        """Return a URL at which the output of a container comes, once."""
+        """Return a URL for one session with a container's output."""
         return self._offer("attach", lambda client, reader: attach(client, reader, request, process))
 
     def _offer(self, kind: str, offer: "Serve") -> str:
@@ -56,14 +56,12 @@ class StreamingServer:
             return f"{self._listening()}/{kind}/{token}"
 
     def offer_port_forward(self) -> str:
-        """Return a URL at which ports can be connected to through a tunnel; over anything else it answers
-        403.
-        """
+        """Return a URL for port-forward through a tunnel; other requests get 403."""
         with self._lock:
             return f"{self._listening()}/portforward/{secrets.token_urlsafe(8)}"
 
     def offer_nothing(self, kind: str) -> str:
-        """Return a URL of a session that this server does not have: it answers 404 there."""
+        """Return a URL without a session: requests get 404."""
         with self._lock:
             return f"{self._listening()}/{kind}/{secrets.token_urlsafe(8)}"
 
@@ -77,12 +75,12 @@ class StreamingServer:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def take(self, token: str) -> "Serve | None":
-        """Return what a token stands for, once."""
+        """Return the session of a token, once."""
         with self._lock:
             return self.offers.pop(token, None)
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._server:
             self._server.shutdown()
             self._server.server_close()
@@ -122,7 +120,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             offer(self.connection, self.rfile)
 
     def do_POST(self) -> None:
-        """Refuse SPDY."""
+        """Reject SPDY."""
         self.close_connection = True
         self.send_error(403)
 
@@ -151,7 +149,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Frames:
-    """The messages on one WebSocket; those of clients come in one frame each."""
+    """The messages of one WebSocket; clients send each in a single frame."""
 
     def __init__(self, connection: socket.socket, reader: BufferedIOBase) -> None:
         self._connection = connection
@@ -171,7 +169,7 @@ class Frames:
             self._connection.sendall(ABNF(1, 0, 0, 0, opcode, 0, payload).format())
 
     def messages(self) -> Iterator[bytes]:
-        """Yield what comes until the client goes; pings are answered."""
+        """Yield messages until the client disconnects, replying to pings."""
         with contextlib.suppress(EOFError, WebSocketException):
             while (frame := self._frames.recv_frame()).opcode != CLOSE:
                 if frame.opcode == PING:
@@ -196,7 +194,7 @@ class Session:
         self._environment = environment
 
     def run(self) -> None:
-        """Run the command to its end, and tell its status."""
+        """Run the command until it exits, and send its status."""
         self._frames.send(BINARY, bytes([STDOUT]))
         try:
             process = processes.start(
@@ -206,7 +204,7 @@ class Session:
                 stderr=subprocess.STDOUT if self._request.tty else subprocess.PIPE,
             )
         except OSError as error:
-            self._tell({"status": "Failure", "reason": "InternalError", "message": str(error)})
+            self._send_status({"status": "Failure", "reason": "InternalError", "message": str(error)})
             return
         threading.Thread(target=self._read, args=(process,), daemon=True).start()
         wanted = (self._request.stdout, self._request.stderr)
@@ -225,10 +223,10 @@ class Session:
             if pipe:
                 pipe.close()
         if code == 0:
-            self._tell({"status": "Success"})
+            self._send_status({"status": "Success"})
             return
         details = {"causes": [{"reason": "ExitCode", "message": str(code)}]}
-        self._tell(
+        self._send_status(
             {
                 "status": "Failure",
                 "reason": "NonZeroExitCode",
@@ -237,7 +235,7 @@ class Session:
             }
         )
 
-    def _tell(self, status: dict[str, object]) -> None:
+    def _send_status(self, status: dict[str, object]) -> None:
         self._frames.send(BINARY, bytes([STATUS]) + json.dumps({"metadata": {}, **status}).encode())
         self._frames.send(CLOSE, struct.pack(">H", 1000))
         self._connection.shutdown(socket.SHUT_WR)
@@ -249,7 +247,7 @@ class Session:
                     self._frames.send(BINARY, bytes([channel]) + chunk)
 
     def _read(self, process: subprocess.Popen[bytes]) -> None:
-        """Hand stdin on until the client goes; then the command goes too."""
+        """Pass stdin on until the client disconnects; then kill the command."""
         with contextlib.suppress(OSError, ValueError):
             for message in self._frames.messages():
                 if message[:1] == bytes([STDIN]) and process.stdin:
@@ -266,7 +264,7 @@ def attach(
     request: cri.AttachRequest,
     process: processes.ContainerProcess,
 ) -> None:
-    """Send what a container writes from now on, and hand its input on, until it ends or the client leaves."""
+    """Send a container's output from now on, and pass input on, until it exits or the client disconnects."""
     frames, left = Frames(connection, reader), threading.Event()
     channels = {"stdout": STDOUT if request.stdout else None, "stderr": STDERR if request.stderr else None}
 
@@ -286,7 +284,7 @@ def attach(
 
     process.log.listeners.append(hand_on)
     threading.Thread(target=read, daemon=True).start()
-    while not left.wait(LOOK_SECONDS) and not process.ended.is_set():
+    while not left.wait(POLL_SECONDS) and not process.ended.is_set():
         pass
     process.log.listeners.remove(hand_on)
     if process.ended.is_set():

@@ -1,5 +1,5 @@
-"""The small CRI server, as far as no other test would show that it is wrong: an exploration in which nothing
-may be found, and tests of the suite that are proven on it, judge most of it.
+"""Those properties of the small CRI server that no other test would check: an exploration that must find
+nothing, and tests of the suite that run on it, check most of it.
 """
 
 import os
@@ -31,7 +31,7 @@ def test_long_lines_are_split(client: Client) -> None:
     assert sum(len(line.split(b" ", 3)[3]) for line in log) == 40000
 
 
-def test_streaming_lists_hold_what_the_unary_ones_do(client: Client) -> None:
+def test_streaming_lists_equal_the_unary_ones(client: Client) -> None:
     assert not list(client.runtime.StreamPodSandboxes(cri.StreamPodSandboxesRequest()))
     for name in "abc":
         client.run_sandbox(name)
@@ -59,7 +59,7 @@ def test_stats(client: Client) -> None:
     assert metrics.container_metrics[0].container_id == container
 
 
-def test_what_is_left_out_is_unimplemented() -> None:
+def test_an_omitted_rpc_is_unimplemented() -> None:
     without = ["RuntimeConfig", "CheckpointContainer"]
     with serve(CriServer(without=without)) as endpoint, connect(endpoint) as client:
         for call in (
@@ -72,7 +72,7 @@ def test_what_is_left_out_is_unimplemented() -> None:
 
 
 @pytest.mark.parametrize("text", ["no-such-way", "fails", "filters-ignored=x"])
-def test_a_bad_way_is_refused(text: str) -> None:
+def test_an_unknown_way_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(text.partition("=")[0])):
         choose([text])
 

@@ -23,7 +23,7 @@ class PortForwards:
     """The connections of one session.
 
     Args:
-        send: takes bytes for the client.
+        send: sends bytes to the client.
     """
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
@@ -35,7 +35,7 @@ class PortForwards:
         self._connections: dict[int, socket.socket] = {}
 
     def take(self, data: bytes) -> None:
-        """Act on bytes of the client."""
+        """Handle bytes from the client."""
         for frame in self._frames.feed(data):
             if isinstance(frame, ControlFrame):
                 if frame.kind == ControlFrameType.SYN_STREAM:
@@ -49,7 +49,7 @@ class PortForwards:
                     connection.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         for connection in self._connections.values():
             connection.close()
 

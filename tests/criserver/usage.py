@@ -1,4 +1,4 @@
-"""Numbers about containers and sandboxes, as far as plain processes have them, and a few metrics."""
+"""Statistics of containers and sandboxes, as far as plain processes have them, and a few metrics."""
 
 import time
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ RECEIVED = cri.MetricDescriptor(
     help="bytes received",
     label_keys=["id", "name", "interface"],
 )
-"""Of pods only."""
+"""For pods only."""
 
 
 def _number(value: int) -> cri.UInt64Value:
@@ -30,7 +30,7 @@ def _number(value: int) -> cri.UInt64Value:
 
 
 def container_stats(container: Container) -> cri.ContainerStats:
-    """Return what ContainerStats says of one container."""
+    """Return the ContainerStats of one container."""
     now = time.time_ns()
     cpu, resident = _usage(container)
     return cri.ContainerStats(
@@ -59,14 +59,14 @@ def container_stats(container: Container) -> cri.ContainerStats:
 
 
 def _usage(container: Container) -> tuple[int, int]:
-    """Return a container's CPU time (ns) and resident memory (bytes); zero where it does not run."""
+    """Return a container's CPU time (ns) and resident memory (bytes); zero if it does not run."""
     process = container.process.process
     if container.state != cri.CONTAINER_RUNNING or process is None:
         return 0, 0
     try:
-        seen = psutil.Process(process.pid)
-        times = seen.cpu_times()
-        return int((times.user + times.system) * 10**9), int(seen.memory_info().rss)
+        usage = psutil.Process(process.pid)
+        times = usage.cpu_times()
+        return int((times.user + times.system) * 10**9), int(usage.memory_info().rss)
     except psutil.NoSuchProcess:
         return 0, 0
 
@@ -78,7 +78,7 @@ class Statistics:
         self.store = store
 
     def containers(self, wanted: cri.ContainerStatsFilter) -> Iterator[cri.ContainerStats]:
-        """Yield the stats of the running containers that a filter lets through."""
+        """Yield the stats of the running containers that match a filter."""
         with self.store.lock:
             containers = list(self.store.containers.values())
         for container in containers:
@@ -90,7 +90,7 @@ class Statistics:
                 yield container_stats(container)
 
     def sandbox(self, sandbox: Sandbox) -> cri.PodSandboxStats:
-        """Return what PodSandboxStats says of one sandbox."""
+        """Return the PodSandboxStats of one sandbox."""
         now = time.time_ns()
         containers = list(self.containers(cri.ContainerStatsFilter(pod_sandbox_id=sandbox.id)))
         resident = sum(container.memory.working_set_bytes.value for container in containers)
@@ -119,7 +119,7 @@ class Statistics:
         )
 
     def sandboxes(self, wanted: cri.PodSandboxStatsFilter) -> Iterator[cri.PodSandboxStats]:
-        """Yield the stats of the ready sandboxes that a filter lets through."""
+        """Yield the stats of the ready sandboxes that match a filter."""
         with self.store.lock:
             sandboxes = list(self.store.sandboxes.values())
         for sandbox in sandboxes:
@@ -172,7 +172,7 @@ def _metrics(owner: str, name: str, cpu: cri.CpuUsage, memory: cri.MemoryUsage) 
 
 
 def _received(stats: cri.PodSandboxStats) -> cri.Metric:
-    """Return what a pod has received on the one interface that every machine has."""
+    """Return the bytes that a pod received on the interface that every machine has."""
     return cri.Metric(
         name=RECEIVED.name,
         timestamp=stats.linux.cpu.timestamp,

@@ -1,28 +1,28 @@
-"""One way to be wrong: what stands between a client's call and its right answer."""
+"""One way to be wrong: code between a client's call and its right response."""
 
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-Answer = Any  # a message, or an iterator of messages where the RPC streams
+Answer = Any  # a message, or an iterator of messages for a streaming RPC
 
 
 @dataclass
 class Call:
-    """One call on its way to the server."""
+    """One call before it reaches the server."""
 
     rpc: str
     request: Any
     ask: Callable[[str, Any], Any]
-    """Gets the right answer of an RPC to a request."""
+    """Returns the right response of an RPC to a request."""
     over: threading.Event
-    """Set when the client has gone or the server stops."""
+    """Set when the client disconnects or the server stops."""
     die: Callable[[], None]
-    """Ends the server as SIGKILL would."""
+    """Ends the server like SIGKILL."""
 
     def answer(self) -> Answer:
-        """Return the right answer to this call."""
+        """Return the right response to this call."""
         return self.ask(self.rpc, self.request)
 
 
@@ -31,8 +31,8 @@ Act = Callable[[Call, str], Any]
 
 @dataclass(frozen=True)
 class Way:
-    """One way to be wrong: what it does, what its argument is (empty where it takes none), and what makes
-    it.
+    """One way to be wrong: its description, the name of its argument (empty for none), and a function that
+    creates it.
     """
 
     says: str

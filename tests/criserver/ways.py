@@ -1,7 +1,7 @@
 """The ways in which the small CRI server can be wrong, by name.
 
-A way stands between the client's call and its right answer: it may refuse, wait, change the request or change
-the answer. `NAME=ARGUMENT` gives a way its argument, for example `fails=RunPodSandbox` or `slow=0.2`.
+A way runs between the client's call and its right response: it may reject, wait, or change the request or the
+response. `NAME=ARGUMENT` passes an argument, for example `fails=RunPodSandbox` or `slow=0.2`.
 """
 
 import threading
@@ -13,25 +13,25 @@ from typing import Any
 import grpc
 
 from critests.api import api_pb2 as cri
-from tests.criserver.sandboxes import refuse
-from tests.criserver.slips import SLIPS
+from tests.criserver.sandboxes import fail_with
+from tests.criserver.stateful_ways import STATEFUL_WAYS
 from tests.criserver.way import Act, Answer, Call, Way
 
 HUGE = 17 * 1024 * 1024
 
 
 def _at(change: Callable[[Call, str], Any]) -> Act:
-    """Make a way that takes an RPC's name act on calls of that RPC only."""
+    """Limit a way with an RPC as argument to calls of that RPC."""
     return lambda call, rpc: change(call, rpc) if call.rpc == rpc else call.answer()
 
 
 def _never(call: Call, _argument: str) -> Answer:
     call.over.wait()
-    refuse(grpc.StatusCode.UNAVAILABLE, "never answered")
+    fail_with(grpc.StatusCode.UNAVAILABLE, "never answered")
 
 
 def _refusing(code: grpc.StatusCode, words: str) -> Act:
-    return lambda call, _argument: refuse(code, f"{call.rpc} {words}")
+    return lambda call, _argument: fail_with(code, f"{call.rpc} {words}")
 
 
 class _FailsAt:
@@ -44,14 +44,14 @@ class _FailsAt:
         rpc, _, numbers = argument.partition("/")
         self._calls[call.rpc] += 1
         if call.rpc == rpc and str(self._calls[rpc]) in numbers.split(","):
-            refuse(grpc.StatusCode.UNKNOWN, f"{rpc} fails this once")
+            fail_with(grpc.StatusCode.UNKNOWN, f"{rpc} fails this once")
         return call.answer()
 
 
 def _wants_image(call: Call, reference: str) -> Answer:
-    wanted = cri.ImageStatusRequest(image=cri.ImageSpec(image=reference))
-    if call.rpc == "RunPodSandbox" and not call.ask("ImageStatus", wanted).HasField("image"):
-        refuse(grpc.StatusCode.UNKNOWN, f'failed to get sandbox image "{reference}": no such host')
+    request = cri.ImageStatusRequest(image=cri.ImageSpec(image=reference))
+    if call.rpc == "RunPodSandbox" and not call.ask("ImageStatus", request).HasField("image"):
+        fail_with(grpc.StatusCode.UNKNOWN, f'failed to get sandbox image "{reference}": no such host')
     return call.answer()
 
 
@@ -78,7 +78,7 @@ def _slow(call: Call, seconds: str) -> Answer:
 
 def _die(call: Call, _argument: str) -> Answer:
     call.die()
-    refuse(grpc.StatusCode.UNAVAILABLE, "killed")
+    fail_with(grpc.StatusCode.UNAVAILABLE, "killed")
 
 
 class _DiesAfter:
@@ -94,16 +94,16 @@ class _DiesAfter:
             dead = self._seen > int(allowed)
         if dead:
             call.die()
-            refuse(grpc.StatusCode.UNAVAILABLE, "killed")
+            fail_with(grpc.StatusCode.UNAVAILABLE, "killed")
         return call.answer()
 
 
-KEPT_SECONDS = 3.0
+HOLD_SECONDS = 3.0
 
 
-class _KeepsUntilThird:
-    """Keeps the first two of equal requests until their client gives them up, and answers the next; a patient
-    client gets its answer after `KEPT_SECONDS`.
+class _HoldsUntilThird:
+    """Holds the first two of equal requests until their client gives up, and responds to the next; a client
+    that waits gets its response after `HOLD_SECONDS`.
     """
 
     def __init__(self) -> None:
@@ -114,8 +114,8 @@ class _KeepsUntilThird:
         key = call.request.SerializeToString(deterministic=True)
         with self._lock:
             self._seen[key] += 1
-            kept = self._seen[key] <= 2
-        given_up = kept and call.over.wait(KEPT_SECONDS)
+            held = self._seen[key] <= 2
+        given_up = held and call.over.wait(HOLD_SECONDS)
         return _never(call, "") if given_up else call.answer()
 
 
@@ -157,7 +157,7 @@ def _no_shared_processes(call: Call, _argument: str) -> Answer:
     if call.rpc == "RunPodSandbox":
         namespaces = call.request.config.linux.security_context.namespace_options
         if namespaces.pid == cri.POD:
-            refuse(grpc.StatusCode.UNKNOWN, "cannot write oom_score_adj")
+            fail_with(grpc.StatusCode.UNKNOWN, "cannot write oom_score_adj")
     return call.answer()
 
 
@@ -165,8 +165,8 @@ MACHINE_BYTES = 96 << 20
 
 
 def _pod_of(call: Call) -> str:
-    asked = cri.ListContainersRequest(filter=cri.ContainerFilter(id=call.request.container_id))
-    (container,) = call.ask("ListContainers", asked).containers
+    request = cri.ListContainersRequest(filter=cri.ContainerFilter(id=call.request.container_id))
+    (container,) = call.ask("ListContainers", request).containers
     return str(container.pod_sandbox_id)
 
 
@@ -181,10 +181,10 @@ def _own_kernel(call: Call, _argument: str) -> Answer:
 
 WAYS: dict[str, Way] = {
     "hangs": Way("one RPC hangs", "RPC", lambda: _at(_never)),
-    "keeps-until-third": Way(
-        "equal requests of one RPC are kept until an impatient client gives up, and the third is answered",
+    "holds-until-third": Way(
+        "equal requests of one RPC are held until the client gives up, and the third gets a response",
         "RPC",
-        lambda: _at(_KeepsUntilThird()),
+        lambda: _at(_HoldsUntilThird()),
     ),
     "fails": Way(
         "one RPC always fails with UNKNOWN",
@@ -192,7 +192,7 @@ WAYS: dict[str, Way] = {
         lambda: _at(_refusing(grpc.StatusCode.UNKNOWN, "always fails here")),
     ),
     "fails-at": Way("one RPC fails at these of its calls, counted from 1", "RPC/N,N", _FailsAt),
-    "wants-image": Way("sandboxes need an image that nobody brings", "REFERENCE", lambda: _wants_image),
+    "wants-image": Way("sandboxes need an image that cannot be pulled", "REFERENCE", lambda: _wants_image),
     "unimplemented": Way(
         "one RPC is not implemented",
         "RPC",
@@ -203,44 +203,44 @@ WAYS: dict[str, Way] = {
         "RPC",
         lambda: _at(_refusing(grpc.StatusCode.UNAVAILABLE, "is not available")),
     ),
-    "huge": Way("one RPC's answer is larger than 16 MiB", "RPC", lambda: _at(_huge)),
+    "huge": Way("one RPC's response is larger than 16 MiB", "RPC", lambda: _at(_huge)),
     "garbage": Way(
-        "one RPC's answer is no message",
+        "one RPC's response is no message",
         "RPC",
         lambda: _at(lambda _call, _rpc: b"\xff\xff\xff\xff no message"),
     ),
     "slow": Way("every call takes longer", "SECONDS", lambda: _slow),
     "dies-after": Way("dies at the call after this many", "CALLS", _DiesAfter),
     "dies-at": Way("dies at the first call of one RPC", "RPC", lambda: _at(_die)),
-    "log-elsewhere": Way("logs are written to other files than asked for", "", lambda: _log_elsewhere),
-    "never-exits": Way("containers that have ended are said to run", "", lambda: _never_exits),
+    "log-elsewhere": Way("logs are written to other files than requested", "", lambda: _log_elsewhere),
+    "never-exits": Way("exited containers are reported as running", "", lambda: _never_exits),
     "v1alpha2-only": Way(
         "speaks only the v1alpha2 of the API", "", lambda: lambda call, _argument: call.answer()
     ),
     "filters-ignored": Way("lists ignore their filter", "", lambda: _filters_ignored),
-    "remove-does-nothing": Way("Remove RPCs answer OK and do nothing", "", lambda: _only_says_so("Remove")),
-    "stop-does-nothing": Way("Stop RPCs answer OK and do nothing", "", lambda: _only_says_so("Stop")),
-    "named": Way("Version tells another name", "NAME[/VERSION]", lambda: _named),
+    "remove-does-nothing": Way("Remove RPCs return OK and do nothing", "", lambda: _only_says_so("Remove")),
+    "stop-does-nothing": Way("Stop RPCs return OK and do nothing", "", lambda: _only_says_so("Stop")),
+    "named": Way("Version reports another name", "NAME[/VERSION]", lambda: _named),
     "no-shared-processes": Way(
-        "no sandbox with one PID namespace can be run", "", lambda: _no_shared_processes
+        "sandboxes with a shared PID namespace cannot be run", "", lambda: _no_shared_processes
     ),
     "own-kernel": Way(
         "sandboxes look like virtual machines: their kernel is another one, and they take memory themselves",
         "",
         lambda: _own_kernel,
     ),
-    **SLIPS,
+    **STATEFUL_WAYS,
 }
 
 
-def choose(wanted: Iterable[str]) -> list[tuple[Act, str]]:
-    """Return what the named ways do, each with its argument.
+def choose(names: Iterable[str]) -> list[tuple[Act, str]]:
+    """Return the named ways, each with its argument.
 
     Raises:
-        ValueError: there is no way of that name, or its argument is missing or too much.
+        ValueError: there is no way of that name, or its argument is missing or not expected.
     """
     chosen = []
-    for text in wanted:
+    for text in names:
         name, _, argument = text.partition("=")
         way = WAYS.get(name)
         if way is None:

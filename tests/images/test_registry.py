@@ -242,7 +242,7 @@ def test_repositories_of_a_run_are_removed_together(client: RegistryClient) -> N
         (lambda client: client.mint("plain", "unit/a", changes={"user": 3}), "3 is no user"),
         (
             lambda client: client.mint("docker", "unit/a", changes={"compression": "zstd"}),
-            "no layer packed with zstd",
+            "no media type for a layer with compression zstd",
         ),
         (lambda client: client.requests("unit/none"), "no repository unit/none"),
         (

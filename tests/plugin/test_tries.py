@@ -16,7 +16,7 @@ SCALE = "0.1"
     ("rpc", "requirements"), [("CreateContainer", "CTR-12,GEN-07"), ("RunPodSandbox", "SBX-11,GEN-08")]
 )
 def test_what_was_given_up_is_asked_for_in_short_tries(rpc: str, requirements: str, tmp_path: Path) -> None:
-    with serve(CriServer(wrong={f"keeps-until-third={rpc}"})) as endpoint:
+    with serve(CriServer(wrong={f"holds-until-third={rpc}"})) as endpoint:
         ended = critests(
             *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
             *("--select", requirements, "--deadline-scale", SCALE),

@@ -1,4 +1,4 @@
-"""Slips of the stream of events, and of sessions."""
+"""Ways to be wrong about events and sessions."""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -6,14 +6,14 @@ from typing import Any
 
 from critests.api import api_pb2 as cri
 from tests.criserver.services import EventStream
-from tests.criserver.slips.slip import (
+from tests.criserver.stateful_ways.definitions import (
     EXITED,
     RUNNING,
     after,
     before,
+    before_call,
     containers,
     identity,
-    looks_first,
     sandboxes,
     state,
     way,
@@ -24,7 +24,7 @@ Event = cri.ContainerEventResponse
 
 
 class ChangedEvents(EventStream):
-    """The right events, each as several, as none or as another one."""
+    """The right events, each replaced by several, none or another one."""
 
     def __init__(self, right: EventStream, change: Callable[[Event], list[Event]]) -> None:
         self._right = right
@@ -48,8 +48,8 @@ def _changed(change: Callable[[Call, Event], list[Event]]) -> Act:
     return act
 
 
-@way("no event tells of the end of a container whose sandbox is stopped")
-def end_with_the_sandbox_untold() -> Act:
+@way("there is no event of the exit of a container whose sandbox is stopped")
+def exit_event_with_the_sandbox_missing() -> Act:
     stopping: set[str] = set()
 
     def act(call: Call, _argument: str) -> Answer:
@@ -57,10 +57,10 @@ def end_with_the_sandbox_untold() -> Act:
             stopping.add(call.request.pod_sandbox_id)
         answer = call.answer()
         if call.rpc == "GetContainerEvents":
-            return ChangedEvents(answer, kept)
+            return ChangedEvents(answer, without_exit)
         return answer
 
-    def kept(event: Event) -> list[Event]:
+    def without_exit(event: Event) -> list[Event]:
         with_it = (
             event.container_event_type == cri.CONTAINER_STOPPED_EVENT
             and event.pod_sandbox_status.id in stopping
@@ -70,22 +70,22 @@ def end_with_the_sandbox_untold() -> Act:
     return act
 
 
-@way("no event tells of the removal of a container that has ended")
-def removal_untold() -> Act:
+@way("there is no event of the removal of an exited container")
+def removal_event_missing() -> Act:
     return _changed(
         lambda _call, event: [] if event.container_event_type == cri.CONTAINER_DELETED_EVENT else [event]
     )
 
 
-@way("the end of a container is told twice")
-def end_told_twice() -> Act:
+@way("the event of a container's exit comes twice")
+def exit_event_sent_twice() -> Act:
     return _changed(
         lambda _call, event: [event] * (1 + (event.container_event_type == cri.CONTAINER_STOPPED_EVENT))
     )
 
 
-@way("no event tells that a sandbox was stopped")
-def stop_of_a_sandbox_untold() -> Act:
+@way("there is no event of the stop of a sandbox")
+def sandbox_stop_event_missing() -> Act:
     def change(call: Call, event: Event) -> list[Event]:
         stopped = event.container_event_type == cri.CONTAINER_STOPPED_EVENT
         return [] if stopped and event.container_id in sandboxes(call) else [event]
@@ -93,7 +93,7 @@ def stop_of_a_sandbox_untold() -> Act:
     return _changed(change)
 
 
-@way("the event of a container's end says that it runs")
+@way("the event of a container's exit reports it as running")
 def runs_in_the_event_of_its_end() -> Act:
     def change(_call: Call, event: Event) -> list[Event]:
         for status in event.containers_statuses:
@@ -119,14 +119,14 @@ def events_end_with_a_removal() -> Act:
     return act
 
 
-@looks_first("a client is attached to the container that was made first")
+@before_call("a client is attached to the container that was created first")
 def attached_to_another(call: Call) -> None:
     running = [each.id for each in containers(call) if each.state == RUNNING]
     if call.rpc == "Attach" and identity(call) in running:
         call.request.container_id = running[-1]
 
 
-@way("whoever attaches to a container whose log was reopened finds no session")
+@way("Attach to a container whose log was reopened has no session")
 def no_session_after_a_reopened_log() -> Act:
     reopened: set[str] = set()
 
@@ -139,7 +139,7 @@ def no_session_after_a_reopened_log() -> Act:
     return after(change)
 
 
-@looks_first("a session in a container that has ended runs in another one")
+@before_call("a session in an exited container runs in another one")
 def session_after_the_end(call: Call) -> None:
     running = [each.id for each in containers(call) if each.state == RUNNING]
     if call.rpc == "Exec" and running and state(call, identity(call)) == EXITED:
@@ -172,8 +172,8 @@ def input_after_the_first_session_lost() -> Act:
     return before(change)
 
 
-@looks_first("a session with a terminal shows nothing as long as another container runs")
-def no_terminal_beside_a_neighbour(call: Call) -> None:
+@before_call("a session with a terminal has no output while another container runs")
+def no_terminal_with_a_second_container(call: Call) -> None:
     running = [each.id for each in containers(call) if each.state == RUNNING]
     if call.rpc == "Exec" and call.request.tty and len(running) > 1:
         call.request.stdout = False

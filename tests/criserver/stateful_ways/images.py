@@ -1,13 +1,13 @@
-"""Slips of the images' state."""
+"""Ways to be wrong about the state of images."""
 
 from typing import Any
 
 from critests.api import api_pb2 as cri
-from tests.criserver.slips.slip import after, changes, containers, way
+from tests.criserver.stateful_ways.definitions import after, changes, containers, way
 from tests.criserver.way import Act, Answer, Call
 
 
-@way("removing an image removes the containers that are made of it")
+@way("removing an image removes its containers")
 def containers_go_with_their_image() -> Act:
     def act(call: Call, _argument: str) -> Answer:
         if call.rpc == "RemoveImage":

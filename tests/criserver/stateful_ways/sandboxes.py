@@ -1,25 +1,25 @@
-"""Slips of the sandboxes' state."""
+"""Ways to be wrong about the state of sandboxes."""
 
 from typing import Any
 
 from critests.api import api_pb2 as cri
-from tests.criserver.sandboxes import Gone
-from tests.criserver.slips.slip import (
+from tests.criserver.sandboxes import RpcFailure
+from tests.criserver.stateful_ways.definitions import (
     EXITED,
     before,
+    before_call,
     changes,
     containers,
     fail,
     identity,
-    looks_first,
+    sandbox_entries,
     sandboxes,
-    told_of_sandboxes,
     way,
 )
 from tests.criserver.way import Act, Answer, Call
 
 
-@way("the metadata of a removed sandbox stays taken")
+@way("the metadata of a removed sandbox stays reserved")
 def name_not_freed() -> Act:
     taken: dict[str, str] = {}
 
@@ -36,7 +36,7 @@ def name_not_freed() -> Act:
     return act
 
 
-@looks_first("another attempt of a sandbox is refused while one lives")
+@before_call("another attempt of a sandbox is rejected while one exists")
 def attempt_of_sandbox_ignored(call: Call) -> None:
     if call.rpc == "RunPodSandbox":
         names = {sandbox.metadata.name for sandbox in sandboxes(call).values()}
@@ -44,7 +44,7 @@ def attempt_of_sandbox_ignored(call: Call) -> None:
             fail("the name is taken")
 
 
-@way("metadata that is taken makes a second sandbox")
+@way("used metadata creates a second sandbox")
 def second_sandbox() -> Act:
     def act(call: Call, _argument: str) -> Answer:
         if call.rpc == "RunPodSandbox":
@@ -56,7 +56,7 @@ def second_sandbox() -> Act:
     return act
 
 
-@way("a new sandbox gets the id of one that lives")
+@way("a new sandbox has the id of an existing one")
 def id_reused() -> Act:
     def act(call: Call, _argument: str) -> Answer:
         if call.rpc != "RunPodSandbox" or not (alive := sandboxes(call)):
@@ -77,21 +77,21 @@ def status_of_another_sandbox() -> Act:
     return act
 
 
-@looks_first("a filter of sandboxes by id and label forgets the id")
-def id_filter_beside_label_forgotten(call: Call) -> None:
+@before_call("a filter of sandboxes by id and label ignores the id")
+def id_filter_with_label_ignored(call: Call) -> None:
     if call.rpc == "ListPodSandbox" and call.request.filter.label_selector:
         call.request.filter.ClearField("id")
 
 
-@changes("a filter for sandboxes that are NOTREADY finds none that has containers")
+@changes("a filter for NOTREADY sandboxes omits those with containers")
 def stopped_sandboxes_not_found(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
     if call.rpc == "ListPodSandbox" and call.request.filter.state.state == cri.SANDBOX_NOTREADY:
-        kept = [item for item in answer.items if not containers(call, item.id)]
+        remaining = [item for item in answer.items if not containers(call, item.id)]
         del answer.items[:]
-        answer.items.extend(kept)
+        answer.items.extend(remaining)
 
 
-@way("a removed sandbox stays in the list until the next one is made")
+@way("a removed sandbox stays in the list until the next one is created")
 def removed_sandbox_listed() -> Act:
     last: dict[str, cri.PodSandbox] = {}
 
@@ -108,7 +108,7 @@ def removed_sandbox_listed() -> Act:
     return act
 
 
-@way("the status of a removed sandbox is still told")
+@way("a removed sandbox still has a status")
 def removed_sandbox_has_a_status() -> Act:
     last: dict[str, Any] = {}
 
@@ -117,7 +117,7 @@ def removed_sandbox_has_a_status() -> Act:
             return call.answer()
         try:
             last[call.request.pod_sandbox_id] = call.answer()
-        except Gone:
+        except RpcFailure:
             if call.request.pod_sandbox_id not in last:
                 raise
         return last[call.request.pod_sandbox_id]
@@ -125,35 +125,35 @@ def removed_sandbox_has_a_status() -> Act:
     return act
 
 
-@changes("a sandbox is told to have been made when it was stopped")
+@changes("a stopped sandbox has another creation time")
 def made_when_stopped(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-    for each in told_of_sandboxes(answer, call.rpc):
+    for each in sandbox_entries(answer, call.rpc):
         if each.state == cri.SANDBOX_NOTREADY:
             each.created_at += 1
 
 
-@changes("when a sandbox was made is told in seconds")
+@changes("the creation time of a sandbox is in seconds")
 def made_in_seconds(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-    for each in told_of_sandboxes(answer, call.rpc):
+    for each in sandbox_entries(answer, call.rpc):
         each.created_at //= 10**9
 
 
 @changes("a sandbox loses its labels when it is stopped")
 def labels_lost_when_stopped(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-    for each in told_of_sandboxes(answer, call.rpc):
+    for each in sandbox_entries(answer, call.rpc):
         if each.state == cri.SANDBOX_NOTREADY:
             each.labels.pop("colour", None)
 
 
-@changes("a sandbox is told to be NOTREADY when all of its containers have ended")
+@changes("a sandbox is NOTREADY when all its containers have exited")
 def sandbox_ends_with_its_containers(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-    for each in told_of_sandboxes(answer, call.rpc):
+    for each in sandbox_entries(answer, call.rpc):
         inside = containers(call, each.id)
         if inside and all(container.state == EXITED for container in inside):
             each.state = cri.SANDBOX_NOTREADY
 
 
-@looks_first("a sandbox with a container that has ended cannot be removed")
+@before_call("a sandbox with an exited container cannot be removed")
 def ended_container_in_the_way(call: Call) -> None:
     if call.rpc == "RemovePodSandbox":
         inside = containers(call, call.request.pod_sandbox_id)
@@ -161,7 +161,7 @@ def ended_container_in_the_way(call: Call) -> None:
             fail("it has containers")
 
 
-@way("after three removed sandboxes no other one can be made")
+@way("after three removed sandboxes no other one can be created")
 def addresses_used_up() -> Act:
     removed: set[str] = set()
 

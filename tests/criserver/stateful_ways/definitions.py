@@ -1,4 +1,4 @@
-"""What slips are made of: looking at what the server truly holds, and changing what it answers."""
+"""How stateful ways are defined: access to the server's true state, and decorators that change responses."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,23 +6,23 @@ from typing import Any
 import grpc
 
 from critests.api import api_pb2 as cri
-from tests.criserver.sandboxes import Gone, refuse
+from tests.criserver.sandboxes import RpcFailure, fail_with
 from tests.criserver.way import Act, Answer, Call, Way
 
-SLIPS: dict[str, Way] = {}
+STATEFUL_WAYS: dict[str, Way] = {}
 CREATED, RUNNING, EXITED = cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED
 
 
 def way(says: str, argument: str = "") -> Callable[[Callable[[], Act]], Callable[[], Act]]:
     def add(make: Callable[[], Act]) -> Callable[[], Act]:
-        SLIPS[make.__name__.replace("_", "-")] = Way(says, argument, make)
+        STATEFUL_WAYS[make.__name__.replace("_", "-")] = Way(says, argument, make)
         return make
 
     return add
 
 
 def fail(why: str) -> Answer:
-    refuse(grpc.StatusCode.UNKNOWN, why)
+    fail_with(grpc.StatusCode.UNKNOWN, why)
 
 
 def identity(call: Call) -> str:
@@ -32,17 +32,17 @@ def identity(call: Call) -> str:
 
 
 def status(call: Call, container_id: str) -> "cri.ContainerStatus | None":
-    """Return the true status of a container, None of one that is not there."""
+    """Return the true status of a container, None if it does not exist."""
     try:
         answer = call.ask("ContainerStatus", cri.ContainerStatusRequest(container_id=container_id))
-    except Gone:
+    except RpcFailure:
         return None
     found: cri.ContainerStatus = answer.status
     return found
 
 
 def state(call: Call, container_id: str) -> int:
-    """Return the true state of a container, -1 of one that is not there."""
+    """Return the true state of a container, -1 if it does not exist."""
     found = status(call, container_id)
     return -1 if found is None else found.state
 
@@ -57,21 +57,21 @@ def sandboxes(call: Call) -> dict[str, cri.PodSandbox]:
     return {sandbox.id: sandbox for sandbox in listed}
 
 
-def told(answer: Any, rpc: str) -> list[Any]:  # noqa: ANN401 - messages of several types
-    """Return what an answer tells of containers: in a list or a status."""
+def container_entries(answer: Any, rpc: str) -> list[Any]:  # noqa: ANN401 - messages of several types
+    """Return the containers in a list or in a status."""
     if rpc == "ListContainers":
         return list(answer.containers)
     return [answer.status] if rpc == "ContainerStatus" else []
 
 
-def told_of_sandboxes(answer: Any, rpc: str) -> list[Any]:  # noqa: ANN401 - messages of several types
+def sandbox_entries(answer: Any, rpc: str) -> list[Any]:  # noqa: ANN401 - messages of several types
     if rpc == "ListPodSandbox":
         return list(answer.items)
     return [answer.status] if rpc == "PodSandboxStatus" else []
 
 
 def after(change: Callable[[Call, Any], None]) -> Act:
-    """Make a way that changes right answers."""
+    """Return a way that changes right responses."""
 
     def act(call: Call, _argument: str) -> Answer:
         answer = call.answer()
@@ -82,7 +82,7 @@ def after(change: Callable[[Call, Any], None]) -> Act:
 
 
 def before(refuses: Callable[[Call], object]) -> Act:
-    """Make a way that may refuse a call before it is answered rightly."""
+    """Return a way that may reject a call before it gets its right response."""
 
     def act(call: Call, _argument: str) -> Answer:
         refuses(call)
@@ -92,31 +92,31 @@ def before(refuses: Callable[[Call], object]) -> Act:
 
 
 def changes(says: str) -> Callable[[Callable[[Call, Any], None]], Callable[[Call, Any], None]]:
-    """Add a way without a memory that changes right answers, under the name of the function."""
+    """Add a way without a memory that changes right responses, named like the function."""
 
     def add(change: Callable[[Call, Any], None]) -> Callable[[Call, Any], None]:
-        SLIPS[change.__name__.replace("_", "-")] = Way(says, "", lambda: after(change))
+        STATEFUL_WAYS[change.__name__.replace("_", "-")] = Way(says, "", lambda: after(change))
         return change
 
     return add
 
 
-def looks_first(says: str) -> Callable[[Callable[[Call], None]], Callable[[Call], None]]:
-    """Add a way without a memory that may refuse a call, or change it, under the name of the function."""
+def before_call(says: str) -> Callable[[Callable[[Call], None]], Callable[[Call], None]]:
+    """Add a way without a memory that may reject a call, or change it, named like the function."""
 
-    def add(look: Callable[[Call], None]) -> Callable[[Call], None]:
-        SLIPS[look.__name__.replace("_", "-")] = Way(says, "", lambda: before(look))
-        return look
+    def add(check: Callable[[Call], None]) -> Callable[[Call], None]:
+        STATEFUL_WAYS[check.__name__.replace("_", "-")] = Way(says, "", lambda: before(check))
+        return check
 
     return add
 
 
-@way("one RPC answers OK and does nothing", "RPC")
+@way("one RPC returns OK and does nothing", "RPC")
 def lost() -> Act:
     return lambda call, rpc: getattr(cri, f"{rpc}Response")() if call.rpc == rpc else call.answer()
 
 
-@way("one RPC is refused the second time for the same object", "RPC")
+@way("one RPC is rejected the second time for the same object", "RPC")
 def once() -> Act:
     done: set[str] = set()
 

@@ -1,31 +1,31 @@
-"""Slips of the containers' state."""
+"""Ways to be wrong about the state of containers."""
 
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from critests.api import api_pb2 as cri
-from tests.criserver.slips.slip import (
+from tests.criserver.stateful_ways.definitions import (
     CREATED,
     EXITED,
     RUNNING,
     after,
     before,
+    before_call,
     changes,
+    container_entries,
     containers,
     fail,
     identity,
-    looks_first,
     sandboxes,
     state,
     status,
-    told,
     way,
 )
 from tests.criserver.way import Act, Answer, Call
 
 
-@looks_first("another attempt of a container is refused while the one before it is there")
+@before_call("another attempt of a container is rejected while the one before it exists")
 def attempt_of_container_ignored(call: Call) -> None:
     if call.rpc == "CreateContainer":
         names = {each.metadata.name for each in containers(call, call.request.pod_sandbox_id)}
@@ -33,7 +33,7 @@ def attempt_of_container_ignored(call: Call) -> None:
             fail("the name is taken")
 
 
-@looks_first("a container's name is taken in all other sandboxes too")
+@before_call("a container's name is reserved in all other sandboxes too")
 def names_shared_by_sandboxes(call: Call) -> None:
     if call.rpc == "CreateContainer":
         own = call.request.pod_sandbox_id
@@ -42,13 +42,13 @@ def names_shared_by_sandboxes(call: Call) -> None:
             fail("the name is taken")
 
 
-@way("a container is told to have ended with the exit code of the one that ended last")
+@way("a container has the exit code of the one that exited last")
 def exit_code_of_another() -> Act:
     ended: list[int] = []
     seen: set[str] = set()
 
     def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
-        for each in told(answer, call.rpc) if call.rpc == "ContainerStatus" else ():
+        for each in container_entries(answer, call.rpc) if call.rpc == "ContainerStatus" else ():
             if each.state == EXITED and each.id not in seen:
                 seen.add(each.id)
                 ended.append(each.exit_code)
@@ -76,14 +76,14 @@ def end_of_log_lost() -> Act:
     return act
 
 
-@looks_first("a filter of containers by state and label forgets the state")
-def state_filter_beside_label_forgotten(call: Call) -> None:
+@before_call("a filter of containers by state and label ignores the state")
+def state_filter_with_label_ignored(call: Call) -> None:
     if call.rpc == "ListContainers" and call.request.filter.label_selector:
         call.request.filter.ClearField("state")
 
 
-@looks_first("a filter by sandbox is forgotten where that is not there")
-def unknown_sandbox_filter_forgotten(call: Call) -> None:
+@before_call("a filter by an unknown sandbox is ignored")
+def unknown_sandbox_filter_ignored(call: Call) -> None:
     if call.rpc == "ListContainers" and call.request.filter.pod_sandbox_id not in sandboxes(call):
         call.request.filter.pod_sandbox_id = ""
 
@@ -103,7 +103,7 @@ def containers_outlive_their_sandbox() -> Act:
     return act
 
 
-@way("containers that ran in a sandbox that was stopped are told to run")
+@way("containers of a stopped sandbox are reported as running")
 def runs_in_a_stopped_sandbox() -> Act:
     running: set[str] = set()
 
@@ -112,7 +112,7 @@ def runs_in_a_stopped_sandbox() -> Act:
             inside = containers(call, call.request.pod_sandbox_id)
             running.update(each.id for each in inside if each.state == RUNNING)
         answer = call.answer()
-        for each in told(answer, call.rpc):
+        for each in container_entries(answer, call.rpc):
             if each.id in running:
                 each.state = RUNNING
         return answer
@@ -120,7 +120,7 @@ def runs_in_a_stopped_sandbox() -> Act:
     return act
 
 
-@way("containers that are ended with their sandbox have the exit code 0")
+@way("containers that are stopped with their sandbox have the exit code 0")
 def exit_code_lost_with_the_sandbox() -> Act:
     ended: set[str] = set()
 
@@ -136,8 +136,8 @@ def exit_code_lost_with_the_sandbox() -> Act:
     return act
 
 
-@way("stopping a container that has ended makes it end anew")
-def end_told_anew() -> Act:
+@way("stopping an exited container changes its finish time")
+def finish_time_changes() -> Act:
     moved: Counter[str] = Counter()
 
     def act(call: Call, _argument: str) -> Answer:
@@ -161,7 +161,7 @@ def started_twice() -> Act:
     return act
 
 
-@way("a container that has ended is told to run again when it is started again")
+@way("an exited container is reported as running after another start")
 def runs_again() -> Act:
     again: set[str] = set()
 
@@ -169,7 +169,7 @@ def runs_again() -> Act:
         if call.rpc == "StartContainer" and state(call, identity(call)) == EXITED:
             again.add(identity(call))
         answer = None if call.rpc == "StartContainer" and identity(call) in again else call.answer()
-        for each in told(answer, call.rpc):
+        for each in container_entries(answer, call.rpc):
             if each.id in again:
                 each.state = RUNNING
         return answer or fail("it was started before")
@@ -177,7 +177,7 @@ def runs_again() -> Act:
     return act
 
 
-@way("a command in a container that has ended succeeds")
+@way("a command in an exited container succeeds")
 def command_after_the_end() -> Act:
     def act(call: Call, _argument: str) -> Answer:
         if call.rpc == "ExecSync" and state(call, identity(call)) == EXITED:
@@ -199,13 +199,13 @@ def output_of_another() -> Act:
     return after(change)
 
 
-@changes("a container loses its annotations in its status when it has ended")
+@changes("the status of an exited container has no annotations")
 def annotations_lost_at_the_end(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
     if call.rpc == "ContainerStatus" and answer.status.state == EXITED:
         answer.status.annotations.clear()
 
 
-@way("a container was started when its status is asked for")
+@way("the start time of a container changes with every status")
 def start_moves() -> Act:
     asked: Counter[str] = Counter()
 
@@ -217,7 +217,7 @@ def start_moves() -> Act:
     return after(change)
 
 
-@way("stopping a container ends its neighbours too")
+@way("stopping a container stops the others of its sandbox too")
 def neighbours_are_stopped() -> Act:
     def act(call: Call, _argument: str) -> Answer:
         found = status(call, identity(call)) if call.rpc == "StopContainer" else None
