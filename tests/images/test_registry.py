@@ -249,7 +249,7 @@ def test_repositories_of_a_run_are_removed_together(client: RegistryClient) -> N
             lambda client: RegistryClient(client.address, "guess").requests("unit/a"),
             "the admin token is not this registry's",
         ),
-        (lambda _: RegistryClient("127.0.0.1:9", "token").requests("unit/a"), "127.0.0.1:9 does not answer"),
+        (lambda _: RegistryClient("127.0.0.1:9", "token").requests("unit/a"), "127.0.0.1:9 does not respond"),
     ],
 )
 def test_an_impossible_operation_is_an_error_with_a_message(
