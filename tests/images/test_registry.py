@@ -275,7 +275,7 @@ def test_an_incomplete_fault_or_access_is_rejected(make: Callable[[], object], s
 def test_the_error_of_a_used_port_names_its_process_and_the_option(registry: RegistryServer) -> None:
     with pytest.raises(
         RegistryPortTaken,
-        match=r"the registry of another critests run holds it \(process \d+\)\. .*--registry-port",
+        match=r"the registry of another critests run uses it \(process \d+\)\. .*--registry-port",
     ):
         RegistryServer(registry.port).start()
 
