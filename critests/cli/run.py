@@ -22,7 +22,7 @@ Examples:
   critests run --node containerd                        start a private containerd, and remove it again
   critests run -n 2 --runtime-handler runc --runtime-handler crun
   critests run --select sandboxes,CTR-21 --deselect SHOULD
-  critests run --rerun latest                           run again what did not pass in the last run
+  critests run --rerun latest                           run again what was not green in the last run
   critests run --list --select SBX                      print the tests that would run; needs no runtime
   critests run --list --json -                          the same with titles, as JSON
 

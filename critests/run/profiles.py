@@ -18,14 +18,14 @@ class Profile(NamedTuple):
 
 
 PROFILES: Final = {
-    EVERYTHING: Profile("every test: the default, and what a whole run is", "14 min"),
-    FULL: Profile("all but the survey and what is slow or disruptive", "5 min"),
-    SLOW: Profile("what has to wait for more than two seconds", "2 min"),
-    RESTART: Profile("what restarts, starves or provokes the daemon", "3 min"),
-    MALFORMED: Profile("requests that lack what they need", "1 min"),
-    SURVEY: Profile("how runtimes differ where the API is silent", "1 min"),
-    MUST: Profile("what a MUST asks, in all parts", "3 min"),
-    SMOKE: Profile("what judges the RPCs that other tests need", "1 min"),
+    EVERYTHING: Profile("every test; the default, and the whole suite", "14 min"),
+    FULL: Profile("all but survey, slow and disruptive tests", "5 min"),
+    SLOW: Profile("tests that wait for more than two seconds", "2 min"),
+    RESTART: Profile("tests that restart, starve or provoke the daemon", "3 min"),
+    MALFORMED: Profile("requests that lack required fields", "1 min"),
+    SURVEY: Profile("behaviour where the API leaves a choice", "1 min"),
+    MUST: Profile("all tests of a MUST", "3 min"),
+    SMOKE: Profile("tests of the RPCs that other tests need", "1 min"),
 }
 MACHINE: Final = "-n 2, containerd 2.1, 2 idle cores"
 """The machine of these durations."""

@@ -1,4 +1,4 @@
-"""The commands beside `run` and `doctor`, as a user calls them."""
+"""The commands other than `run` and `doctor`, as a user calls them."""
 
 import json
 import os
@@ -123,7 +123,7 @@ def test_numbers_of_benchmarks_name_what_they_need(arguments: tuple[str, ...]) -
     ids=" ".join,
 )
 def test_no_record_goes_to_standard_output(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    """What people read goes there, and a file that is called - would surprise whoever finds it."""
+    """Standard output carries the text for people, and a file named - would be a surprise."""
     ended = critests(*arguments, cwd=tmp_path)
 
     assert ended.returncode == 4

@@ -12,7 +12,7 @@ def call(*arguments: str | Path) -> Result:
     return CliRunner().invoke(dashboard, [str(argument) for argument in arguments])
 
 
-def test_a_site_is_built_and_links_to_the_reports_beside_the_runs(tmp_path: Path) -> None:
+def test_a_site_is_built_and_links_to_the_reports_next_to_the_runs(tmp_path: Path) -> None:
     folder = store(tmp_path / "results", small_run())
     (folder / "report.html").write_text("<p>")
 

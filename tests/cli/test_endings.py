@@ -11,8 +11,8 @@ from tests.plugin.command import SECONDS, environment
 from tests.report.comparison.sample_measured import samples, store
 
 
-def unread(*arguments: object, stream: str) -> int:
-    """Run a command of whose output nobody reads that on one stream, and return its exit code."""
+def exit_code_without_reader(*arguments: object, stream: str) -> int:
+    """Run a command with one stream to a closed pipe, and return its exit code."""
     reads, writes = os.pipe()
     os.close(reads)
     command = [sys.executable, "-m", "critests.cli", *map(str, arguments)]
@@ -30,16 +30,16 @@ def unread(*arguments: object, stream: str) -> int:
 
 
 @pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_a_verdict_is_the_same_when_nobody_reads_it(stream: str, tmp_path: Path) -> None:
+def test_a_closed_pipe_does_not_change_the_exit_code(stream: str, tmp_path: Path) -> None:
     old = store(tmp_path / "old", samples())
     slow = store(tmp_path / "slow", samples({"RunPodSandbox": 1.3}, seed=2), run_id="1795100001-bbbbbb")
 
-    assert unread("gate", slow, "--baseline", old, stream=stream) == 1
-    assert unread("gate", old, "--baseline", old, stream=stream) == 0
-    assert unread("gate", "--no-such-option", stream=stream) == 4
+    assert exit_code_without_reader("gate", slow, "--baseline", old, stream=stream) == 1
+    assert exit_code_without_reader("gate", old, "--baseline", old, stream=stream) == 0
+    assert exit_code_without_reader("gate", "--no-such-option", stream=stream) == 4
 
 
-def test_a_mistake_of_ours_is_no_verdict() -> None:
+def test_an_error_of_the_suite_has_its_own_exit_code() -> None:
     program = (
         "from critests.cli import command\n"
         "def mistaken(**_): raise ValueError('a mistake')\n"

@@ -135,7 +135,7 @@ def test_records_that_cannot_be_read_end_with_5(old: Path, tmp_path: Path, text:
         assert "Traceback" not in result.output
 
 
-def test_another_machine_ends_with_5_unless_told(old: Path, tmp_path: Path) -> None:
+def test_another_machine_ends_with_5_unless_allowed(old: Path, tmp_path: Path) -> None:
     other = store(tmp_path / "other", samples(), machine=MACHINE | {"kernel": "5.10"})
 
     for result in (compared(old, other), gated(other, "--baseline", old)):

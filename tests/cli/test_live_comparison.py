@@ -73,7 +73,7 @@ def test_one_run_measures_both_sides(
     assert comparison.conformance is None
 
 
-def test_promises_are_compared_beside_speed(tmp_path: Path, runs: Runs) -> None:
+def test_conformance_is_compared_along_with_speed(tmp_path: Path, runs: Runs) -> None:
     comparison = compare_live(ENDPOINT, THROWAWAY, options(tmp_path))
 
     assert [package for package, _ in runs.asked] == [
@@ -86,8 +86,8 @@ def test_promises_are_compared_beside_speed(tmp_path: Path, runs: Runs) -> None:
     assert [settings.select for _, settings in runs.asked][1:] == [(), ()]
 
 
-def told_of_oci(folder: Path, runs: Runs, *, own: bool = False, **chosen: object) -> set[tuple[str, ...]]:
-    """Return what the runs of a comparison of two throwaway runtimes are told of OCI runtimes."""
+def oci_options(folder: Path, runs: Runs, *, own: bool = False, **chosen: object) -> set[tuple[str, ...]]:
+    """Return the OCI runtimes that a comparison of two throwaway runtimes passes to its runs."""
     run = Settings(results=folder, **chosen)  # type: ignore[arg-type]  # options of the user's, by name
     compare_live(THROWAWAY, THROWAWAY, LiveOptions(how=CompareSettings(), run=run, own_oci=own))
     return {settings.handler_binary for _, settings in runs.asked}
@@ -102,16 +102,16 @@ def test_two_throwaway_runtimes_get_one_oci_runtime(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(program.parent))
 
-    assert told_of_oci(tmp_path, runs) == {(f"runc={program}",)}
+    assert oci_options(tmp_path, runs) == {(f"runc={program}",)}
 
 
 def test_the_user_chooses_the_oci_runtimes(tmp_path: Path, runs: Runs) -> None:
-    assert told_of_oci(tmp_path, runs, own=True) == {()}
+    assert oci_options(tmp_path, runs, own=True) == {()}
     runs.asked.clear()
-    assert told_of_oci(tmp_path, runs, handler_binary=("runc=/opt/runc",)) == {("runc=/opt/runc",)}
+    assert oci_options(tmp_path, runs, handler_binary=("runc=/opt/runc",)) == {("runc=/opt/runc",)}
 
 
-def test_a_run_that_is_not_where_it_should_be_is_told(tmp_path: Path, runs: Runs) -> None:
+def test_a_run_in_the_wrong_folder_is_an_error(tmp_path: Path, runs: Runs) -> None:
     with pytest.raises(NotPossible, match=runs.measured.run_id):
         compare_live(ENDPOINT, THROWAWAY, options(tmp_path / "elsewhere"))
 

@@ -98,7 +98,7 @@ def test_wrong_usage_ends_it_at_once(night: Night, tmp_path: Path) -> None:
     assert len(night.called) == 1
 
 
-def test_a_run_without_a_record_is_told(night: Night) -> None:
+def test_a_run_without_a_record_is_reported(night: Night) -> None:
     night.stores = False
 
     ended = call(night)
@@ -111,7 +111,7 @@ def writing_to(target: Path) -> str:
     return f"{sys.executable} -c \"import sys; open('{target}', 'a').write(sys.stdin.read() + chr(10))\""
 
 
-def test_what_changed_since_the_last_good_run_is_told(night: Night, tmp_path: Path) -> None:
+def test_changes_since_the_last_good_run_are_reported(night: Night, tmp_path: Path) -> None:
     target = tmp_path / "notices"
     for letter in "PPFP":
         night.verdicts = {"SBX-01": letter}

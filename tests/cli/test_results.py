@@ -43,12 +43,12 @@ def test_a_damaged_run_is_named_and_hides_no_other(tmp_path: Path) -> None:
     assert "containerd/2.1.0/1795000000" in listed.stdout
 
 
-def test_pruning_only_names_what_would_go_until_it_is_told_to(tmp_path: Path) -> None:
+def test_pruning_only_lists_runs_without_yes(tmp_path: Path) -> None:
     old, new = store(tmp_path, small_run()), store(tmp_path, small_run(night=1))
 
     dry = call("prune", tmp_path, "--keep", "1")
     assert dry.output.splitlines() == [
-        "containerd/2.1.0/1795000000  number 2 of its line, the newest 1 are kept",
+        "containerd/2.1.0/1795000000  number 2 of its runtime, version and kind; --keep 1",
         "1 run would be removed; pass --yes to remove",
     ]
     assert old.exists()
@@ -62,7 +62,7 @@ def test_pruning_only_names_what_would_go_until_it_is_told_to(tmp_path: Path) ->
     assert call("list", tmp_path).output.count("\n") == 1
 
 
-def test_a_run_that_cannot_be_removed_is_told(tmp_path: Path) -> None:
+def test_a_run_that_cannot_be_removed_is_reported(tmp_path: Path) -> None:
     old = store(tmp_path, small_run())
     store(tmp_path, small_run(night=1))
     real = tmp_path / "elsewhere"
@@ -72,7 +72,7 @@ def test_a_run_that_cannot_be_removed_is_told(tmp_path: Path) -> None:
     ended = call("prune", tmp_path, "--keep", "1", "--yes")
 
     assert ended.exit_code == 3
-    assert "is a link" in ended.stderr
+    assert "is a symbolic link" in ended.stderr
     assert (real / RUN_FILE).exists()
 
 

@@ -93,7 +93,7 @@ class Tab:
         self._socket.close()
 
     def call(self, method: str, **parameters: object) -> dict[str, Any]:
-        """Call a method of the protocol; events that come meanwhile are kept."""
+        """Call a method of the protocol; collect the events that arrive meanwhile."""
         self._number += 1
         self._socket.send(json.dumps({"id": self._number, "method": method, "params": parameters}))
         while True:

@@ -306,7 +306,7 @@ def sample_run(folder: Path, **changes: object) -> RunRecord:
 
 
 def write_evidence(record: RunRecord, run_dir: Path, *, log_bytes: int = 2000) -> None:
-    """Write what the harness keeps beside a failed test.
+    """Write the evidence of the failed tests.
 
     Args:
         record: The run.

@@ -8,7 +8,7 @@ from tests.report.sample_benchmark import sample_benchmark
 from tests.report.sample_run import sample_run
 
 
-def test_what_a_validation_measured_beside_has_a_page_of_its_own(tmp_path: Path) -> None:
+def test_the_operations_of_a_validation_have_their_own_page(tmp_path: Path) -> None:
     benchmark, _ = sample_benchmark(size=20)
     validation = sample_run(tmp_path)
     mixed = dataclasses.replace(validation, operations=benchmark.operations)

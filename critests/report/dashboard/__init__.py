@@ -1,6 +1,4 @@
-"""A static site over all runs: grids of requirements and runs, benchmark series, and runtimes side by
-side.
-"""
+"""A static site over all runs: grids of requirements and runs, benchmark series, comparisons of runtimes."""
 
 from critests.report.dashboard.site import Built, Options, SiteNotWritten, build
 

@@ -1,7 +1,7 @@
-"""Grids of bands, assembled from escaped pieces: a template engine would need a minute for them.
+"""Grids of bands, assembled from escaped strings, as a template engine would take a minute.
 
-Columns with equal verdicts side by side are one cell. That keeps a page of 900 requirements and 80 columns
-small and quick, and a screen reader says `✓` once and not eighty times.
+Adjacent columns with equal verdicts are one cell, a band. That makes a page of 900 requirements and 80
+columns small and fast, and a screen reader reads `✓` once, not eighty times.
 """
 
 from collections.abc import Sequence
@@ -17,33 +17,33 @@ from critests.report.wording.texts import one_line
 
 MARKS: Final = {letter: SYMBOLS[word] for letter, word in WORDS.items()} | {UNTESTED: ""}
 CELL_LIMIT: Final = 6_000
-"""Bands on one page; the oldest columns are left out until there are no more."""
+"""Bands on one page; the oldest columns are dropped until they fit."""
 FEWEST_COLUMNS: Final = 5
 TITLED_LIMIT: Final = 1_200
-"""Bands on one page that say on hovering what and when they are."""
+"""Bands on one page with a tooltip of verdict and time."""
 QUIET: Final = frozenset({"P", "U", UNTESTED})
 TITLE_LENGTH: Final = 110
 
 
 def safe(text: str, limit: int = 300) -> str:
-    """Return a text on one line, harmless and escaped."""
+    """Return a text on one line, escaped for HTML."""
     return str(escape(one_line(text, limit)))
 
 
 def fitting(line: RuntimeLine) -> list[Column]:
-    """Return as many of a line's columns as a page can show."""
-    wanted = line.columns
-    while len(wanted) > FEWEST_COLUMNS and _bands(line, len(wanted)) > CELL_LIMIT:
-        wanted = wanted[: max(FEWEST_COLUMNS, len(wanted) * 4 // 5)]
-    return wanted
+    """Return as many of a line's columns as fit a page."""
+    visible = line.columns
+    while len(visible) > FEWEST_COLUMNS and _bands(line, len(visible)) > CELL_LIMIT:
+        visible = visible[: max(FEWEST_COLUMNS, len(visible) * 4 // 5)]
+    return visible
 
 
 def grid_body(line: RuntimeLine, promises: Sequence[Promise], wanted: Sequence[Column]) -> Markup:
-    """Return the rows of a line's grid, a `tbody` for each group.
+    """Return the rows of a line's grid, a `tbody` per group.
 
     Args:
         line: The runtime and version.
-        promises: The requirements, in order; those that no run tested are left out.
+        promises: The requirements, in order; untested ones are left out.
         wanted: The columns.
     """
     parts: list[str] = []
@@ -72,7 +72,7 @@ def grid_body(line: RuntimeLine, promises: Sequence[Promise], wanted: Sequence[C
 
 
 def cells_of(letters: str, wanted: Sequence[Column], titled: int) -> tuple[str, int]:
-    """Return the cells of a row, and how many more may have a title."""
+    """Return the cells of a row, and how many more cells may have a tooltip."""
     cells = []
     for letter, start, end in bands(letters):
         span = f' colspan="{end - start}"' if end - start > 1 else ""
@@ -86,9 +86,7 @@ def cells_of(letters: str, wanted: Sequence[Column], titled: int) -> tuple[str, 
 
 
 def row_cells(line: RuntimeLine, place: int) -> Markup:
-    """Return the cells of one requirement's row on its own page: the newest runs, then weeks from a fixed
-    place on.
-    """
+    """Return the cells of a line on a requirement's page: the newest runs, then weeks in aligned columns."""
     wanted = line.columns
     recent = line.recent
     letters = line.shown[place]
@@ -100,5 +98,5 @@ def row_cells(line: RuntimeLine, place: int) -> Markup:
 
 
 def _bands(line: RuntimeLine, width: int) -> int:
-    """Count the bands of a grid with so many columns."""
+    """Return the number of bands in a grid of `width` columns."""
     return sum(len(BAND.findall(letters, 0, width)) for letters in line.shown)

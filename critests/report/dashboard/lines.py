@@ -1,4 +1,4 @@
-"""Everything that the pages need of one runtime and version, and of the requirements."""
+"""The lines of the site, one per runtime and version, and its requirements."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from critests.report.store.letters import RANK, UNTESTED
 OTHER: Final = "other"
 ALL_VERSIONS: Final = "all versions"
 MIXED_RUNS: Final = 365
-"""Newest runs of a runtime that its grid of all versions is made of."""
+"""Newest runs of a runtime in its grid of all versions."""
 AREAS: Final = (*(area.value for area in Area), OTHER)
 
 
@@ -27,11 +27,11 @@ class Promise:
 
     Attributes:
         id: Its id.
-        place: Its place among the letters of a run.
+        place: Its index in the letters of a run.
         page: Name of its page, without a folder.
         group: Title of its group.
         area: Area of the API, or `other`.
-        entry: What the catalogue says, or None where it does not know it.
+        entry: Its entry in the catalogue, or None.
     """
 
     id: str
@@ -43,12 +43,12 @@ class Promise:
 
     @property
     def statement(self) -> str:
-        """What it promises; empty where the catalogue does not know it."""
+        """Its statement; empty if it is not in the catalogue."""
         return self.entry.statement if self.entry else ""
 
     @property
     def title(self) -> str:
-        """The same on one line."""
+        """Its title, the statement on one line."""
         return self.entry.title if self.entry else ""
 
 
@@ -81,7 +81,7 @@ class RuntimeLine:
 
     @property
     def standing(self) -> RunEntry | None:
-        """The run that says how the runtime stands: the newest one of the whole suite, or else the newest."""
+        """The run that represents the runtime: the newest one of the whole suite, or else the newest."""
         return next((run for run in self.runs if run.whole), self.runs[0] if self.runs else None)
 
     @property
@@ -96,7 +96,7 @@ class RuntimeLine:
 
     @cached_property
     def recent(self) -> int:
-        """How many of the columns are runs."""
+        """Number of columns that are single runs."""
         return sum(not column.week for column in self.columns)
 
     @cached_property
@@ -116,19 +116,19 @@ class RuntimeLine:
 
     @cached_property
     def states(self) -> list[State]:
-        """For each requirement what its history says."""
+        """For each requirement its state."""
         versions = [entry.version for entry in self.runs] if self.mixed else []
         return [state(history, versions) for history in self.histories]
 
     def numbers(self, promises: Iterable[Promise]) -> dict[str, int]:
-        """Count these requirements by their newest verdict, the worst first; untested ones are left out."""
+        """Count requirements by their newest verdict, the worst first, without untested ones."""
         counted = Counter(self.states[promise.place].letter for promise in promises)
         return {
             letter: counted[letter] for letter in sorted(counted, key=RANK.__getitem__) if letter != UNTESTED
         }
 
     def worth_a_look(self, promises: Sequence[Promise]) -> list[tuple[Promise, State]]:
-        """Return what deviates or changed: failures first, then flaky ones, then by how new the change is."""
+        """Return deviations and changes: failures first, then flaky ones, then by age of the change."""
         found = [(promise, self.states[promise.place]) for promise in promises]
         found = [
             (promise, now)
@@ -142,7 +142,7 @@ class RuntimeLine:
 
 
 def promises(names: Sequence[str]) -> list[Promise]:
-    """Return the requirements in the catalogue's order, those that it does not know at the end."""
+    """Return the requirements in the order of the catalogue, then those that it does not have."""
     places = {name: place for place, name in enumerate(names)}
     used: set[str] = set()
     found = []
@@ -168,9 +168,7 @@ def promises(names: Sequence[str]) -> list[Promise]:
 
 
 def all_versions(index: Index, known: Sequence[RuntimeLine]) -> list[RuntimeLine]:
-    """Return a line of the newest validation runs, of whatever version, of each runtime that was tested in
-    several, by name.
-    """
+    """Return, for each runtime that was tested in several versions, a line of its newest validation runs."""
     used = {line.slug.lower() for line in known}
     found = []
     for runtime in sorted({line.runtime for line in known}):
@@ -184,7 +182,7 @@ def all_versions(index: Index, known: Sequence[RuntimeLine]) -> list[RuntimeLine
 
 
 def lines(index: Index) -> list[RuntimeLine]:
-    """Return every runtime and version, runtimes by name and of each the newest version first."""
+    """Return a line per runtime and version, sorted by runtime, then newest version first."""
     count = len(index.requirements())
     used: set[str] = set()
     found = []
@@ -204,7 +202,7 @@ def _version_key(line: RuntimeLine) -> tuple[object, ...]:
 
 
 def _unique(text: str, used: set[str]) -> str:
-    """Return a name for a file that no other has, also where upper and lower case are one."""
+    """Return a unique name for a file, also on file systems that ignore case."""
     name = safe_name(text)
     number = 2
     while name.lower() in used:

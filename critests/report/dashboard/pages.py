@@ -1,4 +1,4 @@
-"""The pages of the site. Every text goes through the same cleaning and escaping as in the report of a run."""
+"""The pages of the site, with the same escaping as the report of a run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ from critests.report.wording.texts import plural
 
 TEXT_LIMIT: Final = 4096
 LOOK_LIMIT: Final = 80
-"""Requirements that a grid's list of what deviates or changed shows."""
+"""Requirements in a grid's list of deviations and changes."""
 LATELY_LIMIT: Final = 60
 FIRST: Final = 10
-"""Lines of a list of requirements that are shown; the rest open."""
+"""Visible rows of a list of requirements; the others are folded."""
 DAY: Final = 86_400
 END_WORDS: Final = {tone.value: word.lower() for word, tone in ENDS.values()} | {
     "untested": "unknown end",
@@ -44,9 +44,9 @@ class SitePages:
         run_links: Prefix of links to the folders of runs, or empty.
         lines: Runtimes and versions.
         mixed: Runtimes in all their versions.
-        older: Number of versions without a page of their own.
+        older: Number of versions without their own page.
         promises: Requirements that any run tested.
-        pairs: Those that have a page of their comparison.
+        pairs: Pairs of lines with a page of their comparison.
     """
 
     index: Index
@@ -77,7 +77,7 @@ class SitePages:
         )
 
     def requirements(self) -> str:
-        """Return the page that lists all requirements with how many runtimes keep them."""
+        """Return the page of all requirements, with the number of runtimes by verdict."""
         rows = []
         for promise in self.promises:
             letters = [line.states[promise.place].letter for line in self.lines if line.runs]
@@ -89,8 +89,8 @@ class SitePages:
         return self._render("requirements.html.j2", rows=rows)
 
     def grid(self, line: RuntimeLine) -> str:
-        """Return the grid of one runtime and version, with how it stands above it: a run of a part of the
-        suite does not speak for the runtime.
+        """Return the grid of one runtime and version below its current verdict, which is that of the newest
+        run of the whole suite.
         """
         standing = line.standing or line.runs[0]
         wanted = grid.fitting(line)
@@ -158,33 +158,33 @@ class SitePages:
                     )
                 )
         weeks = max((sum(column.week for column in line.columns) for line, *_ in rows), default=0)
-        telling = [row for row in rows if row[1].letter != "P" or row[1].before or row[4]]
-        telling.sort(key=lambda row: RANK[row[1].letter])
+        notable = [row for row in rows if row[1].letter != "P" or row[1].before or row[4]]
+        notable.sort(key=lambda row: RANK[row[1].letter])
         return self._render(
             "requirement.html.j2",
             promise=promise,
             rows=rows,
             weeks=weeks,
-            telling=telling,
-            standing=_who_keeps([(line.name, state.letter) for line, state, *_ in rows]),
+            notable=notable,
+            standing=_who_passes([(line.name, state.letter) for line, state, *_ in rows]),
         )
 
     @cached_property
     def areas(self) -> list[str]:
-        """The areas that any requirement is in."""
-        there = {promise.area for promise in self.promises}
-        return [area for area in AREAS if area in there]
+        """The areas of all requirements."""
+        used = {promise.area for promise in self.promises}
+        return [area for area in AREAS if area in used]
 
     def age(self, entry_started: float) -> str:
-        """Say how long before the generation something was."""
+        """Return the age at the time of generation."""
         seconds = max(self.now - entry_started, 0)
         if seconds >= 2 * DAY:
             return f"{seconds / DAY:.0f} days"
         return f"{seconds / 3600:.0f} h" if seconds >= 2 * 3600 else f"{seconds / 60:.0f} min"
 
     def link(self, entry: RunEntry, root: str) -> str:
-        """Return the address of a run's own report, or nothing; `root` is the way from the page to the folder
-        of the site.
+        """Return the address of a run's report, or an empty text; `root` is the relative path from the page
+        to the folder of the site.
         """
         if not self.run_links or not entry.report:
             return ""
@@ -218,17 +218,17 @@ class SitePages:
 
 
 def style() -> str:
-    """Return the style sheet of the site: that of a run's report, and what the site has beside it."""
+    """Return the style sheet of the site: that of a run's report, and its own rules."""
     return source(_templates(), "style.css") + source(_templates(), "dashboard.css")
 
 
 def script() -> str:
-    """Return the script, which finds rows by words and does nothing else."""
+    """Return the script, which filters rows by words."""
     return source(_templates(), "filter.js")
 
 
 def spell(line: RuntimeLine, state: State) -> str:
-    """Say since when a verdict holds: `failed since 2026-11-18 02:00 (3 runs)`."""
+    """Return since when a verdict holds: `since 2026-11-18 02:00 (3 runs)`."""
     if state.letter == UNTESTED:
         return "not tested"
     first = stamp(line.runs[state.since].started)
@@ -238,16 +238,16 @@ def spell(line: RuntimeLine, state: State) -> str:
     return f"{since} ({plural(state.runs, 'run')}){late}"
 
 
-def _who_keeps(verdicts: Sequence[tuple[str, str]]) -> str:
-    """Say which runtimes keep a requirement now, by their names and letters."""
+def _who_passes(verdicts: Sequence[tuple[str, str]]) -> str:
+    """Return how many runtimes pass a requirement and which do not, from their names and letters."""
     judged = [(name, letter) for name, letter in verdicts if letter in JUDGED]
     if not judged:
         return "No runtime version that was tested could be judged." if verdicts else ""
     breaking = [name for name, letter in judged if letter != "P"]
-    keeping = len(judged) - len(breaking)
-    said = f"{keeping} of the {plural(len(judged), 'runtime version')} that could be judged"
-    return f"{said} {'keeps' if keeping == 1 else 'keep'} it" + (
-        f"; not kept by {', '.join(breaking)}." if breaking else "."
+    passing = len(judged) - len(breaking)
+    versions = f"{passing} of the {plural(len(judged), 'runtime version')} that could be judged"
+    return f"{versions} {'passes' if passing == 1 else 'pass'}" + (
+        f"; broken by {', '.join(breaking)}." if breaking else "."
     )
 
 

@@ -1,4 +1,4 @@
-"""Benchmark series over the runs of a runtime and version: points, changes of level, and their picture."""
+"""Benchmark series over the runs of a runtime and version: points, changes of level, and their plot."""
 
 import itertools
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from critests.statistics.change_points import ChangePoint
 
 SERIES_LIMIT: Final = 120
-"""SeriesSummary on one page; those that a scenario is about come first."""
+"""Series on one page; main operations of scenarios come first."""
 FEW: Final = 8
-"""SeriesSummary whose pictures are open; of more, the scenarios open."""
+"""Up to so many series, all plots are visible; else the scenarios are folded."""
 WIDTH, HEIGHT, TOP, BOTTOM = 640, 132, 10, 14
 JUDGED_RUNS: Final = 120
-"""Newest runs in which changes of level are looked for run by run."""
+"""Newest runs in which changes of level are detected run by run."""
 SHORTEST: Final = 5
-"""Runs of the shortest level: one odd night is not a change."""
+"""Runs of the shortest level, so that one outlier is not a change."""
 SEED: Final = 20_261_120
 
 
@@ -35,9 +35,8 @@ class LevelChange:
         when: The first run of the new level.
         before: The median of the old level, in words.
         after: The median of the new one.
-        ratio: The new level in percent of the old one, with sign, such as `+12 %`; empty where the old one is
-            0.
-        tone: `failed` where it became worse, `passed` where better, else `untested`.
+        ratio: The change in percent of the old level, such as `+12 %`; empty if that is 0.
+        tone: `failed` for worse, `passed` for better, else `untested`.
     """
 
     when: str
@@ -49,16 +48,16 @@ class LevelChange:
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """Where what is drawn of a series lies, in pixels.
+    """The plot of a series; coordinates are in pixels.
 
     Attributes:
-        label: What it shows, in words.
-        points: Across, and the heights of the median and of the ends of its interval, the oldest first.
-        changes: Where the level changed.
-        seam: Where weeks end and runs begin, or None.
-        top: The value of the upper edge.
-        bottom: The value of the lower edge.
-        oldest: The first run or week; empty where there is one only.
+        label: Description of the plot.
+        points: x, and y of the median and of the ends of its interval, the oldest first.
+        changes: x of the changes of level.
+        seam: x between weeks and runs, or None.
+        top: Value at the upper edge.
+        bottom: Value at the lower edge.
+        oldest: The first run or week; empty if there is only one.
         newest: The last one.
     """
 
@@ -77,20 +76,20 @@ class History:
     """A series as the page shows it.
 
     Attributes:
-        anchor: Its place on the page.
+        anchor: Its anchor on the page.
         scenario: Id of its scenario.
         title: Operation.
-        dimensions: What was held fixed, in words.
-        headline: Whether its scenario is about it.
+        dimensions: Fixed dimensions, in words.
+        headline: Whether it is the main operation of its scenario.
         newest: The newest median, in words.
         interval: Its 95 % interval, in words, or empty.
         tail: The highest quantile that the samples support, in words, or empty.
         count: Number of samples of the newest run.
         runs: Number of runs with a value.
-        when: The newest of them.
-        changes: The changes of level, the newest first.
-        picture: The picture.
-        table: When, median, interval and tail of the newest runs, in words.
+        when: Time of the newest run.
+        changes: Changes of level, the newest first.
+        picture: The plot.
+        table: Time, median, interval and tail of the newest runs, in words.
     """
 
     anchor: str
@@ -110,9 +109,7 @@ class History:
 
 
 def series_of(index: Index, line: RuntimeLine) -> list[History]:
-    """Return the series of a line by scenario, those that a scenario is about first; at most
-    `SERIES_LIMIT`.
-    """
+    """Return the series of a line by scenario, main operations first; at most `SERIES_LIMIT`."""
     runs = line.benchmarks
     points = index.points([entry.number for entry in runs])
     known = index.series()
@@ -124,9 +121,7 @@ def series_of(index: Index, line: RuntimeLine) -> list[History]:
 
 
 def newest_change(found: Sequence[History]) -> tuple[History, LevelChange] | None:
-    """Return the newest change of level of all series, or None; of those of one night that of what a scenario
-    is about.
-    """
+    """Return the newest change of level of all series, preferably that of a main operation, or None."""
     changes = [(change.when, each.headline, each, change) for each in found for change in each.changes]
     newest = max(changes, key=lambda item: item[:2], default=None)
     return (newest[2], newest[3]) if newest else None
@@ -175,7 +170,7 @@ def _history(line: RuntimeLine, series: SeriesSummary, points: dict[int, Point])
 
 
 def _changes(values: Sequence[Point], wanted: Sequence[Column]) -> "dict[int, ChangePoint]":
-    """Find the changes of level by the place of their first run: night by night among the newest runs, by
+    """Return the changes of level by the index of their first run: run by run among the newest runs, week by
     week before them.
     """
     nights = [point.median for point in values[:JUDGED_RUNS]][::-1]
@@ -196,7 +191,7 @@ def _change(change: "ChangePoint", when: str, series: SeriesSummary) -> LevelCha
 
 
 def _of_column(column: Column, values: Sequence[Point]) -> tuple[float, float, float]:
-    """Return median, low and high of a column; of a week the medians of them."""
+    """Return median, low and high of a column; for a week the medians of its runs."""
     members = values[column.first : column.last]
     middle = median(point.median for point in members)
     low = median(point.median if point.low is None else point.low for point in members)
@@ -210,7 +205,7 @@ def picture(
     wanted: Sequence[Column],
     places: Sequence[int],
 ) -> Picture:
-    """Place medians, their intervals and changes of level on a picture; the oldest is left."""
+    """Return the plot of medians with their intervals and changes of level, the oldest on the left."""
     values, shown = list(newest_first)[::-1], list(wanted)[::-1]
     least, most = min(low for _, low, _ in values), max(high for _, _, high in values)
     margin = (most - least) * 0.08 or abs(most) * 0.1 or 1.0

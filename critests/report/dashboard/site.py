@@ -1,4 +1,4 @@
-"""Building the site: which pages there are, and writing them."""
+"""Building the site: selecting and writing its pages."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -16,8 +16,8 @@ from critests.report.store import Index
 
 MANIFEST: Final = "critests-site.json"
 LINES_LIMIT: Final = 60
-"""Versions of runtimes with pages of their own, those with the newest runs; the others are in the grids of
-all versions.
+"""Number of versions of runtimes with their own pages, those with the newest runs; the others are only in the
+grids of all versions.
 """
 
 
@@ -27,12 +27,12 @@ class SiteNotWritten(RecordError):
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a site is built with.
+    """Options of a site.
 
     Attributes:
         title: Heading of the overview.
         now: Time of generation, seconds since the epoch; ages are relative to it.
-        results: Root of all results, whose runs are put side by side; None for no such pages.
+        results: Root of all results, for comparisons of runs; None for no comparisons.
         run_links: Prefix of links to the folders of runs, such as `../results/`; empty for no links.
     """
 
@@ -44,12 +44,12 @@ class Options:
 
 @dataclass(frozen=True)
 class Built:
-    """What was built.
+    """Numbers of a build.
 
     Attributes:
         pages: Number of HTML pages.
-        written: Number of files that were new or different.
-        removed: Number of files of an earlier build that are not part of this one.
+        written: Number of files that are new or changed.
+        removed: Number of files of the last build that are not part of this one.
     """
 
     pages: int
@@ -59,10 +59,10 @@ class Built:
 
 @dataclass
 class _Writer:
-    """Writes files that are new or different, and remembers all.
+    """Writes files that are new or changed, and collects the names of all.
 
     Attributes:
-        folder: Of the site.
+        folder: Folder of the site.
         names: All files.
         written: Number of files that were written.
     """
@@ -72,7 +72,7 @@ class _Writer:
     written: int = 0
 
     def write(self, name: str, content: str) -> None:
-        """Write a file unless it has this content already."""
+        """Write a file unless it already has this content."""
         data = content.encode("utf-8", "replace")
         target = self.folder / name
         self.names.append(name)
@@ -93,11 +93,11 @@ def build(index: Index, folder: Path, options: Options) -> Built:
 
     Args:
         index: The index, up to date.
-        folder: The folder of the site: new, empty, or of an earlier build.
-        options: What it is built with.
+        folder: The folder of the site: new, empty, or with an earlier build.
+        options: Options of the site.
 
     Raises:
-        SiteNotWritten: the folder holds something else, or cannot be written.
+        SiteNotWritten: the folder contains other files, or cannot be written.
     """
     earlier = _claim(folder)
     writer = _Writer(folder)
@@ -151,7 +151,7 @@ def _contents(index: Index, options: Options) -> Iterator[tuple[str, str]]:
 
 
 def _claim(folder: Path) -> list[str]:
-    """Return the files of an earlier build; refuse a folder that is somebody else's."""
+    """Return the files of an earlier build; raise an error for a folder with other files."""
     manifest = folder / MANIFEST
     try:
         if manifest.is_file():
@@ -159,7 +159,7 @@ def _claim(folder: Path) -> list[str]:
             return [name for name in files if isinstance(name, str)]
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
-            msg = f"{folder} is not empty and not a site of critests: choose another folder"
+            msg = f"{folder} is not empty and not a site of critests: choose another directory"
             raise SiteNotWritten(msg)
         manifest.write_text(json.dumps({"schema": "critests.site", "files": []}) + "\n", encoding="utf-8")
     except (OSError, ValueError, AttributeError) as error:

@@ -1,4 +1,6 @@
-"""Which runtimes, or versions of one, the site puts side by side, and the comparison of their stored runs."""
+"""The pairs of runtimes, or versions of one, that the site compares, and the comparisons of their stored
+runs.
+"""
 
 import dataclasses
 import itertools
@@ -34,7 +36,7 @@ class Pair:
 
 
 def pairs(lines: Sequence[RuntimeLine]) -> list[Pair]:
-    """Choose what is compared: the newest versions of any two runtimes, and neighbouring versions of each."""
+    """Return the pairs: the newest versions of any two runtimes, and successive versions of each runtime."""
     newest: dict[str, RuntimeLine] = {}
     for line in lines:
         newest.setdefault(line.runtime, line)
@@ -44,9 +46,7 @@ def pairs(lines: Sequence[RuntimeLine]) -> list[Pair]:
 
 
 def compared(results: Path, pair: Pair) -> RunComparison | None:
-    """Compare the runs that say how both lines stand, and their newest benchmarks; None where neither can
-    be.
-    """
+    """Compare the runs that represent both lines, and their newest benchmarks; None if neither works."""
     left, right = pair.left, pair.right
     promises = _of(results, left.standing, right.standing)
     speed = _of(results, next(iter(left.benchmarks), None), next(iter(right.benchmarks), None))
@@ -63,4 +63,4 @@ def _of(results: Path, left: RunEntry | None, right: RunEntry | None) -> RunComp
         a, b = read_run(results / left.path), read_run(results / right.path)
         return compare_records(a.record, b.record, a.samples, b.samples)
     except (RecordUnreadable, NotComparable):
-        return None  # its folder is gone or damaged, or the two have nothing in common
+        return None  # a folder is missing or damaged, or the two have nothing in common

@@ -1,7 +1,6 @@
-"""All runs together: where they are, an index of what they found, which ones to keep, and several shards as
-one run.
+"""All stored runs: finding, indexing, pruning and merging them.
 
-The run records stay the only truth. The index is derived from them and may be deleted at any time.
+The index is derived from the run records and may be deleted at any time.
 """
 
 from critests.report.store.entries import Point, RunEntry, SeriesSummary

@@ -1,4 +1,4 @@
-"""What the index holds: runs, series, and what a run measured of a series."""
+"""The rows of the index: runs, series, and points, which are a run's measurements of a series."""
 
 import dataclasses
 import json
@@ -10,13 +10,13 @@ from critests.record.scope import COMPLETE
 from critests.report.facts.operation_names import quantiles
 
 LIVE_SIDES: Final = frozenset({"", "a"})
-"""Sides of a benchmark whose numbers are about the runtime of the record."""
+"""Sides of a benchmark that measured the runtime of the record."""
 MEDIAN: Final = "0.5"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunEntry:
-    """What the index knows of a run.
+    """A run.
 
     Attributes:
         number: Its key in the index.
@@ -27,13 +27,13 @@ class RunEntry:
         version: Version of the runtime.
         started: Seconds since the epoch.
         finished: Seconds since the epoch.
-        exit_code: Of the command.
-        exit_reason: Why.
-        interrupted: It was stopped.
-        partial: Why it is not a run of the whole suite; empty where it is.
-        letters: A letter for each requirement of the index; shorter where the last ones were not tested.
-        reasons: Requirement to why it is not passed.
-        forms: Aspect to what was seen where the API is silent.
+        exit_code: Exit code of the command.
+        exit_reason: Reason of the exit code.
+        interrupted: It was interrupted.
+        partial: Scope of the run if it is not the whole suite, else empty.
+        letters: A letter per requirement of the index; shorter if the last ones were not tested.
+        reasons: Requirement to why it did not pass.
+        forms: Aspect to the observed behaviour where the API leaves a choice.
         report: Whether it has a `report.html`.
     """
 
@@ -56,7 +56,7 @@ class RunEntry:
 
     @property
     def whole(self) -> bool:
-        """Whether it judged the whole suite, and so says how the runtime stands."""
+        """Whether it judged the whole suite, and so represents the runtime."""
         return not self.partial and not self.interrupted and self.exit_code in COMPLETE
 
 
@@ -71,10 +71,10 @@ class SeriesSummary:
         number: Its key in the index.
         scenario: Id of its scenario.
         operation: What was timed.
-        dimensions: What was held fixed.
+        dimensions: Fixed dimensions.
         unit: `s`, `1/s`, `B`, `B/s` or `1`.
         better: `lower`, `higher` or empty.
-        headline: Whether its scenario is about it.
+        headline: Whether it is the main operation of its scenario.
     """
 
     number: int
@@ -91,12 +91,12 @@ SERIES_COLUMNS: Final = tuple(each.name for each in dataclasses.fields(SeriesSum
 
 @dataclass(frozen=True)
 class Point:
-    """What one run measured of a series, in the series' unit.
+    """A run's measurements of a series, in the series' unit.
 
     Attributes:
         run: Key of the run.
         count: Number of samples.
-        median: The median, with its 95 % interval where there is one.
+        median: The median, with its 95 % interval if there is one.
         low: Lower end, or None.
         high: Upper end, or None.
         tail_at: The highest quantile that the samples support, or None.
@@ -116,8 +116,8 @@ POINT_COLUMNS: Final = tuple(each.name for each in dataclasses.fields(Point))
 
 
 def stored(value: object) -> str | int | float | None:
-    """Return a value as a column holds it: what is nested as JSON. Undecodable bytes become question marks:
-    SQLite keeps UTF-8 only.
+    """Return a value for a column: dictionaries as JSON, and undecodable bytes as question marks, as SQLite
+    stores only UTF-8.
     """
     if isinstance(value, dict):
         return json.dumps(value, sort_keys=True)
@@ -143,9 +143,7 @@ def series_of(row: tuple[Any, ...]) -> SeriesSummary:
 
 
 def point_of(run: int, operation: OperationResult) -> Point | None:
-    """Return what the index keeps of a measured operation; None where it has no median, or is about the other
-    side of a comparison.
-    """
+    """Return the point of a measured operation; None without a median, or for side B of a comparison."""
     middle = operation.quantiles.get(MEDIAN)
     if middle is None or operation.side not in LIVE_SIDES:
         return None

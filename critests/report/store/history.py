@@ -1,7 +1,7 @@
-"""The history of verdicts of a runtime and version: columns of runs and weeks, and what each requirement's
-history says.
+"""The history of verdicts of a runtime and version: columns of runs and weeks, and the state of each
+requirement.
 
-A history is a text with a letter for each run, the newest first (see `critests.report.store.letters`).
+A history is a text with a letter per run, the newest first (see `critests.report.store.letters`).
 """
 
 import datetime as dt
@@ -16,13 +16,13 @@ from critests.report.store.entries import RunEntry
 from critests.report.store.letters import DEVIATING, JUDGED, UNTESTED, worst_letter
 
 RECENT: Final = 30
-"""Runs that have a column of their own, and in which changes are counted."""
+"""Newest runs, which have a column each, and in which changes are counted."""
 WEEKS: Final = 52
 """Weeks before them that have a column."""
 VERSION_LENGTH: Final = 20
 """Characters of a version in the label of a column."""
 FLAKY_CHANGES: Final = 2
-"""From so many changes among the recent runs on, a requirement is flaky: it came back at least once."""
+"""Changes among the recent runs from which on a requirement is flaky: it changed and changed back."""
 BAND: Final = re.compile(r"(.)\1*", re.DOTALL)
 
 
@@ -31,10 +31,10 @@ class Column:
     """A column of a grid.
 
     Attributes:
-        first: The newest run of the column, as a place in the list of runs.
-        last: The place after its oldest run.
+        first: Index of its newest run in the list of runs.
+        last: Index after its oldest run.
         label: Time of the run, or the week.
-        week: Whether it stands for all runs of a week.
+        week: Whether it is for all runs of a week.
     """
 
     first: int
@@ -45,15 +45,15 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a history says.
+    """The state of a requirement.
 
     Attributes:
-        letter: The newest verdict, `.` where there is none.
-        at: Place of the run that gave it.
-        since: Place of the oldest run of the present spell; for a deviation the first bad run.
-        runs: Number of runs of the spell that tested it.
-        before: The verdict before that, or empty.
-        changes: How often the verdict on the runtime changed among the recent runs.
+        letter: The newest verdict, or `.`.
+        at: Index of the run with that verdict.
+        since: Index of the oldest run of the current streak; for a deviation the first bad run.
+        runs: Number of runs of the streak that tested it.
+        before: The verdict before the streak, or empty.
+        changes: Number of changes of the verdict among the recent runs.
     """
 
     letter: str
@@ -70,21 +70,21 @@ class State:
 
     @property
     def deviating(self) -> bool:
-        """Whether the runtime does not keep the promise now."""
+        """Whether the newest verdict is a deviation."""
         return self.letter in DEVIATING
 
     @property
     def changed(self) -> bool:
-        """Whether the verdict on the runtime changed lately."""
+        """Whether the verdict changed among the recent runs."""
         return self.changes > 0
 
 
 def columns(runs: Sequence[RunEntry], *, with_version: bool = False) -> list[Column]:
-    """Give the newest runs a column each, and at most `WEEKS` weeks before them.
+    """Return a column for each of the newest runs, and for at most `WEEKS` weeks before them.
 
     Args:
         runs: The newest first.
-        with_version: Name the version in the label of a run.
+        with_version: Include the version in the label of a run.
     """
     found = []
     for place, entry in enumerate(runs[:RECENT]):
@@ -98,7 +98,7 @@ def columns(runs: Sequence[RunEntry], *, with_version: bool = False) -> list[Col
 
 
 def histories(runs: Sequence[RunEntry], count: int) -> list[str]:
-    """Turn the verdicts of runs into histories of requirements.
+    """Return the histories of requirements from the verdicts of runs.
 
     Args:
         runs: The newest first.
@@ -112,10 +112,10 @@ def histories(runs: Sequence[RunEntry], count: int) -> list[str]:
     ]
 
 
-def shown(history: str, wanted: Sequence[Column]) -> str:
-    """Return the letter of each column: of its run, or the worst of its week."""
-    recent = sum(not column.week for column in wanted)
-    weeks = wanted[recent:]
+def shown(history: str, visible: Sequence[Column]) -> str:
+    """Return the letter of each column: that of its run, or the worst of its week."""
+    recent = sum(not column.week for column in visible)
+    weeks = visible[recent:]
     older = history[weeks[0].first : weeks[-1].last] if weeks else ""
     if older and older == older[0] * len(older):
         return history[:recent] + older[0] * len(weeks)
@@ -123,17 +123,17 @@ def shown(history: str, wanted: Sequence[Column]) -> str:
 
 
 def bands(letters: str) -> Iterator[tuple[str, int, int]]:
-    """Return the spells of equal letters: letter, first place, and the place after the last."""
+    """Yield the runs of equal letters: letter, first index, and index after the last."""
     for match in BAND.finditer(letters):
         yield match[1], match.start(), match.end()
 
 
 def state(history: str, versions: Sequence[str] = ()) -> State:
-    """Say what a history says.
+    """Return the state of a requirement.
 
     Args:
         history: Its letters.
-        versions: The version of each run, where they differ: a change with the version is no flake.
+        versions: The version of each run, if they differ: a change together with the version does not count.
     """
     if not history:
         return State(UNTESTED)
@@ -150,9 +150,7 @@ def state(history: str, versions: Sequence[str] = ()) -> State:
 
 
 def changes(history: str, versions: Sequence[str] = ()) -> int:
-    """Count how often the verdict on the runtime changed while its version did not; runs without a verdict
-    are passed over.
-    """
+    """Count the changes of the verdict within one version; runs without a verdict are skipped."""
     judged = [
         (letter, versions[place] if versions else "")
         for place, letter in enumerate(history)
@@ -180,7 +178,7 @@ def _date(epoch_seconds: float) -> dt.datetime:
 
 
 def _kind(letter: str) -> str:
-    """Whatever deviates is one spell: a failure that was then listed as known is not newer than the
-    failure.
+    """Return the kind of streak of a letter; all deviations are one kind, as a failure that becomes known is
+    not new.
     """
     return "deviating" if letter in DEVIATING else letter

@@ -1,4 +1,4 @@
-"""A verdict as one letter, so that the verdicts of a run are one short text and a history is another."""
+"""Verdicts as letters, so that the verdicts of a run, and the history of a requirement, are short texts."""
 
 from typing import Final
 
@@ -16,16 +16,16 @@ LETTERS: Final = {
     Outcome.ERROR: "E",
 }
 WORDS: Final = {letter: outcome.value for outcome, letter in LETTERS.items()} | {UNTESTED: "untested"}
-"""Letter to the outcome's word. What the user deselected was not tested."""
+"""Letter to the outcome's word. A deselected requirement is untested."""
 JUDGED: Final = frozenset("PFWK")
-"""Verdicts on the runtime; the other letters say only that there was none."""
+"""Verdicts on the runtime; the other letters mean that there is none."""
 DEVIATING: Final = frozenset("FWK")
 RANK: Final = {LETTERS[outcome]: rank for rank, outcome in enumerate(WORST_FIRST)} | {
     UNTESTED: len(WORST_FIRST)
 }
-"""Letter to its place when the worst comes first."""
+"""Letter to its rank, the worst first."""
 
 
 def worst_letter(letters: str) -> str:
-    """Return the worst of several verdicts; a `.` only where nothing was tested."""
+    """Return the worst of several verdicts; `.` only if nothing was tested."""
     return min(set(letters), key=RANK.__getitem__) if letters else UNTESTED

@@ -1,4 +1,4 @@
-"""Shards of a run, stored as one run with the evidence of all of them."""
+"""Merging the shards of a run, with their evidence, into one run."""
 
 import shutil
 from collections.abc import Sequence
@@ -15,8 +15,7 @@ from critests.report.wording.endings import worded
 
 
 def merge_runs(folders: Sequence[Path], results: Path, *, strict: bool = False) -> tuple[Path, RunRecord]:
-    """Join the runs of one runtime into a new run below the root of the results. The parts stay where they
-    are.
+    """Merge runs of one runtime into a new run below the root of the results; the parts are not changed.
 
     Args:
         folders: Folders of the runs, each with its `run.json`.
@@ -27,7 +26,7 @@ def merge_runs(folders: Sequence[Path], results: Path, *, strict: bool = False) 
         The folder of the new run, and its record.
 
     Raises:
-        RecordUnreadable: one of them is no run.
+        RecordUnreadable: one of them is not a run.
         MergeRejected: they are of different runtimes, versions or suites.
         RecordNotWritten: the new run cannot be written.
     """
@@ -48,7 +47,7 @@ def merge_runs(folders: Sequence[Path], results: Path, *, strict: bool = False) 
 
 
 def _copy_evidence(source: Path, target: RunFolder, test_id: str) -> None:
-    """Copy a test's evidence and calls; both are named by its id, whatever its record says."""
+    """Copy a test's evidence and calls; their names are derived from its id, not read from the record."""
     evidence = source / evidence_name(test_id)
     if evidence.is_dir() and not evidence.is_symlink():
         shutil.copytree(evidence, target.evidence(test_id), symlinks=True, dirs_exist_ok=True)

@@ -1,4 +1,4 @@
-"""Finding runs in a tree of results, and reading of each what the index holds."""
+"""Finding the runs in a tree of results, and reading the parts of their records that the index needs."""
 
 import json
 from collections.abc import Iterator
@@ -13,18 +13,19 @@ from critests.record.run_record import RunRecord
 from critests.report.wording.texts import cut
 
 REASON_LENGTH: Final = 200
-"""Characters of a reason that the index keeps."""
-TELLING: Final = frozenset({"failed", "warned", "known", "error", "blocked"})
+"""Characters of a reason in the index."""
+WITH_REASON: Final = frozenset({"failed", "warned", "known", "error", "blocked"})
+"""Outcomes whose reason is indexed."""
 
 
 @dataclass(frozen=True)
 class RunFile:
-    """A file that claims to be a run.
+    """A file that may be the record of a run.
 
     Attributes:
         path: Its folder relative to the root of the results, with `/`.
-        size: Of its record's file, in bytes.
-        changed: When that was last written, in nanoseconds since the epoch.
+        size: Size of the file, in bytes.
+        changed: Time of its last modification, in nanoseconds since the epoch.
     """
 
     path: str
@@ -33,9 +34,7 @@ class RunFile:
 
 
 def find_runs(results: Path) -> Iterator[RunFile]:
-    """Find `<runtime>/<version>/<run>/run.json` (or `run.json.gz`) below the root of all results, in the
-    order of their names.
-    """
+    """Yield `<runtime>/<version>/<run>/run.json` (or `run.json.gz`) below the results, by name."""
     names = (RUN_FILE, COMPRESSED_RUN_FILE)
     for folder in sorted({file.parent for name in names for file in results.glob(f"*/*/*/{name}")}):
         try:
@@ -46,14 +45,14 @@ def find_runs(results: Path) -> Iterator[RunFile]:
 
 
 def read_lean(folder: Path) -> tuple[RunRecord, dict[str, str]]:
-    """Read the record of a run's folder without its tests, which are most of it, and why each requirement is
-    not passed.
+    """Read the record of a run's folder without its tests, which are most of it, and the reasons of
+    requirements that did not pass.
 
     Returns:
-        The record, its `tests` empty; and requirement to the first reason that a test of it gives.
+        The record, with empty `tests`, and requirement to the first reason of a test.
 
     Raises:
-        RecordUnreadable: it is no run record that this version can read.
+        RecordUnreadable: it is not a run record that this version can read.
     """
     file = record_file(folder)
     text = read_text(file)
@@ -74,7 +73,7 @@ def read_lean(folder: Path) -> tuple[RunRecord, dict[str, str]]:
 def _reasons(tests: list[Any]) -> dict[str, str]:
     reasons: dict[str, str] = {}
     for test in tests:
-        if not isinstance(test, dict) or test.get("outcome") not in TELLING:
+        if not isinstance(test, dict) or test.get("outcome") not in WITH_REASON:
             continue
         requirement, reason = test.get("requirement_id"), test.get("seen") or test.get("reason")
         if (

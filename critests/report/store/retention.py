@@ -1,4 +1,4 @@
-"""Which runs are kept. Only folders whose record can be read as a run are ever removed."""
+"""Removing old runs. Only folders whose record can be read as a run are ever removed."""
 
 import shutil
 from collections.abc import Iterable
@@ -15,17 +15,16 @@ DAY: Final = 86_400
 def surplus(
     runs: Iterable[RunEntry], *, now: float, keep: int | None = None, age: float | None = None
 ) -> list[tuple[RunEntry, str]]:
-    """Say which runs are too many.
+    """Return the runs to remove. With both rules, these are the runs that break either.
 
     Args:
         runs: All runs, the newest first.
         now: Seconds since the epoch.
-        keep: How many of each runtime, version and kind to keep, the newest; None keeps any number.
-        age: How many seconds old a run may be; None is any age. With both, a run goes that is too old or one
-            too many.
+        keep: Number of newest runs to keep of each runtime, version and kind; None for any number.
+        age: Maximum age of a run in seconds; None for any age.
 
     Returns:
-        The runs to remove, each with the reason in words, the oldest first. The newest of each runtime,
+        The runs to remove, each with the reason in words, the oldest first. The newest run of each runtime,
         version and kind is never among them.
     """
     seen: dict[tuple[str, str, str], int] = {}
@@ -36,28 +35,28 @@ def surplus(
         if place == 1:
             continue
         if keep is not None and place > keep:
-            found.append((entry, f"number {place} of its line, the newest {keep} are kept"))
+            found.append((entry, f"number {place} of its runtime, version and kind; --keep {keep}"))
         elif age is not None and now - entry.started > age:
             days = (now - entry.started) / DAY, age / DAY
-            found.append((entry, f"{days[0]:.0f} days old, {days[1]:.3g} are kept"))
+            found.append((entry, f"{days[0]:.0f} days old; --newer-than {days[1]:.3g}d"))
     return found[::-1]
 
 
 def remove(results: Path, runs: Iterable[RunEntry]) -> tuple[list[str], dict[str, str]]:
-    """Remove runs; a runtime's folders that are empty then go too.
+    """Remove runs, then folders of runtimes and versions that are empty.
 
-    A folder is left alone where a part of its path is a link, where its record is not the run that the index
-    saw, or where it lies outside.
+    A folder is not removed if a part of its path is a symbolic link, if its record is not the run of the
+    index, or if it is outside the results.
 
     Args:
         results: Root of all results.
         runs: The runs.
 
     Returns:
-        The folders that were removed, and folder to why it was not.
+        The folders that were removed, and for each other folder why it was not.
     """
     removed: list[str] = []
-    left: dict[str, str] = {}
+    failed: dict[str, str] = {}
     for entry in runs:
         problem = _objection(results, entry)
         if not problem:
@@ -66,11 +65,11 @@ def remove(results: Path, runs: Iterable[RunEntry]) -> tuple[list[str], dict[str
             except OSError as error:
                 problem = f"{error.strerror or error}: {error.filename}"
         if problem:
-            left[entry.path] = problem
+            failed[entry.path] = problem
         else:
             removed.append(entry.path)
             _remove_empty(results, (results / entry.path).parent)
-    return removed, left
+    return removed, failed
 
 
 def _objection(results: Path, entry: RunEntry) -> str:
@@ -81,12 +80,12 @@ def _objection(results: Path, entry: RunEntry) -> str:
     for part in parts:
         folder /= part
         if folder.is_symlink():
-            return f"{folder} is a link"
+            return f"{folder} is a symbolic link"
     try:
         record, _ = read_lean(folder)
     except RecordUnreadable as error:
         return str(error)
-    return "" if record.run_id == entry.run_id else f"it holds run {record.run_id} now"
+    return "" if record.run_id == entry.run_id else f"it now contains run {record.run_id}"
 
 
 def _remove_empty(results: Path, folder: Path) -> None:

@@ -1,9 +1,8 @@
-"""The index of all runs: one SQLite file beside them, made from their records and brought up to date by what
-changed. Whatever is in it can be read again from the records.
+"""The index of all runs: a SQLite file next to them, derived from their records and updated when they change.
 
-The verdicts of a run are one text with a letter for each requirement, in the order of the table
-`requirements`: thirteen million verdicts are thirteen megabytes, and the history of a requirement is one
-column of these texts.
+The verdicts of a run are one text with a letter per requirement, in the order of the table `requirements`:
+thirteen million verdicts are thirteen megabytes, and the history of a requirement is one column of these
+texts.
 """
 
 import sqlite3
@@ -35,7 +34,7 @@ from critests.report.store.reading import RunFile, find_runs, read_lean
 INDEX_FILE: Final = "index.sqlite"
 FORMAT_KEY: Final = "format"
 FORMAT: Final = 4
-"""An index of another format is thrown away and made anew."""
+"""Version of the tables; an index of another version is deleted and rebuilt."""
 TABLES: Final = f"""
 CREATE TABLE about (name PRIMARY KEY, value);
 CREATE TABLE files (path PRIMARY KEY, size, changed, problem);
@@ -47,7 +46,7 @@ CREATE TABLE series (
 );
 CREATE TABLE points (series, {", ".join(POINT_COLUMNS)}, PRIMARY KEY (run, series)) WITHOUT ROWID;
 """
-"""Columns are named as the fields of what they hold, whose number comes first."""
+"""Columns are named like the fields of `RunEntry`, `SeriesSummary` and `Point`."""
 _DAMAGED: Final = "SELECT path, problem FROM files WHERE problem != '' ORDER BY path"
 
 
@@ -56,10 +55,10 @@ class IndexUnusable(RecordError):
 
 
 class Index:
-    """The index. Use it as a context manager.
+    """The index, a context manager.
 
     Args:
-        file: The SQLite file; made if it is missing, made anew if it is damaged or of another format.
+        file: The SQLite file; created if it is missing, rebuilt if it is damaged or of another format.
     """
 
     def __init__(self, file: Path) -> None:
@@ -69,7 +68,7 @@ class Index:
 
     @classmethod
     def of(cls, results: Path) -> Self:
-        """Open the index of a tree of results and bring it up to date.
+        """Open the index of a tree of results and update it.
 
         Args:
             results: Root of all results, where the index is.
@@ -97,7 +96,7 @@ class Index:
         self._database.close()
 
     def update(self, results: Path) -> list[str]:
-        """Read the records that are new or changed, and forget those that are gone.
+        """Read the records that are new or changed, and remove runs that are gone.
 
         Returns:
             The folders whose records were read.
@@ -116,7 +115,7 @@ class Index:
         return [each.path for each in stale]
 
     def damaged(self) -> dict[str, str]:
-        """Return the folders whose record cannot be read, which are left out, and why."""
+        """Return the folders whose record cannot be read, with the reason."""
         return dict(self._database.execute(_DAMAGED))
 
     def add_entry(self, entry: RunEntry) -> int:
@@ -124,13 +123,13 @@ class Index:
         return self._insert("runs", RUN_COLUMNS, entry)
 
     def add_points(self, points: Iterable[tuple[int, Point]]) -> None:
-        """Add what runs measured, each with the key of its series; the caller commits."""
+        """Add points, each with the key of its series; the caller commits."""
         marks = ", ".join("?" * (1 + len(POINT_COLUMNS)))
         rows = ((series, *astuple(each)) for series, each in points)
         self._database.executemany(f"INSERT OR REPLACE INTO points VALUES ({marks})", rows)  # noqa: S608 - marks
 
     def add_series(self, series: SeriesSummary) -> int:
-        """Add a series, or find it; the number of the argument is ignored. Returns its key."""
+        """Add a series unless it exists, and return its key; the number of the argument is ignored."""
         found = self._database.execute(
             "SELECT number FROM series WHERE scenario = ? AND operation = ? AND dimensions = ?",
             [stored(value) for value in (series.scenario, series.operation, series.dimensions)],
@@ -138,7 +137,7 @@ class Index:
         return int(found[0]) if found else self._insert("series", SERIES_COLUMNS, series)
 
     def commit(self) -> None:
-        """Write what was added."""
+        """Commit what was added."""
         self._database.commit()
 
     def requirements(self) -> list[str]:
@@ -153,17 +152,15 @@ class Index:
         kind: str | None = None,
         limit: int = -1,
     ) -> list[RunEntry]:
-        """Return runs, the newest first; all of them, or those of a runtime, a version, a kind, or only so
-        many.
-        """
-        wanted = {"runtime": runtime, "version": version, "kind": kind}
-        given = {name: value for name, value in wanted.items() if value is not None}
-        where = " AND ".join(f"{name} = ?" for name in given) or "1"
-        statement = f"SELECT * FROM runs WHERE {where} ORDER BY started DESC, path DESC LIMIT ?"  # noqa: S608 - names are ours
-        return [run_entry(row) for row in self._database.execute(statement, (*given.values(), limit))]
+        """Return runs, newest first, optionally of a runtime, a version or a kind, and at most `limit`."""
+        columns = {"runtime": runtime, "version": version, "kind": kind}
+        filters = {name: value for name, value in columns.items() if value is not None}
+        where = " AND ".join(f"{name} = ?" for name in filters) or "1"
+        statement = f"SELECT * FROM runs WHERE {where} ORDER BY started DESC, path DESC LIMIT ?"  # noqa: S608 - fixed names
+        return [run_entry(row) for row in self._database.execute(statement, (*filters.values(), limit))]
 
     def lines(self) -> list[tuple[str, str]]:
-        """Return every runtime with every version of it."""
+        """Return every pair of a runtime and its version."""
         return list(
             self._database.execute("SELECT DISTINCT runtime, version FROM runs ORDER BY runtime, version")
         )
@@ -174,7 +171,7 @@ class Index:
         return {each.number: each for each in map(series_of, rows)}
 
     def points(self, runs: Sequence[int]) -> dict[int, dict[int, Point]]:
-        """Return what these runs measured: series to run to point."""
+        """Return the points of runs: series to run to point."""
         found: dict[int, dict[int, Point]] = {}
         for run in runs:
             for series, *values in self._database.execute("SELECT * FROM points WHERE run = ?", (run,)):
@@ -182,9 +179,7 @@ class Index:
         return found
 
     def number_requirements(self, names: Iterable[str]) -> dict[str, int]:
-        """Give numbers to requirements that have none yet, those that the catalogue knows in its order.
-        Returns all numbers.
-        """
+        """Number new requirements, in an empty index in catalogue order, and return all numbers."""
         if not self._numbers:
             self._numbers = {name: number for number, name in enumerate(self.requirements())}
         new = [name for name in names if name not in self._numbers]
@@ -198,7 +193,7 @@ class Index:
         return self._numbers
 
     def _insert(self, table: str, columns: Sequence[str], what: RunEntry | SeriesSummary) -> int:
-        """Add a row and return its key, whatever number it has."""
+        """Add a row with a new key, and return the key."""
         values = [None if name == "number" else stored(getattr(what, name)) for name in columns]
         marks = ", ".join("?" * len(columns))
         cursor = self._database.execute(f"INSERT INTO {table} VALUES ({marks})", values)  # noqa: S608 - names are ours
@@ -268,7 +263,7 @@ class Index:
 
 
 def _open(file: Path) -> sqlite3.Connection:
-    """Open the database; one that is damaged or of another format is replaced by an empty one."""
+    """Open the database; replace one that is damaged or of another format by an empty one."""
     try:
         database = sqlite3.connect(file, timeout=60)
         try:
@@ -291,7 +286,7 @@ def _open(file: Path) -> sqlite3.Connection:
 
 
 def _format_of(database: sqlite3.Connection) -> int | None:
-    """Return the format of an index; None for an empty file. A locked file is no reason to throw it away."""
+    """Return the format of an index; None for an empty file. An index that is locked is not deleted."""
     try:
         row = database.execute("SELECT value FROM about WHERE name = ?", (FORMAT_KEY,)).fetchone()
     except sqlite3.OperationalError as error:

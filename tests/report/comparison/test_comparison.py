@@ -40,7 +40,7 @@ def test_slower_and_faster_operations_are_found_and_no_other() -> None:
     assert next(iter(found)) == "RunPodSandbox"
 
 
-def test_a_run_beside_itself_differs_in_nothing() -> None:
+def test_a_run_does_not_differ_from_itself() -> None:
     a = samples()
 
     comparison = compare_records(record(a), record(a), a, a)
@@ -96,7 +96,7 @@ def test_operations_pair_by_their_dimensions() -> None:
     assert [each.dimensions for each in speed.only_b] == [{"containers": "1000"}]
 
 
-def test_every_third_call_failing_is_seen_beside_the_latency() -> None:
+def test_failed_calls_are_reported_along_with_the_latency() -> None:
     a, b = samples(), samples(fails=lambda index: index % 3 == 2)
 
     found = by_name(compare_records(record(a), record(b), a, b))["RunPodSandbox"]
@@ -135,7 +135,7 @@ def test_values_of_zero_are_no_ratio() -> None:
     assert found.ratio is None
 
 
-def test_a_duration_of_zero_has_no_noise_floor() -> None:
+def test_a_duration_of_zero_has_no_noise_level() -> None:
     """An idle daemon may use no processor time at all."""
     idle = series("B-27", "idle time a minute", 0.0)
     busy = series("B-27", "idle time a minute", 0.3)
@@ -306,7 +306,7 @@ def test_runs_are_read_with_their_samples(tmp_path: Path) -> None:
         assert not run.two_sided
 
 
-def test_bad_files_are_told_from_each_other(tmp_path: Path) -> None:
+def test_errors_of_bad_files_are_distinct(tmp_path: Path) -> None:
     folder = store(tmp_path / "results" / "run", samples())
     with pytest.raises(RecordUnreadable, match=r"the newest run below it is .*/run$"):
         read_run(tmp_path / "results")

@@ -22,7 +22,7 @@ OPERATIONS = 40
 TALLEST = {1280: 3000, 390: 6000}
 """Pixels of a page of so many operations, half of which differ, and more promises that one side alone keeps
 than are shown at once; by the width of the window."""
-KEPT_BY_ONE = 30
+PASSED_BY_ONE = 30
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     promises = compare_records(run_a(folder), run_b(folder)).conformance
     assert promises is not None
     one = next(each for each in promises.differences if each.group is VerdictChange.ONLY_A_KEEPS)
-    more = [dataclasses.replace(one, requirement=f"ZZZ-{number:02d}") for number in range(KEPT_BY_ONE)]
+    more = [dataclasses.replace(one, requirement=f"ZZZ-{number:02d}") for number in range(PASSED_BY_ONE)]
     promises = dataclasses.replace(promises, differences=[*promises.differences, *more])
     comparison = live(measured(typical), {"OCI runtime": "crun 1.14"})
     path = folder / "compare.html"
@@ -68,7 +68,7 @@ def test_no_table_needs_scrolling_sideways_and_the_page_can_be_looked_over(
     assert all(inside <= shown for inside, shown in reach)
     assert height(tab) < tallest
     everything = tab.value("document.querySelector('main').textContent")
-    assert all(f"ZZZ-{number:02d}" in everything for number in range(KEPT_BY_ONE))
+    assert all(f"ZZZ-{number:02d}" in everything for number in range(PASSED_BY_ONE))
     assert all(f"RPC{number}" in everything for number in range(OPERATIONS - 3))
 
 
@@ -83,7 +83,7 @@ def test_a_promise_that_one_side_keeps_is_a_line_that_opens(tab: Tab, page: str)
     assert "containerd 2.1" in tab.value(f"{shown}[0].innerText")
 
 
-def test_what_is_fair_stands_beside_the_headline(tab: Tab, page: str) -> None:
+def test_the_environments_are_next_to_the_headline(tab: Tab, page: str) -> None:
     tab.open(page, width=1280)
 
     assert tab.value("document.querySelector('.unfair').getBoundingClientRect().bottom") < SCREEN

@@ -72,7 +72,7 @@ def test_a_run_that_is_named_is_taken_as_it_is(tmp_path: Path) -> None:
     assert earlier_run("last", tmp_path, now()) is None
 
 
-def told(named: str, results: Path, folder: Path, width: int = 100) -> str:
+def printed(named: str, results: Path, folder: Path, width: int = 100) -> str:
     out = io.StringIO()
     print_since(named, results, folder, new_console(out, width=width))
     return out.getvalue()
@@ -82,7 +82,7 @@ def test_what_changed_is_printed(tmp_path: Path) -> None:
     run_of(tmp_path, NEW - 40)
     folder = run_of(tmp_path, NEW, {"CreateContainer": 1.3}, seed=2)
 
-    lines = told("last", tmp_path, folder, 140).splitlines()
+    lines = printed("last", tmp_path, folder, 140).splitlines()
 
     assert next(line for line in lines if "B-08 CreateContainer" in line).rstrip().endswith("slower")
     assert next(line for line in lines if "B-06 RunPodSandbox" in line).rstrip().endswith("difference")
@@ -91,12 +91,12 @@ def test_what_changed_is_printed(tmp_path: Path) -> None:
 def test_that_there_is_nothing_to_compare_with_is_said(tmp_path: Path) -> None:
     folder = run_of(tmp_path, NEW)
 
-    assert "found no earlier run to compare with" in " ".join(told("last", tmp_path, folder).split())
-    assert "--baseline no/such" in told("no/such", tmp_path, folder)
+    assert "found no earlier run to compare with" in " ".join(printed("last", tmp_path, folder).split())
+    assert "--baseline no/such" in printed("no/such", tmp_path, folder)
 
 
 def test_machines_that_differ_are_no_baseline_to_be_called(tmp_path: Path) -> None:
     other = run_of(tmp_path, NEW - 40, machine=MACHINE | {"kernel": "7.0"})
     folder = run_of(tmp_path, NEW)
 
-    assert "the machines differ (kernel)" in " ".join(told(str(other), tmp_path, folder).split())
+    assert "the machines differ (kernel)" in " ".join(printed(str(other), tmp_path, folder).split())

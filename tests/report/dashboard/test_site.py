@@ -182,7 +182,7 @@ def test_a_run_of_one_test_does_not_speak_for_the_runtime(tmp_path: Path) -> Non
     grid = pages_of(tmp_path / "site")["grids/containerd-1.0.html"]
     ends = [value.split() for value in grid.all("class") if value.startswith("e ")]
     assert [("part" in each) for each in ends] == [True, False], "the small run looks like one"
-    assert "about a part of the suite" in grid.text
+    assert "covers a part of the suite" in grid.text
     assert "does not conform" in grid.text, "how it stands is what the whole run says"
     assert "The newest of all" in grid.text
 

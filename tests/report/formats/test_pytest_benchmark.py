@@ -18,7 +18,7 @@ def test_every_operation_in_seconds_has_an_entry_of_its_own_name() -> None:
     assert all(entry["stats"]["rounds"] == len(entry["stats"]["data"]) for entry in entries)
 
 
-def test_an_entry_tells_errors_warm_up_and_supported_quantiles() -> None:
+def test_an_entry_has_errors_warm_up_and_supported_quantiles() -> None:
     record, series = sample_benchmark(size=400)
     entries = {entry["name"]: entry for entry in to_pytest_benchmark(record, series)["benchmarks"]}
 

@@ -1,4 +1,4 @@
-"""A live comparison: what was measured on the other side is told of the other runtime."""
+"""In a live comparison, the measurements of side B have the labels of its runtime."""
 
 import dataclasses
 

@@ -72,11 +72,14 @@ def test_speed_on_another_machine_cannot_be_judged() -> None:
 
 def test_conformance_is_judged_though_speed_cannot_be(tmp_path: Path) -> None:
     before, after = measured(), measured(seed=2)
-    kept = run_a(tmp_path)
+    conforming = run_a(tmp_path)
     left = dataclasses.replace(
-        before.record, tests=kept.tests, requirements=kept.requirements, machine=MACHINE | {"kernel": "5.4"}
+        before.record,
+        tests=conforming.tests,
+        requirements=conforming.requirements,
+        machine=MACHINE | {"kernel": "5.4"},
     )
-    right = dataclasses.replace(after.record, tests=kept.tests, requirements=kept.requirements)
+    right = dataclasses.replace(after.record, tests=conforming.tests, requirements=conforming.requirements)
 
     report = judge_run(StoredRun(right, after.samples), baseline=StoredRun(left, before.samples))
 

@@ -45,7 +45,7 @@ def test_what_was_deselected_was_not_tested(tmp_path: Path) -> None:
         assert index.runs()[0].letters.strip(".") == "P"
 
 
-def test_every_outcome_of_a_whole_run_is_kept(tmp_path: Path) -> None:
+def test_every_outcome_of_a_whole_run_is_indexed(tmp_path: Path) -> None:
     record = sample_run(tmp_path)
     store(tmp_path, record)
 
@@ -160,12 +160,12 @@ def test_a_damaged_or_foreign_index_is_made_anew(tmp_path: Path) -> None:
         assert index.runs()[0].runtime == "containerd"
 
 
-def test_an_index_in_a_folder_that_is_not_there_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_an_index_in_a_missing_folder_is_an_error_with_a_message(tmp_path: Path) -> None:
     with pytest.raises(IndexUnusable, match="cannot write the index"):
         Index.of(tmp_path / "nowhere")
 
 
-def test_medians_and_the_highest_supported_quantile_are_kept(tmp_path: Path) -> None:
+def test_medians_and_the_highest_supported_quantile_are_indexed(tmp_path: Path) -> None:
     quantiles = {
         "0.1": QuantileEstimate(value=0.1),
         "0.5": QuantileEstimate(value=0.2, low=0.19, high=0.21),
@@ -202,7 +202,7 @@ def test_medians_and_the_highest_supported_quantile_are_kept(tmp_path: Path) -> 
     assert (point.tail_at, point.tail) == (0.99, 0.9)
 
 
-def test_what_was_seen_where_the_api_is_silent_is_kept(tmp_path: Path) -> None:
+def test_choices_where_the_api_leaves_one_are_indexed(tmp_path: Path) -> None:
     verdict = RequirementVerdict(outcome=BY_LETTER["P"], forms={"SBX-26/code": "NotFound"})
     store(tmp_path, small_run(requirements={"SBX-26": verdict}))
 

@@ -14,7 +14,7 @@ def runs_of(results: Path) -> list[RunEntry]:
         return index.runs()
 
 
-def test_the_newest_of_each_line_are_kept(tmp_path: Path) -> None:
+def test_the_newest_of_each_line_are_not_removed(tmp_path: Path) -> None:
     for night in range(5):
         store(tmp_path, small_run(night=night))
     store(tmp_path, small_run(version="2.2.0", night=-90))
@@ -25,7 +25,7 @@ def test_the_newest_of_each_line_are_kept(tmp_path: Path) -> None:
     assert [entry.started for entry, _ in found] == [STARTED, STARTED + DAY, STARTED + 2 * DAY], (
         "the oldest first"
     )
-    assert "the newest 2 are kept" in found[0][1]
+    assert "--keep 2" in found[0][1]
 
 
 def test_old_runs_go_but_never_the_last_of_a_line(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_old_runs_go_but_never_the_last_of_a_line(tmp_path: Path) -> None:
     found = surplus(runs_of(tmp_path), now=STARTED + 100 * DAY, age=30 * DAY)
 
     assert [entry.started for entry, _ in found] == [STARTED, STARTED + 50 * DAY]
-    assert found[0][1] == "100 days old, 30 are kept"
+    assert found[0][1] == "100 days old; --newer-than 30d"
 
 
 def test_removing_takes_the_run_and_nothing_else(tmp_path: Path) -> None:
@@ -70,13 +70,13 @@ def test_what_is_not_the_indexed_run_any_more_is_left_alone(tmp_path: Path) -> N
 
     assert removed == []
     assert [
-        "holds run" in left["containerd/2.1.0/" + folders[0].name],
+        "now contains run" in left["containerd/2.1.0/" + folders[0].name],
         "is not" in left["containerd/2.1.0/" + folders[1].name],
     ] == [
         True,
         True,
     ]
-    assert "is a link" in left["containerd/2.1.0/" + folders[2].name]
+    assert "is a symbolic link" in left["containerd/2.1.0/" + folders[2].name]
     assert (real / RUN_FILE).exists()
 
 

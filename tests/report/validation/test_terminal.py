@@ -133,12 +133,12 @@ def test_an_area_without_tests_is_left_out(tmp_path: Path) -> None:
     assert re.search(r"^\d+ tests not selected$", text, re.MULTILINE)
 
 
-def test_the_last_lines_are_what_one_tells_others(tmp_path: Path) -> None:
+def test_the_last_lines_are_the_verdict(tmp_path: Path) -> None:
     record = dataclasses.replace(sample_run(tmp_path), exit_code=1, exit_reason="as it ended")
-    *_, told, end = summary(record).rstrip().split("\n\n")
+    *_, verdict, end = summary(record).rstrip().split("\n\n")
 
-    assert told.startswith("containerd 1.6.20~ds1: does not conform (1 tests left out). 3 of the 23 MUST")
-    assert "\nbroken: EXE-01, " in told
+    assert verdict.startswith("containerd 1.6.20~ds1: does not conform (1 tests left out). 3 of the 23 MUST")
+    assert "\nbroken: EXE-01, " in verdict
     assert end == "exit 1: as it ended"
 
 
@@ -154,9 +154,9 @@ def test_a_missing_capability_is_no_broken_promise(tmp_path: Path) -> None:
         why=Reason(code=ReasonCode.CAPABILITY_MISSING),
     )
 
-    told = summary(dataclasses.replace(record, tests=[*record.tests, missing]))
+    text = summary(dataclasses.replace(record, tests=[*record.tests, missing]))
 
-    (line,) = (line for line in told.splitlines() if line.startswith("broken: "))
+    (line,) = (line for line in text.splitlines() if line.startswith("broken: "))
     assert "required_capability" not in line
 
 
