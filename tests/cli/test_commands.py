@@ -17,7 +17,7 @@ from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, begin, critests
 
 
-def test_help_teaches() -> None:
+def test_help_has_examples() -> None:
     ended = critests("--help")
 
     assert ended.returncode == 0
@@ -26,7 +26,7 @@ def test_help_teaches() -> None:
     assert [line.split()[0] for line in listed][:3] == ["run", "bench", "load"]
 
 
-def test_the_list_of_commands_says_what_their_own_help_says() -> None:
+def test_the_list_of_commands_has_the_first_sentences_of_their_help() -> None:
     for name, sentence in COMMANDS.items():
         command = Lazy().get_command(click.Context(Lazy()), name)
         assert command is not None
@@ -45,7 +45,7 @@ NOT_NEEDED = {
     [("--help",), ("run", "--help"), ("run", "--runtime-endpoint", "unix:///nowhere")],
     ids=["help", "help of run", "wrong socket"],
 )
-def test_what_needs_no_runtime_does_not_wait_for_grpc_and_pytest(arguments: tuple[str, ...]) -> None:
+def test_commands_without_a_runtime_import_neither_grpc_nor_pytest(arguments: tuple[str, ...]) -> None:
     """A machine's speed says nothing here; what is imported does."""
     code = (
         "import atexit, sys; from critests.cli import main;"
@@ -84,7 +84,7 @@ COMPARISON = str(PUBLISHED / "comparisons/containerd-2.1-cri-o-1.36")
     ],
     ids=["report", "page", "compare", "gate"],
 )
-def test_what_is_about_conformance_needs_no_numpy(arguments: tuple[str, ...]) -> None:
+def test_commands_about_conformance_need_no_numpy(arguments: tuple[str, ...]) -> None:
     ended = without_numpy(*arguments)
 
     assert "pip install" not in ended.stderr
@@ -189,7 +189,7 @@ def test_images_are_served_until_the_end() -> None:
     assert serving.returncode == 0
 
 
-def test_doctor_says_it_in_json_too(tmp_path: Path) -> None:
+def test_doctor_prints_json(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         found = critests("doctor", "--json", "--runtime-endpoint", endpoint, "--allow-kubelet", cwd=tmp_path)
     missing = critests("doctor", "--json", "--runtime-endpoint", "/no/such.sock", cwd=tmp_path)
@@ -204,7 +204,7 @@ def test_doctor_says_it_in_json_too(tmp_path: Path) -> None:
     assert "no such socket" in not_there["reason"]
 
 
-def test_doctor_says_what_it_found_and_what_is_missing(tmp_path: Path) -> None:
+def test_doctor_prints_what_it_found_and_what_is_missing(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         found = critests("doctor", "--runtime-endpoint", endpoint, "--allow-kubelet", cwd=tmp_path)
 
@@ -220,7 +220,7 @@ def test_clean_without_a_runtime_is_fine() -> None:
 
 
 @pytest.mark.nightly("two whole runs")
-def test_a_joined_run_that_failed_ends_the_command_like_that(tmp_path: Path) -> None:
+def test_a_merged_run_sets_the_exit_code(tmp_path: Path) -> None:
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
         for number in ("1", "2"):
             critests(

@@ -12,7 +12,7 @@ def call(*arguments: str | Path) -> Result:
     return CliRunner().invoke(dashboard, [str(argument) for argument in arguments])
 
 
-def test_a_site_is_built_and_links_to_the_reports_next_to_the_runs(tmp_path: Path) -> None:
+def test_a_site_links_to_the_reports_of_its_runs(tmp_path: Path) -> None:
     folder = store(tmp_path / "results", small_run())
     (folder / "report.html").write_text("<p>")
 
@@ -42,7 +42,7 @@ def test_links_can_lead_elsewhere_or_be_left_out(tmp_path: Path) -> None:
     assert "report.html" not in page.read_text()
 
 
-def test_what_cannot_be_done_is_a_sentence(tmp_path: Path) -> None:
+def test_errors_are_sentences(tmp_path: Path) -> None:
     store(tmp_path, small_run())
 
     refused = call(tmp_path, "-o", tmp_path)

@@ -48,7 +48,7 @@ def said(result: Result) -> str:
     return " ".join(result.output.split())
 
 
-def test_a_comparison_ends_with_0_whatever_it_says(old: Path, slow: Path, tmp_path: Path) -> None:
+def test_a_comparison_exits_with_0_whatever_its_result(old: Path, slow: Path, tmp_path: Path) -> None:
     forms = [tmp_path / name for name in ("c.json", "c.md", "c.html")]
 
     result = compared(old, slow, "--json", forms[0], "--markdown", forms[1], "--html", forms[2])
@@ -60,7 +60,7 @@ def test_a_comparison_ends_with_0_whatever_it_says(old: Path, slow: Path, tmp_pa
     assert forms[2].read_text().lstrip().startswith("<!doctype html>")
 
 
-def test_the_gate_fails_where_the_comparison_informs(old: Path, slow: Path, tmp_path: Path) -> None:
+def test_the_gate_fails_what_the_comparison_reports(old: Path, slow: Path, tmp_path: Path) -> None:
     result = gated(slow, "--baseline", old, "--json", tmp_path / "g.json", "--junit", tmp_path / "g.xml")
 
     assert result.exit_code == 1
@@ -71,7 +71,7 @@ def test_the_gate_fails_where_the_comparison_informs(old: Path, slow: Path, tmp_
     assert gated(slow).exit_code == 0
 
 
-def test_what_cannot_be_written_is_no_verdict(old: Path, slow: Path, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_not_a_verdict(old: Path, slow: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
 
     for ended in (
@@ -82,7 +82,7 @@ def test_what_cannot_be_written_is_no_verdict(old: Path, slow: Path, tmp_path: P
         assert "cannot write" in ended.output
 
 
-def test_the_command_line_goes_before_the_policy(old: Path, slow: Path, tmp_path: Path) -> None:
+def test_the_command_line_overrides_the_policy(old: Path, slow: Path, tmp_path: Path) -> None:
     policy = tmp_path / "gate.toml"
     policy.write_text('max-regression = "50%"\n')
 
@@ -90,7 +90,7 @@ def test_the_command_line_goes_before_the_policy(old: Path, slow: Path, tmp_path
     assert gated(slow, "--baseline", old, "--policy", policy, "--max-regression", "10%").exit_code == 1
 
 
-def test_a_live_comparison_is_given_alone(tmp_path: Path, old: Path) -> None:
+def test_a_live_comparison_is_passed_alone(tmp_path: Path, old: Path) -> None:
     both = samples(side="a", blocks=40) + samples({"StopPodSandbox": 1.4}, side="b", blocks=40, seed=3)
     live = store(tmp_path / "live", both)
 
@@ -156,7 +156,7 @@ def test_conformance_of_other_machines_is_compared(tmp_path: Path) -> None:
     assert gated(tmp_path / "b", "--baseline", tmp_path / "a").exit_code == 1
 
 
-def test_live_and_stored_do_not_mix(old: Path) -> None:
+def test_live_and_stored_runs_are_not_compared(old: Path) -> None:
     result = compared(old, "containerd")
 
     assert result.exit_code == 2

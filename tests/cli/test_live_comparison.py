@@ -119,7 +119,7 @@ def test_a_run_in_the_wrong_folder_is_an_error(tmp_path: Path, runs: Runs) -> No
 @pytest.mark.parametrize(
     ("code", "kind"), [(2, click.exceptions.Exit), (5, NotPossible)], ids=["interrupted", "not testable"]
 )
-def test_a_run_that_did_not_end_well_ends_the_comparison(
+def test_a_failed_run_ends_the_comparison(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[Exception]
 ) -> None:
     monkeypatch.setattr(live_comparison, "pytest_command", lambda *_: ["sh", "-c", f"exit {code}"])

@@ -91,7 +91,7 @@ def test_the_exit_code_is_that_of_the_run(night: Night, tmp_path: Path) -> None:
     assert night.called[-1] == ["dashboard", str(night.results), "-o", str(tmp_path / "site")]
 
 
-def test_wrong_usage_ends_it_at_once(night: Night, tmp_path: Path) -> None:
+def test_wrong_usage_stops_the_night(night: Night, tmp_path: Path) -> None:
     night.code = 4
 
     assert call(night, "--site", tmp_path / "site").exit_code == 4
@@ -128,7 +128,7 @@ def test_changes_since_the_last_good_run_are_reported(night: Night, tmp_path: Pa
     assert [(each["requirement"], each["b"]) for each in run["comparison"]["tests"]] == [("SBX-01", "failed")]
 
 
-def test_a_runtime_that_was_never_good_is_compared_with_its_last_complete_run(night: Night) -> None:
+def test_without_a_good_run_the_last_complete_one_is_the_baseline(night: Night) -> None:
     for verdicts in ({"SBX-01": "F", "SBX-02": "P"}, {"SBX-01": "F", "SBX-02": "F"}):
         night.verdicts = verdicts
         ended = call(night)
@@ -139,9 +139,7 @@ def test_a_runtime_that_was_never_good_is_compared_with_its_last_complete_run(ni
 @pytest.mark.parametrize(
     ("command", "words"), [("false", "ended with 1"), ("/no/such/program", "cannot be started")]
 )
-def test_a_notice_that_does_not_arrive_is_a_failure_of_the_night(
-    night: Night, command: str, words: str
-) -> None:
+def test_a_failed_notification_is_an_error(night: Night, command: str, words: str) -> None:
     call(night)
     night.verdicts = {"SBX-01": "F"}
 
@@ -176,7 +174,7 @@ def test_a_signal_goes_to_the_run_and_the_rest_is_still_done(tmp_path: Path) -> 
     assert (tmp_path / "site" / "index.html").exists()
 
 
-def test_the_command_ends_as_the_run_did(tmp_path: Path) -> None:
+def test_the_exit_code_of_the_command_is_that_of_the_run(tmp_path: Path) -> None:
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
         ended = critests(
             "nightly",

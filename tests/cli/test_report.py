@@ -18,7 +18,7 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
-def test_help_teaches_the_formats() -> None:
+def test_help_lists_the_formats() -> None:
     ended = critests("report", "--help")
 
     assert ended.returncode == 0
@@ -63,7 +63,7 @@ def test_a_tree_is_written_for_several_runs(run: Path, tmp_path: Path) -> None:
         (["RUN", "--format", "junit", "--output", "/proc/nothing/j.xml"], 3, "cannot write"),
     ],
 )
-def test_what_cannot_be_done_is_said(
+def test_errors_have_a_message_and_an_exit_code(
     arguments: list[str], code: int, said: str, run: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "broken.json").write_text('{"schema": "critests.run", ')

@@ -31,7 +31,7 @@ def test_runs_are_listed_the_newest_first(tmp_path: Path) -> None:
     assert json.loads(call("list", tmp_path, "--json").output.splitlines()[0])["kind"] == "benchmark"
 
 
-def test_a_damaged_run_is_named_and_hides_no_other(tmp_path: Path) -> None:
+def test_a_damaged_run_is_reported_and_hides_no_other(tmp_path: Path) -> None:
     folder = store(tmp_path, small_run())
     folder.with_name("9").mkdir()
     (folder.with_name("9") / RUN_FILE).write_text("{")

@@ -46,7 +46,7 @@ def test_it_is_run_again_and_named_as_a_side() -> None:
     assert parse_subject("latest") == RunSubject(Path(RUN))
 
 
-def test_it_is_looked_for_where_the_results_are(tmp_path: Path) -> None:
+def test_the_run_is_searched_below_the_results(tmp_path: Path) -> None:
     elsewhere = (tmp_path / "results").rename(tmp_path / "elsewhere")
     given = {"cri_results": "elsewhere"}
 
@@ -57,7 +57,7 @@ def test_it_is_looked_for_where_the_results_are(tmp_path: Path) -> None:
         Settings.read({**given, "cri_rerun": "crun/latest"}.get)
 
 
-def test_where_there_is_none_that_is_wrong_usage() -> None:
+def test_a_missing_run_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="--rerun crun/latest: there is no run below results/crun"):
         Settings.read({"cri_rerun": "crun/latest"}.get)
     with pytest.raises(UsageError, match="--baseline crun/latest: there is no run below results/crun"):

@@ -8,7 +8,7 @@ from critests.report.exports import export
 from tests.report.sample_run import sample_run
 
 
-def test_a_run_and_the_copies_that_were_asked_for_are_written(tmp_path: Path) -> None:
+def test_a_run_and_the_requested_copies_are_written(tmp_path: Path) -> None:
     run_dir = tmp_path / "run"
     record = sample_run(tmp_path)
 
@@ -28,11 +28,11 @@ def test_a_run_and_the_copies_that_were_asked_for_are_written(tmp_path: Path) ->
     assert (run_dir / "junit.xml").read_text() == (tmp_path / "out" / "j.xml").read_text()
 
 
-def test_without_a_folder_only_what_was_asked_for_is_written(tmp_path: Path) -> None:
+def test_without_a_folder_only_the_requested_copies_are_written(tmp_path: Path) -> None:
     assert export(sample_run(tmp_path), None, junit=tmp_path / "j.xml") == [tmp_path / "j.xml"]
 
 
-def test_one_file_that_cannot_be_written_does_not_keep_the_others_away(tmp_path: Path) -> None:
+def test_other_files_are_written_even_if_one_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
     with pytest.raises(RecordNotWritten, match=r"cannot write .*file/h\.html"):

@@ -26,7 +26,7 @@ def test_an_unknown_kind_is_shown_as_a_validation_under_its_own_name(tmp_path: P
     assert kind_of(other.kind).to_html(other, None) == kind_of(validation.kind).to_html(validation, None)
 
 
-def test_neither_kinds_nor_formats_load_what_shows_a_run() -> None:
+def test_kinds_and_formats_import_no_renderer() -> None:
     script = (
         "import sys, critests.report.formats, critests.report.run_kinds;"
         "print(*{'allure_commons', 'jinja2', 'rich', 'yaml'} & set(sys.modules))"

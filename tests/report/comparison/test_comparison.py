@@ -72,7 +72,7 @@ def test_for_rates_less_is_slower() -> None:
     assert found.worse[1] > 1.8
 
 
-def test_what_is_neither_good_nor_bad_is_not_judged() -> None:
+def test_an_operation_without_a_better_direction_is_not_judged() -> None:
     a, b = (
         [series("B-26", "size", 20.0, unit="B", better="")],
         [series("B-26", "size", 40.0, unit="B", better="")],
@@ -107,7 +107,7 @@ def test_failed_calls_are_reported_along_with_the_latency() -> None:
     assert found.errors_verdict == "more"
 
 
-def test_a_few_errors_are_no_evidence() -> None:
+def test_a_few_errors_are_not_significant() -> None:
     a, b = samples(), samples(fails=lambda index: index == 7)
 
     assert {
@@ -126,7 +126,7 @@ def test_a_side_without_samples_is_too_noisy_and_says_so() -> None:
     assert found.b.error_rate == 1
 
 
-def test_values_of_zero_are_no_ratio() -> None:
+def test_values_of_zero_have_no_ratio() -> None:
     a = [series("B-34", "leak", 0.0, unit="B")]
 
     found = by_name(compare_records(record(a), record(a), a, a))["leak"]
@@ -145,7 +145,7 @@ def test_a_duration_of_zero_has_no_noise_level() -> None:
         assert found.reason == "a ratio needs values above 0"
 
 
-def test_a_quantile_that_the_samples_do_not_support_is_not_stated() -> None:
+def test_an_unsupported_quantile_is_not_reported() -> None:
     a = samples()
 
     found = by_name(compare_records(record(a), record(a), a, a, CompareSettings(quantile=0.99)))[
@@ -189,7 +189,7 @@ def test_machines_that_differ_are_not_compared_for_speed(change: dict[str, objec
     assert any(name in note for note in anyway.notes)
 
 
-def test_another_boot_and_a_little_memory_make_no_other_machine() -> None:
+def test_another_boot_and_slightly_other_memory_are_the_same_machine() -> None:
     other = MACHINE | {
         "boot_id": "x",
         "memory_bytes": int(MACHINE["memory_bytes"] * 0.99),
@@ -202,7 +202,7 @@ def test_another_boot_and_a_little_memory_make_no_other_machine() -> None:
     assert not compare_machines({}, {}).agree
 
 
-def test_promises_that_differ_stand_in_their_groups(tmp_path: Path) -> None:
+def test_verdicts_that_differ_are_grouped(tmp_path: Path) -> None:
     conformance = compare_records(run_a(tmp_path), run_b(tmp_path)).conformance
 
     assert conformance is not None
@@ -222,7 +222,7 @@ def test_promises_that_differ_stand_in_their_groups(tmp_path: Path) -> None:
     assert [(each.name, each.a, each.b) for each in conformance.capabilities] == [("AppArmor", True, False)]
 
 
-def test_the_reverse_is_the_reverse(tmp_path: Path) -> None:
+def test_swapped_sides_have_the_inverse_result(tmp_path: Path) -> None:
     conformance = compare_records(run_b(tmp_path), run_a(tmp_path)).conformance
 
     assert conformance is not None
@@ -234,7 +234,7 @@ def test_the_reverse_is_the_reverse(tmp_path: Path) -> None:
     assert conformance.grouped()[VerdictChange.ONLY_B_KEEPS][1].aspects[0].why == "exit_code == 137"
 
 
-def test_what_neither_side_judged_is_no_difference(tmp_path: Path) -> None:
+def test_requirements_that_neither_side_judged_do_not_differ(tmp_path: Path) -> None:
     base = sample_run(tmp_path)
     a = rejudged(base, changed(clean_tests(), "SBX-04", outcome=Outcome.BLOCKED, reason="no network"))
     b = rejudged(base, changed(clean_tests(), "SBX-04", outcome=Outcome.DISABLED, reason="deselected"))
@@ -245,7 +245,7 @@ def test_what_neither_side_judged_is_no_difference(tmp_path: Path) -> None:
     assert conformance.differences == []
 
 
-def test_capabilities_that_one_side_did_not_look_for_do_not_differ(tmp_path: Path) -> None:
+def test_capabilities_that_one_side_did_not_probe_do_not_differ(tmp_path: Path) -> None:
     a = run_a(tmp_path, capabilities=capabilities({"pod network": True, "IPv6": True}))
     b = run_a(tmp_path, capabilities=capabilities({"pod network": None}))
 
@@ -274,12 +274,12 @@ def test_runs_of_different_kinds_have_nothing_in_common(tmp_path: Path) -> None:
     assert not refused.value.unlike_machines
 
 
-def test_an_audit_says_nothing_about_a_runtime(tmp_path: Path) -> None:
+def test_an_audit_is_not_comparable(tmp_path: Path) -> None:
     with pytest.raises(NotComparable, match="audit"):
         compare_records(run_a(tmp_path), run_a(tmp_path, kind="audit"))
 
 
-def test_a_live_comparison_is_given_alone() -> None:
+def test_a_live_comparison_is_passed_alone() -> None:
     both = samples(side="a", blocks=8) + samples(side="b", blocks=8)
 
     with pytest.raises(NotComparable, match="pass it alone"):

@@ -85,7 +85,7 @@ def test_markdown_shows_both_halves_and_is_inert(comparison: RunComparison) -> N
         assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) <= 1, section
 
 
-def test_the_terminal_shows_both_halves_and_cannot_be_steered(comparison: RunComparison) -> None:
+def test_the_terminal_shows_both_halves_and_no_escape_sequences(comparison: RunComparison) -> None:
     text = in_a_terminal(comparison)
 
     assert not FORBIDDEN.search(text)
@@ -161,7 +161,7 @@ def test_shares_and_values_are_read() -> None:
     ]
 
 
-def test_every_form_says_what_a_partial_run_was_about(tmp_path: Path) -> None:
+def test_every_format_states_the_scope_of_a_partial_run(tmp_path: Path) -> None:
     scope = RunScope(selection="--select IMG", musts_judged=12, musts=300)
     partial = compare_records(run_a(tmp_path, scope=RunScope()), run_b(tmp_path, scope=scope))
     whole = compare_records(run_a(tmp_path, scope=RunScope()), run_b(tmp_path, scope=RunScope()))

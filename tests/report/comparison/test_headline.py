@@ -56,13 +56,13 @@ def test_whole_operations_come_before_their_parts_with_direction_size_and_interv
     assert comparison.speed.operations[0].operation == "pod cycle"
 
 
-def test_more_is_better_where_it_is() -> None:
+def test_higher_is_better_for_a_rate() -> None:
     samples = measured({"throughput": (10.0, 15.0)}, unit="1/s", better="higher")
 
     assert headline(live(samples))[0].startswith("CRI-O 1.36 reaches 50 % more in throughput (99.5 % CI ")
 
 
-def test_what_points_both_ways_has_no_headline() -> None:
+def test_contradicting_differences_have_no_headline() -> None:
     samples = [
         *measured({"ListContainers": (0.010, 0.030)}, dimensions={"containers": "10"}),
         *measured({"ListContainers": (0.300, 0.100)}, dimensions={"containers": "1000"}),
@@ -90,7 +90,7 @@ def test_a_verdict_does_not_contradict_its_interval() -> None:
     assert first == "Not significant after correction: Version."
 
 
-def test_a_call_comes_after_what_it_is_part_of() -> None:
+def test_a_call_comes_after_its_whole_operation() -> None:
     comparison = live(
         measured({"create and start": (0.13, 0.18), "CreateContainer": (0.02, 0.15)})
         + [dataclasses.replace(each, scenario="B-13") for each in measured({"RunPodSandbox": (0.05, 0.1)})]

@@ -72,7 +72,7 @@ def test_no_table_needs_scrolling_sideways_and_the_page_can_be_looked_over(
     assert all(f"RPC{number}" in everything for number in range(OPERATIONS - 3))
 
 
-def test_a_promise_that_one_side_keeps_is_a_line_that_opens(tab: Tab, page: str) -> None:
+def test_a_requirement_that_one_side_passes_is_a_line_that_opens(tab: Tab, page: str) -> None:
     tab.open(page, width=390)
     cards = "[...document.querySelectorAll('.findings > details')]"
     shown = "[...document.querySelectorAll('.findings > details[open] > .test')]"

@@ -57,7 +57,7 @@ def test_a_change_of_outcome(before: Outcome | None, now: Outcome | None, kind: 
     assert kinds == ([{kind}] if kind else [])
 
 
-def test_a_pass_of_what_fails_now_and_then_is_as_known_as_its_failure(base: RunRecord) -> None:
+def test_a_pass_of_an_intermittent_known_failure_is_known_too(base: RunRecord) -> None:
     passed = with_outcome(base, PASSED, expectation="a link")
 
     assert compare_tests(with_outcome(base, KNOWN), passed) == []
@@ -65,9 +65,7 @@ def test_a_pass_of_what_fails_now_and_then_is_as_known_as_its_failure(base: RunR
 
 
 @pytest.mark.parametrize(("before", "worse"), [(PASSED, True), (FAILED, False), (KNOWN, False)])
-def test_a_test_under_a_new_name_is_held_against_its_aspect(
-    before: Outcome, worse: bool, tmp_path: Path
-) -> None:
+def test_a_renamed_test_is_compared_with_its_aspect(before: Outcome, worse: bool, tmp_path: Path) -> None:
     base = run_a(tmp_path)
     first = base.tests[0]
     verdict = base.requirements[first.requirement_id]

@@ -30,7 +30,7 @@ def now(**changes: Any) -> Any:  # noqa: ANN401 - fields of the record
     return record(samples(), run_id=f"{NEW}-bbbbbb", started=float(NEW), **GOOD | changes)
 
 
-def test_the_newest_run_that_is_good_and_alike_is_the_last_one(tmp_path: Path) -> None:
+def test_last_is_the_newest_good_and_comparable_run(tmp_path: Path) -> None:
     run_of(tmp_path, NEW - 50)
     good = run_of(tmp_path, NEW - 40)
     run_of(tmp_path, NEW - 30, exit_code=int(ExitCode.BROKEN))
@@ -62,7 +62,7 @@ def test_the_version_may_be_another(tmp_path: Path) -> None:
     assert last_good(tmp_path, now()) == older
 
 
-def test_a_run_that_is_named_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_a_named_run_is_used_without_conditions(tmp_path: Path) -> None:
     bad = run_of(tmp_path, NEW - 30, exit_code=int(ExitCode.BROKEN))
 
     found = earlier_run(str(bad), tmp_path, now())
@@ -78,7 +78,7 @@ def printed(named: str, results: Path, folder: Path, width: int = 100) -> str:
     return out.getvalue()
 
 
-def test_what_changed_is_printed(tmp_path: Path) -> None:
+def test_changes_are_printed(tmp_path: Path) -> None:
     run_of(tmp_path, NEW - 40)
     folder = run_of(tmp_path, NEW, {"CreateContainer": 1.3}, seed=2)
 
@@ -88,14 +88,14 @@ def test_what_changed_is_printed(tmp_path: Path) -> None:
     assert next(line for line in lines if "B-06 RunPodSandbox" in line).rstrip().endswith("difference")
 
 
-def test_that_there_is_nothing_to_compare_with_is_said(tmp_path: Path) -> None:
+def test_a_missing_baseline_is_reported(tmp_path: Path) -> None:
     folder = run_of(tmp_path, NEW)
 
     assert "found no earlier run to compare with" in " ".join(printed("last", tmp_path, folder).split())
     assert "--baseline no/such" in printed("no/such", tmp_path, folder)
 
 
-def test_machines_that_differ_are_no_baseline_to_be_called(tmp_path: Path) -> None:
+def test_a_baseline_on_another_machine_is_not_compared(tmp_path: Path) -> None:
     other = run_of(tmp_path, NEW - 40, machine=MACHINE | {"kernel": "7.0"})
     folder = run_of(tmp_path, NEW)
 

@@ -97,7 +97,7 @@ def test_no_table_of_promises_or_of_changes_needs_scrolling_sideways_on_a_phone(
     assert max(reach) <= 390
 
 
-def test_the_first_sentence_answers(tab: Tab, site: str) -> None:
+def test_the_first_sentence_has_the_result(tab: Tab, site: str) -> None:
     said = "document.querySelector('.head').innerText"
     tab.open(f"{site}/index.html")
     assert re.search(r"\d of 4 runtime versions do(es)? not conform: ", tab.value(said))
@@ -140,7 +140,7 @@ def test_rows_are_chosen_by_keyboard_and_without_a_script(tab: Tab, site: str) -
     assert 0 < deviating < visible_rows(tab) == tab.value("document.querySelectorAll('tr.q').length")
 
 
-def test_words_find_rows_where_scripts_run(tab: Tab, site: str) -> None:
+def test_the_filter_finds_rows_by_words(tab: Tab, site: str) -> None:
     tab.open(f"{site}/grids/containerd-1.0.0.html")
 
     tab.value("document.querySelector('#show-all').click()")

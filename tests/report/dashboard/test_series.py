@@ -41,7 +41,7 @@ def noise(count: int, level: float = 0.2, seed: int = 5) -> list[float]:
     return [level * source.lognormvariate(0, 0.05) for _ in range(count)]
 
 
-def test_a_step_is_found_with_its_night_its_size_and_whether_it_is_worse(tmp_path: Path) -> None:
+def test_a_change_of_level_has_its_run_its_size_and_its_direction(tmp_path: Path) -> None:
     found = measured(tmp_path, noise(20) + noise(20, 0.3))
 
     (change,) = found.changes
@@ -53,18 +53,18 @@ def test_a_step_is_found_with_its_night_its_size_and_whether_it_is_worse(tmp_pat
     assert len(found.picture.changes) == 1
 
 
-def test_noise_is_no_change(tmp_path: Path) -> None:
+def test_noise_is_not_a_change(tmp_path: Path) -> None:
     assert measured(tmp_path, noise(60)).changes == []
 
 
-def test_a_step_long_ago_is_found_by_week(tmp_path: Path) -> None:
+def test_an_old_change_of_level_is_found_by_week(tmp_path: Path) -> None:
     found = measured(tmp_path, noise(150) + noise(JUDGED_RUNS + 60, 0.3))
 
     assert len(found.changes) == 1
     assert len(found.picture.changes) == 1
 
 
-def test_what_is_better_depends_on_the_series(tmp_path: Path) -> None:
+def test_the_better_direction_depends_on_the_series(tmp_path: Path) -> None:
     found = measured(tmp_path, noise(20) + noise(20, 0.3), unit="1/s", better="higher")
 
     assert [change.tone for change in found.changes] == ["passed"]

@@ -55,9 +55,7 @@ def test_every_page_nests_and_every_link_leads_somewhere(site: Path, pages: dict
         assert set(page.all("aria-labelledby")) <= set(page.all("id"))
 
 
-def test_nothing_comes_from_elsewhere_and_nothing_essential_from_a_script(
-    site: Path, pages: dict[str, Page]
-) -> None:
+def test_the_page_needs_no_network_and_no_script(site: Path, pages: dict[str, Page]) -> None:
     for page in pages.values():
         assert not {"img", "iframe", "object", "form", "base", "style"} & set(page.tags)
         assert not [name for _, name, _ in page.attributes if name.startswith("on")]
@@ -77,7 +75,7 @@ def test_the_overview_shows_every_runtime_by_area_newest_version_first(pages: di
     assert "runtime newest run" in page.text
 
 
-def test_a_grid_says_when_something_broke_and_what_is_flaky(tmp_path: Path) -> None:
+def test_a_grid_shows_the_first_bad_run_and_flaky_requirements(tmp_path: Path) -> None:
     for night, letters in enumerate(["PPP", "PPP", "FPP", "FFP", "FPP"]):
         store(
             tmp_path / "results",
@@ -164,7 +162,7 @@ def test_even_a_year_of_noise_stays_small(tmp_path: Path) -> None:
     assert "to keep this page small" in pages_of(tmp_path / "site")["grids/containerd-2.1.0.html"].text
 
 
-def test_a_run_of_one_test_does_not_speak_for_the_runtime(tmp_path: Path) -> None:
+def test_a_run_of_one_test_does_not_represent_the_runtime(tmp_path: Path) -> None:
     with Index(tmp_path / "index.sqlite") as index:
         index.number_requirements(["SBX-01"])
         for version, whole_code in (("1.0", 1), ("2.0", None)):
@@ -187,7 +185,7 @@ def test_a_run_of_one_test_does_not_speak_for_the_runtime(tmp_path: Path) -> Non
     assert "The newest of all" in grid.text
 
 
-def test_a_year_of_a_runtime_is_quick(tmp_path: Path) -> None:
+def test_a_year_of_runs_is_fast(tmp_path: Path) -> None:
     with Index(tmp_path / "index.sqlite") as index:
         fill(index, lines=2, nights=365, requirements=900, series=20)
         began = time.process_time()
@@ -207,7 +205,7 @@ def test_the_same_store_gives_the_same_site_and_writes_nothing_again(index: Inde
     assert (again.written, again.removed) == (0, 0)
 
 
-def test_what_an_earlier_build_left_goes_and_nothing_else(tmp_path: Path) -> None:
+def test_only_files_of_an_earlier_build_are_removed(tmp_path: Path) -> None:
     gone = store(tmp_path / "results", small_run(version="2.0.0"))
     store(tmp_path / "results", small_run(night=1))
     site = tmp_path / "site"
@@ -223,7 +221,7 @@ def test_what_an_earlier_build_left_goes_and_nothing_else(tmp_path: Path) -> Non
     assert sorted(path.name for path in (site / "grids").iterdir()) == ["containerd-2.1.0.html", "mine.txt"]
 
 
-def test_a_folder_with_something_else_is_refused(index: Index, tmp_path: Path) -> None:
+def test_a_folder_with_other_files_is_rejected(index: Index, tmp_path: Path) -> None:
     (tmp_path / "thesis.doc").write_text("years of work")
 
     with pytest.raises(SiteNotWritten, match="not a site of critests"):
@@ -238,7 +236,7 @@ def test_a_store_without_runs_has_a_site_that_says_so(tmp_path: Path) -> None:
     assert "There are no runs yet." in pages_of(tmp_path / "site")["index.html"].text
 
 
-def test_any_two_runtimes_are_compared_as_compare_does_it(tmp_path: Path) -> None:
+def test_two_runtimes_are_compared_like_critests_compare(tmp_path: Path) -> None:
     results = tmp_path / "results"
     old = store(results, small_run({"SBX-01": "P"}))
     new = store(results, small_run({"SBX-01": "F"}, night=1, version="2.2.0"))
@@ -272,7 +270,7 @@ def test_a_runtime_whose_version_changes_every_night_has_one_grid_of_all_version
     said = pages["grids/containerd-all-versions.html"].text
     assert "2026-11-21 11:06 2.2.0-3-<b>" in said
     assert "was failed" in said
-    assert "flaky" not in said.replace("what is flaky", ""), "it changed with the version"
+    assert "flaky" not in said.replace("then flaky requirements", ""), "it changed with the version"
     assert "grids/containerd-all-versions.html" in pages["index.html"].all("href")
 
 

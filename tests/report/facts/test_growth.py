@@ -40,20 +40,20 @@ def test_a_list_grows_with_the_pods_and_says_what_one_costs() -> None:
     assert found.sentence == f"linear; {found.cost}; {found.range}; {found.bends}"
 
 
-def test_what_stays_the_same_costs_nothing() -> None:
+def test_constant_cost_has_no_growth() -> None:
     (found,) = growths(at(number, 0.001) for number in NUMBERS)
 
     assert (found.form, found.cost, found.bends) == ("constant", "", "")
 
 
-def test_what_bends_says_what_the_next_one_costs() -> None:
+def test_nonlinear_growth_has_the_cost_of_the_next_object() -> None:
     (found,) = growths(at(number, 0.002 + 1e-6 * number**2) for number in NUMBERS)
 
     assert found.worse
     assert "at 200 the next pod costs 400 µs" in found.bends
 
 
-def test_the_sides_of_an_operation_stand_together() -> None:
+def test_the_sides_of_an_operation_are_adjacent() -> None:
     operations = [
         at(number, value * number, operation=name, side=side)
         for side, value in (("a", 0.001), ("b", 0.002))
@@ -84,14 +84,14 @@ def test_different_costs_are_reported_the_lower_one_first() -> None:
     ]
 
 
-def test_what_is_not_proven_to_grow_costs_at_most_something() -> None:
+def test_insignificant_growth_has_an_upper_bound() -> None:
     (sentence,) = on_both(lambda n: 0.002 + 4e-5 * n, lambda _n: 0.002)
 
     assert sentence.startswith("ListContainers: one more pod costs CRI-O at most ")
     assert sentence.endswith(" µs and containerd 40.0 µs")
 
 
-def test_what_falls_costs_nothing() -> None:
+def test_a_falling_curve_costs_nothing() -> None:
     assert on_both(lambda n: 0.002 + 4e-5 * n, lambda n: 0.01 - 4e-5 * n) == [
         "ListContainers: one more pod costs CRI-O nothing and containerd 40.0 µs"
     ]
@@ -134,11 +134,11 @@ def test_only_one_dimension_may_differ() -> None:
     ],
     ids=["two numbers", "a rate", "calls at once", "no number", "below nothing", "no sample", "two samples"],
 )
-def test_what_has_no_growth_has_none(operations: list[OperationResult]) -> None:
+def test_operations_without_growth_have_none(operations: list[OperationResult]) -> None:
     assert growths(operations) == []
 
 
-def test_few_samples_count_by_how_far_they_lie_apart() -> None:
+def test_the_deviation_of_few_samples_is_from_their_spread() -> None:
     """Three restarts have no interval of their median; where they differ widely nothing is claimed."""
     few = [at(number, 1.0, quantiles={}, count=3, mad=None, minimum=0.2, maximum=3.0) for number in NUMBERS]
 
@@ -156,7 +156,7 @@ def test_the_deviation_of_three_samples_is_taken_from_their_range() -> None:
     assert found.form == "too noisy to tell"
 
 
-def test_a_number_of_calls_at_once_counts_nothing() -> None:
+def test_a_number_of_concurrent_calls_is_not_a_number_of_objects() -> None:
     assert counted("pods", {"pods": "50"}) == 50
     assert counted("concurrency", {"concurrency": "4"}) is None
     assert counted("pods", {"idle pods": "4"}) is None

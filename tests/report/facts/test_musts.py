@@ -60,7 +60,7 @@ def test_the_sentence_of_a_run_that_conforms_has_numbers(run: RunRecord) -> None
     )
 
 
-def test_what_is_no_breach_is_not_counted_as_one(run: RunRecord) -> None:
+def test_unexpected_passes_and_missing_capabilities_are_not_breaches(run: RunRecord) -> None:
     surprise = of("A-1", Outcome.FAILED, why=Reason(code=ReasonCode.UNEXPECTED_PASS))
     missing = TestResult(
         id="missing", name="c", outcome=Outcome.FAILED, why=Reason(code=ReasonCode.CAPABILITY_MISSING)

@@ -45,7 +45,7 @@ def test_the_history_survives_an_update_of_the_runtime(tmp_path: Path) -> None:
         assert labels(result)["runtime"] == "containerd"
 
 
-def test_no_two_results_look_like_attempts_at_one_test(tmp_path: Path) -> None:
+def test_no_two_results_look_like_retries_of_one_test(tmp_path: Path) -> None:
     found = list(results(Source(record=sample_run(tmp_path)), tmp_path / "out").values())
     shown = [
         (
@@ -59,7 +59,7 @@ def test_no_two_results_look_like_attempts_at_one_test(tmp_path: Path) -> None:
     assert len({result["historyId"] for result in found}) == len(found)
 
 
-def test_twins_of_two_handlers_are_two_tests(tmp_path: Path) -> None:
+def test_a_test_on_two_handlers_is_two_tests(tmp_path: Path) -> None:
     base = samples.validation(tmp_path)
     twins = [
         TestResult(

@@ -76,7 +76,7 @@ def properties(case: ET.Element) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["validation", "benchmark"])
-def test_the_document_has_the_published_shape_and_counts_what_is_in_it(kind: str, record: RunRecord) -> None:
+def test_the_document_follows_the_schema_with_right_counts(kind: str, record: RunRecord) -> None:
     root = ET.fromstring(to_junit(record if kind == "validation" else samples.benchmark().record))  # noqa: S314 - ours
 
     check(root)
@@ -115,7 +115,7 @@ def test_names_are_unique_without_their_module(record: RunRecord) -> None:
     assert {"test_twin (images.a)", "test_twin (images.b)", "test_twin (images.b) #2"} <= set(names)
 
 
-def test_a_failure_that_repeats_another_says_of_which(record: RunRecord) -> None:
+def test_a_failure_with_a_cause_names_it(record: RunRecord) -> None:
     repeated = next(test for test in record.tests if test.cause)
     case = cases(record)[repeated.name]
     failure = case.find("failure")
@@ -135,7 +135,7 @@ def test_a_failure_that_repeats_another_says_of_which(record: RunRecord) -> None
         (Level.DIV, False, "informing"),
     ],
 )
-def test_what_binds_blocks_and_what_does_not_informs(
+def test_binding_levels_are_blocking_and_others_informing(
     level: Level, judgement: bool, lifecycle: str, record: RunRecord
 ) -> None:
     test = dataclasses.replace(record.tests[0], level=level, judgement=judgement)

@@ -8,7 +8,7 @@ from critests.report.formats.pytest_benchmark import full_name, to_pytest_benchm
 from tests.report.sample_benchmark import sample_benchmark
 
 
-def test_every_operation_in_seconds_has_an_entry_of_its_own_name() -> None:
+def test_every_duration_has_an_entry_with_a_unique_name() -> None:
     record, series = sample_benchmark(sides=True, size=60)
     entries = to_pytest_benchmark(record, series)["benchmarks"]
 
@@ -42,7 +42,7 @@ def test_names_do_not_depend_on_the_order_of_dimensions_and_failed_series_have_n
     assert entries == []
 
 
-def test_what_was_measured_twice_under_one_name_is_numbered() -> None:
+def test_operations_with_equal_names_are_numbered() -> None:
     record, series = sample_benchmark(size=60)
     create = next(each for each in series if each.operation == "CreateContainer")
 

@@ -20,14 +20,14 @@ def publish(source: Source, root: Path, *, build: int | None = None) -> list[Pat
     return FORMATS["testgrid"].write(source, root)
 
 
-def test_what_sends_readers_to_a_build_is_written_last(tmp_path: Path) -> None:
+def test_the_file_that_names_the_newest_build_is_written_last(tmp_path: Path) -> None:
     files = [path.name for path in publish(samples.validation(tmp_path), tmp_path / "bucket")]
 
     assert files[0] == "started.json"
     assert files[-2:] == ["finished.json", "latest-build.txt"]
 
 
-def test_an_older_run_does_not_turn_the_newest_build_back(tmp_path: Path) -> None:
+def test_an_older_run_does_not_become_the_newest_build(tmp_path: Path) -> None:
     source = samples.benchmark()
     publish(source, tmp_path, build=1795000000)
     publish(source, tmp_path, build=1794000000)
@@ -35,7 +35,7 @@ def test_an_older_run_does_not_turn_the_newest_build_back(tmp_path: Path) -> Non
     assert (tmp_path / "logs" / source.job / "latest-build.txt").read_text() == "1795000000\n"
 
 
-def test_a_build_that_holds_another_run_is_left_alone(tmp_path: Path) -> None:
+def test_a_build_of_another_run_is_not_overwritten(tmp_path: Path) -> None:
     source = samples.benchmark()
     publish(source, tmp_path)
     publish(source, tmp_path)  # the same run again is no trouble
@@ -53,7 +53,7 @@ def test_a_build_that_holds_another_run_is_left_alone(tmp_path: Path) -> None:
     ("version", "shown"),
     [("1.6.20~ds1", "1.6.20~ds1"), ("2.1.9+unknown", "2.1.9"), ("v2.3.1+abcdef123", "v2.3.1+abcdef123")],
 )
-def test_the_version_that_stands_above_a_column(version: str, shown: str) -> None:
+def test_the_version_above_a_column(version: str, shown: str) -> None:
     record = samples.benchmark().record
     record = dataclasses.replace(record, runtime=dataclasses.replace(record.runtime, version=version))
 

@@ -75,7 +75,7 @@ def measured(**options: object) -> StoredRun:
 # conformance
 
 
-def test_a_run_that_keeps_everything_passes(tmp_path: Path) -> None:
+def test_a_run_without_breaches_passes(tmp_path: Path) -> None:
     report = judged(run_a(tmp_path))
 
     assert report.exit_code == 0
@@ -91,7 +91,7 @@ def test_a_broken_must_fails_and_a_warning_does_not(tmp_path: Path) -> None:
     assert "(7 tests): exit_code == 137" in report.failing[0].sentence
 
 
-def test_a_failure_of_some_tries_is_apart_from_breaches_and_one_that_did_not_come_again_passes(
+def test_an_intermittent_failure_is_not_a_breach_and_a_single_one_passes(
     tmp_path: Path,
 ) -> None:
     record = run_b(tmp_path)
@@ -118,7 +118,7 @@ def test_a_failure_of_some_tries_is_apart_from_breaches_and_one_that_did_not_com
     ]
 
 
-def test_levels_say_what_blocks(tmp_path: Path) -> None:
+def test_levels_decide_what_fails(tmp_path: Path) -> None:
     strict = judged(run_b(tmp_path), Policy(levels=frozenset({"MUST", SHOULD})))
     assert subjects(strict) == [(GateFindingKind.BREACH, "STP-02"), (GateFindingKind.WARNING, "LOG-01")]
 
@@ -148,7 +148,7 @@ def test_a_known_failure_does_not_fail_until_it_expires(tmp_path: Path) -> None:
         {"outcome": Outcome.WARNED},
     ],
 )
-def test_a_known_failure_is_only_what_its_entry_speaks_of(tmp_path: Path, narrow: dict[str, object]) -> None:
+def test_a_known_failure_must_match_its_entry(tmp_path: Path, narrow: dict[str, object]) -> None:
     assert judged(run_b(tmp_path), known=known(**narrow)).exit_code == 1
 
 
@@ -168,7 +168,7 @@ def test_more_blocked_than_allowed_fails(tmp_path: Path) -> None:
     assert report.failing[0].sentence == "7 tests blocked, 6 allowed; 7 of them: needs --disruptive"
 
 
-def test_what_stands_in_the_way_of_most_comes_first(tmp_path: Path) -> None:
+def test_requirements_that_block_most_tests_come_first(tmp_path: Path) -> None:
     report = judged(
         sample_run(
             tmp_path,
@@ -190,23 +190,21 @@ def test_what_stands_in_the_way_of_most_comes_first(tmp_path: Path) -> None:
         ({"tests": [], "requirements": {}}, "no results"),
     ],
 )
-def test_a_run_that_did_not_end_cannot_be_judged(
-    tmp_path: Path, changes: dict[str, object], words: str
-) -> None:
+def test_an_interrupted_run_cannot_be_judged(tmp_path: Path, changes: dict[str, object], words: str) -> None:
     report = judged(dataclasses.replace(run_a(tmp_path), **changes))  # type: ignore[arg-type]  # real fields
 
     assert report.exit_code == 5
     assert words in report.sentence
 
 
-def test_a_breach_counts_though_the_run_did_not_end(tmp_path: Path) -> None:
+def test_a_breach_in_an_interrupted_run_counts(tmp_path: Path) -> None:
     report = judged(dataclasses.replace(run_b(tmp_path), interrupted=True))
 
     assert report.exit_code == 1
     assert "the run was interrupted" in report.sentence
 
 
-def test_an_error_of_the_harness_is_no_breach(tmp_path: Path) -> None:
+def test_an_error_of_the_harness_is_not_a_breach(tmp_path: Path) -> None:
     run = rejudged(
         sample_run(tmp_path), changed(clean_tests(), "STP-02", outcome=Outcome.ERROR, reason="no registry")
     )
@@ -217,7 +215,7 @@ def test_an_error_of_the_harness_is_no_breach(tmp_path: Path) -> None:
 # with a baseline
 
 
-def test_what_the_baseline_has_too_is_not_new(tmp_path: Path) -> None:
+def test_breaches_of_the_baseline_are_not_new(tmp_path: Path) -> None:
     report = judged(run_b(tmp_path), baseline=run_b(tmp_path))
 
     assert report.exit_code == 0
@@ -226,7 +224,7 @@ def test_what_the_baseline_has_too_is_not_new(tmp_path: Path) -> None:
     ]
 
 
-def test_a_new_case_of_an_old_breach_that_passed_before_is_new(tmp_path: Path) -> None:
+def test_a_new_failing_case_of_an_old_breach_is_new(tmp_path: Path) -> None:
     after = run_b(tmp_path)
     first = next(test.id for test in after.tests if test.requirement == "STP-02")
     before = dataclasses.replace(
@@ -240,7 +238,7 @@ def test_a_new_case_of_an_old_breach_that_passed_before_is_new(tmp_path: Path) -
     assert subjects(judged(after, baseline=before)) == [(GateFindingKind.BREACH, "STP-02")]
 
 
-def test_everything_that_is_gone_is_new(tmp_path: Path) -> None:
+def test_every_lost_verdict_and_capability_is_new(tmp_path: Path) -> None:
     report = judged(run_b(tmp_path), baseline=run_a(tmp_path))
 
     assert subjects(report) == [
@@ -254,7 +252,7 @@ def test_everything_that_is_gone_is_new(tmp_path: Path) -> None:
     assert sentences[2] == "7 tests that passed are unsupported now (IMG-02): no default tag"
 
 
-def test_a_verdict_of_a_should_that_is_gone_blocks_where_shoulds_do(tmp_path: Path) -> None:
+def test_a_lost_verdict_of_a_should_fails_if_the_policy_has_should(tmp_path: Path) -> None:
     weak = changed(clean_tests(), "LOG-01", level=Level.SHOULD)
     before = rejudged(sample_run(tmp_path), weak)
     after = rejudged(
@@ -275,7 +273,7 @@ def test_a_part_of_the_suite_is_judged_as_a_part(tmp_path: Path) -> None:
     assert any("the baseline is not a run of the whole suite" in each.sentence for each in small.remarks)
 
 
-def test_a_should_that_newly_broke_is_said(tmp_path: Path) -> None:
+def test_a_newly_broken_should_is_reported(tmp_path: Path) -> None:
     weak = changed(clean_tests(), "LOG-01", level=Level.SHOULD)
     before = rejudged(sample_run(tmp_path), weak)
     broken = changed(weak, "LOG-01", outcome=Outcome.FAILED, reason="late")
@@ -290,7 +288,7 @@ def test_a_should_that_newly_broke_is_said(tmp_path: Path) -> None:
     assert not [finding for finding in again.remarks if finding.kind is GateFindingKind.WARNING]
 
 
-def test_a_verdict_that_is_gone_is_seen_though_its_tests_have_other_names(tmp_path: Path) -> None:
+def test_a_lost_verdict_is_found_even_if_its_tests_are_renamed(tmp_path: Path) -> None:
     before = run_a(tmp_path)
     gone = changed(clean_tests(), "IMG-02", outcome=Outcome.UNSUPPORTED, reason="no default tag")
     renamed = [
@@ -310,7 +308,7 @@ def test_a_verdict_that_is_gone_is_seen_though_its_tests_have_other_names(tmp_pa
 @pytest.mark.parametrize(
     ("now", "code"), [({"AppArmor": None}, 1), ({}, 0)], ids=["unclear", "not looked for"]
 )
-def test_a_capability_is_gone_where_it_was_looked_for(
+def test_a_capability_is_lost_only_if_it_was_probed(
     now: dict[str, bool | None], code: int, tmp_path: Path
 ) -> None:
     after = run_a(tmp_path, capabilities=capabilities({"pod network": True, **now}))
@@ -328,7 +326,7 @@ def test_tests_that_were_not_run_are_counted_and_do_not_fail(tmp_path: Path) -> 
     assert report.remarks[0].sentence == "5 tests of the baseline did not run and cannot be compared"
 
 
-def test_a_baseline_of_another_kind_is_refused(tmp_path: Path) -> None:
+def test_a_baseline_of_another_kind_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(NotComparable, match="nothing in common"):
         judge_run(measured(), baseline=StoredRun(run_a(tmp_path)))
 
@@ -354,7 +352,7 @@ def many(number: int) -> GateReport:
 
 
 @pytest.mark.parametrize("number", [1, 5, 7, 8, 9, 40])
-def test_there_are_at_most_ten_lines_and_the_rest_is_counted(number: int) -> None:
+def test_there_are_at_most_ten_lines_and_the_others_are_counted(number: int) -> None:
     lines = gate_lines(many(number))
 
     assert len(lines) <= LINES
@@ -373,7 +371,7 @@ def test_json_has_its_documented_shape(tmp_path: Path) -> None:
     assert set(data) == {"schema", "schema_version", *(each.name for each in dataclasses.fields(GateReport))}
 
 
-def test_junit_has_a_case_for_each_finding_with_names_of_their_own() -> None:
+def test_junit_has_a_case_with_a_unique_name_per_finding() -> None:
     root = ET.fromstring(gate_to_junit(many(4), measured().record))  # noqa: S314 - our own text
 
     cases = root.findall(".//testcase")

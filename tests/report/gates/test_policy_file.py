@@ -96,7 +96,7 @@ def test_an_empty_policy_is_the_built_in_one(tmp_path: Path) -> None:
         ("a = 1\na = 2\n", 2, "not TOML"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
+def test_an_error_in_a_policy_names_its_line(tmp_path: Path, text: str, line: int, words: str) -> None:
     with pytest.raises(TomlMalformed) as caught:
         policy_of(tmp_path, text)
 
@@ -105,7 +105,7 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, text: str, line: in
     assert words in said
 
 
-def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
+def test_binary_files_are_rejected(tmp_path: Path) -> None:
     path = tmp_path / "gate.toml"
     path.write_bytes(b"levels = []\n\xff\n")
 

@@ -24,7 +24,7 @@ def test_a_regression_beyond_what_is_allowed_fails() -> None:
     assert judge_run(after, Policy(max_regression=0.3), before).exit_code == 0
 
 
-def test_slower_within_what_is_allowed_is_said() -> None:
+def test_a_regression_within_the_allowed_is_reported() -> None:
     report = judge_run(measured(factors={"RunPodSandbox": 1.1}, seed=2), baseline=measured())
 
     assert report.exit_code == 0
@@ -43,7 +43,7 @@ def test_a_regression_can_be_allowed_for_one_operation() -> None:
     )
 
 
-def test_what_is_too_noisy_fails_only_where_the_policy_says_so() -> None:
+def test_noisy_operations_fail_only_if_the_policy_says_so() -> None:
     before, after = measured(count=8), measured(count=8, factors={"RunPodSandbox": 2}, seed=2)
 
     assert judge_run(after, baseline=before).exit_code == 0
@@ -109,7 +109,7 @@ def test_several_bounds_of_one_operation_are_all_judged() -> None:
     assert len(judge_run(measured(), Policy(bounds=bounds)).failing) == 2
 
 
-def test_a_quantile_without_enough_samples_is_not_held_against_its_bound() -> None:
+def test_a_quantile_without_enough_samples_is_not_compared_with_its_bound() -> None:
     policy = Policy(bounds=(Bound(operation="B-06 RunPodSandbox", quantile=0.99, at_most=0.001, unit="s"),))
 
     report = judge_run(measured(), policy)
@@ -139,7 +139,7 @@ def test_a_bound_in_the_wrong_unit_is_an_error_of_the_policy() -> None:
         )
 
 
-def test_a_bound_that_matches_nothing_is_said_or_fails() -> None:
+def test_a_bound_that_matches_nothing_is_reported_or_fails() -> None:
     bounds = (Bound(operation="B-99 Nothing", at_most=1, unit="s"),)
 
     assert judge_run(measured(), Policy(bounds=bounds)).remarks[0].kind is GateFindingKind.UNMEASURED

@@ -65,7 +65,7 @@ def test_histories_are_columns_of_the_runs_letters() -> None:
         ("", ".", 0, 0, "", 0),
     ],
 )
-def test_what_a_history_says(
+def test_the_state_of_a_history(
     history: str, letter: str, since: int, runs: int, before: str, changed: int
 ) -> None:
     found = state(history)
@@ -85,7 +85,7 @@ def test_only_changes_among_the_recent_runs_count() -> None:
     assert changes("PFBUPE.P") == 2
 
 
-def test_a_change_with_the_version_is_no_flake() -> None:
+def test_a_change_with_the_version_is_not_flaky() -> None:
     assert changes("FPFP", ["2", "2", "1", "1"]) == 2
     assert state("FPPP", ["2", "1", "1", "1"]).changes == 0
     assert state("FPPP", ["2", "1", "1", "1"]).before == "P"

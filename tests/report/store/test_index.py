@@ -16,7 +16,7 @@ from tests.report.sample_run import HOSTILE, sample_run
 from tests.report.store.small_run import BY_LETTER, small_run, store
 
 
-def test_a_run_is_found_with_what_it_says(tmp_path: Path) -> None:
+def test_a_run_is_indexed_with_its_facts(tmp_path: Path) -> None:
     verdicts = {"SBX-01": "P", "SBX-02": "F", "CTR-01": "U", "NEW-99": "K"}
     store(tmp_path, small_run(verdicts, exit_reason="a MUST is broken"))
 
@@ -38,7 +38,7 @@ def test_a_run_is_found_with_what_it_says(tmp_path: Path) -> None:
         assert names[-1] == "NEW-99", "what the catalogue does not know comes last"
 
 
-def test_what_was_deselected_was_not_tested(tmp_path: Path) -> None:
+def test_deselected_tests_are_untested(tmp_path: Path) -> None:
     store(tmp_path, small_run({"SBX-01": "P", "SBX-02": "D"}))
 
     with Index.of(tmp_path) as index:
@@ -70,7 +70,7 @@ def test_only_what_changed_is_read_again(tmp_path: Path) -> None:
         assert [entry.letters.strip(".") for entry in index.runs()] == ["P", "P", "F"], "the newest first"
 
 
-def test_a_compressed_run_is_found_and_stays_itself_when_it_is_compressed(tmp_path: Path) -> None:
+def test_a_compressed_run_is_found_as_the_same_run(tmp_path: Path) -> None:
     folder = store(tmp_path, small_run({"SBX-01": "F"}))
     with Index.of(tmp_path) as index:
         before = index.runs()
@@ -107,7 +107,7 @@ def test_a_compressed_run_is_found_and_stays_itself_when_it_is_compressed(tmp_pa
         "of the wrong shape",
     ],
 )
-def test_a_damaged_run_is_named_and_left_out(tmp_path: Path, content: str, said: str) -> None:
+def test_a_damaged_run_is_reported_and_skipped(tmp_path: Path, content: str, said: str) -> None:
     good = store(tmp_path, small_run())
     bad = good.with_name("5")
     bad.mkdir()
@@ -121,7 +121,7 @@ def test_a_damaged_run_is_named_and_left_out(tmp_path: Path, content: str, said:
         assert index.update(tmp_path) == [], "it is not read again"
 
 
-def test_a_run_that_is_no_text_or_cannot_be_read_is_damaged(tmp_path: Path) -> None:
+def test_a_run_that_cannot_be_read_is_damaged(tmp_path: Path) -> None:
     good = store(tmp_path, small_run())
     good.with_name("6").mkdir()
     (good.with_name("6") / RUN_FILE).write_bytes(b"\xff\xfe\x00")
@@ -132,7 +132,7 @@ def test_a_run_that_is_no_text_or_cannot_be_read_is_damaged(tmp_path: Path) -> N
         assert len(index.runs()) == 1
 
 
-def test_undecodable_names_do_not_stop_it(tmp_path: Path) -> None:
+def test_undecodable_names_are_accepted(tmp_path: Path) -> None:
     record = small_run(exit_reason=HOSTILE)
     folder = store(tmp_path, record)
     data = json.loads((folder / RUN_FILE).read_text())
@@ -144,7 +144,7 @@ def test_undecodable_names_do_not_stop_it(tmp_path: Path) -> None:
         assert index.runs()[0].version == "\x00<b>"
 
 
-def test_a_damaged_or_foreign_index_is_made_anew(tmp_path: Path) -> None:
+def test_a_damaged_or_foreign_index_is_rebuilt(tmp_path: Path) -> None:
     store(tmp_path, small_run())
     for content in (b"no database at all, but long enough to look like something", b""):
         (tmp_path / "index.sqlite").write_bytes(content)

@@ -28,7 +28,7 @@ def test_the_newest_of_each_line_are_not_removed(tmp_path: Path) -> None:
     assert "--keep 2" in found[0][1]
 
 
-def test_old_runs_go_but_never_the_last_of_a_line(tmp_path: Path) -> None:
+def test_old_runs_are_removed_but_never_the_newest_of_a_line(tmp_path: Path) -> None:
     for night in (0, 50, 99):
         store(tmp_path, small_run(night=night))
     store(tmp_path, small_run(version="2.2.0"))
@@ -57,7 +57,7 @@ def test_removing_takes_the_run_and_nothing_else(tmp_path: Path) -> None:
     assert (neighbour / "diary.txt").exists()
 
 
-def test_what_is_not_the_indexed_run_any_more_is_left_alone(tmp_path: Path) -> None:
+def test_folders_that_changed_since_indexing_are_not_removed(tmp_path: Path) -> None:
     folders = [store(tmp_path, small_run(night=night)) for night in range(4)]
     found = surplus(runs_of(tmp_path), now=STARTED, keep=1)
     write(small_run(run_id="1795000000-ffffff"), folders[0])
@@ -111,7 +111,7 @@ def test_shards_become_one_run_with_their_evidence(tmp_path: Path) -> None:
     assert all((each / RUN_FILE).exists() for each in folders), "the parts stay"
 
 
-def test_strangers_are_not_merged(tmp_path: Path) -> None:
+def test_runs_of_different_runtimes_are_not_merged(tmp_path: Path) -> None:
     folders = [store(tmp_path, small_run(version=version)) for version in ("2.0.0", "2.1.0")]
 
     with pytest.raises(MergeRejected, match="versions of the runtime"):

@@ -18,7 +18,7 @@ def test_output_to_a_closed_pipe_is_discarded() -> None:
     os.close(writes)
 
 
-def test_output_to_an_open_pipe_arrives() -> None:
+def test_output_to_an_open_pipe_is_written() -> None:
     reads, writes = os.pipe()
 
     redirect_closed_pipes([writes])

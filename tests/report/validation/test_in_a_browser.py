@@ -58,9 +58,7 @@ def test_the_verdict_is_on_the_first_screen_and_nothing_is_cut_off(
 
 
 @pytest.mark.parametrize(("width", "tallest"), [(1280, TALLEST), (390, 2 * TALLEST)])
-def test_a_line_a_finding_and_a_page_that_can_be_looked_over(
-    tab: Tab, page: str, width: int, tallest: int
-) -> None:
+def test_a_page_has_one_line_per_finding(tab: Tab, page: str, width: int, tallest: int) -> None:
     tab.open(page, width=width)
 
     assert opened(tab) == []

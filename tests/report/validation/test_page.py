@@ -47,7 +47,7 @@ def test_every_requirement_and_capability_is_there(record: RunRecord, tmp_path: 
     assert {fact.name for fact in record.capabilities} <= texts
 
 
-def test_what_was_left_out_is_not_said_to_be_tested(record: RunRecord, tmp_path: Path) -> None:
+def test_deselected_requirements_are_not_tested(record: RunRecord, tmp_path: Path) -> None:
     tested = next(name for name, each in record.requirements.items() if each.outcome is Outcome.PASSED)
     requirements = {
         name: each if name == tested else dataclasses.replace(each, outcome=Outcome.DISABLED)
@@ -103,7 +103,7 @@ def test_the_headline_says_the_verdict(record: RunRecord, code: int, word: str) 
     assert f"</span>{word}</p>" in validation_to_html(whole)
 
 
-def test_a_part_of_the_suite_is_not_said_to_conform(record: RunRecord) -> None:
+def test_a_partial_run_does_not_claim_conformance(record: RunRecord) -> None:
     scope = RunScope(selection="--select IMG", musts_judged=3, musts=9)
     page = validation_to_html(dataclasses.replace(record, exit_code=0, scope=scope))
 

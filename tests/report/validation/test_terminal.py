@@ -22,7 +22,7 @@ def summary(record: RunRecord, run_dir: Path | None = None, width: int | None = 
     return file.getvalue()
 
 
-def test_a_person_finds_everything_about_a_failure(tmp_path: Path) -> None:
+def test_the_summary_has_everything_about_a_failure(tmp_path: Path) -> None:
     text = summary(sample_run(tmp_path), tmp_path)
 
     assert "critests 0.1.0 · containerd 1.6.20~ds1 · unix:///run/containerd/containerd.sock" in text
@@ -38,7 +38,7 @@ def test_a_person_finds_everything_about_a_failure(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_no_requirement_has_no_level(tmp_path: Path) -> None:
+def test_a_test_without_a_requirement_has_no_level(tmp_path: Path) -> None:
     record = sample_run(tmp_path)
     broken = next(test for test in record.tests if test.outcome is Outcome.FAILED)
     missing = dataclasses.replace(
@@ -70,7 +70,7 @@ def test_root_causes_come_first_and_blocked_tests_are_grouped(tmp_path: Path) ->
     assert text.rstrip().splitlines()[-1].startswith("exit 3: the harness itself failed in 1 test")
 
 
-def test_what_would_help_is_not_cut_off(tmp_path: Path) -> None:
+def test_remedies_are_not_cut_off(tmp_path: Path) -> None:
     advice = f"the registry cannot be reached; {'write down where it is, ' * 20}and load that"
     record = sample_run(tmp_path)
     blocked = [
@@ -142,7 +142,7 @@ def test_the_last_lines_are_the_verdict(tmp_path: Path) -> None:
     assert end == "exit 1: as it ended"
 
 
-def test_a_missing_capability_is_no_broken_promise(tmp_path: Path) -> None:
+def test_a_missing_capability_breaks_no_requirement(tmp_path: Path) -> None:
     record = dataclasses.replace(sample_run(tmp_path), exit_code=1, exit_reason="as it ended")
     failed = next(test for test in record.tests if test.outcome is Outcome.FAILED)
     missing = dataclasses.replace(
