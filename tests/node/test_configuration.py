@@ -273,7 +273,7 @@ def test_a_program_that_the_user_names_stands_in_for_the_installed_one(
     """What is known of the installed crun says nothing of another one, which is asked for itself."""
     for installed in ("runc", "crun", "containerd-shim-runc-v2"):
         program(tmp_path / installed, "exit 0")
-    monkeypatch.setattr(daemon_choice, "controllers_beside_version_1", lambda: ("hugetlb",))
+    monkeypatch.setattr(daemon_choice, "unified_controllers_with_version_1", lambda: ("hugetlb",))
     binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
     newer = tmp_path / "newer/crun"
 

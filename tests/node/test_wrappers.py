@@ -25,7 +25,7 @@ from critests.node.wrappers.actions import (
     Record,
     Swallow,
 )
-from critests.node.wrappers.stand_in import CniWrapper, Invocation, OciWrapper, timer_list_tells_the_time
+from critests.node.wrappers.stand_in import CniWrapper, Invocation, OciWrapper, timer_list_is_usable
 
 SHELLS = [
     f"{shutil.which(name)}{rest}"
@@ -161,7 +161,7 @@ def test_where_the_kernels_file_is_hidden_a_program_tells_the_time(
     tmp_path: Path, shell: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stand_in, "_TIMER_LIST", Path(os.devnull))
-    assert not timer_list_tells_the_time()
+    assert not timer_list_is_usable()
     wrapper = OciWrapper(tmp_path / "oci", executable(tmp_path / "runc", ECHO), shell=shell)
     begin = time.monotonic()
     found = invoked(wrapper, "start", "abc")

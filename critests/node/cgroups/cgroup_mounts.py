@@ -12,15 +12,15 @@ class CgroupFacts:
     """The cgroup version in force, where it is mounted, and which controllers can be used."""
 
     version: int
-    """2 where /sys/fs/cgroup is the unified hierarchy; 1 otherwise, also where an empty unified one lies
-    beside.
+    """2 if /sys/fs/cgroup is the unified hierarchy; otherwise 1, also with an unused unified hierarchy
+    elsewhere.
     """
     mount: str
     controllers: tuple[str, ...]
 
 
 def cgroup_facts() -> CgroupFacts:
-    """Read the mount table; version 0 where no cgroups are mounted."""
+    """Read the mount table; version 0 if no cgroups are mounted."""
     mounts = [(point, rest.partition(" - ")[2].split()) for _, point, rest in mount_table()]
     if any(point == str(MOUNT) and fields[0] == "cgroup2" for point, fields in mounts):
         return CgroupFacts(
@@ -35,9 +35,9 @@ def cgroup_facts() -> CgroupFacts:
     return CgroupFacts(1 if options else 0, str(MOUNT) if options else "", tuple(sorted(found)))
 
 
-def controllers_beside_version_1() -> tuple[str, ...]:
-    """Return the controllers that the unified hierarchy holds while version 1 is in force; crun refuses to
-    run beside any.
+def unified_controllers_with_version_1() -> tuple[str, ...]:
+    """Return the controllers of the unified hierarchy while cgroup version 1 is in use; crun does not run if
+    there are any.
     """
     if cgroup_facts().version == 2:
         return ()

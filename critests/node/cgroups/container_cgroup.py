@@ -1,5 +1,5 @@
-"""What stands in the files of a container's cgroup, in terms that cgroup v1 and v2 share; read from this
-machine, where all cgroups can be seen, and from inside the container, where only its own can.
+"""The values in a container's cgroup, in terms that cgroup v1 and v2 share; read on this machine, or inside
+the container, which sees only its own cgroup.
 """
 
 import math
@@ -44,7 +44,7 @@ NAMES: Mapping[int, Sequence[str]] = {
         "hugetlb.*.max",
     ),
 }
-"""Files that are read, by cgroup version; those of controllers that a machine lacks are not there."""
+"""Files to read, by cgroup version; files of missing controllers do not exist."""
 
 INSIDE = (
     "cd /sys/fs/cgroup || exit; "
@@ -55,7 +55,7 @@ INSIDE = (
 """
 
 _NO_LIMIT_FROM = 1 << 62
-"""From here on a number of cgroup v1 means no limit: the largest multiple of a page."""
+"""Values of cgroup v1 from here on mean no limit: the kernel shows the largest multiple of a page."""
 
 
 class CgroupFileMissing(LookupError):
@@ -64,7 +64,7 @@ class CgroupFileMissing(LookupError):
 
 @dataclass(frozen=True)
 class CgroupValues:
-    """The files of one container's cgroup at one moment.
+    """The files of one container's cgroup at one time.
 
     Attributes:
         version: of cgroups, 1 or 2.
@@ -105,10 +105,10 @@ class CgroupValues:
         )
 
     def text(self, name: str) -> str:
-        """Return what stands in a file.
+        """Return the content of a file.
 
         Raises:
-            CgroupFileMissing: there is none.
+            CgroupFileMissing: the file does not exist.
         """
         if name not in self.files:
             msg = f"there is no {name} in the cgroup"
@@ -142,11 +142,11 @@ class CgroupValues:
 
     @property
     def oom_kills(self) -> int:
-        """How many processes the kernel has killed for want of memory."""
+        """How many processes the OOM killer has killed."""
         return self._count("memory.events" if self.version == 2 else "memory.oom_control", "oom_kill")
 
     def has_shares(self, shares: int) -> bool:
-        """Whether the CPU weight is what becomes of a number of shares; with version 2 by either of the two
+        """Whether the CPU weight corresponds to a number of shares; with version 2, by either of the two
         conversions in use.
         """
         if self.version == 1:
@@ -155,7 +155,7 @@ class CgroupValues:
 
     @property
     def cpu_weight(self) -> str:
-        """The file of the CPU weight with its value, for people."""
+        """The CPU weight with its file name, for messages."""
         name = "cpu.weight" if self.version == 2 else "cpu.shares"
         return f"{name} is {self.text(name)}"
 
@@ -216,7 +216,7 @@ class CgroupValues:
             key, _, value = line.partition(" ")
             if key == what:
                 return int(value)
-        msg = f"{name} does not tell {what}"
+        msg = f"{name} has no {what}"
         raise CgroupFileMissing(msg)
 
 
@@ -232,8 +232,8 @@ def weights_of(shares: int) -> frozenset[int]:
 
 
 def same_weight(shares: int, others: int) -> bool:
-    """Tell whether two numbers of shares can stand for one weight: runtimes that read cgroup v2 back tell
-    the shares that the weight is worth, which by rounding may be worth one less.
+    """Return whether two numbers of shares can have the same weight: runtimes that read a cgroup v2 weight
+    back report the shares of that weight, and by rounding the weight may be lower by one.
     """
     return shares == others or any(
         abs(one - another) <= 1 for one in weights_of(shares) for another in weights_of(others)

@@ -1,9 +1,8 @@
-"""What a throwaway runtime can leave behind, and its removal: processes, mounts, loop devices, cgroups,
-files.
+"""Removal of everything that a private runtime can leave: processes, mounts, loop devices, cgroups, files.
 
-Nothing is recognised by a name alone. A process is ours by the mark in its environment, by our directory in
-the command line of a runtime's program, or because its root file system lies in our directory; everything
-else is ours by its path.
+Nothing is recognised by a name alone. A process belongs to the runtime by the mark in its environment, by our
+directory in the command line of a runtime's program, or by a root file system in our directory; everything
+else by its path.
 """
 
 import contextlib
@@ -33,7 +32,7 @@ _COMM_LENGTH = 15
 
 
 class CleanupIncomplete(Exception):
-    """Something of a throwaway runtime could not be removed; the text names each thing."""
+    """Something of a private runtime could not be removed; the message lists it."""
 
 
 def our_processes(footprint: Footprint) -> set[int]:
@@ -47,16 +46,16 @@ def kill_processes(footprint: Footprint, *, seconds: float = 10) -> list[str]:
     """Kill every process of a throwaway runtime until none is left.
 
     Returns:
-        The processes of which none would die for `seconds`, described; normally none. With hundreds of them
-        on a busy machine, all of it may take longer.
+        The remaining processes after `seconds` in which none exited, described; normally none. Killing
+        hundreds of them on a busy machine may take longer than that.
     """
-    patience = _StallTimeout(seconds)
+    timeout = _StallTimeout(seconds)
     while found := our_processes(footprint):
         for pid in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
             _thaw(pid)
-        if patience.ends_with(len(found)):
+        if timeout.expired(len(found)):
             return [f"process {pid} ({_command(pid)})" for pid in sorted(found)]
         time.sleep(POLL_SECONDS / 2)
     return []
@@ -111,14 +110,14 @@ def our_cgroups(footprint: Footprint, ids: Iterable[str]) -> list[Path]:
 
 
 def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:
-    """Remove cgroups with all below them; return those that stayed because they are not empty, when none more
-    went for `seconds`.
+    """Remove cgroups with all below them; return those that are still in use after `seconds` without
+    progress.
     """
-    patience = _StallTimeout(seconds)
+    timeout = _StallTimeout(seconds)
     waiting = list(cgroups)
     while waiting:
         waiting = [cgroup for cgroup in waiting if not _rmdir_tree(cgroup)]
-        if not waiting or patience.ends_with(len(waiting)):
+        if not waiting or timeout.expired(len(waiting)):
             break
         time.sleep(POLL_SECONDS)
     return [f"cgroup {cgroup}" for cgroup in waiting]
@@ -152,15 +151,15 @@ def remove_tree(directory: Path) -> list[str]:
 
 
 class _StallTimeout:
-    """Waits for a number to go down to nothing, as long as it goes down."""
+    """A timeout that starts again whenever a number decreases."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._fewest: int | None = None
         self._end = 0.0
 
-    def ends_with(self, left: int) -> bool:
-        """Say whether it has not been fewer for too long."""
+    def expired(self, left: int) -> bool:
+        """Return whether the number has not decreased for too long."""
         if self._fewest is None or left < self._fewest:
             self._fewest, self._end = left, time.monotonic() + self._seconds
         return time.monotonic() > self._end
@@ -168,7 +167,7 @@ class _StallTimeout:
 
 def _pids() -> Iterator[int]:
     own = os.getpid()
-    # a Path for each of hundreds of entries that are not wanted costs more than the answer
+    # creating a Path for hundreds of unneeded entries is slower than listing them
     for entry in os.listdir("/proc"):  # noqa: PTH208 - see above
         if entry.isdigit() and int(entry) not in {1, own}:
             yield int(entry)
@@ -184,7 +183,7 @@ def _is_ours(pid: int, footprint: Footprint) -> bool:
     command = _read(pid, "comm").strip()
     named = {program[:_COMM_LENGTH] for program in (*programs(), *footprint.binaries)}
     monitoring = command.startswith(tuple(monitor.name for monitor in monitors()))
-    # what a shim starts has an environment of its own, and nothing of ours in its mount namespace
+    # processes that a shim starts have neither our environment nor our files in their mount namespace
     of_shims = tuple(filter(None, map(shims.beginning, footprint.binaries)))
     if command in named or monitoring or of_shims:
         words = _read(pid, "cmdline")
@@ -195,9 +194,7 @@ def _is_ours(pid: int, footprint: Footprint) -> bool:
 
 
 def _lives_in(pid: int, footprint: Footprint) -> bool:
-    """Tell whether a process is in a mount namespace of its own whose root directory is made of files of
-    ours.
-    """
+    """Return whether a process has its own mount namespace, with a root file system from our directories."""
     try:
         # as above
         if os.stat(f"/proc/{pid}/ns/mnt").st_ino == os.stat("/proc/self/ns/mnt").st_ino:  # noqa: PTH116 - see above
@@ -223,9 +220,7 @@ def _command(pid: int) -> str:
 
 
 def _thaw(pid: int) -> None:
-    """Let a process of a frozen cgroup (version 1) take its signal: it sleeps through even SIGKILL until
-    thawed.
-    """
+    """Thaw the cgroup of a process (version 1): a frozen process does not handle even SIGKILL."""
     for cgroup in memberships(pid):
         if "freezer" in cgroup.controllers and cgroup.path != "/":
             for hierarchy in cgroup_hierarchies():

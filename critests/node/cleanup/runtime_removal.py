@@ -1,7 +1,7 @@
-"""Removing a throwaway runtime, alive or dead, from what was written down about it.
+"""Removal of a private runtime, running or dead, by its footprint.
 
-The same steps serve its owner (`stop`), the watcher that outlives the owner, and `critests clean`. Each step
-can be repeated, and the record goes last, so that a removal that was interrupted is finished by the next.
+Its owner (`stop`), its watcher and `critests clean` use the same steps. Each step can be repeated, and the
+footprint is removed last, so that an interrupted removal can be completed later.
 """
 
 import json
@@ -25,19 +25,19 @@ from critests.node.run_state.locks import FileLock, machine_lock, run_is_live
 
 @dataclass(frozen=True)
 class RemovedRuntime:
-    """One throwaway runtime of a dead run that was removed, or what kept it from being removed."""
+    """One private runtime of a dead run that was removed, or could not be removed."""
 
     run_id: str
     name: str
     left: str = ""
-    """What stayed, and why; empty where everything is gone."""
+    """What is left, and why; empty if everything was removed."""
 
 
 def remove(footprint: Footprint) -> None:
-    """Remove everything that a throwaway runtime made. Its lock must be held by the caller.
+    """Remove everything that a private runtime created. The caller must hold its lock.
 
     Raises:
-        CleanupIncomplete: something stayed; the record stays too, and the removal can be tried again.
+        CleanupIncomplete: something is left; the footprint stays too, and the removal can be repeated.
     """
     ids = leftovers.container_ids(footprint)
     elsewhere = leftovers.files_elsewhere(footprint)
@@ -61,16 +61,16 @@ def remove(footprint: Footprint) -> None:
         host_state.put_back()
 
 
-def switch_off(footprint: Footprint, keep: Collection[str]) -> None:
-    """Leave of a throwaway runtime what the next boot of a machine would find: no process, no mount, no link,
-    no cgroup, and of its directory in /run only what was written before its first start.
+def simulate_reboot(footprint: Footprint, keep: Collection[str]) -> None:
+    """Reduce a private runtime to what is left after a reboot: no process, mount, link or cgroup, and in its
+    directory in /run only the files that existed before its first start.
 
     Args:
-        footprint: of the runtime; its lock is held by the caller.
-        keep: names of what stays in its directory in /run.
+        footprint: of the runtime; the caller holds its lock.
+        keep: names of the entries of its directory in /run that stay.
 
     Raises:
-        CleanupIncomplete: something stayed.
+        CleanupIncomplete: something is left.
     """
     ids = leftovers.container_ids(footprint)
     elsewhere = leftovers.files_elsewhere(footprint)
@@ -88,7 +88,7 @@ def switch_off(footprint: Footprint, keep: Collection[str]) -> None:
         else:
             path.unlink(missing_ok=True)
     if left:
-        raise CleanupIncomplete(f"of {footprint.name}, this outlived its machine: {'; '.join(left)}")
+        raise CleanupIncomplete(f"of {footprint.name}, this is left after the reboot: {'; '.join(left)}")
 
 
 def reap_dead_runs() -> list[RemovedRuntime]:
@@ -105,8 +105,8 @@ def reap_dead_runs() -> list[RemovedRuntime]:
 
 
 def reap(state: Path) -> RemovedRuntime | None:
-    """Remove one throwaway runtime if its owner is dead; None where the owner lives, or somebody else removes
-    it already.
+    """Remove one private runtime if its owner is dead; None if the owner is alive, or another process already
+    removes it.
     """
     run_id, name = state.parent.parent.name, state.name
     lock = FileLock(state / run_directories.LOCK_FILE)
@@ -132,7 +132,8 @@ def forget_dead_run(run_id: str) -> bool:
     """Remove the directories of a run in /run and /var/lib; False where the run is live, or a throwaway
     runtime of it remains.
 
-    To be called after what the run made on a runtime was removed: its container logs go with this.
+    Call this after the run's objects were removed from the runtime, because it removes their container logs
+    too.
     """
     state, files = run_directories.run_dir(run_id), run_directories.FILES / run_id
     with machine_lock():
@@ -149,13 +150,11 @@ def forget_dead_run(run_id: str) -> bool:
 
 
 def _remove_cgroups_of_dead(run_id: str) -> list[str]:
-    """Remove the pods' cgroups of a run of which nothing lives any more; empty they are, as the runtime that
-    used them has gone.
-    """
+    """Remove the pod cgroups of a dead run; they are empty after their runtime was removed."""
     if run_is_live(run_id):
         return []
     run = RunIdentity(run_id)
-    if busy := remove_cgroups_of(run):  # what was killed may need a moment to leave
+    if busy := remove_cgroups_of(run):  # killed processes may need a moment to leave
         leftovers.remove_cgroups(map(Path, busy), seconds=1)
     return [f"cgroup {path}" for path in remove_cgroups_of(run)]
 

@@ -1,9 +1,8 @@
-"""A small process beside each throwaway runtime: when the process that started the runtime dies, it removes
-the runtime.
+"""A small process per private runtime: when the process that started the runtime dies, it removes the
+runtime.
 
-A signal set with PR_SET_PDEATHSIG would do less (it is sent when the thread that forked ends, and reaches the
-daemon only, not its shims and containers). Standard library only, and started without site packages, so that
-it is small.
+PR_SET_PDEATHSIG is not enough: its signal is sent when the forking thread ends, and reaches the daemon but
+not its shims and containers. Standard library only, and started without site packages, to use little memory.
 """
 
 import os
@@ -37,8 +36,8 @@ def start_watcher(footprint: Footprint) -> subprocess.Popen[bytes]:
 
 
 def watch(state: str) -> None:
-    """Wait until the owner of a throwaway runtime is dead, then remove what it left. Ends at once where it is
-    gone by then.
+    """Wait until the owner of a private runtime is dead, then remove what is left. Exits at once if the
+    runtime was removed already.
     """
     footprint = Footprint.read(Path(state))
     if footprint is not None:
@@ -47,13 +46,15 @@ def watch(state: str) -> None:
 
 
 def wait_for_end(process: ProcessIdentity) -> None:
-    """Return when a process has ended; does not use the processor meanwhile."""
+    """Block until a process has ended."""
     try:
         descriptor = os.pidfd_open(process.pid)
     except ProcessLookupError:
         return
     try:
-        if process.alive:  # asked after the descriptor was opened: it cannot mean a later process
+        if (
+            process.alive
+        ):  # checked after the descriptor was opened, so that it is not a later process with the same id
             select.select([descriptor], [], [])
     finally:
         os.close(descriptor)

@@ -31,10 +31,10 @@ class SocketOwner:
 
 
 def pid_of_socket(path: Path) -> int | None:
-    """Return the process that listens on a unix socket; None where the kernel does not tell (another PID
-    namespace).
+    """Return the process that listens on a unix socket; None if it is in another PID namespace that is not
+    visible.
 
-    With socket activation it is the process that opened the socket, so systemd.
+    With socket activation it is systemd, which opened the socket.
 
     Raises:
         OSError: nothing can be connected to at that path.

@@ -46,5 +46,5 @@ def capability_names(mask: int) -> frozenset[str]:
 
 
 def children_may(capability: str) -> bool:
-    """Tell whether a program that this process starts as root will have a capability."""
+    """Return whether a program that this process starts as root will have a capability."""
     return os.geteuid() == 0 and capability in process_capabilities().bounding

@@ -1,12 +1,10 @@
-"""Files as another process sees them: where a daemon runs in another mount namespace, its paths are not
-ours.
-"""
+"""Paths in the view of another process, whose mount namespace may differ from ours."""
 
 from pathlib import Path
 from typing import Final
 
 LINKS: Final = 40
-"""As many symbolic links the kernel follows in a path."""
+"""The most symbolic links that the kernel follows in a path (MAXSYMLINKS)."""
 
 
 def seen_by(pid: int | None, path: Path) -> Path:
@@ -40,7 +38,7 @@ def seen_by(pid: int | None, path: Path) -> Path:
 
 
 def sees_our_files(pid: int) -> bool:
-    """Tell whether a process has our mount namespace and our root; true where that may not be looked at."""
+    """Return whether a process has our mount namespace and root; True if that cannot be read."""
     try:
         same_namespace = Path(f"/proc/{pid}/ns/mnt").readlink() == Path("/proc/self/ns/mnt").readlink()
         return same_namespace and Path(f"/proc/{pid}/root").samefile("/")

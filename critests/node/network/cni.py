@@ -53,8 +53,8 @@ def plugin_directory() -> Path:
     Raises:
         CniPluginsMissing: none does; says what is missing where, and how to get it.
     """
-    told = [Path(part) for part in os.environ.get("CNI_PATH", "").split(os.pathsep) if part]
-    places = [*told, *PLUGIN_DIRECTORIES]
+    configured = [Path(part) for part in os.environ.get("CNI_PATH", "").split(os.pathsep) if part]
+    places = [*configured, *PLUGIN_DIRECTORIES]
     for directory in places:
         if all((directory / plugin).is_file() for plugin in PLUGINS):
             return directory

@@ -1,3 +1,3 @@
-"""A plugin of the Node Resource Interface, which a runtime calls at moments in the lives of pods and
+"""A plugin of the Node Resource Interface (NRI), which a runtime calls during the lifecycle of pods and
 containers.
 """

@@ -1,5 +1,5 @@
-"""Several connections over one socket, as the NRI has them: each piece is preceded by the number of its
-connection and its length.
+"""Several connections over one socket, as the NRI defines them: each chunk has a header with the number of
+its connection and its length.
 """
 
 import contextlib
@@ -55,7 +55,7 @@ class Multiplexer:
         return bytes(data)
 
     def close(self) -> None:
-        """End both directions, so that whoever reads hears of it too."""
+        """Shut down both directions, so that a blocked reader returns too."""
         with contextlib.suppress(OSError):
             self._trunk.shutdown(socket.SHUT_RDWR)
         self._trunk.close()

@@ -1,4 +1,4 @@
-"""A plugin: it hears of every moment that its runtime knows, and answers as a test has told it to."""
+"""An NRI plugin of a test: it receives the events of its runtime, and responds with hooks of the test."""
 
 import contextlib
 import queue
@@ -20,31 +20,31 @@ from critests.node.nri.multiplexer import PLUGIN, RUNTIME, Multiplexer
 
 PACKAGE = nri.DESCRIPTOR.package
 CALLED = nri.DESCRIPTOR.services_by_name["Plugin"].methods_by_name
-"""What a runtime may call, by name."""
+"""The methods that a runtime may call, by name."""
 WITHOUT_VALIDATION = (1 << nri.REMOVE_CONTAINER) - 1
-"""The moments that every version of the NRI knows, by their bits. Runtimes refuse bits that they do not know;
-0 stands for all that they know, and makes the plugin one without whose consent no container is made.
+"""Bit mask of the events that every version of the NRI has. Runtimes reject unknown bits. 0 subscribes to all
+known events, including the validation of container adjustments, without which no container is created.
 """
 OWN_CALL_SECONDS = 10.0
-"""For a call to the runtime, before scaling."""
+"""Timeout of a call to the runtime, before scaling."""
 
 
 class HookRefusal(Exception):
-    """What a hook raises so that the plugin answers with an error."""
+    """Raised by a hook to make the plugin respond with an error."""
 
 
 class PluginNotConnected(AssertionError):
-    """A plugin could not be connected, or has lost its connection; the message says how far it came. It is an
-    assertion: what the runtime offers to plugins must be there.
+    """A plugin could not connect, or lost its connection; the message has the progress. It is an assertion
+    error, because a runtime that offers NRI must accept plugins.
     """
 
 
 @dataclass(frozen=True)
 class PluginEvent:
-    """A moment that the runtime has told the plugin of.
+    """An event that the plugin received from the runtime.
 
     Attributes:
-        moment: its name, as `CreateContainer`, in whatever form it came.
+        moment: name of the event, such as `CreateContainer`, also for a StateChange.
         request: the whole message.
     """
 
@@ -53,52 +53,52 @@ class PluginEvent:
 
     @property
     def pod(self) -> nri.PodSandbox:
-        """The pod that it is about, or whose container it is about."""
+        """The pod of the event, or of its container."""
         pod: nri.PodSandbox = self.request.pod
         return pod
 
     @property
     def container(self) -> nri.Container:
-        """The container that it is about; an empty one at a moment of a pod."""
+        """The container of the event; empty for an event of a pod."""
         container: nri.Container = getattr(self.request, "container", nri.Container())
         return container
 
 
 Tampering = Callable[[str, Message], bool]
 TAMPERINGS: dict[str, Tampering] = {}
-"""What stands between all plugins of this process and their runtimes: each sees every moment and every call
-of `UpdateContainers` with its message, which it may change, and says whether it passes. What does not pass is
-answered, with nothing. Here faults are set.
+"""Fault injection between the plugins of this process and their runtimes: each function gets every event and
+every call of `UpdateContainers`, may change its message, and returns whether it passes. One that does not
+pass gets an empty response.
 """
 
 
 Hook = Callable[[PluginEvent], Message | None]
-"""Called at a moment: returns the answer, None for an empty one, or raises `HookRefusal`."""
+"""Called for an event: returns the response, None for an empty one, or raises `HookRefusal`."""
 
 
 @dataclass
 class SynchronizedObjects:
-    """What Synchronize has told: the pods and containers that there were."""
+    """The existing pods and containers in Synchronize."""
 
     pods: dict[str, nri.PodSandbox] = field(default_factory=dict)
     containers: dict[str, nri.Container] = field(default_factory=dict)
 
 
 class NriPlugin:
-    """One plugin, connected to a runtime as long as both want it.
+    """One plugin with a connection to a runtime.
 
     Args:
         trunk: a socket that is connected to the runtime.
         name: by which it registers.
         index: two digits; plugins are called in ascending order.
-        moments: those that it wants to hear of, by their bits; 0 for all.
-        scale: factor on the time that its own calls have.
+        moments: bit mask of the subscribed events; 0 for all.
+        scale: factor on the timeout of its own calls.
 
     Attributes:
-        configuration: what Configure has told; None before it came.
-        snapshot: what Synchronize has told; None before it came.
-        heard: every moment after that, in the order in which they came.
-        hooks: what it does at a moment, by the moment's name; an empty answer where nothing is named.
+        configuration: the Configure request; None before it.
+        snapshot: the objects of Synchronize; None before it.
+        received: every event after that, in order.
+        hooks: hooks by event name; other events get an empty response.
     """
 
     def __init__(
@@ -137,10 +137,10 @@ class NriPlugin:
         moments: int = WITHOUT_VALIDATION,
         scale: float = 1.0,
     ) -> "NriPlugin":
-        """Connect to a runtime's socket, register, and return when Synchronize came.
+        """Connect to a runtime's socket, register, and return after Synchronize.
 
         Raises:
-            PluginNotConnected: it did not come.
+            PluginNotConnected: Synchronize did not come.
         """
         trunk = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         trunk.settimeout(seconds)
@@ -171,29 +171,29 @@ class NriPlugin:
         return self._ended.is_set()
 
     def ends_within(self, seconds: float) -> bool:
-        """Wait for the end of the connection at most so long, and say whether it came."""
+        """Wait for the end of the connection, and return whether it came in time."""
         return self._ended.wait(seconds)
 
     def is_synchronized(self, seconds: float) -> bool:
-        """Wait for Synchronize at most so long, and say whether it came."""
+        """Wait for Synchronize, and return whether it came in time."""
         return self._synchronized.wait(seconds)
 
     @property
     def moments(self) -> set[str]:
-        """The names of all moments that it has heard of so far."""
+        """The names of all received events."""
         return {each.moment for each in list(self.received)}
 
     def moments_of(self, object_id: str) -> list[PluginEvent]:
-        """Return what it has heard of a container, or of a pod itself, in the order in which it came."""
+        """Return the received events of a container, or of a pod itself, in order."""
         return [each for each in list(self.received) if object_id == (each.container.id or each.pod.id)]
 
     def first(self, moment: str, object_id: str) -> PluginEvent | None:
-        """Return the first that it has heard of a moment of a container or pod; None if there is none."""
+        """Return the first received event of a kind of a container or pod; None without one."""
         return next((each for each in self.moments_of(object_id) if each.moment == moment), None)
 
     @contextlib.contextmanager
     def hooked(self, moment: str, hook: Hook) -> Iterator[None]:
-        """Let the plugin act at a moment, as long as what stands inside lasts."""
+        """Set a hook for an event for the time of a `with`."""
         self.hooks[moment] = hook
         try:
             yield
@@ -201,25 +201,25 @@ class NriPlugin:
             del self.hooks[moment]
 
     def register(self) -> None:
-        """Tell the runtime name and index.
+        """Register with name and index.
 
         Raises:
-            CallFailed: the runtime refused.
-            PluginNotConnected: the connection is over, or nobody answered.
+            TtrpcError: the runtime rejected it.
+            PluginNotConnected: the connection has ended, or there was no response.
         """
         self._call("RegisterPlugin", nri.RegisterPluginRequest(plugin_name=self.name, plugin_idx=self.index))
 
     def update(self, request: nri.UpdateContainersRequest) -> nri.UpdateContainersResponse:
-        """Ask the runtime to change containers.
+        """Request changes of containers.
 
         Raises:
-            CallFailed: the runtime refused.
-            PluginNotConnected: the connection is over, or nobody answered.
+            TtrpcError: the runtime rejected it.
+            PluginNotConnected: the connection has ended, or there was no response.
         """
         return nri.UpdateContainersResponse.FromString(self._call("UpdateContainers", request))
 
     def close(self) -> None:
-        """End the connection without a word, as a plugin that crashes does."""
+        """Close the connection without a message, as a plugin that crashes does."""
         self._multiplexer.close()
         if threading.current_thread() is not self._reader:
             self._reader.join(self._seconds)
@@ -250,8 +250,8 @@ class NriPlugin:
         return response.payload
 
     def _read(self) -> None:
-        """Read until the connection ends; every call is answered by a thread of its own, so that a slow hook
-        holds up nothing else.
+        """Read until the connection ends; each call runs in its own thread, so that a slow hook delays
+        nothing else.
         """
         frames = {PLUGIN: ttrpc.Frames(), RUNTIME: ttrpc.Frames()}
         with contextlib.suppress(OSError, DecodeError):
@@ -307,10 +307,10 @@ class NriPlugin:
         return answer
 
     def _moment(self, moment: str, request: Message) -> Callable[[], Message | None]:
-        heard = PluginEvent(moment, request)
-        self.received.append(heard)
+        event = PluginEvent(moment, request)
+        self.received.append(event)
         hook = self.hooks.get(moment)
-        return (lambda: hook(heard)) if hook else lambda: None
+        return (lambda: hook(event)) if hook else lambda: None
 
     def _answer(self, stream: int, method: str, answer: Callable[[], Message | None]) -> None:
         try:
@@ -321,7 +321,7 @@ class NriPlugin:
         self._send(ttrpc.answer(stream, message.SerializeToString()))
 
     def _send(self, frame: ttrpc.TtrpcFrame) -> None:
-        # the runtime may have given the plugin up meanwhile
+        # the runtime may have closed the connection meanwhile
         with contextlib.suppress(OSError):
             self._multiplexer.send(PLUGIN, frame.packed())
 

@@ -1,7 +1,7 @@
-"""What the runtime and the machine offer, each probed once, with what was seen.
+"""Capabilities of the runtime and the machine, each probed once, with evidence.
 
-A probe shares no code and no condition with the tests that it gates. Those that need a container run at first
-use, in a sandbox of their own. Only here may a runtime's words be read, and then the evidence says so.
+A probe shares no code and no condition with the tests that it gates. A probe that needs a container runs at
+first use, in its own sandbox. Only probes may parse a runtime's messages, and then the evidence notes it.
 """
 
 import threading
@@ -20,19 +20,19 @@ from critests.record.run_record import CapabilityFact
 NO_SUCH_ID = "critests-probe-of-an-id-that-nobody-has"
 EVENTS_SECONDS = 1.0
 ANSWER_SECONDS = 5.0
-"""For calls that do nothing where the feature is missing."""
+"""Timeout of calls whose only purpose is to find out whether the RPC exists."""
 NO_ANSWER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-"""Codes that say nothing of a feature: a daemon that hangs or is gone does not lack it."""
+"""Codes that say nothing about a feature: the daemon hangs or is gone."""
 
 Probe = Callable[[], CapabilityFact]
 
 
 PROBES_AGAIN = 3
-"""How often a capability is probed again whose probe ended with the error of an RPC."""
+"""How often a probe is repeated that failed with an error of an RPC."""
 
 
 class CapabilityMatrix:
-    """Facts by capability; a fact that is not known yet is probed when it is asked for."""
+    """Facts by capability, probed at first use."""
 
     def __init__(self, probes: dict[Capability, Probe]) -> None:
         self._probes = probes
@@ -41,16 +41,16 @@ class CapabilityMatrix:
         self._lock = threading.RLock()
 
     def fact(self, capability: Capability) -> CapabilityFact:
-        """Return what is known of a capability, probing it if need be."""
+        """Return the fact about a capability, probing it if necessary."""
         with self._lock:
             known = self._facts.get(capability)
-            # one call that failed says nothing of the tests to come
+            # a single failed call should not block all later tests
             if known is None or (known.present is None and rpc_of(known.source) and self._again(capability)):
                 self._facts[capability] = self._probe(capability)
             return self._facts[capability]
 
     def _again(self, capability: Capability) -> bool:
-        """Say whether to probe once more what could not be found out."""
+        """Return whether to repeat a probe without a result."""
         self._failed[capability] = self._failed.get(capability, 0) + 1
         return self._failed[capability] <= PROBES_AGAIN
 
@@ -76,7 +76,7 @@ class CapabilityMatrix:
         return self.fact(capability).present is True
 
     def take(self, facts: list[CapabilityFact]) -> None:
-        """Believe what another process has found out."""
+        """Add facts that another process probed."""
         with self._lock:
             self._facts.update({Capability(known.name): known for known in facts})
 
@@ -86,7 +86,7 @@ class CapabilityMatrix:
             return [self._facts[capability] for capability in Capability if capability in self._facts]
 
     def probe_all(self, capabilities: tuple[Capability, ...] = tuple(Capability)) -> list[CapabilityFact]:
-        """Probe what is not known yet, and return everything that is."""
+        """Probe capabilities that are not known yet, and return all facts."""
         for capability in capabilities:
             self.fact(capability)
         return self.known()
@@ -114,7 +114,7 @@ QUICK = (
     Capability.POD_CHECKPOINT,
     Capability.POD_RESTORE,
 )
-"""Probes that make one or two calls and no container; a run makes them at its start."""
+"""Probes with one or two calls and without a container; they run at the start of a run."""
 
 
 @dataclass(frozen=True)
@@ -222,8 +222,12 @@ class RuntimeProbes:
     def user_namespaces_host_network(self) -> CapabilityFact:
         """The runtime says so, and that the handler under test has user namespaces."""
         capability = Capability.USER_NAMESPACES_HOST_NETWORK
-        beside = self.feature(capability, "user_namespaces_host_network")
-        return self.handler_feature(capability, "user_namespaces") if beside.present else beside
+        runtime_feature = self.feature(capability, "user_namespaces_host_network")
+        return (
+            self.handler_feature(capability, "user_namespaces")
+            if runtime_feature.present
+            else runtime_feature
+        )
 
     def events(self) -> CapabilityFact:
         """The stream of events stays open; off means Unimplemented or an early end."""

@@ -78,7 +78,7 @@ class CdiFolder:
 
 @dataclass(frozen=True)
 class DescribedGpu:
-    """A GPU of this machine, as the specification tells that its vendor's tool wrote.
+    """A GPU of this machine, as described in the specification of its vendor's tool.
 
     Attributes:
         text: of the specification.

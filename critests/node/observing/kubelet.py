@@ -1,8 +1,8 @@
 """Whether a kubelet manages the runtime under test: then nothing may be created or removed without the user's
-word.
+consent.
 
-Two signs count: a kubelet's process on this machine that uses the endpoint (or does not say which it uses),
-and pods on the endpoint with the kubelet's labels and without ours.
+There are two signs: a kubelet process on this machine that uses the endpoint (or an unknown endpoint), and
+pods on the endpoint with the kubelet's labels and without those of critests.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from critests.lifecycle.run_label import RUN_LABEL
 from critests.runtimes.containerd import containerd_facts
 
 DEFAULT_ENDPOINT = f"unix://{containerd_facts.DEFAULT_SOCKET}"
-"""What a kubelet uses that is told nothing (KubeletConfiguration.containerRuntimeEndpoint)."""
+"""The kubelet's default endpoint (KubeletConfiguration.containerRuntimeEndpoint)."""
 
 _FLAG = "--container-runtime-endpoint"
 _EMBEDDING = {
@@ -61,9 +61,9 @@ def endpoint_of(
     for.
     """
     words = list(arguments)
-    told = _flag(words, _FLAG)
-    if told:
-        return told
+    endpoint = _flag(words, _FLAG)
+    if endpoint:
+        return endpoint
     config = _flag(words, "--config")
     if config:
         import yaml  # noqa: PLC0415 - few machines have a kubelet, and a run should begin soon
@@ -78,8 +78,8 @@ def endpoint_of(
 
 
 def same_endpoint(one: str, other: str) -> bool:
-    """Tell whether two endpoints are one; paths without a scheme are unix sockets, and links (/var/run) are
-    followed.
+    """Return whether two endpoints are the same; paths without a scheme are unix sockets, and symbolic links
+    (/var/run) are followed.
     """
     return _resolved(one) == _resolved(other)
 

@@ -79,14 +79,14 @@ def distribution() -> dict[str, str]:
 
 
 def cpu_model() -> str:
-    """Return the model name of the first processor, as far as the architecture tells one."""
+    """Return the model name of the first processor, if the architecture has one."""
     fields = _fields(Path("/proc/cpuinfo"))
     named = fields.get("model name", "")
     return named or " ".join(fields[key] for key in ("CPU implementer", "CPU part") if key in fields)
 
 
 def apparmor_enabled() -> bool:
-    """Tell whether the kernel has AppArmor switched on."""
+    """Return whether AppArmor is enabled in the kernel."""
     return text_of(Path("/sys/module/apparmor/parameters/enabled")).startswith("Y")
 
 
@@ -96,7 +96,7 @@ def selinux_mode() -> str:
 
 
 def seccomp_available() -> bool:
-    """Tell whether the kernel can filter system calls."""
+    """Return whether the kernel supports seccomp filters."""
     return Path("/proc/sys/kernel/seccomp/actions_avail").exists()
 
 
@@ -108,12 +108,12 @@ def security_modules() -> list[str]:
 
 
 def booted_by_systemd() -> bool:
-    """Tell whether systemd is the first process, as sd_booted(3) does."""
+    """Return whether systemd is the first process, as sd_booted(3) does."""
     return Path("/run/systemd/system").is_dir()
 
 
 def ipv6_enabled() -> bool:
-    """Tell whether new network namespaces get IPv6."""
+    """Return whether new network namespaces get IPv6."""
     default = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
     return default.exists() and text_of(default) == "0"
 

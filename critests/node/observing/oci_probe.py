@@ -1,4 +1,4 @@
-"""What an OCI runtime says to a bundle, asked by itself and not through a daemon."""
+"""Runs an OCI runtime with a bundle, without a daemon."""
 
 import contextlib
 import json
@@ -16,23 +16,23 @@ NAME: Final = "critests-asks"
 
 
 def refused_words(program: Path, document: Mapping[str, object], directory: Path) -> str:
-    """Return the last words of an OCI runtime that is to create a container; empty where it creates one,
-    which is deleted at once.
+    """Let an OCI runtime create a container, and return its last error line; empty if it succeeds. The
+    container is deleted at once.
 
     Args:
         program: the OCI runtime.
         document: the bundle's configuration.
-        directory: holds the bundle, and what the OCI runtime keeps; to be removed afterwards.
+        directory: of the bundle and of the OCI runtime's state; the caller removes it.
 
     Raises:
         OSError: the program cannot be run.
-        subprocess.TimeoutExpired: it did not come to an end.
+        subprocess.TimeoutExpired: it did not exit.
     """
     log, said = directory / "log", directory / "said"
     log.unlink(missing_ok=True)
     (directory / "config.json").write_text(json.dumps(document), encoding="utf-8")
     command = [str(program), "--root", str(directory / "root"), "--log", str(log), "--log-format", "json"]
-    # a container that is made keeps these open, so that nobody could read them to their end
+    # a created container keeps its output open, so a pipe would never reach its end
     with said.open("wb") as output:
         try:
             code = subprocess.run(
@@ -54,8 +54,8 @@ def refused_words(program: Path, document: Mapping[str, object], directory: Path
 
 
 def remove_leftover_references() -> list[Path]:
-    """Remove the empty cgroups that bear the container's name, and return them: earlier versions put them
-    beside their own cgroup, where they outlived a run that was killed while it asked.
+    """Remove the empty cgroups with the container's name, and return them: earlier versions created them next
+    to their own cgroup, where they stayed if the run was killed during the probe.
     """
     found = [
         Path(parent, NAME)
@@ -65,7 +65,7 @@ def remove_leftover_references() -> list[Path]:
     ]
     removed = []
     for cgroup in found:
-        # one that holds a process or a cgroup is in use, and the kernel refuses
+        # the kernel rejects the removal of a cgroup with processes or children
         with contextlib.suppress(OSError):
             cgroup.rmdir()
             removed.append(cgroup)

@@ -1,12 +1,11 @@
-"""Whether the OCI runtimes behind handlers can work here, and with the bundles that a daemon writes.
+"""Whether the OCI runtimes of handlers work on this machine, and with the bundles that a daemon writes.
 
-Some refuse a bundle of a version that they do not know, and then nothing runs with that handler, whatever the
-daemon does. Asked are the programs themselves, each with a bundle that no OCI runtime makes a container of:
-what it says to the version in question differs from what it says to the oldest one, or it does not care.
+Some reject bundles of an unknown version of the specification, and then the handler cannot work with the
+daemon. The programs are run without the daemon, with a bundle from which no OCI runtime can create a
+container: a version is rejected if its error differs from that of the oldest version.
 
-One that makes no container of the plainest bundle either works with no daemon at all: where a daemon makes no
-container with it, that is not the daemon's. Sandboxes say nothing of it: some daemons make them without a
-process.
+An OCI runtime that cannot create a container from a minimal bundle works with no daemon, so failures with it
+are not the daemon's. Sandboxes do not show that: some daemons create them without a process.
 """
 
 import contextlib
@@ -41,8 +40,8 @@ class OciRuntimes:
 
     Attributes:
         programs: of the further handlers, by their names; the default one is in use anyhow.
-        left_out: handlers that the daemon was not told of since they cannot work on this machine, each with
-            the reason; it may find their programs by itself.
+        left_out: handlers that are not configured because they cannot work on this machine, each with the
+            reason; the daemon may find their programs by itself.
         bundles: directories whose entries, called as containers, hold what the daemon writes for them.
         default: the program of the default handler; None where it is not known.
         reference: the one that the machine has as the default, whatever the user chose.
@@ -59,8 +58,8 @@ class OciRuntimes:
     shims: dict[str, Path] = field(default_factory=dict)
 
     def unable(self, program: Path) -> str:
-        """Return why an OCI runtime makes no container at all on this machine; empty where it does, or where
-        that cannot be told.
+        """Return why an OCI runtime cannot create any container on this machine; empty if it can, or if that
+        is unknown.
         """
         words = refused_alone(program, self.reference, self.cgroup)
         return words and (
@@ -124,7 +123,7 @@ def unfit_handlers(
         return runtimes.left_out
     try:
         sandbox = Sandbox.run(connection, requests.sandbox("probe-bundle"))
-    except grpc.RpcError:  # where it is not the program's, what judges RunPodSandbox finds it
+    except grpc.RpcError:  # left to the tests of RunPodSandbox
         unfit = runtimes.left_out
     else:
         unfit = runtimes.unfit(sandbox.id)
@@ -168,8 +167,8 @@ def _discard(sandbox: Sandbox) -> None:
 
 
 def refusal(program: Path, version: str, cgroup: str) -> str:
-    """Return what an OCI runtime says where it refuses a version of the specification; an empty text where it
-    takes it, or where that cannot be told.
+    """Return the error with which an OCI runtime rejects a version of the specification; empty if it accepts
+    the version, or if that is unknown.
 
     Args:
         program: the OCI runtime.
@@ -185,7 +184,7 @@ def refusal(program: Path, version: str, cgroup: str) -> str:
             to_oldest, to_version = ask(OLDEST), ask(version)
             if to_oldest == to_version:
                 return ""
-            # an answer that is not the same twice says nothing of the version
+            # a difference counts only if it is the same twice
             again = ask(OLDEST), ask(version)
         except (OSError, subprocess.TimeoutExpired):
             return ""
@@ -201,7 +200,7 @@ def _ask(program: Path, version: str, place: Path, cgroup: str) -> str:
         "process": {"terminal": True, "user": {"uid": 0, "gid": 0}, "args": ["/nothing"], "cwd": "/"},
         "root": {"path": str(place / "nothing")},
         "mounts": [],
-        # below the runtime's own one it goes with it, also where this process is killed meanwhile
+        # below the runtime's cgroup, so that it is removed with it even if this process is killed
         "linux": {"cgroupsPath": f"/{cgroup}/critests-version"},
     }
     return refused_words(program, document, place).replace(version, "…")

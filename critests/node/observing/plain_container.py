@@ -1,6 +1,6 @@
-"""Whether an OCI runtime makes the plainest container on this machine, without a daemon that could be wrong.
+"""Whether an OCI runtime can create a minimal container on this machine, without a daemon.
 
-What it refuses so is this machine's or its own, as long as another OCI runtime takes the same bundle.
+If it cannot, and another OCI runtime can with the same bundle, the daemon is not the cause.
 """
 
 import subprocess

@@ -1,6 +1,4 @@
-"""Every probe: those that ask the runtime, those that look at the machine, and those that need a
-container.
-"""
+"""All probes: of the runtime, of the machine, and with a container."""
 
 import socket
 import time
@@ -394,7 +392,7 @@ class ContainerProbes:
         return {Capability.SAME_HOST: same, Capability.SHARED_KERNEL: shared}
 
     def selinux(self) -> CapabilityFact:
-        """The kernel has SELinux, and the runtime uses it, which some do only when they are told to."""
+        """The kernel has SELinux, and the runtime uses it, which some do only if configured."""
         if not selinux_mode():
             return fact(Capability.SELINUX, False, "not mounted", "/sys/fs/selinux")
         return self._observed[Capability.SELINUX]

@@ -1,10 +1,10 @@
-"""What to tell a runtime so that it pulls from the suite's registry, which speaks plain HTTP on loopback."""
+"""How to configure a runtime to pull from the suite's registry, which serves plain HTTP on loopback."""
 
 REGISTRIES_CONF = "/etc/containers/registries.conf.d/50-critests.conf"
 
 
 def how_to_allow(address: str) -> str:
-    """Return the lines that a runtime needs which insists on HTTPS, as a sentence.
+    """Return a sentence with the configuration for runtimes that require HTTPS by default.
 
     Args:
         address: `host:port` of the registry.

@@ -1,4 +1,4 @@
-"""How to get a capability that is not there, where somebody at the machine can do anything about it.
+"""How to get a missing capability, if the administrator of the machine can change it.
 
 Versions are those of the projects' own pages: of user namespaces containerd's docs/user-namespaces and the
 page of Kubernetes on them (for CRI-O), of recursively read-only mounts runc 1.1 with Linux 5.12
@@ -28,7 +28,7 @@ REMEDIES: Final = {
     Capability.ROOT: "run critests as root",
     Capability.CGROUP_V2: "boot with systemd.unified_cgroup_hierarchy=1",
     Capability.APPARMOR: "boot with apparmor=1 security=apparmor, with the package apparmor installed",
-    Capability.SELINUX: "a kernel with SELinux on, and a runtime that is told to use it",
+    Capability.SELINUX: "a kernel with SELinux on, and a runtime that is configured to use it",
     Capability.IPV6: "boot without ipv6.disable=1",
     Capability.DAEMON_SYS_RESOURCE: "start the daemon with CAP_SYS_RESOURCE (in a container: --cap-add"
     " SYS_RESOURCE)",

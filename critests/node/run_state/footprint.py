@@ -1,6 +1,4 @@
-"""What is written down about a throwaway runtime before it starts, so that anybody can remove what it
-left.
-"""
+"""The record of a private runtime, written before it starts, so that any process can clean up."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -19,7 +17,7 @@ directory.
 
 @dataclass(frozen=True)
 class Footprint(RuntimePaths):
-    """Everything by which the things of one throwaway runtime are recognised."""
+    """Everything needed to recognise the processes, files and mounts of one private runtime."""
 
     owner: ProcessIdentity
     binaries: tuple[str, ...] = field(default=())

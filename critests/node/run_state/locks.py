@@ -1,4 +1,4 @@
-"""Lock files that tell a live run from a dead one, and keep two runs from choosing the same subnet.
+"""Lock files that distinguish live from dead runs, and keep two runs from choosing the same subnet.
 
 A lock is an `flock` on a file: the kernel drops it when its holder dies, however it dies. Lock files are
 removed with what they guard, so taking one checks that the file locked is still the file at that path.
@@ -21,7 +21,7 @@ _STARTTIME = 19  # index of `starttime` in what `stat_of` returns
 
 
 class LockHeld(Exception):
-    """A lock could not be had in time, because another process holds it."""
+    """A lock could not be taken in time, because another process holds it."""
 
 
 class FileLock:
@@ -108,7 +108,7 @@ def machine_lock() -> Iterator[None]:
 
 
 def is_held(path: Path) -> bool:
-    """Tell whether a live process holds the lock file at `path`. A missing file is not held."""
+    """Return whether a live process holds the lock file at `path`. A missing file is not held."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -155,7 +155,7 @@ class RunHold:
 
 
 def run_is_live(run_id: str) -> bool:
-    """Tell whether a run is going on: somebody holds its lock or that of one of its throwaway runtimes."""
+    """Return whether a run is live: a process holds its lock or that of one of its private runtimes."""
     directory = run_directories.run_dir(run_id)
     return any(
         is_held(path)

@@ -1,6 +1,4 @@
-"""Choosing what a throwaway runtime will be called and where it will live, and writing that down before
-anything is made.
-"""
+"""Chooses name, directories and subnet of a private runtime, and records them before anything is created."""
 
 import ipaddress
 import os
@@ -22,10 +20,10 @@ class PathTooLong(CannotTest):
 
 
 def refuse_long_paths(sockets: Iterable[Path]) -> None:
-    """See to it that every socket below the directories of a runtime can be reached.
+    """Check the length of all socket paths of a runtime.
 
     Raises:
-        PathTooLong: one of them cannot.
+        PathTooLong: one of them is too long.
     """
     for socket in sockets:
         length = len(os.fsencode(socket))

@@ -1,4 +1,4 @@
-"""Which daemon a throwaway runtime runs, found and understood before anything is made."""
+"""The programs of a private runtime, found and checked before anything is created."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from critests.node.cgroups.cgroup_mounts import controllers_beside_version_1
+from critests.node.cgroups.cgroup_mounts import unified_controllers_with_version_1
 from critests.node.host.binaries import (
     MissingProgram,
     find_program,
@@ -27,12 +27,12 @@ from critests.runtimes.private_kind import ThrowawayKind
 from critests.runtimes.runtime_facts import RuntimeKind
 from critests.runtimes.runtime_settings import RuntimeSetting
 
-_KEPT = ("HOME", "LANG", "LC_ALL", "USER", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_INHERITED_VARIABLES = ("HOME", "LANG", "LC_ALL", "USER", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 @dataclass(frozen=True)
 class DaemonCommand:
-    """How one process is started, and the socket that it will listen on."""
+    """The command of one process, and its socket."""
 
     program: Path
     arguments: Sequence[str]
@@ -41,7 +41,7 @@ class DaemonCommand:
 
 @dataclass(frozen=True)
 class DaemonChoice:
-    """A daemon that can be started, and the OCI runtimes that it will use."""
+    """A daemon to start, and its OCI runtimes and helpers."""
 
     kind: ThrowawayKind
     binary: Path
@@ -58,7 +58,7 @@ class DaemonChoice:
 
     @property
     def binaries(self) -> tuple[str, ...]:
-        """Return the base names of all programs that may run on its behalf."""
+        """Return the base names of all programs that the daemon may start."""
         return tuple(
             dict.fromkeys(
                 path.name for path in (self.binary, *self.handlers.values(), *self.helpers.values())
@@ -106,23 +106,27 @@ class DaemonChoice:
         return Path(found) if found else None
 
     def environment(self, footprint: Footprint, extra: Mapping[str, str]) -> dict[str, str]:
-        """Return the whole environment of the daemon and its companions: nothing of ours that could change
-        their behaviour, and the mark to find them by.
+        """Return the environment of the daemon and its companions: without variables that could change their
+        behaviour, and with the mark by which their processes are found.
         """
-        kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("GO")}
-        # a shim finds its own programs beside it, as its packages put them
-        beside = [str(shim.parent) for shim in self.shims.values()]
+        inherited = {
+            name: value
+            for name, value in os.environ.items()
+            if name in _INHERITED_VARIABLES or name.startswith("GO")
+        }
+        # packages install a shim next to the programs that it needs
+        shim_directories = [str(shim.parent) for shim in self.shims.values()]
         return {
-            **kept,
+            **inherited,
             **self.kind.environment(footprint),
-            "PATH": os.pathsep.join((search_path(self.binary.parent), *beside)),
+            "PATH": os.pathsep.join((search_path(self.binary.parent), *shim_directories)),
             "TMPDIR": str(footprint.root / "tmp"),
             **extra,
             MARK: str(footprint.state),
         }
 
     def stores_overlays(self, footprint: Footprint) -> bool:
-        """Tell whether images are stored as overlays."""
+        """Return whether images are stored as overlays."""
         return not _on_overlay(footprint.root)
 
     def configure(
@@ -215,7 +219,7 @@ def find_daemon(
 
 
 def _helpers(kind: RuntimeKind, path: str) -> dict[str, Path]:
-    """Find the programs that a runtime cannot do without; packages put them on the PATH or beside their own
+    """Find the programs that a runtime cannot do without; packages install them on PATH or next to their own
     files.
 
     Raises:
@@ -236,11 +240,11 @@ def _helpers(kind: RuntimeKind, path: str) -> dict[str, Path]:
 
 def _why_not(handler: str) -> str:
     """Return why an installed OCI runtime cannot work on this machine; an empty text where it can."""
-    beside = controllers_beside_version_1() if handler == "crun" else ()
+    controllers = unified_controllers_with_version_1() if handler == "crun" else ()
     return (
         "crun does not work with cgroup version 1 while the unified hierarchy has controllers"
-        f" ({', '.join(beside)})"
-        if beside
+        f" ({', '.join(controllers)})"
+        if controllers
         else ""
     )
 

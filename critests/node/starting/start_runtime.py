@@ -53,7 +53,8 @@ def start_throwaway(
         binary: the daemon; None for the one on PATH. Its directory comes first on the daemon's PATH, so that
             it finds its own shim.
         root: where images and snapshots go; None for below /var/lib/critests.
-        log_file: the daemon's log, appended to and kept; None for a file that goes with the runtime.
+        log_file: the daemon's log, appended to and not removed; None for a file that is removed with the
+            runtime.
         extra_handlers: further handlers by name, each with its OCI runtime's binary, or its own shim.
         cni_plugins: directory of CNI plugins; None to look for it.
         network: whether there is a CNI network; without one the runtime stays "network not ready".
@@ -69,8 +70,8 @@ def start_throwaway(
 
     Raises:
         SettingNotSupported: the runtime has no configuration for one of `extra_settings`.
-        RuntimeStartFailed: it did not start; the message says why and ends with the tail of its log. Nothing
-            is left of it.
+        RuntimeStartFailed: it did not start; the message says why and ends with the tail of its log.
+            Everything of it was removed.
     """
     if os.geteuid() != 0:
         raise RuntimeStartFailed("a throwaway runtime can only be started by root")
@@ -112,10 +113,10 @@ def systemd_makes_cgroups(asked: CgroupDriver) -> bool:
     """Choose between the two cgroup drivers.
 
     Args:
-        asked: unknown for systemd where it is the first process, and the runtime itself elsewhere.
+        asked: unknown for systemd if it is the first process, else cgroupfs.
 
     Raises:
-        RuntimeStartFailed: systemd is asked for, and is not there.
+        RuntimeStartFailed: systemd is requested and does not run.
     """
     if asked is CgroupDriver.UNKNOWN:
         return booted_by_systemd()
@@ -167,9 +168,7 @@ def _prepare(
 
 
 def _start_or_stop(runtime: ThrowawayRuntime, *, network: bool, seconds: float) -> None:
-    """Start the daemon; where that fails, remove everything, and tell of the failure rather than of what
-    could not be removed.
-    """
+    """Start the daemon; if that fails, remove everything and raise that failure, with a note on leftovers."""
     try:
         runtime.stop_at_exit()
         runtime.start_daemon(network=network, seconds=seconds)

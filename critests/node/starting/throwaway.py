@@ -1,8 +1,8 @@
-"""Private runtimes: a daemon that shares nothing with another one on the machine and leaves nothing behind.
+"""Private runtimes: a daemon that shares nothing with other daemons on the machine and leaves nothing.
 
-Each has its own root, state, socket, streaming port, CNI network, bridge and subnet. What it creates is
-recorded first (`Footprint`). Its owner holds a lock while it lives; a watcher removes everything if the owner
-dies first. See `runtime_removal` for the clean-up.
+Each has its own root, state, socket, streaming port, CNI network, bridge and subnet. Everything that it will
+create is recorded first (`Footprint`). Its owner holds a lock while it lives; a watcher removes everything if
+the owner dies first. See `runtime_removal` for the clean-up.
 """
 
 import atexit
@@ -38,7 +38,7 @@ START_SECONDS = 20.0
 
 
 class RuntimeStartFailed(CannotTest):
-    """A throwaway runtime did not start, and nothing of it is left."""
+    """A private runtime did not start; everything of it was removed."""
 
     def __init__(self, reason: str, log_tail: str = "") -> None:
         """Keep the reason (a sentence for the user) and the last lines of the daemon's log."""
@@ -48,9 +48,7 @@ class RuntimeStartFailed(CannotTest):
 
 
 class ThrowawayRuntime:
-    """A private runtime that is running. Made by `start_throwaway`; `stop`, or the end of a `with`, removes
-    all of it.
-    """
+    """A running private runtime, from `start_throwaway`; `stop`, or the end of a `with`, removes it."""
 
     def __init__(
         self,
@@ -123,7 +121,7 @@ class ThrowawayRuntime:
 
     @property
     def companions(self) -> tuple[Path, ...]:
-        """Return the sockets of the daemons that it does its work with; each stays the same over restarts."""
+        """Return the sockets of its companion daemons; each stays the same over restarts."""
         return tuple(process.command.socket for process in self._processes[:-1])
 
     @property
@@ -204,11 +202,11 @@ class ThrowawayRuntime:
 
     @property
     def leases(self) -> set[str]:
-        """Return the addresses of pods that are given away: CNI ADD took them, and no DEL gave them back."""
+        """Return the allocated pod addresses: assigned by CNI ADD and not yet released by DEL."""
         return cni.leases(self._footprint)
 
     def files_of(self, object_id: str) -> list[Path]:
-        """Return the files, of whatever size, in which it keeps what it knows of a sandbox or container."""
+        """Return the files in which it stores the state of a sandbox or container."""
         folders = KINDS[self.kind].container_folders(self._footprint)
         return [
             path
@@ -219,24 +217,22 @@ class ThrowawayRuntime:
 
     @property
     def cdi_folder(self) -> Path:
-        """Return the directory in which it looks for CDI specifications, and nobody else."""
+        """Return its own directory of CDI specifications."""
         return self._footprint.cdi
 
     @property
     def nri_socket(self) -> Path:
-        """Return where plugins of the Node Resource Interface connect if it was told that they may."""
+        """Return the socket for NRI plugins, if they are enabled."""
         return self._footprint.nri / NRI_SOCKET
 
     @property
     def profile_annotation(self) -> str:
-        """Return the annotation of a pod that names a seccomp profile in a registry, if it was told that
-        there may be one.
-        """
+        """Return the pod annotation that names a seccomp profile in a registry, if enabled."""
         return self._daemon.kind.profile_annotation
 
     @property
     def cgroup_parent(self) -> str:
-        """Return a cgroup to put pods below that is removed with the runtime (for the cgroupfs driver)."""
+        """Return a parent cgroup for pods that is removed with the runtime (for the cgroupfs driver)."""
         return f"/{self._footprint.cgroup}"
 
     def start_daemon(self, *, network: bool, seconds: float = START_SECONDS) -> None:
@@ -295,14 +291,13 @@ class ThrowawayRuntime:
             ) from error
 
     def exchange(self, binary: Path | None) -> None:
-        """Let the daemon, which was killed, be another program from its next start on, with everything that
-        there is; its companions stay what they are.
+        """Replace the program of the stopped daemon for its next start; its data and companions stay.
 
         Args:
             binary: the other program; None for the one on PATH.
 
         Raises:
-            CannotTest: it is none of this kind, or of a version that cannot be configured.
+            CannotTest: it is not of this kind, or its version is not supported.
         """
         other = find_daemon(
             self._daemon.kind, binary, extra_handlers={}, cni_plugins=self._daemon.cni_plugins
@@ -311,20 +306,20 @@ class ThrowawayRuntime:
         self._processes[-1] = self._processes_of(self._daemon)[-1]
 
     def reboot(self) -> None:
-        """Let it be as after its machine was switched off and on, and start it again. What CNI has given away
-        is written down where it stays, as /var/lib/cni is by default.
+        """Simulate a reboot of the machine, and start the runtime again. CNI leases stay, as they do in
+        /var/lib/cni by default.
 
         Raises:
-            CleanupIncomplete: a process, a mount or a file would not go.
+            CleanupIncomplete: a process, a mount or a file could not be removed.
             RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
         """
         for process in reversed(self._processes):
             process.end(signal.SIGKILL)
-        runtime_removal.switch_off(self._footprint, self._written_before)
+        runtime_removal.simulate_reboot(self._footprint, self._written_before)
         self.start_again()
 
     def stop(self) -> None:
-        """Stop the runtime and remove everything it made. Calling it again does nothing.
+        """Stop the runtime and remove everything that it created. Further calls do nothing.
 
         Raises:
             CleanupIncomplete: something could not be removed; calling it again tries again.
@@ -343,9 +338,7 @@ class ThrowawayRuntime:
             atexit.unregister(self._stop_at_exit)
 
     def stop_at_exit(self) -> None:
-        """See to it that `stop` is called when this process ends by itself; a child that was forked from it
-        does not.
-        """
+        """Call `stop` when this process exits normally, but not in a forked child."""
         atexit.register(self._stop_at_exit)
 
     def _stop_at_exit(self) -> None:

@@ -1,6 +1,4 @@
-"""A throwaway runtime and the registry that it pulls from: for whoever needs a runtime that works, and no
-more.
-"""
+"""A private runtime together with the registry that it pulls from."""
 
 import contextlib
 from collections.abc import Iterator
@@ -23,7 +21,7 @@ def throwaway_with_registry(
     oci_wrapper: bool = False,
     cni_wrapper: bool = False,
 ) -> Iterator[tuple[ThrowawayRuntime, RegistryClient]]:
-    """Start both, on a port that is free; at the end both are gone.
+    """Start both, on a free port; both are stopped at the end.
 
     Args:
         kind: See `start_throwaway`, as for all but the next.
@@ -34,7 +32,7 @@ def throwaway_with_registry(
         cni_wrapper: See above.
 
     Raises:
-        RuntimeStartFailed: the runtime did not start, and nothing of it is left.
+        RuntimeStartFailed: the runtime did not start; everything of it was removed.
     """
     with RegistryServer(0) as registry:
         client = registry.client()

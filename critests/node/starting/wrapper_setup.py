@@ -1,4 +1,4 @@
-"""Putting the wrappers between a throwaway runtime's daemon and the programs that it starts."""
+"""Installs wrappers between a private runtime's daemon and the programs that it starts."""
 
 import os
 from dataclasses import replace
@@ -11,26 +11,26 @@ from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
 
 
 class WrapperUnsupported(CannotTest):
-    """A wrapper has nothing to stand before."""
+    """There is no OCI runtime to wrap."""
 
 
 def attach(
     daemon: DaemonChoice, footprint: Footprint, *, oci: bool, cni: bool, handler: str = ""
 ) -> tuple[DaemonChoice, OciWrapper | None, CniWrapper | None]:
-    """Write the wrappers that are wanted into the runtime's own directories, with which they go.
+    """Write the requested wrappers into the runtime's own directories.
 
     Args:
-        daemon: whose programs they stand before.
-        footprint: where the runtime's directories are.
-        oci: whether one stands before the OCI runtime of a handler.
-        cni: whether one stands before the CNI plugins.
+        daemon: whose programs are wrapped.
+        footprint: of the runtime.
+        oci: whether to wrap the OCI runtime of a handler.
+        cni: whether to wrap the CNI plugins.
         handler: by its name; empty for the default one.
 
     Returns:
-        The daemon with the wrappers in place of what they stand before, and the wrappers.
+        The daemon with the wrappers instead of the programs, and the wrappers.
 
     Raises:
-        WrapperUnsupported: the handler has no OCI runtime that a wrapper could stand before.
+        WrapperUnsupported: the handler has no OCI runtime to wrap.
         PermissionError: neither the state directory nor the root directory is on a file system that programs
             run from.
     """

@@ -1,4 +1,4 @@
-"""What a wrapper can be told to do at an operation, and the plan file that tells it.
+"""The actions that a wrapper can do at an operation, and the plan file with them.
 
 The plan is text, one action per line: `OPERATION ACTION ARGUMENTS`. `*` stands for every operation,
 `bridge/ADD` for one of one CNI plugin. Within an operation the order is always: edit, change, delay, fail
@@ -136,7 +136,7 @@ class ChangeResult(_ByProgram):
 
 @dataclass(frozen=True)
 class Swallow:
-    """Do not run the program, and end as if it had done what it was asked for, without a word.
+    """Do not run the program, and exit with 0 as if it had succeeded.
 
     `Invocation.edits` counts it.
     """

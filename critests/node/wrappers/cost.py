@@ -17,7 +17,7 @@ from pathlib import Path
 
 from critests.node.host.binaries import find_program
 from critests.node.wrappers.actions import ALL, Action, Delay, Edit, Record
-from critests.node.wrappers.stand_in import SHELL, CniWrapper, OciWrapper, timer_list_tells_the_time
+from critests.node.wrappers.stand_in import SHELL, CniWrapper, OciWrapper, timer_list_is_usable
 
 CALLS = 50
 """How many times each is called."""
@@ -41,7 +41,7 @@ _CONFIG_BYTES = 16384  # about what containerd's config.json of a container is
 
 @dataclass(frozen=True)
 class WrapperOverhead:
-    """What one wrapper adds to one invocation, in seconds, by what it is told to do."""
+    """The time that one wrapper adds to one invocation, in seconds, by planned action."""
 
     empty: float
     """Nothing."""
@@ -97,15 +97,15 @@ def own_cost(
 def main() -> None:
     """Print the cost of both wrappers in milliseconds; the first argument may be another shell."""
     shell = " ".join(sys.argv[1:]) or SHELL
-    clock = "/proc/timer_list" if timer_list_tells_the_time() else "a program of ours"
+    clock = "/proc/timer_list" if timer_list_is_usable() else "a program of ours"
     print(
         f"cost of a wrapper itself per invocation, in ms (run by {shell}, time from {clock}, {CALLS} calls"
         " each)"
     )
     for kind in ("oci", "cni"):
         cost = own_cost(kind, shell=shell)
-        told = {name: getattr(cost, name) for name in ("empty", "other", "record", "delay", "edit")}
-        print(f"{kind}: " + ", ".join(f"{name} {seconds * 1e3:.2f}" for name, seconds in told.items()))
+        costs = {name: getattr(cost, name) for name in ("empty", "other", "record", "delay", "edit")}
+        print(f"{kind}: " + ", ".join(f"{name} {seconds * 1e3:.2f}" for name, seconds in costs.items()))
 
 
 def _write_wrapper(

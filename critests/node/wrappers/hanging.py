@@ -1,4 +1,4 @@
-"""What hangs in a wrapper: how it is found, and cut off."""
+"""Finds and kills hanging processes of a wrapper."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from critests.node.wrappers.actions import Delay
 from critests.node.wrappers.stand_in import Wrapper
 
 FOR_EVER = Delay(600.0)
-"""For a step that hangs until whoever planned it cuts it off."""
+"""For an operation that hangs until the test kills it."""
 
 
 def held(wrapper: Wrapper) -> list[int]:
@@ -25,7 +25,7 @@ def held(wrapper: Wrapper) -> list[int]:
 
 
 def let_go(processes: Iterable[int]) -> None:
-    """Let shells of what `held` has found go on, as if they had only been slow."""
+    """Let the shells that `held` found go on, as if they had only been slow."""
     cut_off({*processes} & {*sleeping(FOR_EVER)})
 
 

@@ -41,7 +41,7 @@ def split(
         seconds: how long the client waited.
         cni: invocations of CNI plugins, of this and of other calls; what lies outside the call does not
             count.
-        oci: invocations of the OCI runtime, likewise.
+        oci: invocations of the OCI runtime, as for `cni`.
         ids: the sandbox and container that the call is about, where several calls go on at once; None for
             all.
     """

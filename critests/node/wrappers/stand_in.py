@@ -128,10 +128,8 @@ class Wrapper:
         path.chmod(0o755)
 
     def _clock(self) -> Path | str:
-        """Return a program that prints the time, where the kernel's own file does not tell it; else an empty
-        text.
-        """
-        if timer_list_tells_the_time():
+        """Return a program that prints the time, or an empty text if the kernel's own file can be used."""
+        if timer_list_is_usable():
             return ""
         clock = self.directory / "clock"
         clock.write_bytes(program("clock", machine_architecture()))
@@ -178,15 +176,17 @@ class CniWrapper(Wrapper):
                 (self.plugins / plugin.name).symlink_to(script)
 
 
-def timer_list_tells_the_time() -> bool:
-    """Tell whether /proc/timer_list can be read here and agrees with Python's clock (it may be hidden, as in
-    a container).
+def timer_list_is_usable() -> bool:
+    """Return whether /proc/timer_list can be read and agrees with Python's clock (it may be hidden, as in a
+    container).
     """
     try:
         with _TIMER_LIST.open(encoding="ascii", errors="replace") as file:
-            told = [line.strip() for _, line in zip(range(5), file, strict=False) if line.startswith(_PREFIX)]
+            times = [
+                line.strip() for _, line in zip(range(5), file, strict=False) if line.startswith(_PREFIX)
+            ]
         return (
-            abs(int(told[0].removeprefix(_PREFIX).removesuffix(_SUFFIX)) - time.monotonic_ns())
+            abs(int(times[0].removeprefix(_PREFIX).removesuffix(_SUFFIX)) - time.monotonic_ns())
             < _AGREE_NANOSECONDS
         )
     except (OSError, IndexError, ValueError):

@@ -167,7 +167,7 @@ def test_an_agent_of_the_node_sees_the_whole_host(
         container = containers.attempt(containers.config(mounts=mounts))
     except grpc.RpcError as error:
         refused_with(error)
-        if uppermost(host_mounts.seen())["/"].propagation:
+        if uppermost(host_mounts.mount_table())["/"].propagation:
             raise
         blocked(f"the root of this machine is a private mount, which a runtime may reject: {error.details()}")
 
@@ -204,7 +204,7 @@ def mounts_on_host(host_mounts: HostMounts, container: Container, layers: set[st
     ids = (container.id, container.sandbox.id)
     return [
         mount.place
-        for mount in host_mounts.seen()
+        for mount in host_mounts.mount_table()
         if any(each in mount.place for each in ids) or layers & mount.super_options
     ]
 
