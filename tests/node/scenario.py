@@ -255,7 +255,7 @@ def by_sigkill_and_reaper(binary: str) -> None:
         assert [(entry.run_id, entry.left) for entry in reaped] == [(RUN, "")], reaped
 
 
-def beside_a_live_one(binary: str) -> None:
+def next_to_a_live_one(binary: str) -> None:
     """A dead run is reaped while another lives, and the live one does not notice."""
     with start(binary) as live:
         run_pods(live)
@@ -320,7 +320,7 @@ CASES: dict[str, Callable[[str], None]] = {
     "SIGHUP": by_signal(signal.SIGHUP),
     "SIGKILL and watcher": by_sigkill_and_watcher,
     "SIGKILL and reaper": by_sigkill_and_reaper,
-    "beside a live one": beside_a_live_one,
+    "beside a live one": next_to_a_live_one,
     "daemon ends at once": failing(script("echo it cannot be >&2; exit 3")),
     "configuration is broken": failing(
         script('for last; do :; done; echo "[" >> "$last"; exec /usr/bin/containerd "$@"')
@@ -356,16 +356,16 @@ def separated() -> None:
 
 def hide(path: Path, *, keeping: set[Path]) -> None:
     """Make a directory look empty but for what is needed from below it, as a checkout in /tmp is."""
-    kept = {
+    visible = {
         Path("/mnt") / str(number): needed
         for number, needed in enumerate(sorted(keeping))
         if path in needed.parents
     }
-    for aside, needed in kept.items():
+    for aside, needed in visible.items():
         aside.mkdir()
         subprocess.run(["mount", "--bind", needed, aside], check=True)
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", path], check=True)
-    for aside, needed in kept.items():
+    for aside, needed in visible.items():
         needed.mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", "--bind", aside, needed], check=True)
         subprocess.run(["umount", aside], check=True)

@@ -225,7 +225,7 @@ def test_images_are_not_stored_as_overlays_on_an_overlay(
 @pytest.mark.parametrize(
     ("version", "has_setting"), [((1, 34, 11), False), ((1, 36, 2), False), ((1, 36, 3), True)]
 )
-def test_crio_is_told_to_watch_the_network_where_it_can(
+def test_crio_watches_the_network_if_it_can(
     footprint: Footprint, version: tuple[int, int, int], has_setting: bool
 ) -> None:
     data = tomllib.loads(crio_configuration.configuration(footprint, replace(SETTINGS, version=version)))
@@ -256,7 +256,7 @@ def test_a_binary_that_is_no_fitting_containerd_is_refused(
         )
 
 
-def test_the_shim_beside_the_binary_is_taken_first(tmp_path: Path) -> None:
+def test_the_shim_next_to_the_binary_is_taken_first(tmp_path: Path) -> None:
     for helper in ("runc", "containerd-shim-runc-v2"):
         program(tmp_path / helper, "exit 0")
     extra = {"wrapped": tmp_path / "wrapper"}
@@ -320,7 +320,7 @@ def test_crio_starts_a_shim_for_a_handler_that_has_one(footprint: Footprint) -> 
     assert handlers["runc"]["runtime_type"] == "oci"
 
 
-def test_a_shim_is_no_oci_runtime_and_finds_what_lies_beside_it(tmp_path: Path, footprint: Footprint) -> None:
+def test_a_shim_is_no_oci_runtime_and_finds_programs_next_to_it(tmp_path: Path, footprint: Footprint) -> None:
     for helper in ("runc", "containerd-shim-runc-v2"):
         program(tmp_path / helper, "exit 0")
     binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
@@ -395,7 +395,7 @@ def test_a_template_of_the_network_is_filled_in_by_containerd(footprint: Footpri
         (crio_configuration, CniTemplate()),
     ],
 )
-def test_what_a_kind_cannot_be_told_is_a_sentence(
+def test_an_unsupported_setting_is_named_in_a_sentence(
     footprint: Footprint, kind: ModuleType, setting: RuntimeSetting
 ) -> None:
     with pytest.raises(SettingNotSupported, match=setting.meaning):

@@ -47,7 +47,7 @@ def skopeo(runtime: ThrowawayRuntime, script: str) -> None:
     program.chmod(0o755)
 
 
-def test_the_program_beside_the_daemon_is_told_archive_name_and_storage(
+def test_the_program_next_to_the_daemon_gets_archive_name_and_storage(
     runtime: ThrowawayRuntime, tmp_path: Path
 ) -> None:
     skopeo(runtime, f'/bin/echo "$*" "$CONTAINERS_STORAGE_CONF" > {tmp_path}/said')
@@ -62,7 +62,7 @@ def test_the_program_beside_the_daemon_is_told_archive_name_and_storage(
     ]
 
 
-def test_what_the_program_says_of_its_failure_is_told(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+def test_the_error_of_the_program_is_reported(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     skopeo(runtime, "echo 'no room' >&2; exit 3")
 
     with pytest.raises(ImageImportFailed, match=re.escape("ended with 3: no room")):

@@ -224,7 +224,7 @@ def test_every_socket_of_a_kind_can_be_connected_to(name: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
-def test_a_directory_without_room_for_the_sockets_is_never_made(
+def test_a_directory_too_long_for_sockets_is_not_created(
     binary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     too_long = replace(THIRD, sockets=lambda footprint: (footprint.state / ("x" * 100),))

@@ -76,6 +76,6 @@ def test_nothing_is_left_of_a_throwaway_runtime(binary: Path, case: str) -> None
 def test_nothing_is_left_of_a_runtime_that_does_not_start(case: str, said: str) -> None:
     if not BINARIES:
         pytest.skip("needs root and a containerd")
-    left, told = left_by(case, BINARIES[0])
+    left, output = left_by(case, BINARIES[0])
     assert left == []
-    assert said in told
+    assert said in output

@@ -32,7 +32,7 @@ def test_later_mounts_spread_only_from_what_is_shared(mounts: HostMounts, tmp_pa
         assert unmount_below([tmp_path]) == []
 
 
-def test_a_place_below_shared_mounts_is_told_once(tmp_path: Path) -> None:
+def test_a_path_below_shared_mounts_is_listed_once(tmp_path: Path) -> None:
     outer = tmp_path / "outer"
     outer.mkdir()
     try:

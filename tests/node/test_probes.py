@@ -1,4 +1,4 @@
-"""What the machine withholds is told from what a runtime does not do."""
+"""A missing capability of the machine is distinguished from one of the runtime."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -61,7 +61,7 @@ def test_a_slow_machine_gets_more_time_to_reach_a_host_port(
 @pytest.mark.parametrize(
     ("wrong", "present"), [(["fails=CreateContainer"], True), ([], False)], ids=["refused", "accepted"]
 )
-def test_a_device_that_nobody_has_described_tells_whether_names_are_read(
+def test_an_unknown_device_shows_whether_names_are_read(
     wrong: list[str], present: bool, tmp_path: Path
 ) -> None:
     assert container_fact(CriServer(wrong=wrong), tmp_path, Capability.CDI).present is present
@@ -111,7 +111,7 @@ def test_of_a_daemon_that_has_ended_nobody_says_what_it_may(
     ],
     ids=["our kernel", "a kernel of the sandbox's own", "another machine"],
 )
-def test_a_kernel_of_its_own_is_told_from_another_machine(
+def test_a_guest_kernel_is_distinguished_from_another_machine(
     boot_id: str, daemon_pid: int | None, same_host: bool, shared_kernel: bool
 ) -> None:
     # the probe asks nothing else of them
@@ -134,7 +134,7 @@ def test_a_kernel_of_its_own_is_told_from_another_machine(
     ],
     ids=["labels them", "labels none", "its daemon cannot be seen", "shows no label"],
 )
-def test_a_runtime_that_labels_no_container_is_told_from_one_that_uses_selinux(
+def test_a_runtime_without_labels_is_distinguished_from_one_with_selinux(
     daemon: str, container: bytes, labels: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probes, "text_of", lambda _: daemon)

@@ -35,7 +35,7 @@ def test_killed_processes_are_waited_for_as_long_as_they_go(monkeypatch: pytest.
     assert killed(monkeypatch, dying=True) == []
 
 
-def test_processes_that_stay_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remaining_processes_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(killed(monkeypatch, dying=False)) == len(NOBODY)
 
 

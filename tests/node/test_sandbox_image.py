@@ -1,4 +1,4 @@
-"""Where the image of the sandboxes is missing, the runtime is not accused, and the user is told."""
+"""A missing sandbox image is reported to the user, and not as a failure of the runtime."""
 
 from contextlib import closing
 from pathlib import Path

@@ -30,7 +30,7 @@ from critests.node.starting.targets import (
         ("/tmp", RunSubject(Path("/tmp"))),
     ],
 )
-def test_each_kind_of_subject_is_told_from_the_others(text: str, subject: Subject) -> None:
+def test_each_kind_of_subject_is_recognised(text: str, subject: Subject) -> None:
     assert parse_subject(text) == subject
 
 

@@ -111,7 +111,7 @@ def test_what_is_no_run_is_not_removed(run_id: str) -> None:
         runtime_removal.forget_dead_run(run_id)
 
 
-def test_a_broken_record_is_reported_and_kept(directories: Path) -> None:
+def test_a_broken_record_is_reported_and_not_removed(directories: Path) -> None:
     footprint = traces_in(directories)
     (footprint.state / run_directories.RECORD_FILE).write_text("[]")
     (reaped,) = [entry for entry in runtime_removal.reap_dead_runs() if entry.left]
@@ -195,14 +195,14 @@ def test_what_a_daemon_made_below_run_is_gone_when_its_machine_was_switched_off(
     first = runtime.pid
     of_the_daemon, configured = runtime.state / "of the daemon", runtime.conflist.read_text(encoding="utf-8")
     (of_the_daemon / "file").mkdir(parents=True)
-    kept = runtime.root / "root" / "kept"
-    kept.touch()
+    persistent = runtime.root / "root" / "persistent"
+    persistent.touch()
 
     runtime.reboot()
 
     assert runtime.pid != first
     assert not of_the_daemon.exists()
-    assert kept.exists()
+    assert persistent.exists()
     assert runtime.conflist.read_text(encoding="utf-8") == configured
 
 

@@ -157,7 +157,7 @@ def test_a_record_is_on_the_clock_of_python(oci: OciWrapper) -> None:
     assert found.seconds >= 0.07
 
 
-def test_where_the_kernels_file_is_hidden_a_program_tells_the_time(
+def test_without_the_kernels_file_a_program_prints_the_time(
     tmp_path: Path, shell: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stand_in, "_TIMER_LIST", Path(os.devnull))
@@ -227,7 +227,7 @@ def test_a_runtime_does_not_notice_that_it_cannot_be_recorded(oci: OciWrapper) -
         ((), None),
     ],
 )
-def test_a_failure_is_told_where_the_caller_looks(
+def test_a_failure_is_reported_where_the_caller_reads_it(
     oci: OciWrapper, tmp_path: Path, options: tuple[str, ...], logged: str | None
 ) -> None:
     oci.plan({"start": [Fail(9, "no space: é %s"), Record()]})
@@ -317,14 +317,14 @@ def test_a_command_is_swallowed_or_sends_another_signal(
     assert call(oci.path, *arguments).stdout == sent
 
 
-def test_a_plugin_is_told_something_else_and_its_result_rewritten(cni: CniWrapper, tmp_path: Path) -> None:
+def test_the_input_and_the_result_of_a_plugin_are_rewritten(cni: CniWrapper, tmp_path: Path) -> None:
     change = executable(tmp_path / "change", "#!/bin/sh\nsed -i s/one/two/ $1\n")
     rewrite = executable(tmp_path / "rewrite", "#!/bin/sh\nsed -i s/10.0.0.1/10.0.0.2/ $1\n")
     cni.plan({"bridge/ADD": [ChangeInput(change), ChangeResult(rewrite), Record()]})
 
-    told = json.loads(call(cni.plugins / "bridge", text='{"is": "one"}\n', CNI_COMMAND="ADD").stdout)
+    output = json.loads(call(cni.plugins / "bridge", text='{"is": "one"}\n', CNI_COMMAND="ADD").stdout)
 
-    assert (told["config"], told["ips"]) == ({"is": "two"}, ["10.0.0.2"])
+    assert (output["config"], output["ips"]) == ({"is": "two"}, ["10.0.0.2"])
     assert [one.edits for one in cni.take()] == [2]
     assert [file for file in (cni.directory / "edits").iterdir() if "put." in file.name] == []
     cni.plan({ALL: [ChangeResult(rewrite)]})

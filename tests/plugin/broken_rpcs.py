@@ -78,11 +78,11 @@ def _serve(socket: Path, wrong: str, ready: Connection) -> None:
 def broken_server(rpc: str, column: str, folder: Path) -> Iterator[str]:
     """Serve in a process of its own, which can die; yields the socket."""
     socket = folder / "cri.sock"
-    told, ready = FORKED.Pipe(duplex=False)
+    ready_pipe, ready = FORKED.Pipe(duplex=False)
     server = FORKED.Process(target=_serve, args=(socket, f"{FAULTS[column]}={rpc}", ready))
     server.start()
     try:
-        assert told.poll(START_SECONDS)
+        assert ready_pipe.poll(START_SECONDS)
         yield str(socket)
     finally:
         server.kill()

@@ -418,7 +418,7 @@ def test_an_error_before_a_test_is_known_to_be_ours_is_counted(tmp_path: Path) -
     assert record["counts"]["outcomes"]["error"] == 1
 
 
-def test_a_runtime_that_does_not_reach_the_registry_is_told_how(tmp_path: Path) -> None:
+def test_how_to_reach_the_registry_is_reported(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=PullImage"})) as endpoint:
         ended = run_on(endpoint, tmp_path, "--select", "CTR-01,CTR-13,CTR-21")
 

@@ -138,7 +138,7 @@ def test_the_end_of_a_daemon_that_a_test_has_for_itself_is_its_failure(tmp_path:
     assert ended.returncode == 1
 
 
-# nothing is made beside the kill: what a daemon was making when it was killed may be in its successor's way
+# nothing is created during the kill: a half-created object may disturb the next daemon
 KILLS = """
 import contextlib
 import fcntl

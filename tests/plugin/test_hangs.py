@@ -48,7 +48,7 @@ def test_a_hang_costs_one_deadline_and_is_one_root_cause(
     assert server.calls.count(rpc) <= LOOKS * processes
 
 
-def test_a_hang_that_a_probe_met_first_is_told_as_the_hang_and_repeated_by_its_judge(tmp_path: Path) -> None:
+def test_a_hang_in_a_probe_is_reported_as_a_hang_and_repeated_by_its_judge(tmp_path: Path) -> None:
     server = CriServer(wrong={"hangs=StartContainer"})
     with serve(server) as endpoint:
         ended = critests(

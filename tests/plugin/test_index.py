@@ -22,12 +22,12 @@ LIST = ("run", "--list", "--json", "-", "--select", "GEN,SBX-02")
 
 @pytest.fixture
 def own_cache(tmp_path: Path) -> dict[str, str]:
-    """The environment of processes that compile, and keep, for this test alone."""
-    kept = {name: value for name, value in environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPYCACHEPREFIX": str(tmp_path / "pycache")}
+    """The environment of processes with a bytecode cache for this test alone."""
+    inherited = {name: value for name, value in environment().items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "PYTHONPYCACHEPREFIX": str(tmp_path / "pycache")}
 
 
-def told(environment: dict[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
+def run_critests(environment: dict[str, str], *arguments: str) -> "subprocess.CompletedProcess[str]":
     code = f"{IMPORTED} from critests.cli import main; sys.argv[1:] = {list(arguments)!r}; main()"
     return subprocess.run(
         [sys.executable, "-c", code],
@@ -40,9 +40,9 @@ def told(environment: dict[str, str], *arguments: str) -> "subprocess.CompletedP
 
 
 def test_a_list_is_the_same_with_an_index_and_needs_no_pytest(own_cache: dict[str, str]) -> None:
-    first = told(own_cache, *LIST)
-    second = told(own_cache, *LIST)
-    without = told({**own_cache, "PYTEST_ADDOPTS": "--strict-markers"}, *LIST)
+    first = run_critests(own_cache, *LIST)
+    second = run_critests(own_cache, *LIST)
+    without = run_critests({**own_cache, "PYTEST_ADDOPTS": "--strict-markers"}, *LIST)
 
     assert (first.stderr, second.stderr, without.stderr) == ("", "False\n", "")
     assert {test["requirement"].partition("-")[0] for test in json.loads(second.stdout)} == {"GEN", "SBX"}
@@ -56,7 +56,7 @@ def test_a_record_is_the_same_with_an_index_and_with_workers(
     with serve(CriServer()) as endpoint:
         for number, workers in enumerate(["1", "1", "2"]):
             results = tmp_path / str(number)
-            told(
+            run_critests(
                 own_cache,
                 *("run", "--runtime-endpoint", endpoint, "--allow-kubelet", "--results", str(results)),
                 *("--select", "GEN-01", "-n", workers),
@@ -77,10 +77,10 @@ def test_a_test_that_was_just_written_is_listed(tmp_path: Path, own_cache: dict[
     )
     module = copy / "validation" / "runtime" / "test_transport.py"
     there = {**own_cache, "PYTHONPATH": str(copy.parent)}
-    before = told(there, "run", "--list", "--select", "GEN-01")
+    before = run_critests(there, "run", "--list", "--select", "GEN-01")
     with module.open("a") as file:
         file.write('\n\n@requirement("GEN-01")\ndef test_one_more(runtime):\n    """It MUST."""\n')
-    after = told(there, "run", "--list", "--select", "GEN-01")
+    after = run_critests(there, "run", "--list", "--select", "GEN-01")
 
     assert "test_one_more" not in before.stdout
     assert after.stdout.splitlines() == [

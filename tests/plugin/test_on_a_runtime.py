@@ -21,7 +21,7 @@ from tests.plugin.command import SECONDS, begin, critests, record_in, verdicts_i
 pytestmark = [
     pytest.mark.runtime,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
-    # up to three runs, which take a minute or two together, and several times as long beside others
+    # up to three runs, which take a minute or two together, and several times as long with other load
     pytest.mark.timeout(3 * SECONDS),
 ]
 

@@ -29,7 +29,7 @@ from tests.plugin.command import record_in
 TABLE: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("rpc_matrix.toml").read_text(encoding="utf-8")
 )
-ROOMS = ("fixtures", "lifecycle", "node", "run", "validation")
+PACKAGES = ("fixtures", "lifecycle", "node", "run", "validation")
 """Whose calls a run of the validation tests can make."""
 SECONDS = {"unimplemented": 30.0, "unavailable": 30.0, "hangs": 60.0, "dies": 30.0}
 """Within which a run ends, by column, times the processes that wait for each processor of a busy machine; on
@@ -54,9 +54,9 @@ CELLS = [
 
 
 def called() -> Iterator[str]:
-    """Return every RPC that those rooms name, as an attribute or in a string."""
+    """Return every RPC that these packages name, as an attribute or in a string."""
     root = Path(critests.__file__).parent
-    for file in (file for room in ROOMS for file in (root / room).rglob("*.py")):
+    for file in (file for package in PACKAGES for file in (root / package).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             name = getattr(node, "attr", None) or getattr(node, "value", None)
             if isinstance(name, str) and name in METHODS:

@@ -1,4 +1,4 @@
-"""What a test of ours compared is kept whole, and what others compare is shown as pytest shows it."""
+"""Comparisons in tests of the suite are shown in full, those of others as pytest shows them."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def test_of_others():
 '''
 
 
-def test_points_in_time_are_told_apart(tmp_path: Path) -> None:
+def test_timestamps_are_shown_in_full(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(SUITE, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "critests.plugin", "--cri-allow-kubelet"]

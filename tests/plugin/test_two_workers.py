@@ -27,9 +27,7 @@ def test_two_workers_record_every_test_once_those_that_were_deselected_too(tmp_p
 
 
 @pytest.mark.parametrize("option", ["--select", "--deselect"])
-def test_a_word_that_names_nothing_is_told_before_workers_and_runtime_are_started(
-    option: str, tmp_path: Path
-) -> None:
+def test_an_unknown_word_is_reported_before_workers_and_runtime_start(option: str, tmp_path: Path) -> None:
     # so that the workers would be the first to look: with the suite's index the command itself does
     whole_suite = ("--", "-p", "no:cacheprovider")
 

@@ -9,13 +9,13 @@ from critests.report.wording.endings import exit_sentence
 
 
 def reason(*levels: Level) -> str:
-    """Say how a run ends in which a test of each of these levels failed beside a MUST that is kept."""
-    kept = TestResult(id="a.py::test_kept", name="test_kept", outcome=Outcome.PASSED)
+    """Return the end of a run with a failed test of each of these levels and a passed MUST."""
+    passed = TestResult(id="a.py::test_kept", name="test_kept", outcome=Outcome.PASSED)
     failed = [
         TestResult(id=f"a.py::test_{level}", name=f"test_{level}", level=level, outcome=Outcome.FAILED)
         for level in levels
     ]
-    end = ending([kept, *failed])
+    end = ending([passed, *failed])
     assert end.code == 1
     return exit_sentence(end).partition(" (")[0]
 
@@ -31,7 +31,7 @@ def test_a_failure_of_whatever_level_is_no_end_of_a_run_that_keeps_all(level: Le
     assert reason(level).startswith("1 test found ")
 
 
-def test_levels_that_are_broken_are_told_apart() -> None:
+def test_broken_levels_are_distinguished() -> None:
     assert reason(Level.OPT, Level.MUST) == (
         "1 test found a broken MUST, 1 test found a broken optional feature that the runtime offers"
     )

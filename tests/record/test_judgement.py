@@ -77,10 +77,10 @@ def test_an_rpc_that_works_for_its_judge_is_not_lacking() -> None:
     assert outcomes(found)["test_other"] is Outcome.FAILED
 
 
-def test_a_known_failure_of_a_must_is_not_called_kept() -> None:
+def test_a_known_failure_of_a_must_is_not_called_conforming() -> None:
     def known(level: Level) -> str:
-        kept, broken = result("test_a", "CTR-30"), result("test_b", "CTR-31", Outcome.KNOWN, level=level)
-        return end_of(judged(kept, broken))
+        passed, broken = result("test_a", "CTR-30"), result("test_b", "CTR-31", Outcome.KNOWN, level=level)
+        return end_of(judged(passed, broken))
 
     assert (
         known(Level.MUST)
@@ -97,7 +97,7 @@ def test_a_failure_by_an_rpc_whose_judge_passed_stays_a_failure() -> None:
     assert outcomes(found)["test_other"] is Outcome.FAILED
 
 
-def test_a_failure_by_assertion_stays_a_failure_beside_a_broken_rpc() -> None:
+def test_a_failure_by_assertion_stays_a_failure_with_a_broken_rpc() -> None:
     found = judged(
         result("test_run", "SBX-01", Outcome.FAILED), result("test_other", "SBX-09", Outcome.FAILED)
     )
@@ -121,17 +121,17 @@ def test_a_judge_that_is_itself_only_a_follower_breaks_nothing() -> None:
 
 def test_a_failure_that_another_requirement_explains_follows_it_only_where_that_is_broken() -> None:
     waits = result("test_log", "LOG-15", Outcome.FAILED, reported_blocker="CTR-21", reason="waited 10 s")
-    told = result("test_told", "CTR-21", Outcome.PASSED)
+    exited = result("test_exited", "CTR-21", Outcome.PASSED)
     in_set_up = result("test_list", "CTA-17", Outcome.BLOCKED, reported_blocker="CTR-21")
 
-    alone, beside = judged(waits, told), judged(waits, in_set_up)
+    alone, blocked = judged(waits, exited), judged(waits, in_set_up)
 
     assert [(test.outcome, test.blocked_by) for test in alone.tests] == [
         (Outcome.FAILED, ""),
         (Outcome.PASSED, ""),
     ]
-    assert outcomes(beside)["test_log"] is Outcome.BLOCKED
-    assert [(cause.requirement, len(cause.blocked)) for cause in beside.root_causes] == [("CTR-21", 2)]
+    assert outcomes(blocked)["test_log"] is Outcome.BLOCKED
+    assert [(cause.requirement, len(cause.blocked)) for cause in blocked.root_causes] == [("CTR-21", 2)]
     assert outcomes(judged(waits))["test_log"] is Outcome.FAILED
 
 
@@ -186,7 +186,7 @@ def test_a_breach_means_what_its_level_says(more: dict[str, object], outcome: Ou
     assert judged(result("test_a", "CTA-01", Outcome.FAILED, **more)).tests[0].outcome is outcome
 
 
-def test_the_verdict_is_the_worst_of_the_tests_and_forms_are_kept() -> None:
+def test_the_verdict_is_the_worst_of_the_tests_and_forms_are_recorded() -> None:
     found = judged(
         result("test_a[1]", "CTA-01/error"),
         result("test_a[2]", "CTA-01/code", Outcome.FAILED, level=Level.SHOULD),
@@ -232,11 +232,11 @@ def test_an_unexpected_pass_is_not_called_a_broken_must(tmp_path: Path) -> None:
     passed = result("test_run", "SBX-01", Outcome.PASSED)
 
     alone = judged(passed, expectations=known)
-    beside = judged(passed, result("test_other", "SBX-09", Outcome.FAILED), expectations=known)
+    both = judged(passed, result("test_other", "SBX-09", Outcome.FAILED), expectations=known)
 
     assert alone.exit_code == 1
     assert end_of(alone).startswith("1 known failure passed, so the list of known failures is wrong (")
-    assert end_of(beside).startswith("1 test found a broken MUST; 1 known failure passed")
+    assert end_of(both).startswith("1 test found a broken MUST; 1 known failure passed")
 
 
 def test_a_declared_capability_that_is_absent_fails() -> None:
@@ -345,15 +345,15 @@ def test_no_verdict_hangs_on_a_sentence() -> None:
     ]
 
     for chosen in (tests, alone, here):
-        told = judged(*chosen, runtime_gone=GONE)
-        untold = judged(*map(nonsense, chosen), runtime_gone=Reason(code=GONE.code, words="xzz"))
-        assert [(test.id, test.outcome, test.blocked_by, test.cause) for test in untold.tests] == [
-            (test.id, test.outcome, test.blocked_by, test.cause) for test in told.tests
+        original = judged(*chosen, runtime_gone=GONE)
+        garbled = judged(*map(nonsense, chosen), runtime_gone=Reason(code=GONE.code, words="xzz"))
+        assert [(test.id, test.outcome, test.blocked_by, test.cause) for test in garbled.tests] == [
+            (test.id, test.outcome, test.blocked_by, test.cause) for test in original.tests
         ]
         assert [
-            (each.requirement, each.blocked, each.failed, each.outcome) for each in untold.root_causes
-        ] == [(each.requirement, each.blocked, each.failed, each.outcome) for each in told.root_causes]
-        assert (untold.exit_code, untold.counts) == (told.exit_code, told.counts)
+            (each.requirement, each.blocked, each.failed, each.outcome) for each in garbled.root_causes
+        ] == [(each.requirement, each.blocked, each.failed, each.outcome) for each in original.root_causes]
+        assert (garbled.exit_code, garbled.counts) == (original.exit_code, original.counts)
 
 
 @pytest.mark.parametrize(

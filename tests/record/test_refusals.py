@@ -11,7 +11,9 @@ from critests.record.result_records import TestResult
 from critests.report.wording.reason_sentences import sentence
 
 JUDGES = {"CreateContainer": "CTR-01"}
-KEPT = TestResult(id="c.py::test_create", name="test_create", requirement="CTR-01", outcome=Outcome.PASSED)
+PASSED_CALL = TestResult(
+    id="c.py::test_create", name="test_create", requirement="CTR-01", outcome=Outcome.PASSED
+)
 
 
 def refused(name: str, requirement: str, words: str = "no device ''", **more: object) -> TestResult:
@@ -32,7 +34,9 @@ def judged(*tests: TestResult) -> Judgement:
 
 
 def test_what_every_set_up_asked_for_in_vain_is_broken() -> None:
-    found = judged(KEPT, refused("test_used", "DEV-01"), refused("test_renamed", "DEV-04", "no device 'x1'"))
+    found = judged(
+        PASSED_CALL, refused("test_used", "DEV-01"), refused("test_renamed", "DEV-04", "no device 'x1'")
+    )
 
     said = found.tests[-1]
     assert (said.requirement, said.outcome, said.synthesized) == ("DEV-01", Outcome.FAILED, True)
@@ -44,7 +48,7 @@ def test_what_every_set_up_asked_for_in_vain_is_broken() -> None:
 
 
 def test_a_judgement_of_it_once_more_says_the_same() -> None:
-    once = judged(KEPT, refused("test_used", "DEV-01"), refused("test_renamed", "DEV-04"))
+    once = judged(PASSED_CALL, refused("test_used", "DEV-01"), refused("test_renamed", "DEV-04"))
 
     again = judged(*once.tests)
 
@@ -53,7 +57,7 @@ def test_a_judgement_of_it_once_more_says_the_same() -> None:
 
 def test_a_must_is_broken_before_a_should() -> None:
     found = judged(
-        KEPT, refused("test_twice", "DEV-06", level=Level.SHOULD), refused("test_used", "DEV-01/read")
+        PASSED_CALL, refused("test_twice", "DEV-06", level=Level.SHOULD), refused("test_used", "DEV-01/read")
     )
 
     assert found.tests[-1].requirement_id == "DEV-01"
@@ -70,7 +74,7 @@ def test_a_must_is_broken_before_a_should() -> None:
     ids=["alone", "cases of one test", "another refusal", "nobody there"],
 )
 def test_what_may_have_come_by_chance_is_a_note(others: list[TestResult]) -> None:
-    found = judged(KEPT, *(others or [refused("test_used", "DEV-01")]))
+    found = judged(PASSED_CALL, *(others or [refused("test_used", "DEV-01")]))
 
     assert not any(test.synthesized for test in found.tests)
     assert [cause.outcome for cause in found.root_causes] == [Outcome.PASSED]
@@ -78,14 +82,14 @@ def test_what_may_have_come_by_chance_is_a_note(others: list[TestResult]) -> Non
 
 def test_a_requirement_with_a_verdict_of_its_own_is_not_blamed() -> None:
     passed = TestResult(id="d.py::test_open", name="test_open", requirement="DEV-01", outcome=Outcome.PASSED)
-    found = judged(KEPT, passed, refused("test_used", "DEV-01"), refused("test_written", "DEV-01"))
+    found = judged(PASSED_CALL, passed, refused("test_used", "DEV-01"), refused("test_written", "DEV-01"))
 
     assert not any(test.synthesized for test in found.tests)
 
 
 def test_what_binds_nobody_is_not_blamed() -> None:
     found = judged(
-        KEPT,
+        PASSED_CALL,
         refused("test_used", "DEV-01", level=Level.DIV),
         refused("test_renamed", "DEV-04", level=Level.OPT),
     )

@@ -66,7 +66,7 @@ def test_what_merged_runs_are_about(
     assert scope.musts_judged > 0
 
 
-def test_merged_with_a_record_that_does_not_tell_nothing_is_told(record: RunRecord) -> None:
+def test_a_record_without_a_scope_leaves_the_merged_one_without(record: RunRecord) -> None:
     parts = [dataclasses.replace(record, scope=RunScope()), dataclasses.replace(record, scope=None)]
 
     assert merged_of(parts, JudgeContext(judge_of=JUDGES.get)).scope is None

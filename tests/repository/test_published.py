@@ -1,5 +1,5 @@
-"""What is kept in results/published: records and samples, compressed, from which pages are built. Their
-verdicts stand when they are judged again, and hang on no word that a person reads.
+"""The compressed records and samples in results/published, from which pages are built. Judging them again
+gives the same verdicts, and no verdict depends on a sentence for readers.
 """
 
 import dataclasses

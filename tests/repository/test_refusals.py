@@ -1,12 +1,12 @@
-"""That nobody answers is no refusal: conformance tests leave it to `critests.fixtures.runtime` to tell."""
+"""A timeout is no rejection: conformance tests use `critests.fixtures.runtime` to distinguish them."""
 
 import ast
 from collections.abc import Iterator
 
 from tests.repository import tree
 
-ROOM = "critests/validation/"
-TELLS = "refused_with"
+PACKAGE = "critests/validation/"
+CHECK = "refused_with"
 """Raises a hang, a daemon that is gone and an RPC that is missing again."""
 JUDGED_THERE = {
     # the answer is too large for one client and not for the other, and everything else is raised
@@ -32,8 +32,8 @@ def undistinguished(module: ast.Module) -> Iterator[tuple[int, str]]:
             continue
         for node in ast.walk(function):
             if isinstance(node, ast.ExceptHandler):
-                told = any(TELLS in ast.unparse(line) for line in node.body)
-                if catches_calls(node.type) and not told:
+                checked = any(CHECK in ast.unparse(line) for line in node.body)
+                if catches_calls(node.type) and not checked:
                     yield node.lineno, function.name
             elif (
                 isinstance(node, ast.Call)
@@ -45,13 +45,13 @@ def undistinguished(module: ast.Module) -> Iterator[tuple[int, str]]:
 
 def test_no_validation_test_takes_a_hang_or_a_death_for_a_refusal() -> None:
     found = {
-        f"{tree.named(path).removeprefix(ROOM)}::{function}": line
+        f"{tree.named(path).removeprefix(PACKAGE)}::{function}": line
         for path in tree.python_files()
-        if tree.named(path).startswith(ROOM)
+        if tree.named(path).startswith(PACKAGE)
         for line, function in undistinguished(ast.parse(path.read_text(encoding="utf-8")))
     }
 
     assert {place: line for place, line in found.items() if place not in JUDGED_THERE} == {}, (
-        f"ask {TELLS}, or take may_be_refused or must_be_refused"
+        f"ask {CHECK}, or take may_be_refused or must_be_refused"
     )
     assert found.keys() >= JUDGED_THERE, "a function is gone, or tells refusals by now: take it off the list"

@@ -73,7 +73,7 @@ def test_the_closing_line_does_not_pass_where_nothing_ran(
     assert capsys.readouterr().out.splitlines()[-1] == "==== 0 passed, 0 failed, 0 skipped in 0.00s ===="
 
 
-def test_an_environment_of_somebody_else_is_named_by_what_it_lacks(tmp_path: Path) -> None:
+def test_a_foreign_environment_is_named_by_what_it_lacks(tmp_path: Path) -> None:
     lacking = script("satisfies.py")["lacking"]
     assert callable(lacking)
     pyproject = tmp_path / "pyproject.toml"
@@ -137,7 +137,7 @@ def test_a_test_and_a_fault_are_quoted_whole(tmp_path: Path) -> None:
         function(tmp_path / "test_a.py", "test_b")
 
 
-def test_another_distribution_is_told_what_to_install(tmp_path: Path) -> None:
+def test_another_distribution_gets_the_packages_to_install(tmp_path: Path) -> None:
     for name in ("bash", "id", "ldd"):
         found = subprocess.run(
             ["sh", "-c", f"command -v {name}"], capture_output=True, text=True, check=True
@@ -164,7 +164,7 @@ def test_another_distribution_is_told_what_to_install(tmp_path: Path) -> None:
     assert "  runc  (what containerd starts containers with)" in asked.stderr.splitlines()
 
 
-def test_a_configuration_file_that_somebody_changed_stays(tmp_path: Path) -> None:
+def test_a_changed_configuration_file_stays(tmp_path: Path) -> None:
     for name in ("bash", "sed", "tr", "rm", "mv", "chmod", "grep", "ldd"):
         (tmp_path / name).symlink_to(str(shutil.which(name)))
     for name, does in (("id", "echo 0"), ("apt-get", f'echo "$*" >>{tmp_path}/asked')):

@@ -1,4 +1,4 @@
-"""The files of the checkout, as the rules of the house look at them."""
+"""The files of the checkout, for tests of repository rules."""
 
 import gzip
 import subprocess

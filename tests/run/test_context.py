@@ -59,7 +59,7 @@ def test_what_cannot_be_tested_knows_its_exit_code(error: type[CannotTest], code
     assert error.exit_code is code
 
 
-def test_results_that_cannot_be_kept_are_said_before_anything_is_made(tmp_path: Path) -> None:
+def test_an_unwritable_results_folder_is_reported_before_the_start(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     server = CriServer()
     with serve(server) as endpoint, pytest.raises(CannotTest, match="cannot write"):
@@ -102,7 +102,7 @@ def test_the_default_handler_is_looked_at_where_the_user_chose_its_program(
         begin_run(given).end()
 
 
-def test_a_runtime_that_is_gone_at_the_end_is_told_of_in_words(tmp_path: Path) -> None:
+def test_a_runtime_that_is_gone_at_the_end_is_reported_in_words(tmp_path: Path) -> None:
     nobody = Endpoint.parse(str(tmp_path / "nobody.sock"))
     context = replace(CONTEXT, endpoint=nobody, image_endpoint=nobody, throwaway=False)
 

@@ -1,4 +1,4 @@
-"""From the index, only files are collected that hold what was chosen; it is kept when all were."""
+"""With the index, only files with selected tests are collected; a full collection is stored."""
 
 import sys
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_files_without_a_chosen_test_are_left_out(tmp_path: Path) -> None:
     assert collection.whole([HERE], complete=True) == [HERE, THERE]
 
 
-def test_whoever_is_not_asked_leaves_nothing_out_and_keeps_nothing() -> None:
+def test_without_the_index_nothing_is_left_out_or_stored() -> None:
     collection = IndexedCollection(SELECTED, use_index=False)
 
     assert not collection.leaves_out(SUITE / "images")
@@ -55,9 +55,7 @@ def test_whoever_is_not_asked_leaves_nothing_out_and_keeps_nothing() -> None:
 
 
 @pytest.mark.parametrize(("complete", "found"), [(True, [HERE, THERE]), (False, None)])
-def test_what_was_collected_is_kept_when_every_module_could_be_read(
-    complete: bool, found: list[KnownTest] | None
-) -> None:
+def test_a_complete_collection_is_stored(complete: bool, found: list[KnownTest] | None) -> None:
     collection = IndexedCollection(SELECTED, use_index=True)
 
     assert collection.whole([HERE, THERE], complete=complete) == [HERE, THERE]
@@ -65,7 +63,7 @@ def test_what_was_collected_is_kept_when_every_module_could_be_read(
 
 
 @pytest.mark.parametrize("collected", [[], [HERE, EXTRA]], ids=["less", "more"])
-def test_an_index_that_tells_of_other_tests_is_removed(collected: list[KnownTest]) -> None:
+def test_an_index_with_other_tests_is_removed(collected: list[KnownTest]) -> None:
     suite_index.store([HERE, THERE])
     collection = IndexedCollection(SELECTED, use_index=True)
 

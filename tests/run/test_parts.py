@@ -10,7 +10,7 @@ from critests.run.runtime_parts import OCI_RUNTIME, parts_of_throwaway
 
 
 @pytest.mark.parametrize(
-    ("name", "does", "told"),
+    ("name", "does", "reported"),
     [
         ("runc", "echo runc version 1.3.6", "runc 1.3.6"),
         ("runc", "exit 1", "runc of unknown version"),
@@ -21,10 +21,12 @@ from critests.run.runtime_parts import OCI_RUNTIME, parts_of_throwaway
         ),
     ],
 )
-def test_what_a_handler_is_made_of_is_told(tmp_path: Path, name: str, does: str, told: str) -> None:
+def test_the_oci_runtime_of_a_handler_is_reported(
+    tmp_path: Path, name: str, does: str, reported: str
+) -> None:
     made = tmp_path / name
     made.write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
     made.chmod(0o755)
     runtime: Any = SimpleNamespace(oci_program=lambda _: made, cni_plugins=tmp_path, storage="overlay")
 
-    assert parts_of_throwaway(runtime, "any")[OCI_RUNTIME] == told
+    assert parts_of_throwaway(runtime, "any")[OCI_RUNTIME] == reported

@@ -22,7 +22,7 @@ STATUS = SimpleNamespace(
     cgroup="0::/other",
 )
 LATE = [1795348013500000000, 1795348012000000000]
-TOLD = {"cpu": 0, "memory": 1}
+USAGE = {"cpu": 0, "memory": 1}
 SLACK_NS = 100_000_000
 LIMIT_SECONDS, SCALE = 3.0, 1.0
 CODES = {"PERMISSION_DENIED"}
@@ -61,7 +61,7 @@ def another_state() -> None:
 
 def an_element() -> None:
     block = "cpu"
-    assert TOLD[block] > 0
+    assert USAGE[block] > 0
 
 
 def a_field() -> None:
@@ -72,7 +72,7 @@ def a_field() -> None:
 def elements_of_their_own() -> None:
     block = "cpu"
     assert block == "cpu"
-    assert [TOLD[block] for block in TOLD] == [1]
+    assert [USAGE[block] for block in USAGE] == [1]
 
 
 def a_lambda() -> None:
@@ -94,7 +94,7 @@ def far_from_the_call() -> None:
 
 
 def too_large() -> None:
-    assert 0.5 * TOLD["memory"] <= CALL.seconds <= 2 * TOLD["memory"]
+    assert 0.5 * USAGE["memory"] <= CALL.seconds <= 2 * USAGE["memory"]
 
 
 def at_the_same_time() -> None:
@@ -106,7 +106,7 @@ def not_empty() -> None:
 
 
 def not_all() -> None:
-    assert all(value > 0 for _, value in TOLD.items())
+    assert all(value > 0 for _, value in USAGE.items())
 
 
 def none_at_all() -> None:
@@ -118,7 +118,7 @@ def sorted_ones() -> None:
 
 
 def by_name() -> None:
-    assert {block: value + 1 for block, value in TOLD.items()} == {"cpu": 2}
+    assert {block: value + 1 for block, value in USAGE.items()} == {"cpu": 2}
 
 
 def late_ones() -> None:
@@ -261,7 +261,7 @@ def not_false() -> None:
             f"assert ['{'a' * 64}', '{'b' * 64}'] == ['{'a' * 64}', 'c']\n  \n  At index 1 diff: 'b' != 'c'",
             f"STATUS.cgroup: expected 'c', observed '{'b' * 64}'",
         ),
-        (an_element, "assert 0 > 0", "TOLD['cpu']: expected more than 0, observed 0"),
+        (an_element, "assert 0 > 0", "USAGE['cpu']: expected more than 0, observed 0"),
         (
             a_field,
             "assert '0::/other' == 'a'\n  \n  - a\n  + 0",
@@ -270,7 +270,7 @@ def not_false() -> None:
         (
             elements_of_their_own,
             "assert [0, 1] == [1]",
-            "TOLD[block] for each block of TOLD: expected [1], observed [0, 1]",
+            "USAGE[block] for each block of USAGE: expected [1], observed [0, 1]",
         ),
         (
             a_lambda,
@@ -309,7 +309,7 @@ def not_false() -> None:
         (
             not_all,
             "assert False\n +  where False = all(<generator object not_all.<locals>.<genexpr> at 0x7f>)",
-            "expected value > 0 for each value of TOLD.items(), observed False",
+            "expected value > 0 for each value of USAGE.items(), observed False",
         ),
         (
             none_at_all,
@@ -325,7 +325,7 @@ def not_false() -> None:
             by_name,
             "assert {'cpu': 1, 'memory': 2} == {'cpu': 2}\n",
             (
-                "value + 1 for each block, value of TOLD.items(): expected {'cpu': 2},"
+                "value + 1 for each block, value of USAGE.items(): expected {'cpu': 2},"
                 " observed {'cpu': 1, 'memory': 2}"
             ),
         ),
@@ -426,7 +426,7 @@ def test_a_side_that_is_very_long_is_shortened_and_words_of_others_stay() -> Non
     assert in_full("==", 1, 2, []) == []
 
 
-def test_an_assertion_whose_file_has_gone_is_told_by_its_values() -> None:
+def test_an_assertion_without_its_source_is_reported_by_its_values() -> None:
     gone = compile("raise AssertionError('assert 1 == 2')", "/gone.py", "exec")
 
     with pytest.raises(AssertionError) as found:

@@ -26,7 +26,7 @@ SCENARIOS = Path(scenarios.__file__).parent
         (SCENARIOS / "test_pods.py", "test_pod_cycle", "benchmark/test_pods.py::test_pod_cycle"),
     ],
 )
-def test_an_id_does_not_tell_where_the_suite_is_installed(path: Path, name: str, expected: str) -> None:
+def test_an_id_does_not_depend_on_the_place_of_installation(path: Path, name: str, expected: str) -> None:
     item: Any = SimpleNamespace(path=path, nodeid=f"../somewhere/{path.name}::{name}")
     assert test_id(item) == expected
 

@@ -12,9 +12,9 @@ from critests.api import api_pb2 as cri
 from critests.testing import (
     CREATED,
     DELETED,
+    EVENT_KINDS,
     STARTED,
     STOPPED,
-    LIFECYCLE,
     Capability,
     Container,
     Containers,
@@ -157,7 +157,7 @@ def test_every_client_gets_every_event(events: Events, full_lifecycle: FullLifec
 
     for listener in (second, third):
         listener.first(container.id, DELETED)
-        assert sorted(listener.kinds(container.id)) == sorted(LIFECYCLE)
+        assert sorted(listener.kinds(container.id)) == sorted(EVENT_KINDS)
 
 
 @requirement("EVT-09")
@@ -176,8 +176,8 @@ def test_a_client_that_leaves_takes_no_events_from_the_others(
     container = full_lifecycle(staying)
 
     later.first(container.id, DELETED)
-    assert sorted(staying.kinds(container.id)) == sorted(LIFECYCLE)
-    assert sorted(later.kinds(container.id)) == sorted(LIFECYCLE)
+    assert sorted(staying.kinds(container.id)) == sorted(EVENT_KINDS)
+    assert sorted(later.kinds(container.id)) == sorted(EVENT_KINDS)
 
 
 @requirement("EVT-10/stall")
@@ -250,7 +250,7 @@ def test_events_come_again_after_a_restart(own_runtime: OwnRuntime, own_events: 
 
 
 @requirement("EVT-12")
-@pytest.mark.parametrize("kind", LIFECYCLE)
+@pytest.mark.parametrize("kind", EVENT_KINDS)
 def test_events_come_soon(runtime: Runtime, events: Events, containers: Containers, kind: str) -> None:
     """GetContainerEvents SHOULD send an event within a tenth of a second after the call that caused it.
 

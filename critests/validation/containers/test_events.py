@@ -9,9 +9,9 @@ from critests.testing import (
     CLOCKS_DIFFER_NS,
     CREATED,
     DELETED,
+    EVENT_KINDS,
     STARTED,
     STOPPED,
-    LIFECYCLE,
     Capability,
     Containers,
     Events,
@@ -54,7 +54,7 @@ def test_the_stream_of_events_stays_open(events: Events) -> None:
 
 
 @requirement("EVT-02/sent")
-@pytest.mark.parametrize("kind", LIFECYCLE)
+@pytest.mark.parametrize("kind", EVENT_KINDS)
 def test_every_step_of_a_container_is_an_event(
     runtime: Runtime, events: Events, containers: Containers, kind: str
 ) -> None:
@@ -87,7 +87,7 @@ def test_events_of_a_container_come_in_the_order_of_its_life(
     listener.first(container.id, DELETED)
     listener.first(container.id, STOPPED)
 
-    assert list(dict.fromkeys(listener.kinds(container.id))) == list(LIFECYCLE)
+    assert list(dict.fromkeys(listener.kinds(container.id))) == list(EVENT_KINDS)
 
 
 @requirement("EVT-02/once")
@@ -101,7 +101,7 @@ def test_every_event_of_a_container_comes_once(events: Events, full_lifecycle: F
     container = full_lifecycle(listener)
 
     assert not listener.ends_within(QUIET_SECONDS)
-    assert sorted(listener.kinds(container.id)) == sorted(LIFECYCLE)
+    assert sorted(listener.kinds(container.id)) == sorted(EVENT_KINDS)
 
 
 @requirement("EVT-02/pod-removal")

@@ -27,7 +27,7 @@ def test_what_is_long_is_sent_in_pieces_that_fit_the_reader() -> None:
         assert [reader.receive(), reader.receive()] == [(PLUGIN, bytes(4096)), (PLUGIN, bytes(904))]
 
 
-def test_an_end_is_told() -> None:
+def test_an_end_is_reported() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
         Multiplexer(ours).close()

@@ -185,7 +185,7 @@ def test_a_socket_that_nobody_serves_takes_no_plugins(tmp_path: Path) -> None:
         NriPlugin.connect(tmp_path / "nri.sock", "test", "07", seconds=1)
 
 
-def test_a_runtime_that_does_not_synchronize_is_told(tmp_path: Path) -> None:
+def test_a_runtime_that_does_not_synchronize_is_reported(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "nri.sock"))
         server.listen()
