@@ -102,7 +102,11 @@ ABSENT = TestResult(
             "it died",
         ),
         ({"tests": [PASSED], "exit_reason": "the runtime could not be tested: it died"}, 5, "it died"),
-        ({"tests": [ABSENT], "exit_reason": "no test of a MUST could run"}, 0, "kept"),
+        (
+            {"tests": [ABSENT], "exit_reason": "no test of a MUST could run"},
+            0,
+            "no MUST that could be tested is broken",
+        ),
     ],
     ids=["gone", "gone at once", "gone, in an older record", "nothing binding"],
 )
