@@ -40,7 +40,7 @@ def test_a_path_below_shared_mounts_is_listed_once(tmp_path: Path) -> None:
         mounting.mount(outer, flags=mounting.SHARED)
         mounts = HostMounts(outer)
         late = mounts.tmpfs(mounts.bound("inner", shared=True) / "late")
-        assert [mount.place for mount in mounts.seen()].count(str(late)) == 2
+        assert [mount.place for mount in mounts.mount_table()].count(str(late)) == 2
         assert mounts.below(outer / "inner") == [str(late)]
     finally:
         assert unmount_below([tmp_path]) == []
