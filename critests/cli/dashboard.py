@@ -41,11 +41,11 @@ def dashboard(
     title: str,
     run_links: str | None,
 ) -> None:
-    """Build a static site from all runs below RESULTS (default ./results).
+    """Build a static site from all runs below RESULTS.
 
-    The site has grids of requirements and runs, benchmark series, a page for each requirement, and
-    comparisons of runtimes. It needs no server, no network and no JavaScript. A new build replaces the files
-    of the last one; a directory with other files is rejected.
+    RESULTS is ./results by default. The site has grids of requirements and runs, benchmark series, a page for
+    each requirement, and comparisons of runtimes. It needs no server, no network and no JavaScript. A new
+    build replaces the files of the last one; a directory with other files is rejected.
     """
     with open_index(results) as index:
         try:

@@ -65,7 +65,7 @@ class Findings:
 @run_options("doctor")
 @click.option("--json", "as_json", is_flag=True, help="print the findings as one JSON object")
 def doctor(*, as_json: bool, **values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Report what can be tested here, what is missing, and how to get it.
+    """Report what can be tested here and what is missing.
 
     Creates a pod and a container, pulls an image, and removes them again; with --read-only changes nothing.
     Exits with 0 if a run could begin, else with 5.

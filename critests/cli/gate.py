@@ -56,10 +56,10 @@ Exit codes: 0 passed, 1 failed, 4 wrong usage or policy, 5 could not be judged""
 @output_option("--json", "json_file", "write the decision as JSON")
 @output_option("--junit", "junit_file", "write the decision as JUnit XML")
 def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Decide whether RUN passes: conformance and speed in one exit code.
+    """Decide whether RUN passes, as one exit code.
 
-    At most ten lines explain the decision. `--max-regression` overrides the policy file. A regression fails
-    only if it is statistically significant.
+    Judges conformance and speed, and explains the decision in at most ten lines. `--max-regression` overrides
+    the policy file. A regression fails only if it is statistically significant.
     """
     file, known_file, named = values["policy_file"], values["known_failures"], values["baseline"]
     with of_comparisons():

@@ -38,7 +38,9 @@ On several nodes, each with its own runtime; the master only sums up:
 )
 @click.argument("locust_options", nargs=-1, type=click.UNPROCESSED)
 def load(locust_options: tuple[str, ...], *, web: bool, capacity: bool, **values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
-    """Put load on a runtime and report latencies, errors and throughput.
+    """Put load on a runtime with Locust.
+
+    Reports latencies, errors and throughput.
 
     With --rate the schedule is fixed in advance and latency is measured from the scheduled start, so that it
     includes the time in which the runtime stalls. With --users each user starts its next cycle when the last
