@@ -99,12 +99,6 @@ class RunScope:
     musts_judged: int = 0
     musts: int = 0
 
-    def in_words(self) -> str:
-        """Return the selection in words; empty for the whole suite."""
-        shards = f"shard {', '.join(self.shards)}" if self.shards else ""
-        chosen = ", ".join(filter(None, [self.selection, shards]))
-        return f"{chosen}; {self.musts_judged} of {self.musts} MUSTs judged" if chosen else ""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Timing:

@@ -3,25 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
-from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
-from critests.record.run_record import RunRecord, RunScope
+from critests.record.run_record import RunScope
 
 COMPLETE: Final = frozenset({ExitCode.CONFORMS, ExitCode.BROKEN})
 """Exit codes of completed runs with a verdict."""
-
-
-def partial(record: RunRecord) -> str:
-    """Return why a run is not a completed run of the whole suite; empty if it is.
-
-    A record of an earlier version has no selection; there, deselected tests show it.
-    """
-    if record.interrupted:
-        return "interrupted"
-    if record.scope is not None:
-        return record.scope.in_words()
-    left_out = record.counts.outcomes.get(Outcome.DISABLED.value, 0)
-    return f"{left_out} tests left out" if left_out else ""
 
 
 def joined(scopes: Sequence[RunScope | None], musts_judged: int) -> RunScope | None:

@@ -13,7 +13,7 @@ from critests.catalogue.rpcs import judge_of
 from critests.catalogue.words import Outcome
 from critests.record.files import read as read_record
 from critests.record.judgement import JudgeContext, Judgement, judge
-from critests.record.reasons import Reason
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.record.run_layout import COMPRESSED_RUN_FILE
 from critests.record.samples import SUFFIX
@@ -61,7 +61,17 @@ def test_published_verdicts_stand(path: Path) -> None:
 def test_no_verdict_hangs_on_a_word_that_a_person_reads(runtime: str) -> None:
     (path,) = (PUBLISHED / runtime).rglob(COMPRESSED_RUN_FILE)
     observed = [as_observed(test) for test in read(path).tests if not test.stands_for]
-    assert {test.outcome for test in observed} > {Outcome.FAILED, Outcome.BLOCKED, Outcome.UNSUPPORTED}
+    at = next(number for number, test in enumerate(observed) if test.outcome is Outcome.PASSED)
+    # no published run has an error of the suite
+    mistake = Reason(code=ReasonCode.HARNESS, words="KeyError in the harness", where="call")
+    observed[at] = dataclasses.replace(observed[at], outcome=Outcome.ERROR, why=mistake)
+    assert {test.outcome for test in observed} >= {
+        Outcome.ERROR,
+        Outcome.FAILED,
+        Outcome.BLOCKED,
+        Outcome.UNSUPPORTED,
+        Outcome.PASSED,
+    }
 
     plain, other = judge(observed, JUDGING), judge([nonsense(test) for test in observed], JUDGING)
 

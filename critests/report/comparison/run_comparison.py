@@ -6,7 +6,6 @@ from typing import Final
 from critests.record.identity import RuntimeIdentity
 from critests.record.run_record import RunRecord
 from critests.record.samples import SECONDS, Series
-from critests.record.scope import partial
 from critests.report.comparison.conformance_diff import compare_conformance
 from critests.report.comparison.differences import Conformance
 from critests.report.comparison.fairness import compare_machines
@@ -16,6 +15,7 @@ from critests.report.comparison.outcome_changes import compare_tests
 from critests.report.comparison.speed_diff import compare_speed, measured
 from critests.report.comparison.wording import amount, percent
 from critests.report.run_kinds import kind_of
+from critests.report.wording.partial_run import partial
 
 DEFAULT: Final = CompareSettings()
 

@@ -15,7 +15,6 @@ from critests.exit_codes import ExitCode
 from critests.record.blocking import VERDICTS
 from critests.record.expectations import Expectations
 from critests.record.run_record import RunRecord
-from critests.record.scope import partial
 from critests.report.comparison import (
     CompareSettings,
     RunComparison,
@@ -31,6 +30,7 @@ from critests.report.gates.policy import Policy
 from critests.report.gates.speed_gate import bound_findings, regression_findings
 from critests.report.run_kinds import kind_of
 from critests.report.wording.endings import notes_of
+from critests.report.wording.partial_run import partial
 from critests.report.wording.texts import plural
 
 DEFAULT: Final = Policy()

@@ -15,7 +15,6 @@ from critests import catalogue
 from critests.record.operations import OperationResult
 from critests.record.record_errors import RecordError, RecordUnreadable
 from critests.record.run_record import RunRecord
-from critests.record.scope import partial
 from critests.report.store.entries import (
     POINT_COLUMNS,
     RUN_COLUMNS,
@@ -30,6 +29,7 @@ from critests.report.store.entries import (
 )
 from critests.report.store.letters import LETTERS, UNTESTED
 from critests.report.store.reading import RunFile, find_runs, read_lean
+from critests.report.wording.partial_run import partial
 
 INDEX_FILE: Final = "index.sqlite"
 FORMAT_KEY: Final = "format"

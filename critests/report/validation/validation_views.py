@@ -10,10 +10,10 @@ from critests.catalogue.words import Level, Outcome
 from critests.exit_codes import ExitCode
 from critests.record.result_records import RequirementVerdict, RootCause, TestResult
 from critests.record.run_record import CapabilityFact, RunRecord
-from critests.record.scope import partial
 from critests.report.facts.display_order import AreaRow, area_rows, failures, with_outcome
 from critests.report.facts.explanations import statement_of
 from critests.report.facts.musts import ENDS, IN_PART, verdict_sentence
+from critests.report.wording.partial_run import partial
 
 UNTESTED: Final = "untested"
 BAR: Final = (

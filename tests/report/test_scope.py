@@ -7,8 +7,8 @@ import pytest
 from critests.record.judgement import JudgeContext
 from critests.record.merge import merge
 from critests.record.run_record import Counts, RunRecord, RunScope
-from critests.record.scope import partial
 from critests.report.wording.endings import worded
+from critests.report.wording.partial_run import partial
 from tests.report.sample_run import JUDGES, sample_run
 
 
