@@ -11,6 +11,7 @@ import pytest
 
 from critests.catalogue.rpcs import judge_of
 from critests.catalogue.words import Outcome
+from critests.exit_codes import ExitCode
 from critests.record.files import read as read_record
 from critests.record.judgement import JudgeContext, Judgement, judge
 from critests.record.reasons import Reason, ReasonCode
@@ -75,7 +76,7 @@ def test_no_verdict_hangs_on_a_word_that_a_person_reads(runtime: str) -> None:
 
     plain, other = judge(observed, JUDGING), judge([nonsense(test) for test in observed], JUDGING)
 
-    assert plain.exit_code == other.exit_code == 1
+    assert plain.exit_code == other.exit_code == ExitCode.HARNESS_ERROR
     assert any(test.cause for test in plain.tests)
     assert decided(other) == decided(plain)
 
