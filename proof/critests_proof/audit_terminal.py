@@ -1,4 +1,4 @@
-"""The summary of an audit on a terminal: the survivors first, then what no test reached, then the scores."""
+"""The summary of an audit on the terminal: survivors, unreached faults, scores."""
 
 from typing import Final
 
@@ -12,20 +12,20 @@ from critests_proof.audit_views import headline, look_of, never_red, part, score
 from critests_proof.record import AuditRecord, FaultOutcome
 
 SHOWN: Final = 40
-"""Faults of one outcome that the summary names; the page and the record have all."""
+"""Faults of one outcome that the summary lists; the record has all."""
 NAMED: Final = 10
-"""Tests that the summary names of those that no fault turned red."""
+"""Tests without a noticed fault that the summary lists."""
 TESTS: Final = 4
-"""Tests that are named beside a survivor."""
+"""Tests that are listed with a survivor."""
 
 
 def print_audit(record: AuditRecord, out: Console, *places: str) -> None:
-    """Print it.
+    """Print the summary.
 
     Args:
         record: the audit.
-        out: where to.
-        places: sentences about where its files are.
+        out: the console.
+        places: sentences with the paths of its files.
     """
     out.print()
     _print_survivors(record, out)

@@ -1,4 +1,4 @@
-"""What the summary of an audit shows, as plain data."""
+"""The contents of the summary of an audit, as plain data."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ class ScoreRow:
     Attributes:
         name: of the area, the RPC or the kind.
         score: of its faults.
-        reached: the part of those that were reached which was noticed, in words.
-        all: the part of all.
+        reached: share of the reached faults that was noticed, as a text.
+        all: share of all faults that was noticed, as a text.
     """
 
     name: str
@@ -28,7 +28,9 @@ class ScoreRow:
 
 @dataclass(frozen=True)
 class SurvivorView:
-    """What a test did under a fault that survived, and how many more tests get there."""
+    """The result of a test under a fault that survived, and the number of further tests that reach the
+    fault.
+    """
 
     tests: list[tuple[str, str]]
     left: int
@@ -36,12 +38,12 @@ class SurvivorView:
 
 @dataclass(frozen=True)
 class TestRow:
-    """What one test was tried on.
+    """The faults on which one test was tried.
 
     Attributes:
         name: its name, with its parameters.
         noticed: ids of the faults that it noticed.
-        missed: ids of those that changed something while it ran, and that it did not notice.
+        missed: ids of the faults that changed something during the test without being noticed.
     """
 
     name: str
@@ -51,12 +53,12 @@ class TestRow:
 
 @dataclass(frozen=True)
 class NeverRed:
-    """The tests that pass without a fault and that no fault turned red.
+    """The tests that pass without a fault and under every fault.
 
     Attributes:
-        met: those during which a fault changed something, most of such faults first.
-        spared: names of the others, whose turn never came.
-        of: how many tests pass without a fault.
+        met: tests during which a fault changed something, those with most such faults first.
+        spared: names of the tests during which no fault changed anything.
+        of: number of tests that pass without a fault.
     """
 
     met: list[TestRow]
@@ -65,7 +67,7 @@ class NeverRed:
 
 
 def percent(part: float | None) -> str:
-    """Return a part in words; `-` where there is none."""
+    """Return a share as a text; `-` for None."""
     return "-" if part is None else f"{100 * part:.0f} %"
 
 
@@ -73,8 +75,8 @@ def score_rows(results: Iterable[FaultResult], by: str) -> list[ScoreRow]:
     """Return a table of scores.
 
     Args:
-        results: of any faults.
-        by: what makes a line: `area`, `rpc` or `kind`.
+        results: results of faults.
+        by: attribute of the lines: `area`, `rpc` or `kind`.
     """
     return [
         ScoreRow(name or NO_RPC, score, percent(score.of_reached), percent(score.of_all))
@@ -83,7 +85,7 @@ def score_rows(results: Iterable[FaultResult], by: str) -> list[ScoreRow]:
 
 
 def look_of(result: FaultResult) -> SurvivorView:
-    """Return what the tests did under a fault: those during which it changed something."""
+    """Return the results of the tests during which a fault changed something."""
     return SurvivorView(
         [(one.test, one.outcome) for one in result.tried if one.hits],
         result.untried,
@@ -91,12 +93,12 @@ def look_of(result: FaultResult) -> SurvivorView:
 
 
 def with_outcome(record: AuditRecord, outcome: FaultOutcome) -> list[FaultResult]:
-    """Return the faults of which this became."""
+    """Return the faults with an outcome."""
     return [result for result in record.faults if result.outcome is outcome]
 
 
 def rows_of_tests(record: AuditRecord) -> list[TestRow]:
-    """Return every test that was tried on a fault, those that noticed most first."""
+    """Return every test that was tried on a fault, those that noticed the most faults first."""
     rows: dict[str, TestRow] = {}
     for result in record.faults:
         for one in result.tried:
@@ -134,7 +136,7 @@ def headline(record: AuditRecord) -> str:
 
 
 def part(record: AuditRecord) -> str:
-    """Return which part of all faults this is, where it is not all; empty where it is."""
+    """Return which part of all faults the audit covers; empty for all faults."""
     words = [f"a sample with the seed {record.seed}"] if record.seed is not None else []
     if len(record.faults) < record.faults_total:
         words.append(f"stopped after {len(record.faults)} of {record.faults_total} faults")

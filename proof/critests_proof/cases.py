@@ -1,4 +1,4 @@
-"""A test once more, as a case of its own."""
+"""Copies of tests as additional cases."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ import pytest
 from critests_proof.matrix import base_name
 
 MARK = "!"
-"""Stands between the name of a test and what sets the case apart."""
+"""Separates the name of a test from the suffix of the case."""
 
 
 def case_of(item: pytest.Function, apart: str) -> pytest.Function:
-    """Return a test once more, as `NAME!APART`."""
+    """Return a copy of a test with the name `NAME!APART`."""
     callspec = getattr(item, "callspec", None)
     arguments: dict[str, Any] = {"callspec": callspec} if callspec is not None else {}
     case: pytest.Function = pytest.Function.from_parent(

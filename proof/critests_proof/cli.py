@@ -19,7 +19,7 @@ from critests_proof.oci_faults import all_faults
 from critests_proof.proxy.fault_proxy import run_proxy
 
 SWEEP_DEADLINE_SCALE = 0.5
-"""By default: what does not answer costs 5 s."""
+"""The default: a call without a response takes 5 s."""
 _TO_PYTEST = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 
@@ -40,7 +40,7 @@ def group() -> None:
 def audit(pytest_args: tuple[str, ...]) -> None:
     """Run every test, and once more under each fault that it must notice.
 
-    The faults are in the `.faults.toml` files beside the tests. Arguments go to pytest: -k, -n, --cri-node,
+    The faults are in the `.faults.toml` files next to the tests. Arguments go to pytest: -k, -n, --cri-node,
     --cri-select and the other options of critests, and --cri-audit-…
     """
     become_pytest(VALIDATION, Settings(), ["-p", "critests_proof.pytest_audit", "--cri-audit", *pytest_args])
@@ -49,7 +49,7 @@ def audit(pytest_args: tuple[str, ...]) -> None:
 @group.command(context_settings=_TO_PYTEST)
 @click.argument("pytest_args", nargs=-1, type=click.UNPROCESSED)
 def sweep(pytest_args: tuple[str, ...]) -> None:
-    """Set each fault that is derived from the API, and try tests until one notices.
+    """Set each fault derived from the API, and try tests until one notices it.
 
     Arguments go to pytest: -k, --cri-node, --cri-profile and the other options of critests, and
     --cri-sweep-…
@@ -63,7 +63,7 @@ def sweep(pytest_args: tuple[str, ...]) -> None:
 @group.command()
 @click.argument("what", nargs=-1)
 def faults(what: tuple[str, ...]) -> None:
-    """List the faults that are derived: all, or those of a kind, an RPC, a requirement or an id."""
+    """List the derived faults: all, or those of a kind, an RPC, a requirement or an id."""
     wanted = chosen(all_faults(), what)
     counts = Counter(fault.kind for fault in wanted)
     for kind, says in KINDS.items():
@@ -89,7 +89,7 @@ def faults(what: tuple[str, ...]) -> None:
 )
 @click.argument("faults", nargs=-1)
 def proxy(runtime_endpoint: str | None, listen: Path, faults: tuple[str, ...]) -> None:
-    """Stand in front of a runtime and break one promise at a time.
+    """Run a proxy in front of a runtime that breaks one promise at a time.
 
     \b
     Each of FAULTS is one line, for example
@@ -105,14 +105,14 @@ def proxy(runtime_endpoint: str | None, listen: Path, faults: tuple[str, ...]) -
 @group.command()
 @click.argument("files", metavar="REPORT…", nargs=-1, required=True)
 def proven(files: tuple[str, ...]) -> None:
-    """Say which tests no audit has turned red, of the reports that `--cri-audit-report` wrote on several
-    runtimes; ends with 1 while there are such.
+    """List the tests that no audit has turned red, from the reports of `--cri-audit-report` on several
+    runtimes; exit with 1 if there are any.
     """
     sys.exit(reports.main(files))
 
 
 def main() -> None:
-    """Run the command line; wrong usage ends with 4."""
+    """Run the command line; exit with 4 on a usage error."""
     try:
         sys.exit(group.main(prog_name="critests-proof", standalone_mode=False))
     except click.UsageError as error:

@@ -1,21 +1,21 @@
-"""Which fault breaks which promise, and which tests must notice.
+"""The matrix of faults: the promise that each breaks, and the tests that must notice it.
 
-The faults for the tests of `test_stop.py` are in `test_stop.faults.toml` beside it:
+The faults for the tests of `test_stop.py` are in `test_stop.faults.toml` next to it:
 
     [[fault]]
     id = "sandbox-filter-state-ignored"
     break = "ListPodSandbox.request.filter.state: clear"      # or a list of faults that are set together
     promise = "a sandbox filter with a state selects by it"
-    turns_red = ["test_list_sandboxes_filters_by_state"]      # with [param] where it must be this very case
+    turns_red = ["test_list_sandboxes_filters_by_state"]      # with [param] for one case only
     during = "call"     # optional; "all", the default, includes the test's own set-up;
-                        # "restart": once a runtime of the test's own was restarted
-    spoils = true       # optional; shared fixtures are made anew afterwards
+                        # "restart": after the test restarted its own runtime
+    spoils = true       # optional; shared fixtures are recreated afterwards
 
 A test without its parameters is turned red if any of its cases is.
 
-Where nobody wrote down which test must notice, as with what is derived from a specification, a fault has
-`breaks = ["USR-01", "CAP-02/added"]` instead of `turns_red`: one of the tests that judge these must notice.
-They are tried until one has, with everything that tests share made under the fault.
+A fault that is derived from a specification has `breaks = ["USR-01", "CAP-02/added"]` instead of `turns_red`:
+one of the tests that judge these requirements must notice. They are tried until one does, with shared
+fixtures created under the fault.
 """
 
 import ast
@@ -41,13 +41,13 @@ class MatrixEntry:
 
     Attributes:
         id: words joined by dashes; unique.
-        faults: what is set, all together.
-        promise: what is broken, in one line.
+        faults: the faults, set together.
+        promise: the broken promise, in one line.
         turns_red: names of tests, each of which must notice.
         breaks: ids of requirements or aspects; any of the tests that judge them must notice.
-        during: `all` of the test, its own set-up included, its `call` only, or from the first `restart` of a
-            runtime of its own on.
-        spoils: whether shared fixtures are no good afterwards.
+        during: `all` of the test with its set-up, its `call` only, or from the first `restart` of its own
+            runtime on.
+        spoils: whether shared fixtures are unusable afterwards.
         where: file and line.
     """
 
@@ -61,11 +61,11 @@ class MatrixEntry:
     where: str = ""
 
     def concerns(self, test: str, aspect: str = "") -> bool:
-        """Say whether a test, named with its parameters, is among those that must or may notice.
+        """Return whether a test, named with its parameters, must or may notice the fault.
 
         Args:
             test: its name.
-            aspect: the id of what it judges.
+            aspect: the id of the aspect that it judges.
         """
         return (
             test in self.turns_red
@@ -88,19 +88,17 @@ class Matrix:
         return [entry for entry in self.entries if entry.concerns(test, aspect)]
 
     def coverage(self, tests: Iterable[str]) -> list[str]:
-        """Return the tests, named with or without parameters, that no fault is known for."""
+        """Return the tests without a fault, named with or without parameters."""
         covered = {base_name(name) for entry in self.entries for name in entry.turns_red}
         return sorted({base_name(test) for test in tests} - covered)
 
     @property
     def broad(self) -> dict[str, MatrixEntry]:
-        """The faults that any test may notice which judges what they break, by their ids."""
+        """The faults that any test of the broken requirements may notice, by id."""
         return {entry.id: entry for entry in self.entries if entry.breaks}
 
     def unknown(self, tests: Collection[str]) -> list[tuple[MatrixEntry, str]]:
-        """Return the names in `turns_red` that are no test's; of a name with parameters only the function is
-        looked at.
-        """
+        """Return the names in `turns_red` that are not tests; parameters are ignored."""
         known = {base_name(test) for test in tests}
         return [
             (entry, name)
@@ -111,9 +109,7 @@ class Matrix:
 
 
 def written_tests(*places: Path) -> set[str]:
-    """Return the names of all tests that are written in some modules, or below folders, without their
-    parameters.
-    """
+    """Return the names of all tests in modules, or below folders, without their parameters."""
     files = {file for place in places for file in (place.rglob("test_*.py") if place.is_dir() else [place])}
     nodes = (node for file in files for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
     names = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
@@ -121,11 +117,11 @@ def written_tests(*places: Path) -> set[str]:
 
 
 def check_names(matrix: Matrix, *places: Path) -> None:
-    """Check that each name in `turns_red` is that of a test: in the module that the file is beside, or in
-    some places where it is beside none.
+    """Check that each name in `turns_red` is a test: in the module next to the file, or in `places` if there
+    is no such module.
 
     Raises:
-        TomlMalformed: a name is no test's; with file and line.
+        TomlMalformed: a name is not a test; with file and line.
     """
     by_file: dict[Path, list[MatrixEntry]] = {}
     for entry in matrix.entries:
@@ -147,19 +143,19 @@ def base_name(test: str) -> str:
     return test.partition("[")[0]
 
 
-def beside(module: Path) -> Path:
-    """Return where the faults for a module of tests are; the file need not exist."""
+def faults_file(module: Path) -> Path:
+    """Return the path of the faults file of a test module; the file need not exist."""
     return module.with_suffix(SUFFIX)
 
 
 def load(*places: Path) -> Matrix:
-    """Read the faults for some tests, by default for those of the suite.
+    """Read the faults of tests, by default those of the suite.
 
     Args:
         places: folders, with all their subfolders, and files.
 
     Raises:
-        TomlMalformed: something in it is wrong; with file and line.
+        TomlMalformed: a file is malformed; with file and line.
     """
     entries: list[MatrixEntry] = []
     taken: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The faults below the runtime, in its OCI runtime and its CNI plugins, beside those derived from the API."""
+"""The faults below the runtime, in its OCI runtime and its CNI plugins."""
 
 import functools
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from critests_proof.matrix import MatrixEntry, load
 OCI_FAULTS = Path(__file__).with_name("oci.faults.toml")
 """Derived from the specification of OCI runtimes, field by field."""
 COMMAND_FAULTS = Path(__file__).with_name("commands.faults.toml")
-"""What is lost without standing in a document of the OCI runtime."""
+"""Faults in commands of the OCI runtime and in CNI plugins."""
 _ACTS_IN = {
     "create": Reach("CreateContainer", "response"),
     "start": Reach("StartContainer", "response"),
@@ -22,26 +22,24 @@ _ACTS_IN = {
     "pause": Reach("CheckpointPod", "response"),
     "DEL": Reach("StopPodSandbox", "response"),
 }
-"""Which call has a command carried out; those that are missing belong to checkpoints."""
-_TOLD_IN = {
+"""Command to the RPC that executes it; missing commands belong to checkpoints."""
+_REPORTED_IN = {
     "keep-first": Reach("PodSandboxStatus", "response", "status.network.additional_ips"),
     "set": Reach("PodSandboxStatus", "response", "status.network.ip"),
 }
-"""Where a test hears of the address that a CNI plugin tells, by what is done to it: a test may well look at
-the address of a pod that is made for several.
+"""Action on the address in a CNI result to the field that reports it: a test may read the address of a shared
+pod.
 """
 
 
 @functools.cache
 def faults_below() -> tuple[DerivedFault, ...]:
-    """Return the faults in what an OCI runtime reads, in its commands and in CNI plugins, as their files have
-    them.
-    """
+    """Return the faults in documents and commands of the OCI runtime and in CNI plugins, from their files."""
     return tuple(_derived(entry) for file in (OCI_FAULTS, COMMAND_FAULTS) for entry in load(file).entries)
 
 
 def all_faults() -> tuple[DerivedFault, ...]:
-    """Return every fault that there is: those of the API, then those below the runtime."""
+    """Return all faults: those of the API, then those below the runtime."""
     return (*derived_faults(), *faults_below())
 
 
@@ -71,12 +69,12 @@ def _reach(faults: Sequence[BelowFault]) -> Reach:
     if isinstance(fault, NetworkFault):
         if not fault.in_result:
             return Reach("RunPodSandbox", "request", "config.port_mappings")
-        return _TOLD_IN.get(fault.change.action, Reach("RunPodSandbox", "response"))
+        return _REPORTED_IN.get(fault.change.action, Reach("RunPodSandbox", "response"))
     return _ACTS_IN.get(fault.operation.rpartition("/")[2], Reach("CheckpointContainer", "response"))
 
 
 def _read_at(faults: Sequence[OciFault]) -> str:
-    """Return the RPC that has the OCI runtime read what faults are in, where it succeeds."""
+    """Return the RPC in which the OCI runtime reads the changed document."""
     if any(fault.change.of == "sandbox" for fault in faults):
         return "RunPodSandbox"
     operations = {fault.operation for fault in faults}

@@ -1,8 +1,8 @@
-"""What audits of several runtimes prove together; a test needs to
-turn red on one of them.
+"""The combined result of audits on several runtimes: each test must turn red on one of them.
 
-Reports are what `--cri-audit-report` writes, of audits with the honest runs: red proves nothing of a test
-that is never green. Exits with 1 while a test of the suite was not turned red anywhere.
+The reports are those of `--cri-audit-report` from audits that include the runs without faults, because red
+proves nothing for a test that is never green. Exits with 1 if a test of the suite was not turned red on any
+runtime.
 """
 
 import json
@@ -25,11 +25,11 @@ def turned_red(report: dict[str, Any]) -> set[str]:
 
 
 def lines(tests: set[str], reports: Iterable[tuple[str, dict[str, Any]]]) -> tuple[list[str], set[str]]:
-    """Return what a person wants to read, and the tests that were not turned red anywhere.
+    """Return the lines of the summary, and the tests that were not turned red anywhere.
 
     Args:
         tests: all names, without parameters.
-        reports: each with its name.
+        reports: names and reports.
     """
     summary, left = [], set(tests)
     for name, report in reports:
@@ -45,7 +45,7 @@ def lines(tests: set[str], reports: Iterable[tuple[str, dict[str, Any]]]) -> tup
 
 
 def main(files: Iterable[str]) -> int:
-    """Print it; return the exit code."""
+    """Print the summary; return the exit code."""
     reports = [(file, json.loads(Path(file).read_text(encoding="utf-8"))) for file in files]
     summary, left = lines(written_tests(SUITE), reports)
     print("\n".join(summary))

@@ -1,9 +1,9 @@
-"""What stands between the suite and the runtime in one pytest process: the proxies, and which calls are let
-through honestly whatever fault is set.
+"""The proxies between the suite and the runtime in one pytest process, and the calls that pass without a
+fault.
 
-What is made for several tests is made honestly, whenever it is made, unless a fault is to reach that too. The
-containers that tests share to look at them are made anew under a fault, for that case alone. A runtime that a
-test, or a module of tests, has for itself gets a proxy for itself.
+Shared fixtures are created without a fault, unless the fault must reach them too. Containers that tests share
+for reading are recreated under a fault, for that case only. A runtime of one test, or of one module, gets its
+own proxy.
 """
 
 import contextlib
@@ -29,15 +29,15 @@ T = TypeVar("T")
 
 
 class Between:
-    """A pytest plugin that lets the run begin through a proxy.
+    """A pytest plugin that begins the run through a proxy.
 
     Args:
-        keeps_apart: says of a test whether the containers that it shares with others are to be its own.
+        keeps_apart: returns whether a test needs its own instance of shared containers.
 
     Attributes:
-        reaches_shared: whether the fault that is set reaches what is made for several tests, too.
-        after_restart: faults that are set once a runtime of a test's own was restarted.
-        watch: notes what passes; None where nobody wants to know.
+        reaches_shared: whether the set fault also reaches shared fixtures.
+        after_restart: faults that are set after the restart of a test's own runtime.
+        watch: records the calls; None without recording.
     """
 
     def __init__(self, keeps_apart: Callable[[pytest.Item], bool]) -> None:
@@ -53,7 +53,7 @@ class Between:
 
     @property
     def watch(self) -> Watch | None:
-        """What notes the calls that pass, those that are let through honestly left out."""
+        """The recording of the calls, without those that pass without a fault by `honest`."""
         return self._watch
 
     @watch.setter
@@ -63,7 +63,7 @@ class Between:
             proxy.watch = watch
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Let the run begin through the proxy."""
+        """Begin the run through the proxy."""
         suite = session.config.stash[SESSION]
         begin = suite.begin
 
@@ -90,8 +90,8 @@ class Between:
         context.endpoint = context.image_endpoint = Endpoint.parse(self.proxy.start())
 
     def _stand_before(self, own: OwnRuntime, fixture: pytest.FixtureDef[Any]) -> FaultProxy:
-        """Stand before a runtime that a test or a module has for itself, with the faults that are set, for as
-        long as it has it.
+        """Start a proxy with the set faults before the runtime of a test or a module, for the runtime's
+        lifetime.
         """
         assert self.proxy is not None
         assert own.throwaway is not None
@@ -110,7 +110,9 @@ class Between:
         return proxy
 
     def _stand_before_a_test_s(self, own: OwnRuntime, fixture: pytest.FixtureDef[Any]) -> None:
-        """Stand before the runtime of one test, and set a fault that is for later once it has restarted."""
+        """Start a proxy before the runtime of one test, and set the faults of `after_restart` after its
+        restart.
+        """
         proxy = self.own = self._stand_before(own, fixture)
         down = own.down
 
@@ -124,43 +126,41 @@ class Between:
         own.down = down_and_set  # type: ignore[method-assign]  # of one object
 
     def _stand_before_a_module_s(self, own: OwnRuntime, fixture: pytest.FixtureDef[Any]) -> None:
-        """Stand before the runtime of a module, whose tests have it one after the other."""
+        """Start a proxy before the runtime of a module."""
         proxy = self._stand_before(own, fixture)
         self._of_modules.append((own, proxy))
         fixture.addfinalizer(lambda: self._of_modules.remove((own, proxy)))
 
     @property
     def used_up(self) -> bool:
-        """Whether a runtime that the tests of a module have is no good for another one."""
+        """Whether the runtime of a module is unusable for further tests."""
         return any(own.used_up for own, _ in self._of_modules)
 
     def proxies(self) -> list[FaultProxy]:
-        """Return the proxies that stand: before the runtime under test, and before those of a test or a
-        module.
-        """
+        """Return the running proxies: before the runtime under test, and before those of tests or modules."""
         of_modules = [proxy for _, proxy in self._of_modules]
         return [proxy for proxy in (self.proxy, self.own, *of_modules) if proxy is not None]
 
     def set(self, config: pytest.Config, faults: Iterable[AnyFault]) -> None:
-        """Set faults instead of those that are set, in every proxy; the run begins if it has not."""
+        """Replace the faults in every proxy; begin the run if necessary."""
         if self.proxy is None:
             config.stash[SESSION].begin()
         for proxy in self.proxies():
             proxy.faults = tuple(faults)
 
     def lift(self) -> None:
-        """Lift the faults, and forget the runtime that a test had for itself: its fixture ends it."""
+        """Remove the faults, and drop the runtime of a test, which its fixture ends."""
         for proxy in self.proxies():
             proxy.faults = ()
         self.own = None
         self.reaches_shared, self.after_restart = False, ()
 
     def hits(self) -> int:
-        """Return how often the faults that are set have changed something."""
+        """Return the number of changes by the set faults."""
         return sum(sum(proxy.hits.values()) for proxy in self.proxies())
 
     def step_aside(self) -> None:
-        """Give the run its own endpoint back, for its clean-up."""
+        """Restore the endpoint of the run, for its clean-up."""
         if self._context is not None and self._upstream is not None:
             self._context.endpoint, self._context.image_endpoint = self._upstream
         if self.proxy is not None:
@@ -168,14 +168,14 @@ class Between:
             self.proxy = None
 
     def pytest_unconfigure(self) -> None:
-        """Leave nothing behind, now that the runtime is gone."""
+        """Remove leftovers after the exit of the runtime."""
         remove_elsewhere()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
     ) -> Generator[None, object, object]:
-        """Let everything be honest that other tests will use as well."""
+        """Create shared fixtures without faults."""
         if fixturedef.scope == "function":
             made = yield
             if isinstance(made, OwnRuntime) and made.throwaway is not None and self.proxy is not None:
@@ -185,12 +185,12 @@ class Between:
             return made
         with contextlib.nullcontext() if self.reaches_shared else self.honest():
             made = yield
-        # what these remember is for the whole session, whichever test asks first
+        # these cache results for the whole session
         if isinstance(made, OwnRuntime):
             if self.proxy is not None:
                 self._stand_before_a_module_s(made, fixturedef)
         elif isinstance(made, Runtime):
-            # one object is made honest, not its class
+            # replaced on the object, not on its class
             made.capabilities.fact = self._honestly(made.capabilities.fact)  # type: ignore[method-assign]  # see above
             unfit = self._honestly(made.context.unfit_handlers)
             made.context.unfit_handlers = unfit  # type: ignore[method-assign]  # see above
@@ -200,7 +200,7 @@ class Between:
 
     @contextlib.contextmanager
     def honest(self) -> Iterator[None]:
-        """Let every call that begins in this block pass unchanged."""
+        """Forward every call that starts in this block without a fault."""
         with contextlib.ExitStack() as stack:
             for proxy in self.proxies():
                 stack.enter_context(proxy.honest())
@@ -215,12 +215,12 @@ class Between:
 
 
 def take_down_what_is_shared(item: pytest.Item) -> None:
-    """Take down every fixture that stands, so that the next test makes its own."""
-    # pytest has no public way to take down all fixtures early
+    """Tear down all fixtures, so that the next test creates its own."""
+    # pytest has no public API to tear down all fixtures early
     item.session._setupstate.teardown_exact(None)  # noqa: SLF001 - see above
 
 
 def can_wrap(config: pytest.Config) -> bool:
-    """Whether this process starts the runtime, and so can put wrappers before what is below it."""
+    """Return whether this process starts the runtime, and can wrap its OCI runtime and CNI plugins."""
     alone = not hasattr(config, "workerinput") and not getattr(config.option, "numprocesses", None)
     return alone and bool(config.getoption("cri_node"))

@@ -1,19 +1,19 @@
-"""The audit as a pytest plugin: every test once honestly, and once more under each fault that it must notice.
+"""The audit as a pytest plugin: every test runs once without a fault, and once under each fault that it must
+notice.
 
     pytest -p critests.plugin -p critests_proof.pytest_audit --pyargs critests.validation --cri-audit …
 
-A case under a fault is a test of its own, `NAME!FAULT`: it passes if the test noticed. A test has noticed
-when its own phase found the promise broken and the fault had changed something by then. What is blocked,
-unsupported, or fails in the harness has not noticed;
-where the fault had no part in that, the case counts as not tried: another runtime has to prove the test.
+A case under a fault is an additional test, `NAME!FAULT`, which passes if the test noticed the fault: if its
+own phase failed after the fault had changed something. A test that is blocked, unsupported, or fails in the
+harness has not noticed; if the fault had changed nothing, the case counts as not tried, and another runtime
+has to prove the test.
 
-The fault acts from the test's own set-up (or its call only) until its clean-up; what is made for several
-tests is made honestly, whenever it is made. The containers that tests share to look at them are made anew
-under a fault, for that case alone. A runtime that a test, or a module of tests, has for itself gets a proxy
-for itself.
+The fault acts from the test's own set-up (or its call only) until its clean-up; shared fixtures are created
+without it. Containers that tests share for reading are recreated under the fault, for that case only. A
+runtime of one test, or of one module, gets its own proxy.
 
-Of a fault that names requirements instead of tests (`breaks`) the first test that notices is enough; there
-whatever tests share is made anew under the fault.
+For a fault that names requirements instead of tests (`breaks`), one test that notices is enough; shared
+fixtures are recreated under the fault.
 """
 
 import json
@@ -30,7 +30,7 @@ from critests.run.suite_session import PROGRESS, SESSION
 from critests.toml_file import TomlMalformed
 from critests_proof.cases import MARK, case_of
 from critests_proof.language.faults import BelowFault, FaultError, is_of_the_network, parse_fault
-from critests_proof.matrix import SUFFIX, Matrix, MatrixEntry, beside, check_names, load
+from critests_proof.matrix import SUFFIX, Matrix, MatrixEntry, check_names, faults_file, load
 from critests_proof.oci_faults import OCI_FAULTS
 from critests_proof.proxy_plugin import Between, can_wrap, take_down_what_is_shared
 from critests_proof.verdicts import Audit, FaultVerdict, verdict_of
@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--cri-audit-matrix",
         metavar="FILE",
-        help="faults and the tests that must notice (default: *.faults.toml beside the tests)",
+        help="faults and the tests that must notice (default: *.faults.toml next to the tests)",
     )
     group.addoption(
         "--cri-audit-oci",
@@ -82,7 +82,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin the audit where it is asked for."""
+    """Start the audit if the options request it."""
     if not config.getoption("cri_audit"):
         return
     try:
@@ -95,7 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _tried(config: pytest.Config) -> MatrixEntry | None:
-    """Return the faults that are tried on everything, as an entry of their own."""
+    """Return the faults of `--cri-audit-try` as an entry."""
     texts = config.getoption("cri_audit_try")
     return (
         MatrixEntry("try", tuple(map(parse_fault, texts)), "whatever the fault breaks", ()) if texts else None
@@ -103,7 +103,7 @@ def _tried(config: pytest.Config) -> MatrixEntry | None:
 
 
 def _matrix(config: pytest.Config) -> Matrix | None:
-    """Return the matrix; None where one fault is tried on everything."""
+    """Return the matrix; None if one fault is tried on all tests."""
     if config.getoption("cri_audit_try"):
         return None
     given = config.getoption("cri_audit_matrix")
@@ -138,11 +138,11 @@ def _places(config: pytest.Config) -> Iterator[Path]:
 
 
 def _faults_of_others(config: pytest.Config) -> Iterator[Path]:
-    """Yield the files of faults beside the tests that the user named, where pytest looks for tests."""
+    """Yield the faults files next to the test modules that the user named."""
     skipped = config.getini("norecursedirs")
     for path in _places(config):
-        if path.is_file() and beside(path).exists():
-            yield beside(path)
+        if path.is_file() and faults_file(path).exists():
+            yield faults_file(path)
         for file in path.rglob(f"*{SUFFIX}"):
             folders = file.relative_to(path).parts[:-1]
             if not any(fnmatch(folder, pattern) for folder in folders for pattern in skipped):
@@ -150,7 +150,7 @@ def _faults_of_others(config: pytest.Config) -> Iterator[Path]:
 
 
 class Auditor:
-    """Sets each fault for its case, and keeps the verdicts."""
+    """Sets each fault for its case, and collects the verdicts."""
 
     def __init__(
         self, config: pytest.Config, matrix: Matrix | None, tried: MatrixEntry | None, between: Between
@@ -167,7 +167,7 @@ class Auditor:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Put the cases under faults behind every test."""
+        """Add the cases under faults after every test."""
         wanted: list[pytest.Item] = []
         for item in items:
             if not is_ours(item) or not isinstance(item, pytest.Function):
@@ -195,7 +195,7 @@ class Auditor:
                 yield entry
 
     def _left_out(self) -> list[MatrixEntry]:
-        """Return the faults of the tests that ran which could not be set here; with -n only the workers
+        """Return the faults of the executed tests that could not be set here; with -n only the workers
         collect.
         """
         if can_wrap(self.config):
@@ -206,12 +206,12 @@ class Auditor:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Pass over a case where another test has noticed the fault already, and one is enough."""
+        """Skip a case if another test has noticed the fault and one is enough."""
         entry = item.stash.get(ENTRY, None)
         return True if entry is not None and entry.breaks and entry.id in self.noticed else None
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        """Forget the tests that the user left out."""
+        """Drop the deselected tests."""
         self.audit.tests -= {item.name for item in items if ENTRY not in item.stash}
 
     # one case
@@ -232,7 +232,7 @@ class Auditor:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        """Set the fault for the call only, where that is what it is for."""
+        """Set the fault for the call only, if it is limited to the call."""
         entry = item.stash.get(ENTRY, None)
         if entry is not None and entry.during == "call":
             self.between.set(item.config, entry.faults)
@@ -240,7 +240,7 @@ class Auditor:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> None:
-        """Clean up honestly; after a fault that spoils, take down what tests share."""
+        """Clean up without the fault; after a fault that spoils, tear down shared fixtures."""
         entry = item.stash.get(ENTRY, None)
         self.between.lift()
         if entry is not None and (entry.spoils or entry.breaks):
@@ -250,14 +250,14 @@ class Auditor:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Turn the outcome of a case round: it passes if the fault was noticed."""
+        """Invert the outcome of a case: it passes if the test noticed the fault."""
         entry = item.stash.get(ENTRY, None)
         if entry is None:
             return (yield)
         hits = self.between.hits()
         with self.between.honest():
             report = yield
-        report.__dict__.pop("critests", None)  # a case under a fault is no result of the runtime
+        report.__dict__.pop("critests", None)  # a case under a fault is not a result of the runtime
         if call.when == "teardown" or (call.when == "setup" and call.excinfo is None):
             return report
         progress = item.stash.get(PROGRESS, None)
@@ -273,7 +273,7 @@ class Auditor:
     def _speak(
         self, report: pytest.TestReport, item: pytest.Item, entry: MatrixEntry, verdict: FaultVerdict
     ) -> None:
-        """Give the report of a case the outcome of the audit."""
+        """Set the outcome of the audit in the report of a case."""
         if verdict.noticed or self.tried is not None:
             report.outcome, report.longrepr = "passed", None
         elif (
@@ -281,7 +281,7 @@ class Auditor:
             or verdict.stood_aside
             or ("[" in verdict.test and verdict.test not in entry.turns_red)
         ):
-            # another runtime, or some other case of this test, may notice; the summary knows in the end
+            # another runtime, or another case of this test, may notice; the summary decides
             report.outcome, report.longrepr = "skipped", (str(item.path), item.location[1] or 0, str(verdict))
         else:
             report.outcome, report.longrepr = "failed", str(verdict)
@@ -289,15 +289,13 @@ class Auditor:
     # all of it
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Gather the verdicts on the cases, from whatever process ran them."""
+        """Collect the verdicts on the cases from all processes."""
         reported = getattr(report, _REPORTED, None)
         if reported is not None:
             self.audit.verdicts.append(FaultVerdict.from_json(reported))
             self.audit.tests.add(reported["test"])
         elif MARK not in report.nodeid:
-            result = getattr(
-                report, "critests", None
-            )  # comes last; in pytest's own words a warning has passed
+            result = getattr(report, "critests", None)  # last, because for pytest a warning counts as passed
             if result or report.when == "call" or (report.when == "setup" and not report.passed):
                 name = _name(report.nodeid)
                 self.audit.tests.add(name)
@@ -305,7 +303,7 @@ class Auditor:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Step aside before the run is cleaned up, and let an unnoticed fault decide the exit code."""
+        """Remove the proxy before the clean-up of the run, and derive the exit code from unnoticed faults."""
         self.between.step_aside()
         result = yield
         if not hasattr(session.config, "workerinput"):
@@ -325,13 +323,13 @@ class Auditor:
         return 0 if self.config.getoption("cri_audit_only") and self.audit.verdicts else status
 
     def _unproven(self) -> list[str]:
-        """Return the tests that no fault is known for, where all their faults were asked for."""
+        """Return the tests without a fault, if all faults were selected."""
         if self.matrix is None or self.matrix.broad or self.config.getoption("cri_audit_fault"):
             return []
         return self.audit.without_fault(self.matrix)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print which fault was noticed by which test, and which tests have no fault."""
+        """Print which test noticed which fault, and which tests have no fault."""
         terminalreporter.section("audit")
         for line in self.audit.lines(self.matrix):
             terminalreporter.write_line(line)
@@ -341,19 +339,19 @@ class Auditor:
             terminalreporter.write_line(f"not tried: {', '.join(left_out)}: faults {needs}")
 
     def pytest_unconfigure(self) -> None:
-        """Leave nothing behind."""
+        """Remove leftovers."""
         self.between.step_aside()
 
 
 def _name(nodeid: str) -> str:
-    """Return a test's name with its parameters, which may hold anything."""
+    """Return the name of a test with its parameters, which may contain any characters."""
     path, _, rest = nodeid.partition("::")
     function, bracket, parameters = rest.partition("[")
     return (function.rpartition("::")[2] or path) + bracket + parameters
 
 
 def _case(item: pytest.Function, entry: MatrixEntry) -> pytest.Function:
-    """Return a test once more, under a fault."""
+    """Return the case of a test under a fault."""
     case = case_of(item, entry.id)
     case.stash[ENTRY] = entry
     return case

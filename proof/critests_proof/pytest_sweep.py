@@ -1,15 +1,14 @@
-"""The audit of the suite as a pytest plugin: one long run in which one derived fault after the other is set,
-and tests are tried until one notices.
+"""The sweep as a pytest plugin: one long run that sets one derived fault after another, and tries tests until
+one notices the fault.
 
-First every selected test is run once without a fault, and what it asks and is told is kept in a file beside
-the results: it decides which tests are tried for a fault. Tests of which that is known already are not run
-again. What became of each fault is written as soon as it is known, so that an audit can go on where it was
-stopped.
+First every selected test runs once without a fault, and its requests and responses are recorded in a file
+next to the results, from which the tests for each fault are chosen. Tests with a current recording do not run
+again. The result of each fault is written immediately, so that an interrupted sweep can be resumed.
 
-A fault acts on the test's own calls, from its set-up to its clean-up; what is made for several tests is made
-honestly. A test has noticed where its own phase found a promise broken and the fault had changed something by
-then, or where its set-up did so with the very step that the test is about. Where it is not known to notice a
-fault in this very field, it is run once more without the fault: it has noticed if it passes.
+A fault acts on the test's own calls, from its set-up to its clean-up; shared fixtures are created without it.
+A test has noticed the fault if its own phase failed after the fault had changed something, or if its set-up
+failed in the step that the test is about. Unless it is known to notice faults in this field, the test runs
+once more without the fault: it has noticed the fault if it then passes.
 """
 
 import json
@@ -51,9 +50,9 @@ from critests_proof.sweep.untried import looks_there, untried
 
 AUDIT_FILE = "audit.json"
 ASKED_OF_A_STEP = 2
-"""Tests of a step's own requirement that are tried next where the set-up of another test fails at it."""
+"""Tests of a step's requirement to try next after the set-up of another test failed in this step."""
 WAIT_SECONDS = 0.2
-"""Between two looks at what the other processes have found."""
+"""Poll interval for the results of the other processes."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -81,7 +80,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Begin the audit where it is asked for."""
+    """Start the sweep if the options request it."""
     if not config.getoption("cri_sweep"):
         return
     try:
@@ -106,7 +105,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Sweep:
-    """Sets one fault after the other, and tries tests until one notices."""
+    """Sets one fault after another, and tries tests until one notices."""
 
     def __init__(
         self, config: pytest.Config, faults: Sequence[DerivedFault], between: Between, trials: Trials
@@ -134,8 +133,8 @@ class Sweep:
             reporter.write_line(line)
 
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Let the run leave no record of its own, since what is broken on purpose says nothing of a runtime;
-        where a fault is below the runtime, let a wrapper stand there.
+        """Disable the record of the run, which would not describe the runtime; wrap the OCI runtime and the
+        CNI plugins for faults below the runtime.
         """
         suite = session.config.stash[SESSION]
         suite.is_recorded = False
@@ -146,10 +145,10 @@ class Sweep:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """Record what is not known yet, then try every fault."""
+        """Record the tests without a recording, then try every fault."""
         if session.testsfailed or session.config.option.collectonly:
-            return None  # pytest says what could not be collected
-        # what sends nonsense in every field looks at none of them
+            return None  # pytest reports the collection errors
+        # tests that send invalid values in every field check none of them
         self._items = {
             item.name: item
             for item in session.items
@@ -167,7 +166,7 @@ class Sweep:
         return True
 
     def _say_coverage(self, here: Exercise, candidates: Candidates) -> None:
-        """Print which fields tests exercise, and how many of the faults they get to."""
+        """Print which fields the tests exercise, and how many faults they reach."""
         for side in ("request", "response"):
             covered = coverage(here, side)
             words = "are set by a test" if side == "request" else "come filled"
@@ -184,7 +183,7 @@ class Sweep:
     # the faults
 
     def _try_all(self, context: RunContext, here: Exercise, candidates: Candidates) -> None:
-        """Try every fault of this part, and take over what becomes of the others."""
+        """Try every fault of this part, and collect the results of the other parts."""
         file = self._part.verdicts(self._folder)
         known = (
             read_results(Part().verdicts(self._folder)) if self._config.getoption("cri_sweep_resume") else {}
@@ -220,7 +219,7 @@ class Sweep:
             self._say(problem)
 
     def _take(self, result: FaultResult, written: TextIO) -> None:
-        """Keep what became of a fault, and say so."""
+        """Store and print the result of a fault."""
         self._results.append(result)
         written.write(json.dumps(to_plain(result)) + "\n")
         written.flush()
@@ -232,7 +231,7 @@ class Sweep:
         )
 
     def _try(self, fault: DerivedFault, candidates: Candidates, context: RunContext) -> FaultResult:
-        """Try a fault on one test after the other, until one notices."""
+        """Try a fault on one test after another, until one notices."""
         fitting = candidates.for_fault(fault)
         most = self._config.getoption("cri_sweep_tries")
         left = candidates.likely(fault, most)
@@ -275,8 +274,8 @@ class Sweep:
         )
 
     def _is_by(self, fault: DerivedFault, item: pytest.Function, context: RunContext) -> bool:
-        """Say whether a test is red by a fault, and not by what an earlier one left behind: it passes without
-        it where it has just failed, or fails with it and passes without it where everything is new.
+        """Return whether a failure is caused by the fault, not by leftovers of an earlier one: the test now
+        passes without the fault, or with new fixtures fails with it and passes without it.
         """
         if self._trials.run(item, (), context).outcome == Outcome.PASSED.value:
             return True
@@ -290,8 +289,8 @@ class Sweep:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Step aside before the run is cleaned up, hand over what was found, and let a survivor decide the
-        exit code.
+        """Remove the proxy before the clean-up of the run, write the results, and derive the exit code from
+        survivors.
         """
         self._between.step_aside()
         if self._exercise.tests and not self._part.number:
@@ -315,7 +314,7 @@ class Sweep:
             session.exitstatus = int(ExitCode.HARNESS_ERROR)
 
     def pytest_terminal_summary(self) -> None:
-        """Print the survivors, what was not reached, and the scores."""
+        """Print the survivors, the unreached faults, and the scores."""
         if self._found is not None and self._found.faults_total:
             print_audit(self._found, new_console(), f"record: {self._folder / AUDIT_FILE}")
 

@@ -1,4 +1,4 @@
-"""The record of an audit: what became of each way to break the API, and what all of it comes to."""
+"""The record of an audit: the outcome of each fault, and the scores."""
 
 import enum
 from collections.abc import Iterable
@@ -14,31 +14,31 @@ SCHEMA_VERSION: Final = 1
 
 
 class FaultOutcome(enum.StrEnum):
-    """What became of a fault."""
+    """The outcome of a fault."""
 
     NOTICED = "noticed"
-    """A test turned red by it."""
+    """A test turned red."""
     SURVIVED = "survived"
-    """It changed something, and none of the tests that were tried turned red."""
+    """It changed something, and none of the tried tests turned red."""
     NOT_REACHED = "not reached"
-    """No test gets where it acts, or in none of those that were tried did it change anything."""
+    """No test reaches it, or it changed nothing in the tried tests."""
     NEVER_FILLED = "never filled"
-    """This runtime never fills what it would change, though tests ask for it."""
+    """The runtime never fills the field, although tests request it."""
     NOT_OFFERED = "not offered"
-    """This runtime does not have the RPC, or what the field is for: who looks there is unsupported."""
+    """The runtime lacks the RPC or the feature of the field: the tests that check it are unsupported."""
     EQUIVALENT = "equivalent"
-    """It cannot be told apart from right behaviour, as the data file says."""
+    """It is indistinguishable from correct behaviour, according to the data file."""
 
 
 @dataclass(frozen=True)
 class TriedFault:
-    """What one test made of a fault.
+    """The result of one test under a fault.
 
     Attributes:
         test: its name, with its parameters.
-        outcome: as the suite names it.
-        hits: how often the fault had changed something by then.
-        reason: what the test said.
+        outcome: outcome of the test.
+        hits: number of changes by the fault until then.
+        reason: reason of the test.
     """
 
     test: str
@@ -49,20 +49,20 @@ class TriedFault:
 
 @dataclass(frozen=True, kw_only=True)
 class FaultResult:
-    """What became of one fault.
+    """The result of one fault.
 
     Attributes:
         fault: its id.
         kind: `request`, `response`, `call` and so on.
         text: in the language of faults.
         says: what the runtime does, in a few words.
-        outcome: what became of it.
-        rpc: where it acts.
+        outcome: its outcome.
+        rpc: the RPC.
         breaks: ids of the requirements that it breaks.
         by: the test that noticed; empty for none.
-        tried: the tests that were run under it, in order.
-        candidates: how many tests get where it acts and pass without it.
-        seconds: what all of that took.
+        tried: the tests that ran under it, in order.
+        candidates: number of tests that reach it and pass without it.
+        seconds: duration of all tries.
         evidence: why it was not tried.
     """
 
@@ -81,19 +81,19 @@ class FaultResult:
 
     @cached_property
     def area(self) -> str:
-        """The area of the suite that the RPC belongs to; empty for none."""
+        """The area of the RPC; empty for none."""
         rpc = rpc_of(self.rpc)
         return load().aspect(rpc.judge)[0].area.value if rpc is not None else ""
 
     @property
     def untried(self) -> int:
-        """How many tests more get where it acts."""
+        """The number of further tests that reach it."""
         return max(0, self.candidates - len(self.tried))
 
 
 @dataclass(frozen=True)
 class Score:
-    """How many of some faults were noticed."""
+    """The numbers of noticed and other faults."""
 
     noticed: int
     survived: int
@@ -104,31 +104,31 @@ class Score:
 
     @classmethod
     def of(cls, results: Iterable[FaultResult]) -> Self:
-        """Count."""
+        """Count the outcomes of results."""
         outcomes = [result.outcome for result in results]
         return cls(*(outcomes.count(outcome) for outcome in FaultOutcome))
 
     @property
     def of_reached(self) -> float | None:
-        """The part of the faults that changed something and were noticed; None where none did."""
+        """The share of reached faults that were noticed; None if none was reached."""
         reached = self.noticed + self.survived
         return self.noticed / reached if reached else None
 
     @property
     def of_all(self) -> float | None:
-        """The part of all faults that were noticed, those left out that the runtime never fills or does not
-        offer, or that are equivalent; None where none is left.
+        """The share of all faults that were noticed, without those that are never filled, not offered or
+        equivalent; None if none is left.
         """
         counted = self.noticed + self.survived + self.not_reached
         return self.noticed / counted if counted else None
 
 
 def scores(results: Iterable[FaultResult], by: str) -> dict[str, Score]:
-    """Return the score of each group of results, in the order in which the groups come first.
+    """Return the score of each group of results, in order of first occurrence.
 
     Args:
-        results: of any faults.
-        by: the attribute that makes a group: `area`, `rpc` or `kind`.
+        results: results of faults.
+        by: the attribute to group by: `area`, `rpc` or `kind`.
     """
     groups: dict[str, list[FaultResult]] = {}
     for result in results:
@@ -138,12 +138,12 @@ def scores(results: Iterable[FaultResult], by: str) -> dict[str, Score]:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditCoverage:
-    """How much of one side of the API the tests exercise.
+    """The coverage of one side of the API by the tests.
 
     Attributes:
-        fields: how many the API has.
-        seen: how many were set by a test, or came filled.
-        missing: the others, as in a fault.
+        fields: number of fields in the API.
+        seen: number of fields that a test set, or the runtime filled.
+        missing: paths of the others.
     """
 
     fields: int
@@ -161,13 +161,13 @@ class AuditRecord:
         suite_version: of critests.
         runtime: its name and version.
         started: seconds since the epoch.
-        seconds: the whole of it.
-        tests: how many were chosen.
-        faults_total: how many were chosen; less than that are in `faults` where it was stopped.
-        seed: of the sample; None where no sample was taken.
-        tries: how many tests were tried for a fault at most; 0 for all.
+        seconds: its duration.
+        tests: number of selected tests.
+        faults_total: number of selected faults; `faults` has fewer after an interruption.
+        seed: of the sample; None without one.
+        tries: limit of tests per fault; 0 for all.
         coverage: by side, `request` and `response`.
-        faults: what became of each.
+        faults: the results.
         passed: names of the tests that pass without a fault.
     """
 
@@ -187,5 +187,5 @@ class AuditRecord:
 
     @property
     def survivors(self) -> list[FaultResult]:
-        """The faults that nobody noticed."""
+        """The faults that no test noticed."""
         return [fault for fault in self.faults if fault.outcome is FaultOutcome.SURVIVED]

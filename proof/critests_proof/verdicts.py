@@ -1,4 +1,4 @@
-"""The result of an audit: which fault was noticed by which test."""
+"""The result of an audit: the test that noticed each fault."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
@@ -11,16 +11,16 @@ from critests_proof.matrix import Matrix, MatrixEntry, base_name
 
 @dataclass(frozen=True)
 class FaultVerdict:
-    """What one test made of one fault.
+    """The verdict of one test on one fault.
 
     Attributes:
         fault: id of the fault.
         test: name of the test, with its parameters.
-        noticed: whether the test found the promise broken.
-        outcome: of the test.
-        hits: how often the fault had changed something by then.
-        reason: what the test said, or why it does not count.
-        text: the fault as it was written.
+        noticed: whether the test noticed the fault.
+        outcome: outcome of the test.
+        hits: number of changes by the fault until then.
+        reason: reason of the test, or why it does not count.
+        text: text of the fault.
     """
 
     fault: str
@@ -33,8 +33,8 @@ class FaultVerdict:
 
     @property
     def tried(self) -> bool:
-        """Whether the fault was put to the test: not where it is unsupported or blocked and the fault had no
-        part in that.
+        """Whether the fault was tried: not if the test was unsupported or blocked without a change by the
+        fault.
         """
         return self.hits > 0 or not self.stood_aside
 
@@ -62,13 +62,13 @@ class FaultVerdict:
 
 
 def verdict_of(entry: MatrixEntry, test: str, raw: RawOutcome | None, hits: int) -> FaultVerdict:
-    """Judge whether a test noticed a fault.
+    """Return whether a test noticed a fault.
 
     Args:
         entry: the fault.
         test: the test's name with its parameters.
-        raw: outcome of its set-up or call; None where nothing was raised.
-        hits: how often the fault had changed something.
+        raw: outcome of its set-up or call; None without an exception.
+        hits: number of changes by the fault.
     """
     outcome = raw.outcome if raw is not None else Outcome.PASSED
     noticed = outcome is Outcome.FAILED and hits > 0
@@ -80,12 +80,12 @@ def verdict_of(entry: MatrixEntry, test: str, raw: RawOutcome | None, hits: int)
 
 @dataclass
 class Audit:
-    """Everything that an audit found.
+    """All results of an audit.
 
     Attributes:
         verdicts: of every case under a fault.
-        honest: outcome of every test without a fault, as the suite names it.
-        tests: every test that was selected, with its parameters.
+        honest: outcome of every test without a fault.
+        tests: every selected test, with its parameters.
     """
 
     verdicts: list[FaultVerdict] = field(default_factory=list)
@@ -93,10 +93,10 @@ class Audit:
     tests: set[str] = field(default_factory=set)
 
     def unnoticed(self, matrix: Matrix | None = None) -> list[FaultVerdict]:
-        """Return what should have been noticed and was not.
+        """Return the verdicts on faults that should have been noticed.
 
-        A test that is named without its parameters need notice in one of its cases only, and of the tests
-        that judge what a fault breaks only one.
+        A test named without parameters must notice in one of its cases, and one of the tests of the broken
+        requirements must notice.
         """
         broad = matrix.broad if matrix else {}
         noticed = {verdict.fault for verdict in self.verdicts if verdict.noticed}
@@ -117,35 +117,35 @@ class Audit:
         ]
 
     def not_tried(self) -> list[str]:
-        """Return the tests, without their parameters, that no fault was put to: this runtime cannot prove
+        """Return the tests, without parameters, on which no fault was tried: this runtime cannot prove
         them.
         """
         tried = {base_name(verdict.test) for verdict in self.verdicts if self._put_to_the_test(verdict)}
         return sorted({base_name(verdict.test) for verdict in self.verdicts} - tried)
 
     def without_fault(self, matrix: Matrix | None) -> list[str]:
-        """Return the tests that no fault is known for."""
+        """Return the tests without a fault."""
         return matrix.coverage(self.tests) if matrix else []
 
     def not_honest(self) -> list[str]:
-        """Return the tests under faults that did not pass without one, so that their verdict says little."""
+        """Return the tests under faults that did not pass without one, whose verdicts mean little."""
         return sorted({verdict.test for verdict in self.verdicts if not self._passed(verdict.test)})
 
     def _put_to_the_test(self, verdict: FaultVerdict) -> bool:
-        """Say whether a fault was tried, and a test that is unsupported or blocked under it is not so without
-        it as well: by then the fault may have changed something that has no part in that. Nor is a test that
-        fails without the fault put to one that changed nothing, as the runtime does by itself what it would.
+        """Return whether a fault was tried. It was not if the test is also unsupported or blocked without the
+        fault, which may then have changed something unrelated; nor if the test fails without the fault and
+        the fault changed nothing, because the runtime itself behaves like the fault.
         """
         without_effect = verdict.outcome == Outcome.FAILED.value and not verdict.hits
         as_ever = self.honest.get(verdict.test) == verdict.outcome
         return verdict.tried and not (as_ever and (verdict.stood_aside or without_effect))
 
     def _passed(self, test: str) -> bool:
-        """Say whether a test passed without a fault, or was not run without one."""
+        """Return whether a test passed without a fault, or did not run without one."""
         return self.honest.get(test, "passed") == "passed"
 
     def lines(self, matrix: Matrix | None) -> list[str]:
-        """Return what a person wants to read."""
+        """Return the lines of the summary."""
         if matrix is not None and matrix.broad:
             return self._broad_lines(matrix.broad)
         unnoticed = self.unnoticed(matrix)
@@ -170,7 +170,7 @@ class Audit:
         return lines
 
     def _broad_lines(self, entries: dict[str, MatrixEntry]) -> list[str]:
-        """Return the survivors first, then what no test reached, then the count."""
+        """Return the survivors, the unreached faults, and the counts."""
         noticed = {verdict.fault for verdict in self.verdicts if verdict.noticed}
         reached = {verdict.fault for verdict in self.verdicts if verdict.hits}
         judged = {verdict.fault for verdict in self.verdicts}

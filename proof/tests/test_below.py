@@ -123,7 +123,7 @@ def test_what_a_test_plans_itself_stays_where_no_fault_is_set(oci: OciWrapper) -
     assert run(oci.path, "start", "abc") == ""
 
 
-def test_what_plugins_are_told_and_say_is_changed_and_counted(cni: CniWrapper) -> None:
+def test_configurations_and_results_of_plugins_are_changed_and_counted(cni: CniWrapper) -> None:
     faults = FaultsBelow(cni)
     faults.set(
         tuple(

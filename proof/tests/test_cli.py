@@ -29,7 +29,7 @@ def test_faults_are_listed_by_kind() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("faults", "StopC"), "no fault is meant by 'StopC'"),
+        (("faults", "StopC"), "no fault matches 'StopC'"),
         (("proxy", "--runtime-endpoint", "/run/none.sock", "NoSuchCall: swallow"), "NoSuchCall"),
         (("nosuch",), "No such command 'nosuch'"),
     ],
@@ -52,7 +52,7 @@ def test_reports_of_several_runtimes_are_read_together(tmp_path: Path) -> None:
     assert "0 tests turned red" in ended.stdout
 
 
-def test_the_proxy_breaks_what_it_is_told_to(tmp_path: Path) -> None:
+def test_the_proxy_applies_its_faults(tmp_path: Path) -> None:
     socket = tmp_path / "proxy.sock"
     with serve(CriServer()) as endpoint:
         fault = "Version.response.runtime_name: set broken"

@@ -158,7 +158,7 @@ def test_faults_are_chosen(word: str, fits: object) -> None:
     assert all(map(fits, picked))
 
 
-def test_no_word_means_all_and_a_wrong_one_is_told_so() -> None:
+def test_no_word_selects_all_and_an_unknown_one_is_an_error() -> None:
     assert chosen(FAULTS, []) == FAULTS
     with pytest.raises(FaultError, match="did you mean StopContainer"):
         chosen(FAULTS, ["StopContaine"])

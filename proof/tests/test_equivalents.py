@@ -1,4 +1,4 @@
-"""Which faults cannot be told apart from right behaviour."""
+"""Faults that are indistinguishable from correct behaviour."""
 
 import pytest
 from critests_proof.language.descriptors import rpcs
@@ -23,7 +23,7 @@ def test_what_is_asked_of_windows_is_ignored_by_right(fault: str, why: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "equivalent"),
     [
         ("CreateContainer.request.config.image.user_specified_image:ignored", True),
         ("CreateContainer.request.config.image.user_specified_image:mistaken", False),
@@ -31,8 +31,10 @@ def test_what_is_asked_of_windows_is_ignored_by_right(fault: str, why: str) -> N
         ("PullImage.request.image.user_specified_image:mistaken", True),
     ],
 )
-def test_what_a_container_tells_of_its_image_may_be_missing_but_not_wrong(fault: str, told: bool) -> None:
-    assert bool(why_equivalent(fault, equivalents())) is told
+def test_the_image_that_a_container_reports_may_be_missing_but_not_wrong(
+    fault: str, equivalent: bool
+) -> None:
+    assert bool(why_equivalent(fault, equivalents())) is equivalent
 
 
 def test_the_brackets_of_lists_are_no_pattern() -> None:

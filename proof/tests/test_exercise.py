@@ -1,4 +1,4 @@
-"""What a recording of the suite tells: coverage, and which tests are tried for a fault."""
+"""A recording of the suite: coverage, and the tests to try for a fault."""
 
 import contextlib
 from pathlib import Path
@@ -90,9 +90,9 @@ def test_a_number_can_be_wrong_wherever_the_message_is_that_holds_it() -> None:
 
 def test_a_figure_of_nothing_cannot_be_a_thousand_times_too_high() -> None:
     fault = FAULTS["ContainerStats.response.stats.memory.page_faults.value:wrong"]
-    told = "ContainerStats.response.stats.memory.page_faults"
-    assert not exercise(made_test("a", told)).reaching(fault.reach)
-    assert exercise(made_test("a", told, f"{told}.value")).reaching(fault.reach)
+    place = "ContainerStats.response.stats.memory.page_faults"
+    assert not exercise(made_test("a", place)).reaching(fault.reach)
+    assert exercise(made_test("a", place, f"{place}.value")).reaching(fault.reach)
 
 
 def test_of_a_call_as_a_whole_it_matters_what_is_done_to_it() -> None:
@@ -148,7 +148,7 @@ def test_a_test_that_notices_a_field_is_likely_to_notice_what_the_field_holds() 
     assert names(Candidates(made, Matrix((near,))), fault) == ["near", "other"]
 
 
-def test_who_looks_at_one_part_of_a_message_looks_at_the_part_beside_it() -> None:
+def test_a_test_of_one_field_of_a_message_is_tried_for_its_siblings() -> None:
     fault = FAULTS["ContainerStatus.response.status.metadata.name:wrong"]
     texts = {
         "same_name": "PodSandboxStatus.response.status.metadata.name: clear",

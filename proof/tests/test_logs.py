@@ -141,7 +141,7 @@ def test_a_line_that_is_late_has_been_changed_before_it_comes(
 
 
 @pytest.mark.parametrize(
-    ("fault", "old_grows", "kept"),
+    ("fault", "old_grows", "preserved"),
     [
         ("log: upper", False, True),
         ("log: ignore-reopen", True, True),
@@ -149,7 +149,7 @@ def test_a_line_that_is_late_has_been_changed_before_it_comes(
     ],
 )
 def test_reopen(
-    proxy: FaultProxy, client: Client, tmp_path: Path, fault: str, *, old_grows: bool, kept: bool
+    proxy: FaultProxy, client: Client, tmp_path: Path, fault: str, *, old_grows: bool, preserved: bool
 ) -> None:
     proxy.faults = [fault]
     container = client.run_container(
@@ -163,7 +163,7 @@ def test_reopen(
     size = old.stat().st_size
     grown = eventually(lambda: (old.stat().st_size > size, b"line" in log.read_bytes().lower()), any)
     assert grown == (old_grows, not old_grows)
-    assert log.read_bytes().startswith(b"before\n") == kept
+    assert log.read_bytes().startswith(b"before\n") == preserved
 
 
 def test_a_file_that_is_put_in_the_place_of_the_log_is_gone_on_with(

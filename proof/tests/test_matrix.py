@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from critests_proof.matrix import SUFFIX, Matrix, beside, load
+from critests_proof.matrix import SUFFIX, Matrix, faults_file, load
 from critests_proof.verdicts import Audit, verdict_of
 
 from critests.catalogue.references import references_below
@@ -94,17 +94,17 @@ def test_a_missing_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "module", sorted(SUITE.rglob("test_*.py")), ids=lambda path: path.relative_to(SUITE).as_posix()
 )
-def test_the_faults_for_a_module_are_beside_it_and_for_all_of_its_tests(module: Path) -> None:
+def test_the_faults_of_a_module_are_in_a_file_next_to_it_and_cover_all_of_its_tests(module: Path) -> None:
     tests = {
         reference.name for reference in references_below(module.parent) if reference.file == Path(module.name)
     }
-    faults = load(beside(module))
+    faults = load(faults_file(module))
     assert faults.coverage(tests) == []
     assert [(entry.where, name) for entry, name in faults.unknown(tests)] == []
 
 
-def test_every_file_of_faults_is_beside_a_module() -> None:
-    modules = {beside(module) for module in SUITE.rglob("test_*.py")}
+def test_every_faults_file_is_next_to_a_module() -> None:
+    modules = {faults_file(module) for module in SUITE.rglob("test_*.py")}
     assert set(SUITE.rglob(f"*{SUFFIX}")) - modules == set()
 
 

@@ -17,12 +17,12 @@ def report(*noticed: str) -> dict[str, Any]:
 
 
 def test_a_test_is_proven_on_one_runtime_or_another() -> None:
-    told, left = lines(
+    summary, left = lines(
         {"test_a", "test_b", "test_c", "test_d"},
         [("one", report("test_a[x]")), ("other", report("test_a[y]", "test_b"))],
     )
     assert left == {"test_c", "test_d"}
-    assert told == [
+    assert summary == [
         "one: 1 tests turned red, 1 of them not before; 1 went unnoticed",
         "other: 2 tests turned red, 1 of them not before; 1 went unnoticed",
         "never turned red: test_c",

@@ -253,11 +253,11 @@ def test_an_old_answer_stands_for_an_error_too(bench: Bench) -> None:
 
     with pytest.raises(grpc.RpcError):
         status(unknown, timeout=5)  # nothing was answered before
-    told = status(first, timeout=5)
-    assert status(unknown, timeout=5) == told
+    first_response = status(first, timeout=5)
+    assert status(unknown, timeout=5) == first_response
 
 
-def test_calls_beside(bench: Bench) -> None:
+def test_additional_calls(bench: Bench) -> None:
     bench.break_('RunPodSandbox: after StopPodSandbox {"pod_sandbox_id": "$response.pod_sandbox_id"}')
     bench.client.run_sandbox()
     (item,) = bench.runtime.ListPodSandbox(cri.ListPodSandboxRequest(), timeout=5).items

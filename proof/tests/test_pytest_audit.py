@@ -274,8 +274,8 @@ def test_one_fault_only(tmp_path: Path, endpoint: str) -> None:
     assert status == 0, output
 
 
-@pytest.mark.parametrize("folder", [".", "build"], ids=["beside tests", "where pytest does not look"])
-def test_faults_beside_the_tests_of_others_are_found_where_pytest_finds_tests(
+@pytest.mark.parametrize("folder", [".", "build"], ids=["next to tests", "where pytest does not look"])
+def test_faults_next_to_other_tests_are_found_where_pytest_finds_tests(
     tmp_path: Path, endpoint: str, folder: str
 ) -> None:
     (tmp_path / folder).mkdir(exist_ok=True)
@@ -293,12 +293,12 @@ def test_a_test_that_no_fault_is_known_for_is_not_proven(tmp_path: Path, endpoin
     assert status == 1
 
 
-@pytest.mark.parametrize("beside", [True, False], ids=["beside the tests", "elsewhere"])
-def test_a_name_that_is_no_test_s_is_an_error(tmp_path: Path, endpoint: str, *, beside: bool) -> None:
+@pytest.mark.parametrize("adjacent", [True, False], ids=["next to the tests", "elsewhere"])
+def test_a_name_that_is_no_test_s_is_an_error(tmp_path: Path, endpoint: str, *, adjacent: bool) -> None:
     text = MATRIX.replace('"test_shared"', '"test_shraed"')
     (tmp_path / "own.toml").write_text(text.replace('id = "', 'id = "own-'), encoding="utf-8")
-    arguments = [] if beside else ["--cri-audit-matrix", "own.toml"]
-    status, output, _ = audit(tmp_path, endpoint, *arguments, matrix=text if beside else MATRIX)
+    arguments = [] if adjacent else ["--cri-audit-matrix", "own.toml"]
+    status, output, _ = audit(tmp_path, endpoint, *arguments, matrix=text if adjacent else MATRIX)
     assert status == 4
     assert ".toml:2: turns_red names test_shraed, which is no test (did you mean test_shared?)" in output
 

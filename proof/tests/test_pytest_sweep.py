@@ -304,7 +304,7 @@ def test_only_what_tests_exercise(tmp_path: Path, endpoint: str) -> None:
 def test_a_word_that_means_no_fault(tmp_path: Path, endpoint: str) -> None:
     status, output, _ = sweep(tmp_path, endpoint, "--cri-sweep-faults=StopContaine")
     assert status == 4
-    assert "no fault is meant by 'StopContaine' (did you mean StopContainer" in output
+    assert "no fault matches 'StopContaine' (did you mean StopContainer" in output
 
 
 def test_several_processes_need_a_runtime_each(tmp_path: Path, endpoint: str) -> None:

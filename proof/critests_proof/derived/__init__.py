@@ -1,4 +1,4 @@
-"""The ways to break the API, derived from the API itself, so that none is forgotten."""
+"""Faults derived from the API's description, so that none is missing."""
 
 from critests_proof.derived.everything import derived_faults
 from critests_proof.derived.fault import BELOW, KINDS, DerivedFault, Reach

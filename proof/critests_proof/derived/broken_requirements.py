@@ -1,4 +1,4 @@
-"""Which requirements a derived fault breaks, as far as the catalogue's own words tell."""
+"""The requirements that a derived fault breaks, found by the words of the catalogue."""
 
 import functools
 import re
@@ -10,19 +10,19 @@ from critests.catalogue.rpcs import rpc_of
 from critests_proof.derived.fault import Reach
 
 _VAGUE = frozenset({"id", "name", "value", "key", "state", "type", "status", "config", "metadata", "message"})
-"""Names that many messages have: the one that holds the field has to be named with it."""
+"""Field names of many messages: a requirement must also name the message."""
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 OF_EVERY_CALL = {"not-idempotent": ("GEN-18",), "late": ("GEN-19",)}
-"""What a fault of any RPC breaks, by the last part of its id."""
+"""Last part of a fault's id to the requirements that it breaks for any RPC."""
 
 
 def broken_by(fault: str, reach: Reach) -> tuple[str, ...]:
-    """Return the requirements that speak of the place where a fault acts, in the catalogue's order.
+    """Return the requirements about the place where a fault acts, in the catalogue's order.
 
-    For a call as a whole that is the one that judges whether the RPC does its plain work, unless there is one
-    about just this in all calls.
+    For a call as a whole this is the requirement that judges the basic function of the RPC, unless one about
+    this fault in all calls exists.
 
     Args:
         fault: its id.
@@ -47,7 +47,7 @@ def broken_by(fault: str, reach: Reach) -> tuple[str, ...]:
 
 @functools.cache
 def _speaking_of() -> dict[str, list[tuple[Requirement, frozenset[str]]]]:
-    """Return the requirements by each word of what they say they are about."""
+    """Return the requirements by each word of their `fields` and `rpcs`."""
     found: dict[str, list[tuple[Requirement, frozenset[str]]]] = defaultdict(list)
     for entry in load().requirements:
         words = frozenset(_WORD.findall(entry.fields))

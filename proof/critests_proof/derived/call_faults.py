@@ -1,4 +1,4 @@
-"""The faults in calls as a whole, in what lists hold, in the order of streams, and in sessions and logs."""
+"""Faults in whole calls, in lists, in the order of streams, and in sessions and logs."""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,12 @@ from critests_proof.language.log_changes import LOG_CHANGES
 from critests_proof.language.stream_changes import STREAM_CHANGES
 
 LATE = "6s"
-"""Of an answer: GEN-19 calls late what takes more than five seconds."""
+"""Delay of a response: GEN-19 limits it to five seconds."""
 LATE_MESSAGE = "3s"
 _CREATING = ("RunPodSandbox", "CreateContainer", "StartContainer", "RestorePod")
-"""A second call with the same request may fail: what it makes is there already."""
+"""RPCs whose second call with the same request may fail, because the object exists already."""
 _STATUS_OF_SESSIONS = {"status": '{"status":"Failure","message":"lost"}', "exit-code": "42"}
-"""Changes to sessions that need to be told a value."""
+"""Changes to sessions that need a value."""
 
 
 def call_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
@@ -35,7 +35,7 @@ def call_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
 
 
 def list_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
-    """Yield the faults of an RPC that lists; of others none."""
+    """Yield the faults of a list RPC; none for other RPCs."""
     lists = [field.name for field in descriptor_of(rpc.response).fields if field.is_repeated]
     if not rpc.name.startswith(("List", "Stream")) or not lists:
         return
@@ -46,11 +46,11 @@ def list_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
             f"{rpc.name}:filter-ignored",
             "list",
             f"{rpc.name}.request.filter: clear",
-            "does not heed the filter",
+            "ignores the filter",
             Reach(rpc.name, "request", "filter"),
         )
     if not rpc.streams:
-        says = {"lagging": "answers as it did before", "frozen": "answers as it did at first"}
+        says = {"lagging": "returns the previous response", "frozen": "returns the first response"}
         for action, words in says.items():
             yield DerivedFault(
                 f"{rpc.name}:{action}",
@@ -68,9 +68,7 @@ def list_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
 
 
 def event_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
-    """Yield the faults in the messages of a stream, for every kind of message that it has; of an RPC with one
-    answer none.
-    """
+    """Yield the faults in the messages of a stream, for every kind of message; none for a unary RPC."""
     if not rpc.streams:
         return
     kinds = [

@@ -1,4 +1,4 @@
-"""Which of the derived faults are meant: by kind, by RPC, by the beginning of an id, or a sample of them."""
+"""The selection of derived faults: by kind, by RPC, by the beginning of an id, or a sample."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from critests_proof.language.descriptors import FaultError, near, rpcs
 
 
 def chosen(faults: Iterable[DerivedFault], words: Iterable[str]) -> tuple[DerivedFault, ...]:
-    """Return the faults that any of some words means, all of them where there is no word.
+    """Return the faults that match any of some words, or all faults without words.
 
     Args:
         faults: in order.
@@ -17,13 +17,13 @@ def chosen(faults: Iterable[DerivedFault], words: Iterable[str]) -> tuple[Derive
             `oci-update`).
 
     Raises:
-        FaultError: a word means no fault; with near matches.
+        FaultError: a word matches no fault; with near matches.
     """
     faults, words = tuple(faults), tuple(words)
     for word in words:
         if not any(_means(word, fault) for fault in faults):
             known = [*KINDS, *rpcs(), *(fault.id for fault in faults)]
-            msg = f"no fault is meant by {word!r}{near(word, known)}"
+            msg = f"no fault matches {word!r}{near(word, known)}"
             raise FaultError(msg)
     return tuple(fault for fault in faults if not words or any(_means(word, fault) for word in words))
 
@@ -38,8 +38,8 @@ def _means(word: str, fault: DerivedFault) -> bool:
 
 
 def sample(faults: Sequence[DerivedFault], size: int, seed: int) -> tuple[DerivedFault, ...]:
-    """Return a random sample in the faults' own order, the same for the same seed; all where there are no
-    more.
+    """Return a random sample in the order of the faults, deterministic by the seed; all if there are
+    fewer.
     """
     picked = set(random.Random(seed).sample(range(len(faults)), min(size, len(faults))))  # noqa: S311 - no secret
     return tuple(fault for number, fault in enumerate(faults) if number in picked)

@@ -12,7 +12,7 @@ from critests_proof.language.descriptors import rpcs
 
 @functools.cache
 def derived_faults() -> tuple[DerivedFault, ...]:
-    """Return every fault, in the order of the API; what two derivations yield is the first one's."""
+    """Return every fault, in the order of the API; of duplicates the first one."""
     once: dict[str, DerivedFault] = {}
     for fault in _all():
         once.setdefault(fault.text, fault)

@@ -1,4 +1,4 @@
-"""What a derived fault is: one way to break the API, and what a test must do to meet it."""
+"""A derived fault: one way to break the API, and what a test must do to reach it."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,31 +6,31 @@ from functools import cached_property
 from critests_proof.language.faults import AnyFault, parse_fault
 
 KINDS = {
-    "request": "a field of a request is ignored, in part or as a whole, or mistaken for another value",
-    "response": "a field of an answer is not reported, or reported wrongly",
-    "call": "an RPC does nothing, is not there, fails in another way, or takes its time",
-    "list": "a list does not heed its filter, is not up to date, or holds too much or too little",
-    "event": "a message of a stream is lost, comes twice, too late, or behind the next one",
-    "session": "an exec, attach or port-forward session loses or changes what it carries",
-    "log": "a container's log is not what the container wrote",
-    "bundle": "the OCI runtime reads something else than what the request leads to",
-    "command": "the OCI runtime does not carry a command out, or sends another signal",
-    "network": "CNI plugins lose or change what they are told or say, or do not take a pod's network away",
+    "request": "a field of a request is ignored, in part or as a whole, or has another value",
+    "response": "a field of a response is not reported, or reported wrongly",
+    "call": "an RPC does nothing, is not implemented, fails in another way, or is slow",
+    "list": "a list ignores its filter, is outdated, or has too many or too few elements",
+    "event": "a message of a stream is lost, duplicated, late, or after the next one",
+    "session": "an exec, attach or port-forward session loses or changes data",
+    "log": "a container's log differs from its output",
+    "bundle": "the OCI runtime reads a configuration that differs from the request",
+    "command": "the OCI runtime does not execute a command, or sends another signal",
+    "network": "CNI plugins lose or change their input or result, or do not remove a pod's network",
 }
-"""Kinds of faults, each with what is broken."""
+"""Kind of fault to its description."""
 BELOW = ("bundle", "command", "network")
-"""Those that are set below the runtime, where the suite starts it."""
+"""Kinds of faults below the runtime; need a runtime that the suite starts."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """Where a fault acts: only a test that gets there can notice it.
+    """Where a fault acts: only a test that reaches this place can notice it.
 
     Attributes:
         rpc: the RPC that must be called; empty for a fault that may be anywhere.
-        side: `request` or `response`, where the field must be there; `call` where the call is enough, `error`
-            where it must fail, `repeated` where the same must be asked twice.
-        path: of the field, as in a fault, without any pick but `[]`; empty for the message itself.
+        side: `request` or `response` if the field must be set; `call` if a call suffices, `error` if it must
+            fail, `repeated` if the same request must be sent twice.
+        path: path of the field, with `[]` for elements; empty for the message itself.
     """
 
     rpc: str
@@ -47,12 +47,12 @@ class DerivedFault:
     """One way to break the API.
 
     Attributes:
-        id: `RPC.side.path:what`; stays the same when the way in which it is done changes.
+        id: `RPC.side.path:what`; independent of the implementation of the fault.
         kind: a key of `KINDS`.
-        text: in the language of faults; several that are set together are lines.
+        text: in the language of faults; several simultaneous faults are lines.
         says: what the runtime does, in a few words.
         reach: where it acts.
-        breaks: ids of requirements that it breaks, as far as the catalogue says so.
+        breaks: ids of the requirements that it breaks according to the catalogue.
     """
 
     id: str
@@ -64,5 +64,5 @@ class DerivedFault:
 
     @cached_property
     def faults(self) -> tuple[AnyFault, ...]:
-        """What is set, read."""
+        """The parsed faults."""
         return tuple(map(parse_fault, self.text.splitlines()))

@@ -1,4 +1,4 @@
-"""Every field that can be reached from the request and the answer of every RPC."""
+"""All fields of the requests and responses of all RPCs, nested ones included."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from critests_proof.language.values import kind_of
 
 @dataclass(frozen=True)
 class ReachedField:
-    """A field, and the way to it.
+    """A field and its path.
 
     Attributes:
-        rpc: whose message it is in.
+        rpc: the RPC.
         side: `request` or `response`.
-        parents: names of the fields on the way, those of lists with `[]` behind.
-        field: what the API says of it.
+        parents: names of the fields above it, lists with the suffix `[]`.
+        field: its descriptor.
     """
 
     rpc: RpcDescriptor
@@ -27,35 +27,35 @@ class ReachedField:
 
     @property
     def path(self) -> str:
-        """The way to it, as in a fault."""
+        """Its path, as in a fault."""
         return ".".join((*self.parents, self.field.name))
 
     @property
     def parent(self) -> str:
-        """The way to the message that holds it; empty for the request or the answer itself."""
+        """The path of the message that holds it; empty for the request or response itself."""
         return ".".join(self.parents)
 
     @property
     def target(self) -> str:
-        """What stands before the colon of a fault in it."""
+        """The target of a fault in this field."""
         return f"{self.rpc.name}.{self.side}.{self.path}"
 
     @property
     def kind(self) -> str:
-        """What it holds, in the words of `kind_of`."""
+        """The kind of its value, see `kind_of`."""
         return kind_of(self.field, element=False)
 
     @property
     def element_kind(self) -> str:
-        """What one element of it holds, of a list or map."""
+        """The kind of an element of a list or map."""
         return kind_of(self.field, element=True)
 
 
 def fields_of(rpc: RpcDescriptor, side: str) -> Iterator[ReachedField]:
-    """Yield every field of one side of an RPC, each before those that it holds.
+    """Yield every field of one side of an RPC, each before its nested fields.
 
     Args:
-        rpc: it.
+        rpc: the RPC.
         side: `request` or `response`.
     """
     message = rpc.request if side == "request" else rpc.response
@@ -65,7 +65,7 @@ def fields_of(rpc: RpcDescriptor, side: str) -> Iterator[ReachedField]:
 def _below(
     rpc: RpcDescriptor, side: str, message: Descriptor, parents: tuple[str, ...], above: frozenset[str]
 ) -> Iterator[ReachedField]:
-    if message.full_name in above:  # a message that holds itself has no last field
+    if message.full_name in above:  # a recursive message
         return
     for field in message.fields:
         yield ReachedField(rpc, side, parents, field)

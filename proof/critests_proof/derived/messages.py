@@ -1,4 +1,4 @@
-"""The faults in requests and answers: every field lost, in part or as a whole, or with another value."""
+"""Faults in requests and responses: every field lost, in part or as a whole, or with another value."""
 
 from collections.abc import Iterator
 
@@ -9,15 +9,15 @@ from critests_proof.language.descriptors import RpcDescriptor
 HOUR_NANOSECONDS = 3600 * 10**9
 _TIMES = ("_at", "timestamp")
 _MEASURED = ("Usage", "Stats", "UInt64Value", "Metric", "Psi")
-"""What stands in the names of messages that hold measurements: one more or less is no error there, another
+"""Parts of the names of messages with measurements: there a difference of one is not an error, but another
 unit is.
 """
 _ALWAYS_THERE = frozenset({"number", "bool", "enum"})
-"""What has a value in every message that holds the field, since proto3 does not tell 0 from nothing."""
+"""Kinds that always have a value, because proto3 does not distinguish 0 from an unset field."""
 
 
 def request_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
-    """Yield the faults of an RPC that does not heed what is asked of it."""
+    """Yield the faults of an RPC that ignores or changes fields of its request."""
     for field in fields_of(rpc, "request"):
         reach = Reach(rpc.name, "request", field.path)
         yield DerivedFault(
@@ -31,7 +31,7 @@ def request_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
                 f"ignores the first of {field.path}",
                 reach,
             )
-        # a switch that is off is not told from one that was not set, and on is what `ignored` loses
+        # false is the same as unset, and `ignored` covers the loss of true
         elif field.kind not in {"message", "bool"}:
             yield DerivedFault(
                 f"{field.target}:mistaken",
@@ -43,7 +43,7 @@ def request_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
 
 
 def response_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
-    """Yield the faults of an RPC that does not tell how things are."""
+    """Yield the faults of an RPC that reports fields wrongly or not at all."""
     for field in fields_of(rpc, "response"):
         filled = Reach(rpc.name, "response", field.path)
         yield DerivedFault(
@@ -54,7 +54,7 @@ def response_faults(rpc: RpcDescriptor) -> Iterator[DerivedFault]:
             filled,
         )
         for name, target, action, says in _wrong(field):
-            # nothing times a thousand is nothing, and an hour before no time is no time either
+            # 0 times a thousand is 0, and an unset time stays unset
             always = field.kind in _ALWAYS_THERE and not action.startswith(("times", "add -"))
             held = Reach(rpc.name, "response", field.parent) if always else filled
             yield DerivedFault(f"{field.target}:{name}", "response", f"{target}: {action}", says, held)
@@ -80,7 +80,7 @@ def _wrong(field: ReachedField) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _other_value(field: ReachedField, kind: str) -> str:
-    """Return the action that gives a field another value, which its type allows."""
+    """Return the action that sets a field to another value of its type."""
     name, holder = field.field.name, field.field.containing_type
     assert holder is not None
     match kind:
@@ -98,5 +98,5 @@ def _other_value(field: ReachedField, kind: str) -> str:
 
 
 def _where_set(field: ReachedField) -> str:
-    """Return the condition that makes a fault wait for a request in which the field is set."""
+    """Return the condition that a request sets the field."""
     return f" when request.{field.path}" if field.kind in _ALWAYS_THERE else ""

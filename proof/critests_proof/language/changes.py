@@ -1,21 +1,22 @@
-"""What a fault can do to one field of a message.
+"""The actions of a fault on one field of a message.
 
 | action | to | effect |
 |---|---|---|
-| `clear` | anything | takes it away |
+| `clear` | anything | clears it |
 | `set VALUE` | anything | enums by name; messages, lists and maps as JSON |
 | `copy request.PATH` | anything | sets it to another field's value, also `response.PATH` |
 | `toggle` | bool | the opposite |
-| `next` | enum | the value that the API names next; the first one behind the last |
+| `next` | enum | the next value of the API; after the last one the first |
 | `add N`, `times N`, `divide N` | number | arithmetic, within the field's range |
 | `append V`, `prepend V` | text, bytes; `append` also list | at the end, at the start |
-| `truncate N`, `upper`, `lower`, `strip` | text, bytes | the first N characters; letters; no blanks around |
-| `reverse` | text, bytes, list | back to front |
-| `change-last` | text, bytes | another last character, where there is one |
+| `truncate N`, `upper`, `lower`, `strip` | text, bytes | the first N characters; letters; without surrounding
+blanks |
+| `reverse` | text, bytes, list | in reverse order |
+| `change-last` | text, bytes | another last character, if not empty |
 | `drop-first`, `drop-last`, `drop-all`, `keep-first` | list, map | of a map, by the order of its keys |
 | `drop KEY` | map | one key |
 | `duplicate-first`, `duplicate-all` | list | the first element, or each, once more |
-| `append-other` | list in an answer | another element that this RPC knows, not in the list yet |
+| `append-other` | list in a response | another element that this RPC returns, not in the list yet |
 | `drop-where FIELD==VALUE`, `keep-where …` | list of messages | by a field of the element, also `!=` |
 """
 
@@ -47,12 +48,12 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a change may look at beside the place it acts on.
+    """The context of a change.
 
     Attributes:
         request: the request as the client sent it.
-        response: the runtime's answer; None before there is one.
-        everything: asks the runtime the same RPC with an empty request; None where that cannot be.
+        response: the runtime's response; None before it.
+        everything: calls the same RPC with an empty request; None if that is impossible.
     """
 
     request: Message
@@ -68,10 +69,10 @@ class FieldAction:
     """One kind of change.
 
     Attributes:
-        kinds: what it can be done to, in the words of `values.kind_of`.
-        argument: what stands behind its name: nothing, `value`, `number`, `key`, `path`, or `element` (a
+        kinds: the kinds of fields that it applies to, see `values.kind_of`.
+        argument: kind of its argument: nothing, `value`, `number`, `key`, `path`, or `element` (a
             comparison).
-        change: does it.
+        change: performs it.
     """
 
     kinds: frozenset[str]
@@ -138,7 +139,7 @@ def _prepend(place: Place, value: Any, _around: Surroundings) -> None:  # noqa: 
 
 
 def _simply(how: Callable[[Any], Any]) -> Change:
-    """Make a change that needs no argument from a function of the value."""
+    """Return a change without an argument from a function of the value."""
 
     def change(place: Place, _value: object, _around: Surroundings) -> None:
         held = place.get()
@@ -153,9 +154,7 @@ def _simply(how: Callable[[Any], Any]) -> Change:
 
 
 def _own(element: Any) -> Any:  # noqa: ANN401  # an element of whatever list
-    """Return a copy where an element belongs to its message: a list that is emptied takes its messages with
-    it.
-    """
+    """Return a copy of a message element, because clearing a list invalidates its messages."""
     if isinstance(element, Message):
         copy = type(element)()
         copy.CopyFrom(element)
@@ -194,14 +193,14 @@ def _append_other(place: Place, _value: object, around: Surroundings) -> None:
 def _where(*, keep: bool) -> Change:
     def change(place: Place, wish: tuple[tuple[PathStep, ...], bool, str], _around: Surroundings) -> None:
         steps, equal, value = wish
-        kept = []
+        remaining = []
         for element in place.get():
             match = any(
                 (as_text(found.get(), found.field) == value) == equal for found in places(element, steps)
             )
             if match == keep:
-                kept.append(_own(element))
-        place.set(kept)
+                remaining.append(_own(element))
+        place.set(remaining)
 
     return change
 
@@ -246,11 +245,10 @@ FIELD_ACTIONS: dict[str, FieldAction] = {
 def parse_field_action(
     name: str, argument: str, field: FieldDescriptor, rpc: RpcDescriptor, *, element: bool
 ) -> Any:  # noqa: ANN401 - see above
-    """Return the argument of a field action, read for its field.
+    """Return the parsed argument of a field action.
 
     Raises:
-        FaultError: there is no such action, it cannot be done to this kind of field, or its argument is
-            wrong.
+        FaultError: the action is unknown, does not apply to this kind of field, or its argument is wrong.
     """
     action = FIELD_ACTIONS.get(name)
     if action is None:

@@ -1,14 +1,14 @@
-"""When a fault acts: `when nth=2`, `when request.filter.state.state==SANDBOX_READY and not repeated`.
+"""The conditions of a fault: `when nth=2`, `when request.filter.state.state==SANDBOX_READY and not repeated`.
 
 | condition | holds |
 |---|---|
 | `nth=N`, also `!=`, `<`, `>`, `<=`, `>=` | for the Nth call of this RPC since the fault was set, from 1 on |
-| `message=N` | for the Nth message of a streaming answer |
+| `message=N` | for the Nth message of a streaming response |
 | `repeated` | for a call whose request equals that of an earlier call since the fault was set |
 | `request.PATH` | the field is set and not empty |
 | `request.PATH==VALUE`, also `!=`, `<`, `>`, `~=` (contains) | for its value; with `[]`, of any element |
 
-`response.PATH` is the same for faults that act on the answer. `not` turns one round; `and` joins several.
+`response.PATH` is the same for faults that act on the response. `not` negates one; `and` joins several.
 """
 
 import operator
@@ -42,14 +42,14 @@ _FIELD = re.compile(
 
 @dataclass(frozen=True)
 class Moment:
-    """What a condition looks at.
+    """The state that a condition evaluates.
 
     Attributes:
-        nth: which call of the RPC this is, from 1.
-        repeated: whether the same request came before.
+        nth: number of the call of the RPC, from 1.
+        repeated: whether an earlier call had the same request.
         request: as the client sent it.
-        response: the runtime's answer; None before there is one.
-        message: which message of a streaming answer this is, from 1.
+        response: the runtime's response; None before it.
+        message: number of the message of a streaming response, from 1.
     """
 
     nth: int
@@ -66,9 +66,9 @@ class Condition:
     Attributes:
         subject: `nth`, `message`, `repeated`, `request` or `response`.
         steps: the path, for `request` and `response`.
-        comparison: `==` and its like; empty asks whether the field is set.
-        value: what to compare with.
-        negated: whether `not` stood before it.
+        comparison: `==` and others; empty tests whether the field is set.
+        value: the value to compare with.
+        negated: whether `not` precedes it.
     """
 
     subject: str
@@ -78,7 +78,7 @@ class Condition:
     negated: bool = False
 
     def holds(self, moment: Moment) -> bool:
-        """Say whether it holds now."""
+        """Return whether it holds now."""
         return self._plain(moment) != self.negated
 
     def _plain(self, moment: Moment) -> bool:
@@ -117,10 +117,10 @@ def _is_set(place: Place) -> bool:
 
 
 def parse_conditions(text: str, rpc: RpcDescriptor) -> tuple[Condition, ...]:
-    """Read what stands behind `when`.
+    """Parse the text after `when`.
 
     Raises:
-        FaultError: a condition is not well formed, or names a field that is not there.
+        FaultError: a condition is malformed, or names an unknown field.
     """
     return tuple(
         _parse_one(part.strip(), rpc)

@@ -1,4 +1,4 @@
-"""The RPCs of the CRI as their descriptors tell them, and near matches for what is misspelt."""
+"""The descriptors of the CRI's RPCs, and near matches for misspelt names."""
 
 import difflib
 import functools
@@ -14,9 +14,7 @@ from critests.api import api_pb2 as cri
 
 
 class FaultError(ValueError):
-    """A fault, or a file of faults, is not well formed; the message says what is wrong and what may have been
-    meant.
-    """
+    """A fault, or a file of faults, is malformed; the message names the error and near matches."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +23,10 @@ class RpcDescriptor:
 
     Attributes:
         name: as in the API, without the service.
-        path: as on the wire, `/package.Service/Name`.
+        path: on the wire, `/package.Service/Name`.
         request: class of its request.
-        response: class of its answer, or of each message of it.
-        streams: whether the answer is a stream.
+        response: class of its response, or of each message of a stream.
+        streams: whether the response is a stream.
     """
 
     name: str
@@ -56,7 +54,7 @@ def rpcs() -> dict[str, RpcDescriptor]:
 
 @functools.cache
 def message_sides() -> dict[str, tuple[RpcDescriptor, str]]:
-    """Return which RPC and side (`request` or `response`) the name of a message stands for."""
+    """Return the RPC and the side (`request` or `response`) by the name of a message."""
     sides = {}
     for rpc in rpcs().values():
         for message, side in ((rpc.request, "request"), (rpc.response, "response")):
@@ -82,12 +80,12 @@ def held_enum(field: FieldDescriptor) -> EnumDescriptor:
 
 
 def is_map(field: FieldDescriptor) -> bool:
-    """Say whether a field is a map."""
+    """Return whether a field is a map."""
     return bool(field.message_type and field.message_type.GetOptions().map_entry)
 
 
 def near(wrong: str, known: Iterable[str]) -> str:
-    """Return ` (did you mean …?)` for a name that is not known, or nothing."""
+    """Return ` (did you mean …?)` for an unknown name, or an empty text."""
     names = list(known)
     folded = {name.lower(): name for name in names}
     close = [folded[name] for name in difflib.get_close_matches(wrong.lower(), folded, n=3, cutoff=0.6)]

@@ -10,36 +10,35 @@
     bundle.process.user.uid: set 0
     plugin.RunPodSandbox.pod.uid: set "another"
 
-A line is `TARGET: ACTION [ARGUMENT] [when CONDITION [and CONDITION …]]`. A target is an RPC
-(`StopContainer`), a field of its request or answer (`StopContainer.request.timeout`; the name of a message,
+A fault is `TARGET: ACTION [ARGUMENT] [when CONDITION [and CONDITION …]]`. A target is an RPC
+(`StopContainer`), a field of its request or response (`StopContainer.request.timeout`; the name of a message,
 `StopContainerRequest.timeout`, means the same), its message as a whole (`ListImages.response`), the log of
 containers (`log`), streaming sessions (`stream`, `Exec.stream`, `Attach.stream`, `PortForward.stream`), or
 what the OCI runtime of a throwaway runtime reads: the bundle of a container (`bundle.PATH`) or of a sandbox
 (`sandbox-bundle.PATH`), the process of an exec (`exec.PATH`), the resources of an update (`update.PATH`), or
-what the suite's own plugins of the Node Resource Interface hear or ask for at a moment (`plugin.MOMENT`,
-which can be swallowed, or a field, `plugin.MOMENT.PATH`; see `plugin_faults.py`). A command below the
-runtime, and what CNI plugins lose: `below.py`.
+the calls of the suite's NRI plugins (`plugin.MOMENT`, which can be swallowed, or a field,
+`plugin.MOMENT.PATH`; see `plugin_faults.py`). Commands of the OCI runtime and CNI plugins: `oci_syntax.py`.
 Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Streams: `stream_changes.py`. OCI
-runtime: `oci_document.py`. `socket: world-writable` is about the file at which the runtime listens.
+runtime: `oci_document.py`. `socket: world-writable` changes the mode of the runtime's socket.
 
 | action on an RPC | effect |
 |---|---|
-| `swallow` | an empty OK; the runtime never hears of it |
-| `error CODE ["text"]` | an error; the runtime never hears of it |
-| `fail-after CODE ["text"]` | the runtime does it, the answer is an error |
-| `empty` | the runtime does it, the answer is empty |
-| `delay TIME`, `delay-answer TIME` | before, or after, the runtime does it; `250ms`, `2s` |
-| `hang` | no answer until the client gives up |
-| `twice` | the runtime is asked twice; the second answer counts |
-| `stale` | the previous answer of this RPC, where there is one, also instead of an error |
-| `lagging` | the previous answer to the same request, where there is one |
-| `frozen` | the first answer to the same request, for ever |
-| `before RPC {JSON}`, `after RPC {JSON}` | another call beside it; `$request.PATH` stands for its field |
-| `recode CODE ["text"]` | another code, where the runtime answers with an error |
+| `swallow` | an empty OK; the call does not reach the runtime |
+| `error CODE ["text"]` | an error; the call does not reach the runtime |
+| `fail-after CODE ["text"]` | the runtime executes the call, the response is an error |
+| `empty` | the runtime executes the call, the response is empty |
+| `delay TIME`, `delay-answer TIME` | a delay before, or after, the call of the runtime; `250ms`, `2s` |
+| `hang` | no response until the client gives up |
+| `twice` | two calls of the runtime; the second response counts |
+| `stale` | the previous response of this RPC, if there is one, also instead of an error |
+| `lagging` | the previous response to the same request, if there is one |
+| `frozen` | always the first response to the same request |
+| `before RPC {JSON}`, `after RPC {JSON}` | an additional call; `$request.PATH` is replaced by the field |
+| `recode CODE ["text"]` | another code, if the runtime returns an error |
 | `cut N` | ends a stream, OK, after N messages |
 
-On a message as a whole: `clear`; on messages of a stream also `drop`, `duplicate`, `postpone` (it comes
-behind the next one) and `delay TIME`.
+On a message as a whole: `clear`; on messages of a stream also `drop`, `duplicate`, `postpone`
+(to after the next one) and `delay TIME`.
 """
 
 import json
@@ -94,22 +93,20 @@ OCI_DOCUMENTS = {
     "exec": ("exec", ""),
     "update": ("update", ""),
 }
-"""What an OCI runtime reads: at which operation, and whose, as the document itself says."""
+"""Document that an OCI runtime reads to its operation, and to the kind of container in its annotations."""
 _WHEN = re.compile(r'((?:[^"]|"(?:[^"\\]|\\.)*")*?)\s+when\s+(.*)', re.DOTALL)
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m)")
 
 
 @dataclass(frozen=True)
 class OtherCall:
-    """Another call that a fault makes: which RPC, and its request as JSON with `$request.…` and `$response.…`
-    in it.
-    """
+    """An additional call of a fault: its RPC, and its request as JSON with `$request.…` and `$response.…`."""
 
     rpc: RpcDescriptor
     fields: str
 
     def request(self, around: Surroundings) -> Message:
-        """Return the request, with the named fields of the original call filled in."""
+        """Return the request, with the fields of the original call filled in."""
         filled = json.loads(
             self.fields,
             object_hook=lambda fields: {name: _fill(value, around) for name, value in fields.items()},
@@ -132,12 +129,12 @@ class Fault:
     """A fault in the messages of one RPC.
 
     Attributes:
-        text: as it was written.
-        rpc: which RPC.
+        text: its text.
+        rpc: its RPC.
         side: `call`, `request` or `response`.
         steps: path of the field; empty for the message or call as a whole.
         action: name of the action.
-        argument: of the action, read.
+        argument: parsed argument of the action.
         conditions: all must hold.
     """
 
@@ -150,18 +147,18 @@ class Fault:
     conditions: tuple[Condition, ...]
 
     def holds(self, moment: Moment) -> bool:
-        """Say whether the fault acts now."""
+        """Return whether the fault acts now."""
         return all(condition.holds(moment) for condition in self.conditions)
 
     def change(self, message: Message, around: Surroundings) -> bool:
-        """Act on a message in place.
+        """Change a message in place.
 
         Args:
-            message: the request or the answer, whichever side the fault is on.
-            around: what else the change may look at.
+            message: the request or the response, by the side of the fault.
+            around: the context of the change.
 
         Returns:
-            Whether anything is different now.
+            Whether the message changed.
         """
         before = type(message)()
         before.CopyFrom(message)
@@ -175,7 +172,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class LogFault:
-    """A fault in what stands in the log of containers: which change, and its argument."""
+    """A fault in the logs of containers: the change and its argument."""
 
     text: str
     action: str
@@ -184,7 +181,7 @@ class LogFault:
 
 @dataclass(frozen=True)
 class StreamFault:
-    """A fault in streaming sessions: of which RPCs, which change, and its argument."""
+    """A fault in streaming sessions: the RPCs, the change and its argument."""
 
     text: str
     rpcs: tuple[str, ...]
@@ -194,7 +191,7 @@ class StreamFault:
 
 @dataclass(frozen=True)
 class OciFault:
-    """A fault in what the OCI runtime reads: at which operation, and the change."""
+    """A fault in a document that the OCI runtime reads: the operation and the change."""
 
     text: str
     operation: str
@@ -203,7 +200,7 @@ class OciFault:
 
 @dataclass(frozen=True)
 class UnknownMethodFault:
-    """A fault in how a method is answered that the CRI does not have: with which code and words."""
+    """A fault in the response to an unknown method: the code and the text."""
 
     text: str
     code: grpc.StatusCode
@@ -212,26 +209,26 @@ class UnknownMethodFault:
 
 @dataclass(frozen=True)
 class SocketFault:
-    """A fault in the file of the socket: everybody may write to it."""
+    """A fault in the mode of the socket: world-writable."""
 
     text: str
 
 
 BelowFault = OciFault | CommandFault | NetworkFault
-"""What a wrapper around the OCI runtime, or around the CNI plugins, of a throwaway runtime does."""
+"""A fault of the wrappers around the OCI runtime or the CNI plugins of a throwaway runtime."""
 AnyFault = Fault | LogFault | StreamFault | BelowFault | UnknownMethodFault | SocketFault | PluginFault
 
 
 def is_of_the_network(fault: BelowFault) -> bool:
-    """Say whether it takes the wrapper around the CNI plugins."""
+    """Return whether it needs the wrapper around the CNI plugins."""
     return isinstance(fault, NetworkFault) or (isinstance(fault, CommandFault) and fault.program == "cni")
 
 
 def parse_fault(text: str) -> AnyFault:
-    """Read a fault.
+    """Parse a fault.
 
     Raises:
-        FaultError: the text is no fault; says what is wrong, with near matches for misspelt names.
+        FaultError: the text is malformed; the message names the error, with near matches for misspelt names.
     """
     try:
         return _parse(text.strip())
@@ -365,14 +362,14 @@ def _code(argument: str) -> tuple[grpc.StatusCode, str]:
     if name not in known:
         msg = f"no code is called {name!r}{near(name, known)}; there are: {', '.join(known)}"
         raise FaultError(msg)
-    return known[name], unquote(details) or "a fault was set here"
+    return known[name], unquote(details) or "injected fault"
 
 
 def parse_time(argument: str) -> float:
     """Return a time in seconds from `250ms`, `2s` or `1m`.
 
     Raises:
-        FaultError: it is no time.
+        FaultError: the text is not a time.
     """
     match = _TIME.fullmatch(argument)
     if match is None:

@@ -1,4 +1,4 @@
-"""What a fault can do to the log of a container, line by line in the CRI's format."""
+"""The changes of a fault to the log of a container, line by line in the CRI's format."""
 
 import datetime as dt
 import re
@@ -20,7 +20,7 @@ class LogLine:
 
     @classmethod
     def parse(cls, raw: bytes) -> "LogLine | None":
-        """Read a line without its newline; None if it is in another format."""
+        """Parse a line without its newline; None if it has another format."""
         parts = raw.split(b" ", 3)
         return cls(*parts) if len(parts) == 4 else None
 
@@ -30,9 +30,7 @@ class LogLine:
 
 @dataclass
 class LogState:
-    """What a change remembers of one container's log: how many lines, and pieces that wait for the rest of
-    their line.
-    """
+    """The state of a change for one container's log: number of lines, and pieces of an incomplete line."""
 
     lines: int = 0
     pieces: dict[bytes, bytes] = field(default_factory=dict)
@@ -47,11 +45,11 @@ class LogChange:
     """One kind of change to a log.
 
     Attributes:
-        breaks: the requirement that it breaks first of all.
-        says: one sentence.
-        change: yields what is written instead of a line; bytes are written as they are.
-        argument: what the number behind its name is; empty if there is none.
-        default: of the argument.
+        breaks: the main requirement that it breaks.
+        says: description, one sentence.
+        change: yields the replacement of a line; bytes are written unchanged.
+        argument: name of its numeric argument; empty without one.
+        default: default of the argument.
     """
 
     breaks: str
@@ -98,7 +96,7 @@ def _drop_stderr(line: LogLine, _argument: float, _state: LogState) -> Iterator[
 
 
 def _drop_last_partial(line: LogLine, _argument: float, state: LogState) -> Iterator[LogLine]:
-    """Hold pieces back until the rest of their line comes; what never gets a rest is lost."""
+    """Hold pieces back until their line is complete; pieces of a line that is never completed are lost."""
     state.pieces.setdefault(line.stream, b"")
     state.pieces[line.stream] += bytes(line)
     if line.tag.startswith(b"F"):
@@ -216,7 +214,7 @@ LOG_CHANGES: dict[str, LogChange] = {
     "drop-stderr": LogChange("LOG-04", "stderr is lost", _drop_stderr),
     "drop-last-partial": LogChange("LOG-08", "a last line without a newline is lost", _drop_last_partial),
     "merge-split": LogChange("LOG-06", "pieces of a line are joined to one record", _merge_split),
-    "first-piece": LogChange("LOG-06", "of a long line only the first piece is kept", _first_piece_only),
+    "first-piece": LogChange("LOG-06", "only the first piece of a long line is written", _first_piece_only),
     "shift-time": LogChange("LOG-03", "timestamps are N seconds off", _shift, "SECONDS", 3600),
     "backwards-time": LogChange("LOG-03", "timestamps go backwards", _backwards),
     "whole-seconds": LogChange(
@@ -230,16 +228,16 @@ LOG_CHANGES: dict[str, LogChange] = {
     "cr-lf": LogChange("LOG-02", "lines end in CR LF", _cr_lf),
     "nothing": LogChange("LOG-01", "the file stays empty", _nothing),
     "no-file": LogChange("LOG-01", "there is no file", _nothing),
-    # later than what a runtime may take to write down the last of it
+    # longer than a runtime may take to write the end of the log
     "late": LogChange("LOG-15", "lines come N seconds late", _same, "SECONDS", 20),
-    "ignore-reopen": LogChange("LOG-21", "ReopenContainerLog goes on in the old file", _same),
+    "ignore-reopen": LogChange("LOG-21", "ReopenContainerLog continues in the old file", _same),
     "truncate-on-reopen": LogChange("LOG-21", "ReopenContainerLog empties the file it finds", _same),
     "follow-links": LogChange(
-        "LOG-20", "ReopenContainerLog goes on where a link leads that is in the place of the log", _same
+        "LOG-20", "ReopenContainerLog follows a symbolic link in the place of the log", _same
     ),
-    "truncate-on-start": LogChange("LOG-17", "a file that is there already is emptied", _same),
+    "truncate-on-start": LogChange("LOG-17", "an existing file is truncated", _same),
     "world-writable": LogChange("LOG-19", "the file's mode is 0666", _same),
-    "remove-with-container": LogChange("CTR-33", "the file goes when its container is removed", _same),
+    "remove-with-container": LogChange("CTR-33", "the file is removed with its container", _same),
 }
 
 
@@ -247,7 +245,7 @@ def parse_log_change(name: str, argument: str) -> float:
     """Return the argument of a change to logs.
 
     Raises:
-        FaultError: there is no such change, or its argument is wrong.
+        FaultError: the change is unknown, or its argument is wrong.
     """
     change = LOG_CHANGES.get(name)
     if change is None:

@@ -1,20 +1,21 @@
-"""One change to what an OCI runtime reads: a bundle's `config.json`, the process of an exec, resources.
+"""A change to a document that an OCI runtime reads: a bundle's `config.json`, the process of an exec,
+resources.
 
-Also a program, `python oci_document.py CHANGES FILE`, which the wrapper of the OCI runtime calls: it ends
-with 0 if it changed the file, and with 1 if there was nothing to change. It needs nothing but Python's own
-library, so that it starts fast.
+Also a program, `python oci_document.py CHANGES FILE`, which the wrapper of the OCI runtime calls: it exits
+with 0 if it changed the file, and with 1 otherwise. It uses only Python's standard library, so that it starts
+fast.
 
-A path is as in the specification, `linux.resources.memory.limit`; `mounts[destination=/dev/shm]` picks
-elements of a list, `mounts[]` takes all of them, and `["a.b"]` is a key with dots.
+A path is as in the specification, `linux.resources.memory.limit`; `mounts[destination=/dev/shm]` selects
+elements of a list, `mounts[]` all of them, and `["a.b"]` is a key with dots.
 
 | action | effect |
 |---|---|
-| `clear` | takes it away; of a list's elements, those that were picked |
-| `set JSON` | sets it, with the objects on the way to it |
-| `add N` | adds to a number that is there |
-| `append JSON` | puts an element behind a list, which is made where it is missing |
-| `drop JSON`, `drop-all`, `keep-first` | takes an element out of a list, all of them, or all but the first |
-| `replace JSON JSON` | puts another element in the place of one |
+| `clear` | removes it; of a list, the selected elements |
+| `set JSON` | sets it, and creates missing parent objects |
+| `add N` | adds to an existing number |
+| `append JSON` | appends an element to a list, which is created if missing |
+| `drop JSON`, `drop-all`, `keep-first` | removes an element of a list, all of them, or all but the first |
+| `replace JSON JSON` | replaces an element by another |
 """
 
 import json
@@ -35,24 +36,24 @@ ARGUMENTS = {
     "keep-first": 0,
     "replace": 2,
 }
-"""How many values stand behind each action."""
+"""Number of arguments of each action."""
 _STEP = re.compile(r"""\["(?P<quoted>[^"]+)"\]|\[(?P<pick>[^\]"]*)\]|\.?(?P<key>[A-Za-z][\w-]*)""")
 _CONTAINER_TYPE = re.compile(r"container-?type$", re.IGNORECASE)
 
 
 class ChangeMalformed(ValueError):
-    """The text is no change; says what is wrong."""
+    """The text is not a valid change; the message names the error."""
 
 
 @dataclass(frozen=True)
 class Pick:
-    """Elements of a list: those whose `key` has this value; all of them where there is no key."""
+    """Selection of list elements: those whose `key` has this value; all without a key."""
 
     key: str = ""
     value: str = ""
 
     def takes(self, element: object) -> bool:
-        """Say whether an element is meant."""
+        """Return whether an element is selected."""
         if not self.key:
             return True
         held = element.get(self.key) if isinstance(element, dict) else None
@@ -61,13 +62,13 @@ class Pick:
 
 @dataclass(frozen=True)
 class OciChange:
-    """What is done at one place of a document.
+    """A change at one place of a document.
 
     Attributes:
-        steps: the way to it: keys, and which elements of lists.
+        steps: its path: keys, and selections of list elements.
         action: a key of `ARGUMENTS`.
-        values: what stands behind the action.
-        of: `container` or `sandbox`, whose bundles alone are changed; empty for whatever has no such mark.
+        values: arguments of the action.
+        of: `container` or `sandbox`, to change only their bundles; empty for other documents.
     """
 
     steps: tuple[str | Pick, ...]
@@ -76,7 +77,7 @@ class OciChange:
     of: str = ""
 
     def apply(self, document: dict[str, Any]) -> bool:
-        """Change a document in place, and say whether anything is different now."""
+        """Change a document in place; return whether it changed."""
         if self.of and _container_type(document) != self.of:
             return False
         before = json.dumps(document, sort_keys=True)
@@ -135,16 +136,16 @@ class OciChange:
 
 
 def parse_change(path: str, action: str, argument: str, of: str = "") -> OciChange:
-    """Read a change.
+    """Parse a change.
 
     Args:
-        path: where.
-        action: what, a key of `ARGUMENTS`.
-        argument: what stands behind the action.
-        of: whose bundles are changed.
+        path: path of the place.
+        action: a key of `ARGUMENTS`.
+        argument: arguments of the action.
+        of: kind of the changed bundles.
 
     Raises:
-        ChangeMalformed: one of them makes no sense.
+        ChangeMalformed: one of them is invalid.
     """
     if action not in ARGUMENTS:
         raise ChangeMalformed(
@@ -192,7 +193,7 @@ def _values(argument: str) -> Iterator[Any]:
 
 
 def _walk(document: Any, way: list[str | Pick], *, making: bool) -> Iterator[Any]:  # noqa: ANN401 - whatever JSON holds
-    """Yield the places at the end of a way; with `making` the objects that are missing on it are made."""
+    """Yield the places at the end of a path; with `making`, create missing parent objects."""
     if not way:
         yield document
         return
@@ -202,7 +203,7 @@ def _walk(document: Any, way: list[str | Pick], *, making: bool) -> Iterator[Any
             if step.takes(element):
                 yield from _walk(element, rest, making=making)
     elif isinstance(document, dict):
-        # a list that is missing has no elements to be picked
+        # a missing list has no elements to select
         if document.get(step) is None and making and not any(isinstance(each, Pick) for each in rest):
             document[step] = {}
         if document.get(step) is not None:
@@ -210,7 +211,9 @@ def _walk(document: Any, way: list[str | Pick], *, making: bool) -> Iterator[Any
 
 
 def _container_type(document: dict[str, Any]) -> str:
-    """Return what a CRI runtime writes into the annotations of each bundle: `container` or `sandbox`."""
+    """Return the container type that a CRI runtime writes into the annotations of a bundle: `container` or
+    `sandbox`.
+    """
     annotations = document.get("annotations") or {}
     found = [value for key, value in annotations.items() if _CONTAINER_TYPE.search(key)]
     return str(found[0]) if found else ""

@@ -1,5 +1,5 @@
-"""Faults below the runtime that are in no document of the OCI runtime: a command of it that is swallowed or
-carried out as another one, and what CNI plugins lose.
+"""Faults below the runtime outside the documents of the OCI runtime: commands that are swallowed or replaced,
+and faults of CNI plugins.
 
     oci.update: swallow
     oci.kill: swallow TERM
@@ -9,9 +9,9 @@ carried out as another one, and what CNI plugins lose.
     cni-result.ips[].address: set "192.0.2.77/24"
     cni-config.runtimeConfig.portMappings: drop-all
 
-A swallowed command is never carried out, and whoever gave it hears that it was. `cni-result` is what the
-plugin of the pod's interface says of it, `cni-config` what the plugin of host ports is told; paths and
-actions are those of `oci_document.py`.
+A swallowed command is not executed, and its caller gets a success. `cni-result` is the result of the plugin
+for the pod's interface, `cni-config` the configuration of the plugin for host ports; paths and actions are
+those of `oci_document.py`.
 """
 
 import signal
@@ -33,21 +33,21 @@ OCI_COMMANDS = (
     "restore",
 )
 CNI_COMMANDS = ("DEL",)
-"""Those that may be swallowed: of others a runtime waits for a result."""
+"""CNI commands that can be swallowed: for others a runtime needs a result."""
 CNI_DOCUMENTS = {"cni-result": ("bridge/ADD", True), "cni-config": ("portmap/ADD", False)}
-"""Of which plugin and operation of the suite's own network, and whether it is the result."""
+"""Document to the plugin and operation of the suite's network, and whether it is the result."""
 
 
 @dataclass(frozen=True)
 class CommandFault:
-    """A command below the runtime that is not carried out, or with another signal.
+    """A command below the runtime that is not executed, or with another signal.
 
     Attributes:
-        text: as it was written.
+        text: its text.
         program: `oci` or `cni`.
         operation: its command, for one CNI plugin `PLUGIN/COMMAND`.
-        signals: of a kill, all ways to write those that it is about; empty for any.
-        instead: the signal that is sent instead; empty where the command is swallowed.
+        signals: of a kill, all forms of the affected signals; empty for any.
+        instead: the replacement signal; empty if the command is swallowed.
     """
 
     text: str
@@ -59,13 +59,13 @@ class CommandFault:
 
 @dataclass(frozen=True)
 class NetworkFault:
-    """A fault in what a CNI plugin is told or says.
+    """A fault in the configuration or the result of a CNI plugin.
 
     Attributes:
-        text: as it was written.
+        text: its text.
         operation: `PLUGIN/COMMAND`.
-        in_result: whether it is in what the plugin says.
-        change: what is done to the document.
+        in_result: whether it is in the plugin's result.
+        change: the change to the document.
     """
 
     text: str
@@ -75,15 +75,15 @@ class NetworkFault:
 
 
 def is_below(target: str) -> bool:
-    """Say whether the target of a fault is one of these."""
+    """Return whether the target of a fault is one of these."""
     return target.partition(".")[0] in {"oci", "cni", *CNI_DOCUMENTS}
 
 
 def parse_below(text: str, target: str, action: str, argument: str, when: str) -> CommandFault | NetworkFault:
-    """Read a fault, such as `oci.kill: swallow TERM`.
+    """Parse a fault, such as `oci.kill: swallow TERM`.
 
     Raises:
-        FaultError: the text is no fault.
+        FaultError: the text is malformed.
     """
     if when:
         msg = "faults below the runtime take no conditions"
@@ -110,7 +110,7 @@ def parse_below(text: str, target: str, action: str, argument: str, when: str) -
 
 
 def _forms(name: str) -> tuple[str, ...]:
-    """Return every way in which runtimes write a signal, its number last."""
+    """Return the forms in which runtimes write a signal, its number last."""
     known = {each.name.removeprefix("SIG"): each for each in signal.Signals}
     if name not in known:
         msg = f"no signal is called {name!r}{near(name, known)}"

@@ -1,6 +1,6 @@
 """Paths into messages: `filter.label_selector["app"]`, `containers[].labels`, `conditions[0].status`.
 
-`[]` stands for every element of a list or every value of a map, `[N]` for one element, `[-1]` for the last,
+`[]` selects every element of a list or every value of a map, `[N]` for one element, `[-1]` for the last,
 `[key]` for one value of a map.
 """
 
@@ -21,12 +21,12 @@ _STEP = re.compile(r"""(?P<name>\w+)(?:\[(?P<pick>"(?:[^"\\]|\\.)*"|[^\]"]*)\])?
 
 @dataclass(frozen=True)
 class PathStep:
-    """One step of a path: a field, and which of its elements where it holds several.
+    """One step of a path: a field, and the selected elements.
 
     Attributes:
         field: name of the field.
-        pick: None for the field as a whole, `[]` for every element, a number for one of a list, a text for
-            one of a map.
+        pick: None for the whole field, `[]` for every element, a number for a list element, a text for a map
+            value.
     """
 
     field: str
@@ -35,19 +35,19 @@ class PathStep:
 
 @dataclass(frozen=True)
 class Place:
-    """Somewhere in a message that an action can act on: a field, or one element of it."""
+    """A place in a message that an action can change: a field, or one element of it."""
 
     holder: Any
     field: FieldDescriptor
     key: int | str | None = None
 
     def get(self) -> Any:  # noqa: ANN401  # the type is the field's
-        """Return what is there; the default where nothing is."""
+        """Return the value; the default if unset."""
         value = getattr(self.holder, self.field.name)
         return value if self.key is None else value[self.key]
 
     def set(self, value: object) -> None:
-        """Put a value there, whatever the field's kind."""
+        """Set a value, for any kind of field."""
         if self.key is not None:
             held = getattr(self.holder, self.field.name)
             if isinstance(value, Message):
@@ -67,7 +67,7 @@ class Place:
             setattr(self.holder, self.field.name, value)
 
     def clear(self) -> None:
-        """Take away what is there."""
+        """Clear the value."""
         if self.key is None:
             self.holder.ClearField(self.field.name)
         elif is_map(self.field):
@@ -79,15 +79,15 @@ class Place:
 
     @property
     def whole(self) -> bool:
-        """Whether this is the field as a whole, not one of its elements."""
+        """Whether this is the whole field, not one of its elements."""
         return self.key is None
 
 
 def parse_path(text: str) -> tuple[PathStep, ...]:
-    """Read a path.
+    """Parse a path.
 
     Raises:
-        FaultError: it is not well formed.
+        FaultError: the path is malformed.
     """
     steps = []
     position = 0
@@ -119,7 +119,7 @@ def check_path(steps: tuple[PathStep, ...], message: Descriptor) -> FieldDescrip
     """Return the field that a path ends at.
 
     Raises:
-        FaultError: there is no such field, or an element is taken of what has none; with near matches.
+        FaultError: a field is unknown, or has no elements; with near matches.
     """
     field: FieldDescriptor | None = None
     for number, step in enumerate(steps):
@@ -149,8 +149,8 @@ def check_path(steps: tuple[PathStep, ...], message: Descriptor) -> FieldDescrip
 
 
 def places(message: Message, steps: tuple[PathStep, ...]) -> Iterator[Place]:
-    """Yield every place of a message that a path names; an element that is not there is no place, a map's key
-    always is.
+    """Yield every place of a message that a path selects; missing list elements are none, map keys always
+    are.
     """
     step, rest = steps[0], steps[1:]
     field = descriptor_of(message).fields_by_name[step.field]

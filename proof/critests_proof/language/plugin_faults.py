@@ -1,4 +1,4 @@
-"""A fault in what passes between a runtime and the suite's own plugins of the Node Resource Interface."""
+"""Faults in the calls between a runtime and the suite's NRI plugins."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,21 +17,21 @@ MOMENTS = {
     for name, method in _SERVICES[service].methods_by_name.items()
     if name not in {"StateChange", "Shutdown", "RegisterPlugin"}
 }
-"""What a plugin hears, and `UpdateContainers`, which it calls, with the message of each."""
+"""The calls that a plugin receives, and `UpdateContainers`, which it makes, to their messages."""
 ACTIONS = ("clear", "set", "drop-first", "drop-all")
-"""Those on a field that need nothing but the field."""
+"""Field actions that need no context."""
 
 
 @dataclass(frozen=True)
 class PluginFault:
-    """A fault at one moment: the whole call is swallowed, or a field of its message is another one.
+    """A fault in one call: it is swallowed, or a field of its message is changed.
 
     Attributes:
-        text: as it was written.
-        moment: a key of `MOMENTS`, in whatever form the runtime tells it.
+        text: its text.
+        moment: a key of `MOMENTS`, for any form of the call.
         steps: path of the field; empty for the call as a whole.
-        action: `swallow`, or what is done to the field.
-        argument: of the action, read.
+        action: `swallow`, or the action on the field.
+        argument: parsed argument of the action.
     """
 
     text: str
@@ -41,7 +41,7 @@ class PluginFault:
     argument: Any = None
 
     def change(self, message: Message) -> bool:
-        """Act on a field of a message in place, and say whether anything is different now."""
+        """Change a field of a message in place; return whether it changed."""
         before = message.SerializeToString(deterministic=True)
         for place in list(places(message, self.steps)):
             FIELD_ACTIONS[self.action].change(place, self.argument, Surroundings(message))
@@ -49,10 +49,10 @@ class PluginFault:
 
 
 def parse_plugin_fault(text: str, target: str, action: str, argument: str, when: str) -> PluginFault:
-    """Read a fault, such as `plugin.RunPodSandbox.pod.uid: set "another"`.
+    """Parse a fault, such as `plugin.RunPodSandbox.pod.uid: set "another"`.
 
     Raises:
-        FaultError: the text is no fault.
+        FaultError: the text is malformed.
     """
     moment, _, path = target.partition(".")
     if moment not in MOMENTS:
@@ -71,7 +71,7 @@ def parse_plugin_fault(text: str, target: str, action: str, argument: str, when:
         raise FaultError(msg)
     steps = parse_path(path)
     field = check_path(steps, MOMENTS[moment])
-    # the RPC counts for actions that copy another field, and is none of ours
+    # the RPC matters only for actions that copy another field
     rpc = rpcs()["Version"]
     read = parse_field_action(action, argument, field, rpc, element=steps[-1].pick is not None)
     return PluginFault(text, moment, steps, action, read)

@@ -1,4 +1,4 @@
-"""What a fault can do to a streaming session (exec, attach, port-forward)."""
+"""The changes of a fault to a streaming session (exec, attach, port-forward)."""
 
 import json
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from critests_proof.language.descriptors import FaultError, near
 
 @dataclass(frozen=True)
 class StreamChange:
-    """One kind of change to a session: what it does, what its argument is, and whether it can do without."""
+    """One kind of change to a session: its description, its argument, and the default of the argument."""
 
     says: str
     argument: str = ""
@@ -25,9 +25,9 @@ STREAM_CHANGES: dict[str, StreamChange] = {
     "drop-status": StreamChange("no status is sent"),
     "status": StreamChange("the status is this JSON (or text)", "JSON"),
     "status-success": StreamChange("the status always says success"),
-    "exit-code": StreamChange("the status tells this exit code", "N"),
+    "exit-code": StreamChange("the status reports this exit code", "N"),
     "status-first": StreamChange("the status comes before the output"),
-    "truncate": StreamChange("only the first N bytes of stdout come", "N", "3"),
+    "truncate": StreamChange("only the first N bytes of stdout arrive", "N", "3"),
     "corrupt": StreamChange("one byte of stdout is another, behind the first N", "N", "524288"),
     "upper": StreamChange("stdout comes in capitals"),
     "duplicate": StreamChange("every frame of output comes twice"),
@@ -40,7 +40,7 @@ STREAM_CHANGES: dict[str, StreamChange] = {
     "idle-close": StreamChange("the connection ends once nothing has come for a time", "TIME", "30s"),
     "no-close": StreamChange("the connection stays open when all is over"),
     "no-close-frame": StreamChange("the connection ends without a close frame"),
-    "dead-url": StreamChange("nobody listens at the URL"),
+    "dead-url": StreamChange("no server listens at the URL"),
 }
 
 
@@ -48,7 +48,7 @@ def parse_stream_change(name: str, argument: str) -> str:
     """Return the argument of a change to sessions.
 
     Raises:
-        FaultError: there is no such change, or its argument is wrong.
+        FaultError: the change is unknown, or its argument is wrong.
     """
     change = STREAM_CHANGES.get(name)
     if change is None:
@@ -72,7 +72,7 @@ def parse_stream_change(name: str, argument: str) -> str:
 
 
 def exit_status(code: int) -> str:
-    """Return the status that tells an exit code, as the v4 subprotocol writes it."""
+    """Return the status that reports an exit code in the v4 subprotocol."""
     if code == 0:
         return json.dumps({"metadata": {}, "status": "Success"})
     cause = {"reason": "ExitCode", "message": str(code)}

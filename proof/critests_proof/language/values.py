@@ -1,4 +1,4 @@
-"""Values in the text of a fault: by the field they are for, enums by name, messages, lists and maps as
+"""Values in the text of a fault, by the type of the field: enums by name, messages, lists and maps as
 JSON.
 """
 
@@ -20,11 +20,11 @@ _INTEGERS = {
 
 
 def kind_of(field: FieldDescriptor, *, element: bool) -> str:
-    """Return what a field holds: `message`, `list`, `map`, `number`, `bool`, `enum`, `text` or `bytes`.
+    """Return the kind of a field: `message`, `list`, `map`, `number`, `bool`, `enum`, `text` or `bytes`.
 
     Args:
         field: the field.
-        element: look at one of its elements, where it is a list or a map.
+        element: return the kind of an element, if it is a list or a map.
     """
     if is_map(field):
         return kind_of(held_message(field).fields_by_name["value"], element=False) if element else "map"
@@ -42,7 +42,7 @@ def kind_of(field: FieldDescriptor, *, element: bool) -> str:
 
 
 def unquote(text: str) -> str:
-    r"""Return a text without its quotes; `\n`, `\t`, `\"` and `\u00e9` are read as in JSON.
+    r"""Return a text without its quotes; `\n`, `\t`, `\"` and `\u00e9` are parsed as in JSON.
 
     Raises:
         FaultError: the closing quote is missing.
@@ -59,10 +59,10 @@ def unquote(text: str) -> str:
 
 # the type is the field's
 def parse_value(text: str, field: FieldDescriptor, *, element: bool) -> Any:  # noqa: ANN401 - see above
-    """Return the value that a text stands for, in the type of a field or of its elements.
+    """Parse a text as a value of a field or of its elements.
 
     Raises:
-        FaultError: the text is no such value.
+        FaultError: the text is not such a value.
     """
     kind = kind_of(field, element=element)
     if is_map(field) and element:
@@ -136,7 +136,7 @@ def _collection(text: str, field: FieldDescriptor, kind: str) -> object:
 
 
 def as_text(value: object, field: FieldDescriptor) -> str:
-    """Return a value as it is written in a fault, for comparisons."""
+    """Format a value as in a fault, for comparisons."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bytes):

@@ -1,1 +1,1 @@
-"""What stands between a client and a runtime, and breaks what a fault says: calls, logs, streams, bundles."""
+"""The fault-injecting proxies between a client and a runtime: calls, logs, streams, bundles."""

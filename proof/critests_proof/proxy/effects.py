@@ -1,4 +1,4 @@
-"""The faults that reach beyond messages, made from what was read: logs, streaming sessions and plugins."""
+"""The effects of faults outside messages: logs, streaming sessions and plugins."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ def make_effect(fault: LogFault | StreamFault | PluginFault, hit: Callable[[str]
     """Return the effect of a fault.
 
     Args:
-        fault: in the log, in streaming sessions, or before plugins.
+        fault: in logs, streaming sessions, or plugins.
         hit: called with the fault's text for every change that the effect makes.
     """
     if isinstance(fault, LogFault):

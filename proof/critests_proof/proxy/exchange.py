@@ -1,4 +1,4 @@
-"""One call under faults: what happens to its request, to the call itself, and to its answer."""
+"""One call under faults: the changes to its request, to the call itself, and to its response."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -14,11 +14,11 @@ from critests_proof.language.descriptors import RpcDescriptor
 from critests_proof.language.faults import Fault, OtherCall
 
 EVERYTHING_SECONDS = 10.0
-"""Deadline of the calls that the proxy makes on its own account."""
+"""Deadline of the proxy's own calls."""
 
 
-class Answered(Exception):  # an end of the call that a fault wants, not a fault of the proxy
-    """The call ends with this code instead of an answer."""
+class Answered(Exception):  # the outcome of a fault, not an error of the proxy
+    """The call ends with this status code."""
 
     def __init__(self, code: grpc.StatusCode, details: str) -> None:
         super().__init__(details)
@@ -27,25 +27,25 @@ class Answered(Exception):  # an end of the call that a fault wants, not a fault
 
 
 class Effect(Protocol):
-    """A fault that reaches beyond messages: it sees the messages of some RPCs and may change them. It counts
-    its own hits.
+    """A fault outside messages: it receives the messages of some RPCs, may change them, and counts its
+    hits.
     """
 
     rpcs: frozenset[str]
 
     def on_request(self, rpc: str, request: Message) -> bool:
-        """Look at a request before it goes to the runtime; say whether it was changed."""
+        """Process a request before it goes to the runtime; return whether it changed."""
 
     def on_response(self, rpc: str, request: Message, response: Message) -> bool:
-        """Look at an answer before it goes to the client; say whether it was changed."""
+        """Process a response before it goes to the client; return whether it changed."""
 
     def close(self) -> None:
-        """End whatever it started."""
+        """Stop everything that the effect started."""
 
 
 @dataclass
 class ArmedFault:
-    """A fault that is set, and what it has seen since."""
+    """A set fault and its state."""
 
     fault: Fault
     calls: int = 0
@@ -56,9 +56,7 @@ class ArmedFault:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def count(self, raw: bytes) -> tuple[int, bool]:
-        """Count a call; return which call of the RPC it is, from 1, and whether the same request came
-        before.
-        """
+        """Count a call; return its number, from 1, and whether an earlier call had the same request."""
         with self.lock:
             self.calls += 1
             repeated = raw in self.requests
@@ -66,20 +64,20 @@ class ArmedFault:
             return self.calls, repeated
 
     def hit(self) -> None:
-        """Count that the fault changed something."""
+        """Count a change by the fault."""
         with self.lock:
             self.hits += 1
 
 
 @dataclass(frozen=True)
 class Way:
-    """How to reach runtime and client during one call.
+    """Access to runtime and client during one call.
 
     Attributes:
-        forward: sends a request's bytes and returns the answer's; raises grpc.RpcError.
-        ask: makes another call of any RPC on the proxy's own account.
+        forward: sends the bytes of a request and returns those of the response; raises grpc.RpcError.
+        ask: makes an additional call of any RPC.
         gone: set when the client has given up.
-        previous: the previous answer of this RPC; None before there was one.
+        previous: the previous response of this RPC; None before the first.
     """
 
     forward: Callable[[bytes], bytes]
@@ -89,7 +87,7 @@ class Way:
 
 
 class Exchange:
-    """One call of an RPC that some fault or effect touches."""
+    """One call of an RPC with faults or effects."""
 
     def __init__(
         self, rpc: RpcDescriptor, raw: bytes, faults: list[ArmedFault], effects: list[Effect], way: Way
@@ -119,7 +117,7 @@ class Exchange:
                 yield armed
 
     def request(self) -> bytes:
-        """Return the request as the runtime shall get it."""
+        """Return the request for the runtime."""
         message = self._decode(self.rpc.request, self._raw)
         changed = False
         for armed in self._acting("request"):
@@ -131,7 +129,7 @@ class Exchange:
         return message.SerializeToString() if changed else self._raw
 
     def before(self) -> None:
-        """Do what comes before the runtime is asked.
+        """Apply the faults before the call of the runtime.
 
         Raises:
             Answered: the call ends here.
@@ -161,7 +159,7 @@ class Exchange:
             ) from error
 
     def swallowed(self) -> bool:
-        """Say whether the runtime is never to hear of this call."""
+        """Return whether the call must not reach the runtime."""
         for armed in self._acting("call"):
             if armed.fault.action == "swallow":
                 armed.hit()
@@ -169,11 +167,11 @@ class Exchange:
         return False
 
     def unary(self) -> bytes:
-        """Carry out the call and return the answer that the client gets.
+        """Make the call and return the response for the client.
 
         Raises:
             Answered: the client gets an error.
-            grpc.RpcError: the runtime answered with one.
+            grpc.RpcError: the runtime returned an error.
         """
         self.before()
         if self.swallowed():
@@ -194,10 +192,10 @@ class Exchange:
         return self.response(self._remembered(acting, answer))
 
     def _recode(self, error: grpc.RpcError) -> None:
-        """Let an error of the runtime have another code.
+        """Replace the code of a runtime's error.
 
         Raises:
-            Answered: with that code, and the runtime's words.
+            Answered: with the new code and the runtime's message.
         """
         ended = cast("grpc.Call", error)
         for armed in self._acting("call"):
@@ -219,7 +217,7 @@ class Exchange:
         return answer
 
     def response(self, raw: bytes, number: int = 1) -> bytes:
-        """Return an answer, or the Nth message of a stream, as the client shall get it.
+        """Return a response, or the Nth message of a stream, for the client.
 
         Raises:
             Answered: the client gets an error.
@@ -239,7 +237,7 @@ class Exchange:
         return message.SerializeToString() if changed else raw
 
     def _after(self, true: Message, number: int) -> bool:
-        """Do what comes after the runtime has answered; say whether the answer is to be empty."""
+        """Apply the faults after the runtime's response; return whether the response must be empty."""
         empty = False
         for armed in self._acting("call", true, number):
             match armed.fault.action:
@@ -266,18 +264,18 @@ class Exchange:
             return None
 
     def stream(self, messages: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the messages of a stream as the client shall get them.
+        """Yield the messages of a stream for the client.
 
         Raises:
             Answered: the client gets an error.
-            grpc.RpcError: the runtime ended the stream with one.
+            grpc.RpcError: the runtime ended the stream with an error.
         """
         postponed: list[bytes] = []
         try:
             for number, raw in enumerate(messages, start=1):
                 if self._is_cut(raw, number):
                     return
-                sent = list(self._as_told(raw, number, postponed))
+                sent = list(self._with_faults(raw, number, postponed))
                 yield from sent
                 if sent:
                     yield from postponed
@@ -294,10 +292,8 @@ class Exchange:
                 return True
         return False
 
-    def _as_told(self, raw: bytes, number: int, postponed: list[bytes]) -> Iterator[bytes]:
-        """Yield what comes instead of one message of a stream; what is to come behind the next one is put to
-        those that are postponed.
-        """
+    def _with_faults(self, raw: bytes, number: int, postponed: list[bytes]) -> Iterator[bytes]:
+        """Yield the replacement of one message of a stream; postponed messages are added to `postponed`."""
         decoded = self._decode(self.rpc.response, raw)
         whole = {
             armed.fault.action: armed
@@ -321,8 +317,8 @@ class Exchange:
 
 
 def deadline_of(context: grpc.ServicerContext) -> float | None:
-    """Return the seconds that a call has left; None where the client set no deadline, for which gRPC tells an
-    enormous number.
+    """Return the remaining seconds of a call; None without a deadline, for which gRPC reports a huge
+    number.
     """
     left = context.time_remaining()
     return None if left is None or left > 1e9 else max(left, 0.0)

@@ -1,7 +1,7 @@
-"""A gRPC proxy in front of a runtime that hands everything on, byte for byte, except where a fault is set.
+"""A gRPC proxy in front of a runtime that forwards everything byte for byte, except where a fault is set.
 
-What no fault touches is never decoded. Unknown methods, deadlines, cancellation, metadata, codes and messages
-of any size pass.
+Messages without faults are never decoded. Unknown methods, deadlines, cancellation, metadata, codes and
+messages of any size pass.
 """
 
 import contextlib
@@ -44,17 +44,13 @@ from critests_proof.proxy.watch import Watch
 
 _OWN_METADATA = (":", "grpc-", "user-agent", "content-type")
 _WORKERS = 256
-"""Calls at one time: each holds a thread while it lasts, and streams last long. Threads are made as they are
-needed.
-"""
+"""Limit of concurrent calls: each occupies a thread, and streams last long. Threads are created on demand."""
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 
 
 class _Armed:
-    """The faults that are set, and what they have done so far. Never changed: setting faults makes a new
-    one.
-    """
+    """The set faults and their state. Immutable: setting faults creates a new object."""
 
     def __init__(self, faults: tuple[AnyFault, ...]) -> None:
         self.faults = faults
@@ -69,12 +65,12 @@ class _Armed:
                 self.effects.append(make_effect(fault, self.effect_hit))
 
     def effect_hit(self, text: str) -> None:
-        """Count that an effect changed something."""
+        """Count a change by an effect."""
         with self._lock:
             self._effect_hits[text] = self._effect_hits.get(text, 0) + 1
 
     def effects_on(self, rpc: str) -> list[Effect]:
-        """Return the effects that look at an RPC."""
+        """Return the effects on an RPC."""
         return [effect for effect in self.effects if rpc in effect.rpcs]
 
     def hits(self) -> dict[str, int]:
@@ -94,13 +90,13 @@ class FaultProxy:
 
     Args:
         upstream: the runtime's endpoint.
-        listen: path of the proxy's own unix socket; None makes one in a new directory.
-        image_upstream: endpoint of the image service, where it is another.
-        oci_wrapper: before the OCI runtime of a throwaway runtime; without one, faults in it change nothing.
-        cni_wrapper: likewise before its CNI plugins.
+        listen: path of the proxy's unix socket; None creates one in a new directory.
+        image_upstream: endpoint of the image service, if it differs.
+        oci_wrapper: wrapper of the OCI runtime of a throwaway runtime; without it, its faults have no effect.
+        cni_wrapper: wrapper of its CNI plugins; without it, their faults have no effect.
 
     Attributes:
-        watch: notes what passes without being let through by `honest`; None where nobody wants to know.
+        watch: records the calls outside `honest`; None without recording.
 
     Use it as a context manager, or call `start` and `close`.
     """
@@ -130,14 +126,14 @@ class FaultProxy:
 
     @property
     def endpoint(self) -> str:
-        """Where clients find the proxy, as `unix://PATH`."""
+        """The proxy's endpoint, `unix://PATH`."""
         assert self._listen is not None
         return f"unix://{self._listen}"
 
     @property
     def faults(self) -> tuple[AnyFault, ...]:
-        """The faults that are set. Setting them, from texts or read ones, counts hits anew and holds from the
-        next call on.
+        """The set faults. Setting them, as texts or parsed, resets the hits and takes effect with the next
+        call.
         """
         return self._armed.faults
 
@@ -162,9 +158,7 @@ class FaultProxy:
 
     @contextlib.contextmanager
     def honest(self) -> Iterator[None]:
-        """Let every call that begins in this block pass unchanged; what the faults have counted so far
-        stays.
-        """
+        """Forward every call that starts in this block unchanged; the hits so far are preserved."""
         with self._setting:
             self._bypassed += 1
         try:
@@ -184,8 +178,8 @@ class FaultProxy:
 
     @property
     def hits(self) -> dict[str, int]:
-        """How often each fault that is set has changed something since it was set, by its text; what several
-        in the OCI runtime, or in CNI plugins, did together is counted for the first of them.
+        """The number of changes by each set fault, by its text; the changes of several faults in the OCI
+        runtime, or in CNI plugins, count for the first of them.
         """
         counted = self._armed.hits()
         for of_network, below in self._below.items():
@@ -201,10 +195,10 @@ class FaultProxy:
         self.close()
 
     def start(self) -> str:
-        """Listen; return the proxy's endpoint.
+        """Start listening; return the proxy's endpoint.
 
         Raises:
-            OSError: the socket cannot be made.
+            OSError: the socket cannot be created.
         """
         if self._listen is None:
             self._directory = Path(tempfile.mkdtemp(prefix="critests-audit-"))
@@ -223,7 +217,7 @@ class FaultProxy:
         return self.endpoint
 
     def close(self) -> None:
-        """Stop listening, end every effect, and forget the socket."""
+        """Stop listening, end every effect, and remove the socket."""
         self.faults = ()
         if self._server:
             self._server.stop(grace=0).wait(5)
@@ -279,7 +273,7 @@ class FaultProxy:
         return cast("bytes", self._upstreams.call(rpc.path, "unary_unary")(raw, timeout=EVERYTHING_SECONDS))
 
     def stream(self, rpc: RpcDescriptor, raw: bytes, context: grpc.ServicerContext) -> Iterator[bytes]:
-        """Answer one call of an RPC whose answer is a stream."""
+        """Answer one call of a streaming RPC."""
         armed, watch = self._acting(), self._watching()
         faults, effects = armed.by_rpc.get(rpc.name, []), armed.effects_on(rpc.name)
         if watch is not None:
@@ -311,7 +305,7 @@ class FaultProxy:
     def anything(
         self, path: str, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> Iterator[bytes]:
-        """Hand on a call of a method that the CRI does not know."""
+        """Forward a call of a method that is not part of the CRI."""
         armed = self._acting()
         for fault in armed.faults:
             if isinstance(fault, UnknownMethodFault):
@@ -367,7 +361,7 @@ def _gone(context: grpc.ServicerContext) -> threading.Event:
 
 # a call, an iterator and a context in one
 def _relay(call: Any, context: grpc.ServicerContext) -> Iterator[bytes]:  # noqa: ANN401 - see above
-    """Yield a stream's messages; the stream ends when the client goes."""
+    """Yield the messages of a stream; cancel it when the client leaves."""
     if not context.add_callback(call.cancel):
         call.cancel()
     context.send_initial_metadata(call.initial_metadata())
@@ -376,7 +370,7 @@ def _relay(call: Any, context: grpc.ServicerContext) -> Iterator[bytes]:  # noqa
 
 
 def _hand_on(error: grpc.RpcError, context: grpc.ServicerContext) -> None:
-    """End a call as the runtime ended it: its code, its words, its trailing metadata."""
+    """End a call like the runtime: with its code, message and trailing metadata."""
     call = cast("grpc.Call", error)
     context.set_trailing_metadata(call.trailing_metadata() or ())
     context.abort(call.code(), call.details() or "")
@@ -390,21 +384,21 @@ def run_proxy(
     say: Callable[[str], None] = print,
     until: threading.Event | None = None,
 ) -> dict[str, int]:
-    """Serve a proxy until interrupted.
+    """Run a proxy until interrupted.
 
     Args:
         listen: path of its unix socket; None chooses one.
         endpoint: of the runtime.
         fault_texts: the faults to set.
-        say: gets the address and, at the end, what each fault did.
-        until: ends the proxy when it is set; None leaves that to KeyboardInterrupt.
+        say: called with the address and, at the end, with the hits of each fault.
+        until: ends the proxy when it is set; None waits for KeyboardInterrupt.
 
     Returns:
-        How often each fault changed something.
+        The number of changes by each fault.
 
     Raises:
-        FaultError: a fault cannot be read, or not be set on a runtime of others.
-        OSError: the socket cannot be made.
+        FaultError: a fault is malformed, or needs a runtime that the suite starts.
+        OSError: the socket cannot be created.
     """
     over = until or threading.Event()
     proxy = FaultProxy(endpoint, listen)

@@ -1,4 +1,4 @@
-"""WebSocket frames (RFC 6455, section 5) as a relay needs them: read, change, write."""
+"""WebSocket frames (RFC 6455, section 5) for a relay: parse, change, write."""
 
 import secrets
 import struct
@@ -13,10 +13,10 @@ class RelayedFrame:
     """One frame.
 
     Attributes:
-        opcode: what it is; 8 and above are control frames.
-        payload: without its mask.
-        final: whether the message ends with it.
-        masked: whether it is masked on the wire, as everything from a client is.
+        opcode: its opcode; 8 and above are control frames.
+        payload: the unmasked payload.
+        final: whether it ends the message.
+        masked: whether it is masked on the wire, as all frames from a client.
     """
 
     opcode: int
@@ -26,7 +26,7 @@ class RelayedFrame:
 
     @property
     def is_data(self) -> bool:
-        """Whether this is a whole binary message of a channel protocol: a channel's number, then data."""
+        """Whether this is a complete binary message of a channel protocol: channel number, then data."""
         return self.opcode == BINARY and self.final and bool(self.payload)
 
     @property
@@ -36,7 +36,7 @@ class RelayedFrame:
 
     @property
     def data(self) -> bytes:
-        """What the channel carries, of a data frame."""
+        """The data of the channel, of a data frame."""
         return self.payload[1:]
 
     def on(self, channel: int, data: bytes) -> "RelayedFrame":
@@ -60,7 +60,7 @@ class RelayedFrame:
 
 
 class RelayedFrames:
-    """Cuts what comes over a connection into frames."""
+    """Splits the bytes of a connection into frames."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -94,7 +94,7 @@ class RelayedFrames:
 
 
 def _mask(payload: bytes, key: bytes) -> bytes:
-    """Mask or unmask, which is the same."""
+    """Mask or unmask, which is the same operation."""
     length = len(payload)
     pad = (key * (length // 4 + 1))[:length]
     return (int.from_bytes(payload, "big") ^ int.from_bytes(pad, "big")).to_bytes(length, "big")

@@ -1,9 +1,8 @@
-"""A fault in the log of containers: the runtime writes its log elsewhere, and a follower writes what the
-fault makes of it.
+"""A fault in container logs: the runtime writes to another file, and a follower copies the changed log.
 
-CreateContainer asks the runtime for a hidden file beside the one that the client wants; answers name the
-client's again. What the runtime has written when it answers an RPC is in the client's file before the client
-has the answer, so that a fault in one property of the log does not break the others.
+CreateContainer gets the path of a hidden file next to the client's; responses have the client's path again.
+What the runtime has written before its response is in the client's file before the client gets the response,
+so that a fault in one property of the log does not break the others.
 """
 
 import contextlib
@@ -27,7 +26,7 @@ _numbers = itertools.count(1)
 
 
 class _Follower:
-    """Writes one container's log as the fault wants it."""
+    """Writes one container's log with the fault applied."""
 
     def __init__(self, fault: LogFault, honest: Path, expected: Path, hit: Callable[[], None]) -> None:
         self.honest = honest
@@ -50,12 +49,12 @@ class _Follower:
             self.drain()
 
     def drain(self) -> None:
-        """Write what the runtime has written up to now."""
+        """Copy what the runtime has written so far."""
         with self._lock:
             if self._source is None and not self._open():
                 return
             assert self._source is not None
-            # before the end is looked for: whoever puts another file there has written the last of this one
+            # checked before the end of the file: a runtime that replaces the file has finished the old one
             follows = self._follow_up(self._source)
             self._read(self._source)
             if follows:
@@ -74,12 +73,12 @@ class _Follower:
             for raw in lines:
                 self._due.append((time.monotonic(), raw))
                 if self._fault.action == "late":
-                    # a test may see that the line is not there, and end, before it is
+                    # a test may notice the missing line and end before the delay
                     self._hit()
 
     def _follow_up(self, source: IO[bytes]) -> IO[bytes] | None:
-        """Return the file that the runtime has put in the place of its log, as CRI-O does where it opens one
-        anew; None while it is the same.
+        """Return the new file if the runtime has replaced its log, as CRI-O does when it reopens one; else
+        None.
         """
         try:
             if os.path.samestat(self.honest.stat(), os.fstat(source.fileno())):
@@ -123,7 +122,7 @@ class _Follower:
             self._target.write(broken)
 
     def reopen(self) -> None:
-        """Do what ReopenContainerLog promises: go on in the file that now has the name, unless it is a
+        """Reopen the log as ReopenContainerLog requires: continue in the file with that name, unless it is a
         link.
         """
         self.drain()
@@ -138,14 +137,14 @@ class _Follower:
                 self._target = self._open_target(empty=self._fault.action == "truncate-on-reopen")
 
     def removed(self) -> None:
-        """The container is gone: so is what only the audit needs, and what the fault takes along."""
+        """Remove the hidden file, and the log if the fault says so, after the removal of the container."""
         self.close()
         if self._fault.action == "remove-with-container" and self.expected.exists():
             self._hit()
             self.expected.unlink()
 
     def close(self) -> None:
-        """Write the rest, and follow no more."""
+        """Copy the rest, and stop following."""
         if self._over.is_set():
             return
         self._over.set()
@@ -160,7 +159,7 @@ class _Follower:
 
 
 class LogEffect:
-    """A fault in the log of every container that is created while it is set."""
+    """A fault in the logs of all containers that are created while it is set."""
 
     rpcs = frozenset(
         {
@@ -187,7 +186,7 @@ class LogEffect:
         self._followers: dict[str, tuple[str, _Follower]] = {}
 
     def on_request(self, rpc: str, request: Any) -> bool:  # noqa: ANN401  # the request of whichever RPC
-        """Ask the runtime to write its log elsewhere."""
+        """Redirect the log to the hidden file."""
         if (
             rpc != "CreateContainer"
             or not request.config.log_path
@@ -206,7 +205,7 @@ class LogEffect:
         return True
 
     def on_response(self, rpc: str, request: Any, response: Any) -> bool:  # noqa: ANN401  # of whichever RPC
-        """Bring the client's files up to date, and name them in the answer."""
+        """Update the client's files, and put their paths into the response."""
         if rpc == "CreateContainer":
             expected = str(Path(request.sandbox_config.log_directory) / request.config.log_path)
             with self._lock:
@@ -236,7 +235,7 @@ class LogEffect:
             follower.removed()
 
     def close(self) -> None:
-        """Follow no log any more; what was written stays."""
+        """Stop following all logs; the written files remain."""
         with self._lock:
             followers = [*self._asked.values(), *(follower for _, follower in self._followers.values())]
             self._asked.clear()
@@ -253,7 +252,7 @@ def _statuses(response: Message) -> Iterator[Any]:
 
 
 def _rename(response: Message, names: dict[str, str]) -> bool:
-    """Name the client's files instead of the runtime's in every container status of an answer."""
+    """Replace the runtime's log paths by the client's in every container status of a response."""
     changed = False
     for status in _statuses(response):
         wanted = names.get(getattr(status, "log_path", ""))

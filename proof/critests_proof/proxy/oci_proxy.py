@@ -17,19 +17,19 @@ from critests_proof.language import oci_document
 from critests_proof.language.faults import BelowFault, CommandFault, NetworkFault, OciFault
 
 ELSEWHERE = "critests-elsewhere"
-"""The cgroup, in every hierarchy, that faults move containers to. A runtime makes it, and it is nobody's."""
+"""The cgroup, in every hierarchy, to which faults move containers. The runtime creates it."""
 
 
 def remove_elsewhere() -> None:
-    """Remove what such faults have left, which is empty once the runtime is gone."""
+    """Remove these cgroups, which are empty after the runtime has exited."""
     remove_cgroups([path / ELSEWHERE for path in cgroup_hierarchies()], seconds=0)
 
 
 class FaultsBelow:
-    """The faults that are set in one wrapper, and how often they changed something.
+    """The faults of one wrapper, and their hits.
 
     Args:
-        wrapper: nothing else may plan for it while faults are set.
+        wrapper: no other code may plan actions for it while faults are set.
     """
 
     def __init__(self, wrapper: Wrapper) -> None:
@@ -38,9 +38,7 @@ class FaultsBelow:
         self._seen = 0
 
     def set(self, faults: tuple[BelowFault, ...]) -> None:
-        """Set faults instead of those that were set before, and count anew; what somebody else has planned
-        stays where there are none.
-        """
+        """Replace the faults and reset the hits; without faults, the plans of other code are preserved."""
         if faults or self._faults:
             self._plan(faults)
         self._faults = faults
@@ -48,7 +46,7 @@ class FaultsBelow:
 
     @contextlib.contextmanager
     def honest(self) -> Iterator[None]:
-        """Let what is below the runtime be right while this block lasts; what was counted so far stays."""
+        """Disable the faults in this block; the hits so far are preserved."""
         if not self._faults:
             yield
             return
@@ -59,7 +57,7 @@ class FaultsBelow:
             self._plan(self._faults)
 
     def hits(self) -> int:
-        """Return how often something was changed since the faults were set."""
+        """Return the number of changes since the faults were set."""
         return self._changed() - self._seen if self._faults else 0
 
     def _changed(self) -> int:
@@ -77,12 +75,12 @@ class FaultsBelow:
     def _actions(self, faults: list[BelowFault]) -> list[Action]:
         actions: list[Action] = [Record()]
         documents = [fault for fault in faults if not isinstance(fault, CommandFault)]
-        told = [fault for fault in documents if isinstance(fault, NetworkFault) and fault.in_result]
-        handed = [fault for fault in documents if fault not in told]
+        in_results = [fault for fault in documents if isinstance(fault, NetworkFault) and fault.in_result]
+        handed = [fault for fault in documents if fault not in in_results]
         if handed:
             actions.append(ChangeInput(self._program("change", handed)))
-        if told:
-            actions.append(ChangeResult(self._program("rewrite", told)))
+        if in_results:
+            actions.append(ChangeResult(self._program("rewrite", in_results)))
         for fault in faults:
             if isinstance(fault, CommandFault):
                 new = fault.instead
@@ -90,8 +88,8 @@ class FaultsBelow:
         return actions
 
     def _program(self, name: str, faults: Sequence[OciFault | NetworkFault]) -> Path:
-        """Write the program that makes the changes of some faults: Python without anything that it would
-        load at its start.
+        """Write the program that applies the changes of faults: Python in isolated mode, which starts
+        fast.
         """
         folder = self._wrapper.directory
         operation = faults[0].operation.replace("/", "-")

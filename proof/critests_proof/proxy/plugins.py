@@ -1,4 +1,4 @@
-"""A fault in what passes between a runtime and the plugins of this process."""
+"""A fault in the calls between a runtime and the NRI plugins of this process."""
 
 from collections.abc import Callable
 
@@ -9,10 +9,10 @@ from critests_proof.language.plugin_faults import PluginFault
 
 
 class PluginEffect:
-    """Stands before every plugin of this process, as long as the fault is set; no RPC of the CRI concerns it.
+    """Intercepts the calls of every plugin of this process while the fault is set; ignores the CRI's RPCs.
 
     Args:
-        fault: what it does.
+        fault: the fault.
         hit: called for every change.
     """
 
@@ -21,7 +21,7 @@ class PluginEffect:
     def __init__(self, fault: PluginFault, hit: Callable[[], None]) -> None:
         self._fault = fault
         self._hit = hit
-        # several proxies may have the same fault; the last one acts
+        # several proxies may have the same fault; only the last one acts
         TAMPERINGS[fault.text] = self._tampering = self._tamper
 
     def _tamper(self, moment: str, message: Message) -> bool:
@@ -43,6 +43,6 @@ class PluginEffect:
         return False
 
     def close(self) -> None:
-        """Step aside."""
+        """Stop intercepting."""
         if TAMPERINGS.get(self._fault.text) is self._tampering:
             del TAMPERINGS[self._fault.text]

@@ -1,4 +1,4 @@
-"""One streaming session in the relay: what a fault makes of what either side sends."""
+"""One streaming session in the relay: applies a fault to the data of both sides."""
 
 import re
 import threading
@@ -13,18 +13,18 @@ SUCCESS = b'{"metadata":{},"status":"Success"}'
 _PROTOCOL = re.compile(rb"(?i)((?:sec-websocket-protocol|x-stream-protocol-version):[ \t]*)([^\r\n]*)")
 
 
-class Reset(Exception):  # what the fault wants, not a fault of the relay
-    """The connection to the client is to break."""
+class Reset(Exception):  # the outcome of a fault, not an error of the relay
+    """The fault breaks the connection to the client."""
 
 
 class RelayedSession:
-    """One session: carries either direction, and counts what it changes.
+    """One session: forwards both directions, and counts the changes.
 
     Args:
-        fault: what to break.
+        fault: the fault.
         rpc: `Exec`, `Attach` or `PortForward`; the channels of port-forward are the data (0) and its error
             text (1).
-        hit: is called for every change.
+        hit: called for every change.
 
     Attributes:
         latest: when either side last sent something, on the monotonic clock.
@@ -46,7 +46,7 @@ class RelayedSession:
         self.latest = time.monotonic()
 
     def handshake(self, head: bytes) -> bytes:
-        """Return the runtime's answer to the upgrade as the client shall get it."""
+        """Return the runtime's response to the upgrade, for the client."""
         self._websocket = head.split(b" ", 2)[1:2] == [b"101"] and b"upgrade: websocket" in head.lower()
         if self._action == "wrong-protocol" and _PROTOCOL.search(head):
             self._hit()
@@ -54,7 +54,7 @@ class RelayedSession:
         return head
 
     def up(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield what goes to the runtime instead of what the client sent."""
+        """Yield the data for the runtime in place of the client's."""
         self.latest = time.monotonic()
         if not self._websocket:
             yield chunk
@@ -67,10 +67,10 @@ class RelayedSession:
                 yield bytes(frame)
 
     def down(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield what goes to the client instead of what the runtime sent.
+        """Yield the data for the client in place of the runtime's.
 
         Raises:
-            Reset: the connection to the client is to break.
+            Reset: the fault breaks the connection to the client.
         """
         self.latest = time.monotonic()
         if not self._websocket:
@@ -87,7 +87,7 @@ class RelayedSession:
                 yield bytes(frame)
 
     def _opening(self, frame: RelayedFrame) -> bool:
-        """Say whether this frame only opens its channel: empty, or the port of a port-forward."""
+        """Return whether this frame only opens its channel: empty, or the port of a port-forward."""
         first = frame.channel not in self._opened
         self._opened.add(frame.channel)
         return not frame.data or (self._forwards and first)
@@ -104,10 +104,10 @@ class RelayedSession:
         """Count output.
 
         Returns:
-            All of it, while the limit is not reached.
+            The data, below the limit.
 
         Raises:
-            Reset: it is.
+            Reset: the limit is reached.
         """
         self._seen += len(data)
         if self._seen >= int(self._argument):
@@ -167,7 +167,7 @@ class RelayedSession:
             yield frame.on(frame.channel, frame.data[:left])
 
     def _corrupted(self, frame: RelayedFrame) -> RelayedFrame:
-        """Return a frame in which the byte behind the first N is another, where it has that one."""
+        """Return the frame with the byte after the first N changed, if it holds that byte."""
         if frame.channel != self._output[0]:
             return frame
         place, self._seen = int(self._argument) - self._seen, self._seen + len(frame.data)

@@ -1,9 +1,9 @@
-"""A fault in streaming sessions: the client gets the URL of a relay, which hands bytes on and breaks what the
-fault says.
+"""A fault in streaming sessions: the client gets the URL of a relay, which forwards the bytes and applies the
+fault.
 
-WebSocket sessions are understood frame by frame. Anything else (SPDY, a plain HTTP answer) is handed on as it
-is, except that `reset`, `refuse-upgrade`, `dead-url`, `no-close`, `idle-close` and `hold` with a time work
-there as well.
+WebSocket sessions are parsed frame by frame. Anything else (SPDY, a plain HTTP response) is forwarded
+unchanged, except that `reset`, `refuse-upgrade`, `dead-url`, `no-close`, `idle-close` and `hold` with a time
+work there as well.
 """
 
 import contextlib
@@ -22,11 +22,11 @@ from critests_proof.proxy.relayed_session import RelayedSession, Reset
 _CONNECT_SECONDS = 10.0
 _CLOSE_SECONDS = 1.0
 _LOOK_SECONDS = 0.05
-"""How long a side is waited for before the relay looks whether all is over."""
+"""Poll interval for the end of a session."""
 
 
 class StreamEffect:
-    """A fault in every streaming session whose URL is handed out while it is set."""
+    """A fault in all streaming sessions whose URLs the runtime returns while it is set."""
 
     def __init__(self, fault: StreamFault, hit: Callable[[], None]) -> None:
         self.rpcs = frozenset(fault.rpcs)
@@ -37,9 +37,9 @@ class StreamEffect:
         self._connections: set[socket.socket] = set()
         self._listener: socket.socket | None = None
 
-    # nothing is changed on the way there
+    # requests are not changed
     def on_request(self, rpc: str, request: Any) -> bool:  # noqa: ANN401, ARG002 - see above
-        """Leave the request alone."""
+        """Do not change the request."""
         return False
 
     # of whichever RPC
@@ -106,7 +106,7 @@ class StreamEffect:
                 runtime.sendall(head)
                 self._relay(RelayedSession(self._fault, rpc, self._hit), client, runtime, rest)
         except OSError:
-            pass  # either side may go at any time; the other learns of it below
+            pass  # either side may close at any time; the other one is closed below
         finally:
             if runtime:
                 self._drop(runtime)
@@ -150,7 +150,7 @@ class StreamEffect:
         except Reset:
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             over.set()
-            upward.join(5)  # while it waits for the client, closing would not reach the wire
+            upward.join(5)  # a close during its recv would not reach the wire
             with self._lock:
                 self._connections.discard(client)
             client.close()
@@ -161,7 +161,7 @@ class StreamEffect:
     def _until_idle(
         self, session: RelayedSession, client: socket.socket, runtime: socket.socket, over: threading.Event
     ) -> None:
-        """End a session once neither side has sent anything for a time."""
+        """End a session after neither side has sent data for some time."""
         seconds = parse_time(self._fault.argument)
         while not over.wait(_LOOK_SECONDS):
             if time.monotonic() - session.latest > seconds:
@@ -191,7 +191,7 @@ class StreamEffect:
         first: bytes,
         over: threading.Event,
     ) -> None:
-        """Carry bytes from one side to the other until the source ends, or all is over."""
+        """Forward bytes from one side to the other until the source or the session ends."""
         with contextlib.suppress(OSError, ValueError):
             chunk = first
             while not over.is_set():
@@ -205,7 +205,7 @@ class StreamEffect:
                     chunk = b""
 
     def close(self) -> None:
-        """End every session, and listen no more."""
+        """End every session, and stop listening."""
         with self._lock:
             listener, self._listener = self._listener, None
             connections = list(self._connections)
@@ -219,9 +219,7 @@ class StreamEffect:
 
 
 def _let_read(client: socket.socket) -> None:
-    """Wait until the client has closed its side: closing with something unread would throw away what is still
-    on its way.
-    """
+    """Wait until the client has closed its side: closing with pending input would discard data in flight."""
     until = time.monotonic() + _CLOSE_SECONDS
     while (left := until - time.monotonic()) > 0 and select.select([client], [], [], left)[0]:
         if not client.recv(1 << 16):
@@ -229,7 +227,7 @@ def _let_read(client: socket.socket) -> None:
 
 
 def _read_head(source: socket.socket) -> tuple[bytes, bytes]:
-    """Return the head of an HTTP message, and what came behind it."""
+    """Return the head of an HTTP message, and the bytes after it."""
     seen = b""
     while b"\r\n\r\n" not in seen:
         chunk = source.recv(65536)

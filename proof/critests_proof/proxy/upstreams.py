@@ -24,8 +24,7 @@ _CHANNEL_OPTIONS: list[tuple[str, Any]] = [
 
 
 class Upstreams:
-    """Channels to a runtime and its image service, made when they are needed; safe to use from several
-    threads.
+    """Channels to a runtime and its image service, created on demand; thread-safe.
 
     Args:
         runtime: endpoint of the runtime service.
@@ -42,7 +41,7 @@ class Upstreams:
 
     # one of gRPC's multi-callables
     def call(self, path: str, arity: str) -> Any:  # noqa: ANN401 - see above
-        """Return what makes a call of a method.
+        """Return the callable of a method.
 
         Args:
             path: of the method.

@@ -1,4 +1,4 @@
-"""What passes through the proxy: which fields are set, which RPCs fail, which are asked the same again."""
+"""A recording of the calls through the proxy: set fields, failed RPCs, repeated requests."""
 
 import threading
 
@@ -7,16 +7,15 @@ from google.protobuf.message import DecodeError, Message
 from critests_proof.language.descriptors import RpcDescriptor, is_map
 
 ELEMENTS = 100
-"""Of a list that are looked at: long lists repeat one shape."""
+"""Limit of recorded list elements, because the elements of long lists are alike."""
 
 
 class Watch:
-    """Notes every place that a fault could act on; safe to use from several threads.
+    """Records every place that a fault could act on; thread-safe.
 
     A place is written as in a fault: `StopContainer`, `StopContainer.request.timeout`, the elements of a list
-    `ListContainers.response.containers[]`; beside these `StopContainer.error`, where the RPC answered with
-    one, and `StopContainer.repeated`, where the same was asked twice. A field that holds its default is not
-    told from one that is not set.
+    `ListContainers.response.containers[]`; in addition `StopContainer.error` for an error, and
+    `StopContainer.repeated` for a repeated request. A field with its default value counts as unset.
     """
 
     def __init__(self) -> None:
@@ -25,14 +24,14 @@ class Watch:
         self._lock = threading.Lock()
 
     def take(self) -> frozenset[str]:
-        """Return the places so far, and begin anew."""
+        """Return the places so far, and reset the recording."""
         with self._lock:
             places, self._places = frozenset(self._places), set()
             self._requests.clear()
         return places
 
     def request(self, rpc: RpcDescriptor, raw: bytes) -> None:
-        """Note a request."""
+        """Record a request."""
         with self._lock:
             self._places.add(rpc.name)
             if (rpc.name, raw) in self._requests:
@@ -41,11 +40,11 @@ class Watch:
         self._message(f"{rpc.name}.request", rpc.request, raw)
 
     def response(self, rpc: RpcDescriptor, raw: bytes) -> None:
-        """Note an answer, or one message of it."""
+        """Record a response, or one message of a stream."""
         self._message(f"{rpc.name}.response", rpc.response, raw)
 
     def error(self, rpc: RpcDescriptor) -> None:
-        """Note that the runtime answered with an error."""
+        """Record an error of the runtime."""
         with self._lock:
             self._places.add(f"{rpc.name}.error")
 
@@ -53,7 +52,7 @@ class Watch:
         message = kind()
         try:
             message.ParseFromString(raw)
-        except DecodeError:  # a test that sends what is no message
+        except DecodeError:  # a test that sends an invalid message
             return
         found = {place}
         _note(message, place, found)

@@ -1,1 +1,1 @@
-"""One derived fault after the other: which tests are tried for it, and what became of it."""
+"""The sweep: the choice of tests for each derived fault, and its outcome."""

@@ -1,6 +1,4 @@
-"""The recording of the suite without any fault: what is not known yet of the tests is found out by running
-them once.
-"""
+"""The recording of the suite without faults: tests without a current recording run once."""
 
 import hashlib
 import time
@@ -18,26 +16,26 @@ from critests_proof.sweep.sweep_parts import OtherParts, Part
 from critests_proof.sweep.trial import Trials
 
 SAVED_EVERY = 25
-"""Tests after which what is known by then is written."""
+"""Number of tests after which the recording is written."""
 WORTH_OTHERS = 60
-"""Of fewer tests the others would only begin when this process is done with all of them."""
+"""With fewer tests this process finishes before the others have started."""
 RECORD_ONLY = "--cri-sweep-record-only"
 WAIT_SECONDS = 0.05
 
 Say = Callable[[str], None]
-"""Is told of the progress."""
+"""Receives progress messages."""
 
 
 class Recording:
-    """What the tests do on one runtime.
+    """The recording of the tests on one runtime.
 
     Args:
         items: the tests, by name.
-        trials: runs them.
+        trials: runs the tests.
         context: the run.
-        folder: where the file is.
-        part: which of them are this process's.
-        say: hears of the progress.
+        folder: folder of the file.
+        part: the part of this process.
+        say: receives progress messages.
     """
 
     def __init__(
@@ -57,14 +55,13 @@ class Recording:
         self._say = say
         modules = sorted({item.path for item in items.values()})
         self._sources = {path: _digest(path) for path in modules}
-        # the tests of a module share what they set up
+        # the tests of a module share fixtures
         self._ours = {path for position, path in enumerate(modules) if part.has(position)}
         self._known = Exercise.load(Part().exercise(folder), runtime_of(context))
 
     def record(self) -> Exercise:
-        """Return what the tests do: what a file tells of those that are still the same, and for the others
-        what they do when they are run. The first process has the others record their part, and records itself
-        what they have not.
+        """Return the recording: from the file for unchanged tests, by running the others. The first process
+        starts the other processes for their parts, and records what they have not.
 
         Raises:
             RecordError: the file cannot be written.
@@ -90,13 +87,13 @@ class Recording:
         return self._chosen()
 
     def _chosen(self) -> Exercise:
-        """Return what is known of these tests alone: the file may tell of others."""
+        """Return the recording of the selected tests only."""
         known = self._known
         tests = {name: known.tests[name] for name in self._items if name in known.tests}
         return Exercise(known.runtime, tests, known.absent)
 
     def _new(self, modules: Container[Path]) -> list[pytest.Function]:
-        """Return the tests of some modules of which nothing is known, or whose module has changed since."""
+        """Return the tests of some modules without a recording, or whose module has changed."""
         known = self._known.tests
         return [
             item
@@ -125,7 +122,7 @@ class Recording:
             self._known.save(self._part.exercise(self._folder))
 
     def _take_over(self) -> None:
-        """Keep what the others have recorded by now, of modules that are still the same."""
+        """Add what the other processes have recorded so far, for unchanged modules."""
         sources = {name: self._sources[item.path] for name, item in self._items.items()}
         for number in range(1, self._part.of):
             file = Part(number, self._part.of).exercise(self._folder)
@@ -138,12 +135,12 @@ class Recording:
 
 
 def left(begun: float, done: int, of: int) -> str:
-    """Return how long it takes yet, in words that go behind others; empty where that is not known.
+    """Return a text with the remaining time; empty if unknown.
 
     Args:
-        begun: when, by `time.monotonic`.
-        done: how many have been done since.
-        of: how many there were to do.
+        begun: start on the clock of `time.monotonic`.
+        done: number of items done.
+        of: number of all items.
     """
     if not done:
         return ""

@@ -1,6 +1,4 @@
-"""Which tests are tried for a fault, and in which order: those that are known to look there first, then the
-cheapest.
-"""
+"""The tests to try for a fault and their order: first those known to check the field, then the fastest."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,25 +10,24 @@ from critests_proof.language.faults import Fault, LogFault, OciFault, StreamFaul
 from critests_proof.matrix import Matrix, base_name
 from critests_proof.sweep.exercise import Exercise, Exercised
 
-EXACTLY, NEAR, JUDGES, BESIDE, SAME_NAME, SAME_RPC, GETS_THERE = range(7)
-"""How likely a test is to notice, the likeliest first: it notices a fault in this very field, one in a field
-that holds it or is held by it, it judges a requirement that the fault breaks, it notices a fault in the field
-beside it in a message within another one, in a field of this name somewhere else, or something in this RPC,
-or it only gets there.
+EXACTLY, NEAR, JUDGES, SIBLING, SAME_NAME, SAME_RPC, GETS_THERE = range(7)
+"""Likelihood that a test notices a fault, in descending order: it notices faults in the same field, in a
+parent or nested field, it judges a requirement that the fault breaks, it notices faults in a sibling field of
+a nested message, in a field of the same name elsewhere, in the same RPC, or it only reaches the place.
 """
 LONG_SECONDS = 3.0
-"""A test that takes longer waits until the quick ones have looked that are likely to notice."""
+"""Slower tests are tried after the fast tests that are likely to notice."""
 _Target = tuple[str, str, tuple[str, ...]]
 _STEPS = 2
-"""Who looks at a field looks at what it holds, down to there: at a mapping and the numbers in it."""
+"""Depth of nested fields that a test of a field also checks, such as the numbers in a mapping."""
 
 
 class Candidates:
     """The tests for each fault.
 
     Args:
-        exercise: where each test gets.
-        matrix: the faults that stand beside the tests.
+        exercise: the places that each test reaches.
+        matrix: the faults in the files next to the tests.
     """
 
     def __init__(self, exercise: Exercise, matrix: Matrix) -> None:
@@ -42,15 +39,15 @@ class Candidates:
             targets = {target for fault in entry.faults if (target := _target(fault)) is not None}
             for test in entry.turns_red:
                 self._notices[base_name(test)] |= targets
-                # of several at once nobody knows which it was that a test noticed
+                # with several faults at once it is unknown which one a test noticed
                 self._notices_alone[base_name(test)] |= targets if len(entry.faults) == 1 else set()
                 for target in targets:
                     self._cases_for[base_name(test), target].add(test)
 
     def for_fault(self, fault: DerivedFault) -> list[Exercised]:
-        """Return the tests that get where a fault acts and that pass without it, the likeliest first, of
-        equally likely ones the quickest. One that is unsupported without it is among them where it is known
-        to notice a fault in this very field: what it asks may be whether the field is set.
+        """Return the tests that reach a fault and pass without it, by likelihood and then by duration. An
+        unsupported test is included if it is known to notice faults in this field, because it may depend on
+        whether the field is set.
         """
         target = _target(fault.faults[0])
         return sorted(
@@ -76,8 +73,8 @@ class Candidates:
         )
 
     def _getting_there(self, fault: DerivedFault) -> Iterable[Exercised]:
-        """Return the tests that get where a fault acts. Below the runtime who judges what it breaks is among
-        them, since it may be about what is refused there, and then no call succeeds.
+        """Return the tests that reach a fault. For faults below the runtime these include the tests of the
+        broken requirements, because they may expect a rejection, so that no call succeeds.
         """
         tests = self._exercise.reaching(fault.reach)
         if _target(fault.faults[0]) is not None:
@@ -86,27 +83,25 @@ class Candidates:
         return dict.fromkeys([*tests, *judging])
 
     def judging(self, fault: DerivedFault, requirement: str, most: int) -> list[Exercised]:
-        """Return the tests to be tried that judge a requirement, the likeliest first: who has found the step
-        broken that it needs says so of the requirement of that step, and in a whole run its own tests decide.
+        """Return the tests of a requirement, the likeliest first. A test whose set-up failed in a step points
+        to the requirement of that step, which in a whole run its own tests decide.
         """
         tests = (test for test in self.for_fault(fault) if test.judges.partition("/")[0] == requirement)
         return first(tests, most)
 
     def foreseen(self, test: Exercised, fault: DerivedFault) -> bool:
-        """Say whether a test is known to notice a fault in this very field, so that it is no wonder if it
-        fails.
-        """
+        """Return whether a test is known to notice faults in this field, so that its failure is expected."""
         return self._likely(test, fault, _target(fault.faults[0])) == EXACTLY
 
     def failing(self, fault: DerivedFault) -> list[str]:
-        """Return the tests that get where a fault acts and do not pass without it either."""
+        """Return the tests that reach a fault and do not pass without it."""
         return [test.test for test in self._exercise.reaching(fault.reach) if test.outcome != "passed"]
 
     def not_offered(self, fault: DerivedFault) -> list[str]:
-        """Return the tests that look closest at what a fault changes, where each of them is unsupported
-        without one: what they are about is not offered here. Closest is who is known to notice a fault in
-        this very field, or in what holds it, and of these who notices it alone; of a fault below the runtime,
-        who judges what it breaks. Of a test that fails or is blocked nobody knows whether it would notice.
+        """Return the tests that check the changed field most closely, if all of them are unsupported without
+        the fault: the feature is not offered here. These are the tests known to notice faults in this field
+        or a parent, preferably alone; for faults below the runtime, the tests of the broken requirements.
+        Failed and blocked tests do not count, because they might notice.
         """
         tests = self._exercise.tests.values()
         if _target(fault.faults[0]) is None:
@@ -119,35 +114,34 @@ class Candidates:
         return [] if offered else [test.test for test in closest]
 
     def likely(self, fault: DerivedFault, most: int) -> list[Exercised]:
-        """Return the tests to be tried: those that are known to notice a fault in this very field, some more
-        of their cases among them, then those for which more speaks than that they get there, of all these the
-        quick ones first, then the others. Of each of these every function has a turn with one of its cases
-        before any has another.
+        """Return the tests to try: those known to notice faults in this field, with some more of their cases,
+        then those that are likelier than merely reaching it, the fast ones of these first, then the others.
+        Every function is tried with one of its cases before any function with a second one.
 
         Args:
-            fault: it.
-            most: how many; 0 for all of them.
+            fault: the fault.
+            most: limit; 0 for all.
         """
         tests, target = self.for_fault(fault), _target(fault.faults[0])
         near = [test for test in tests if self._likely(test, fault, target) <= JUDGES]
         far = tests[len(near) :]
-        # who looks at this very field may see the fault in a case of its own alone
+        # a test of this field may notice the fault in one of its cases only
         exactly = first((test for test in near if self._likely(test, fault, target) == EXACTLY), most // 2)
         nearest = [*exactly, *(test for test in first(near, 0) if test not in exactly)]
-        # some that only get there have their turn, however many look closer
+        # some tests that only reach the field are always included
         share = max(most * 2 // 3, most - len(far)) if most else len(nearest)
-        # which tests are tried does not change by how long they take, only when
+        # the duration decides only the order of the tests, not the selection
         chosen = sorted(nearest[:share], key=lambda test: test.seconds > LONG_SECONDS) + first(far, 0)
         return chosen[:most] if most else chosen
 
     def _is_another_case(self, test: Exercised, target: _Target | None) -> bool:
-        """Say whether only other cases of this function are said to notice a fault in this very field."""
+        """Return whether only other cases of this function are known to notice faults in this field."""
         known = self._cases_for.get((base_name(test.test), target), set()) if target is not None else set()
         return bool(known) and not known & {test.test, base_name(test.test)}
 
     def _nearness(self, test: Exercised, fault: DerivedFault) -> tuple[int, bool]:
-        """Return how many steps of a fault's path are those of what a test is known to look at, and whether
-        it notices a fault there without another one.
+        """Return how many steps of a fault's path match those of a fault that the test is known to notice,
+        and whether it notices that fault alone.
         """
         target, name = _target(fault.faults[0]), base_name(test.test)
         return max(
@@ -164,14 +158,14 @@ class Candidates:
         if target in known or _is_case_of(test, target, known):
             return EXACTLY
         near = target is not None and any(_near(target, other) for other in known)
-        # each fault of a log says what it is about, and all tests of logs look at logs
+        # all log tests read logs, so only the requirements of a log fault distinguish them
         of_a_log = isinstance(fault.faults[0], LogFault)
         if near and not of_a_log:
             return NEAR
         if _judges(test, fault):
             return JUDGES
-        if near or (target is not None and any(_is_beside(target, other) for other in known)):
-            return BESIDE
+        if near or (target is not None and any(_is_sibling(target, other) for other in known)):
+            return SIBLING
         names = {path[-1:] for _, side, path in known if side != "call"}
         if target is not None and target[1] != "call" and target[2][-1:] in names:
             return SAME_NAME
@@ -179,14 +173,12 @@ class Candidates:
 
 
 def _judges(test: Exercised, fault: DerivedFault) -> bool:
-    """Say whether a test judges a requirement that a fault breaks."""
+    """Return whether a test judges a requirement that a fault breaks."""
     return test.judges.partition("/")[0] in fault.breaks or test.judges in fault.breaks
 
 
 def _place_of_what_it_judges(test: Exercised, fault: DerivedFault) -> int:
-    """Return the place of the requirement that a test judges among those that a fault breaks: the one that it
-    breaks first of all is named first.
-    """
+    """Return the position of a test's requirement among those that a fault breaks; the main one is first."""
     names = (test.judges, test.judges.partition("/")[0])
     return min(
         (fault.breaks.index(name) for name in names if name in fault.breaks), default=len(fault.breaks)
@@ -194,9 +186,9 @@ def _place_of_what_it_judges(test: Exercised, fault: DerivedFault) -> int:
 
 
 def _target(fault: object) -> _Target | None:
-    """Return what a fault acts on: an RPC or a document, the side of it, and the names of the fields."""
+    """Return the target of a fault: an RPC or a document, its side, and the names of the fields."""
     if isinstance(fault, Fault):
-        # of a call as a whole it matters what is done to it
+        # for a whole call the action matters
         path = tuple(step.field for step in fault.steps) if fault.steps else (fault.action,)
         return fault.rpc.name, fault.side, path
     if isinstance(fault, StreamFault):
@@ -205,8 +197,8 @@ def _target(fault: object) -> _Target | None:
 
 
 def _is_case_of(test: Exercised, target: _Target | None, known: set[_Target]) -> bool:
-    """Say whether a test has a case for each field, is known to notice faults on this side of this RPC, and
-    this is the case of the field.
+    """Return whether a test has a case for each field, is known to notice faults on this side of this RPC,
+    and this is the case of the field.
     """
     if target is None or target[1] not in {"request", "response"}:
         return False
@@ -215,8 +207,8 @@ def _is_case_of(test: Exercised, target: _Target | None, known: set[_Target]) ->
 
 
 def _is_named_as(test: Exercised, fault: object) -> bool:
-    """Say whether a test has cases, and this one is named as what a fault acts on: `tx`, where that is a
-    number of `tx_bytes`, or `STARTED`, where it is messages of the `CONTAINER_STARTED_EVENT`.
+    """Return whether the name of a test's case matches the target of a fault: `tx` for `tx_bytes`, or
+    `STARTED` for messages of `CONTAINER_STARTED_EVENT`.
     """
     if not isinstance(fault, Fault):
         return False
@@ -227,8 +219,8 @@ def _is_named_as(test: Exercised, fault: object) -> bool:
 
 
 def _is_of_another_process(test: Exercised, fault: DerivedFault) -> bool:
-    """Say whether this is the case of a test that looks at a container's first process, while a fault is in
-    what is told of an exec alone, or the other way round.
+    """Return whether a test's case checks a container's first process while the fault is in execs only, or
+    the other way round.
     """
     operations = {each.operation for each in fault.faults if isinstance(each, OciFault)}
     if operations == {"exec"}:
@@ -245,16 +237,16 @@ def _near(one: _Target, other: _Target) -> bool:
     return shorter > 0 and one[2][:shorter] == other[2][:shorter]
 
 
-def _is_beside(one: _Target, other: _Target) -> bool:
-    """Say whether two fields are in one message within another one, which a test may well compare as a whole:
-    name and attempt in the metadata.
+def _is_sibling(one: _Target, other: _Target) -> bool:
+    """Return whether two fields belong to the same nested message, which a test may compare as a whole, such
+    as name and attempt in the metadata.
     """
     holder = one[2][:-1]
     return one[:2] == other[:2] and len(holder) >= _STEPS and other[2][:-1] == holder
 
 
 def _holds(one: _Target, other: _Target) -> bool:
-    """Say whether a target is another one or, by a step or two, what holds it."""
+    """Return whether a target equals another one, or is its parent within two steps."""
     if one[1] == "call":
         return one == other
     deeper = len(other[2]) - len(one[2])
@@ -262,11 +254,12 @@ def _holds(one: _Target, other: _Target) -> bool:
 
 
 def first(tests: Iterable[Exercised], most: int) -> list[Exercised]:
-    """Return the first of some tests, each function with one of its cases before any has another.
+    """Return the first of some tests, each function with one of its cases before any function with a second
+    one.
 
     Args:
         tests: the likeliest first.
-        most: how many; 0 for all of them.
+        most: limit; 0 for all.
     """
     seen: dict[str, int] = defaultdict(int)
     rounds = []

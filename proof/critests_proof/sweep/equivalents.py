@@ -1,4 +1,4 @@
-"""Which derived faults cannot be told apart from right behaviour, and why."""
+"""The derived faults that are indistinguishable from correct behaviour, with the reasons."""
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -11,11 +11,11 @@ FILE = Path(__file__).with_name("equivalent.toml")
 
 @dataclass(frozen=True)
 class Equivalent:
-    """Faults that nobody can notice.
+    """Faults that no client can notice.
 
     Attributes:
-        pattern: of their ids; `*` stands for anything.
-        why: one sentence.
+        pattern: pattern of their ids; `*` matches anything.
+        why: the reason, one sentence.
     """
 
     pattern: str
@@ -26,7 +26,7 @@ def equivalents(file: Path = FILE) -> tuple[Equivalent, ...]:
     """Read the file.
 
     Raises:
-        TomlMalformed: something in it is wrong; with file and line.
+        TomlMalformed: the file is malformed; with file and line.
     """
     document = toml_file.read(file)
     document.expect(entries=["equivalent"])
@@ -38,7 +38,7 @@ def equivalents(file: Path = FILE) -> tuple[Equivalent, ...]:
 
 
 def why_equivalent(fault: str, known: tuple[Equivalent, ...]) -> str:
-    """Return why a fault, named by its id, cannot be noticed; empty where it can."""
-    # the brackets of `[]` are no choice of letters here
+    """Return why a fault, named by its id, cannot be noticed; empty if it can."""
+    # `[]` in ids is literal, not a character class
     text = fault.replace("[]", "")
     return next((one.why for one in known if fnmatchcase(text, one.pattern.replace("[]", ""))), "")

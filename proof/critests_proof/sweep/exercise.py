@@ -1,4 +1,4 @@
-"""Which tests get where in the API on one runtime, as a recording of the suite without any fault has seen."""
+"""The places in the API that each test reaches on one runtime, from a recording without faults."""
 
 import json
 from collections import defaultdict
@@ -14,20 +14,20 @@ from critests_proof.derived.fields import fields_of
 from critests_proof.language.descriptors import rpcs
 
 FORM = 2
-"""Of the file; one of another form is recorded anew."""
+"""Version of the file format; a file of another version is discarded."""
 
 
 @dataclass(frozen=True)
 class Exercised:
-    """What one test did without a fault.
+    """The recording of one test without a fault.
 
     Attributes:
         test: its name, with its parameters.
-        outcome: as the suite names it.
-        seconds: its set-up, that of its module's fixtures among it, its call and its clean-up.
-        places: where it got, as `Watch` writes them.
+        outcome: outcome of the test.
+        seconds: duration of its set-up, including that of its module's fixtures, its call and its clean-up.
+        places: the places that it reached, in the form of `Watch`.
         judges: the aspect that it judges; empty for none.
-        source: stands for its module as it was then.
+        source: digest of its module at that time.
     """
 
     test: str
@@ -40,12 +40,12 @@ class Exercised:
 
 @dataclass
 class Exercise:
-    """What all recorded tests did on one runtime.
+    """The recordings of all tests on one runtime.
 
     Attributes:
         runtime: its name and version.
         tests: by name.
-        absent: RPCs that the runtime does not have.
+        absent: RPCs that the runtime does not implement.
     """
 
     runtime: str
@@ -53,7 +53,7 @@ class Exercise:
     absent: frozenset[str] = frozenset()
 
     def add(self, test: Exercised) -> None:
-        """Keep what a test did, in place of what it did before."""
+        """Add or replace the recording of a test."""
         self.tests[test.test] = test
         self.__dict__.pop("_by_place", None)
 
@@ -66,16 +66,16 @@ class Exercise:
         return found
 
     def reaching(self, reach: Reach) -> list[Exercised]:
-        """Return the tests that get where a fault acts, whatever became of them."""
+        """Return the tests that reach a fault, with any outcome."""
         return self._by_place.get(str(reach), [])
 
     def never_answered(self) -> list[str]:
-        """Return the RPCs that no test has called, or that answered none with anything but an error."""
+        """Return the RPCs without a successful call."""
         return [name for name in rpcs() if str(Reach(name, "response")) not in self._by_place]
 
     def never_filled(self, fault: DerivedFault) -> str:
-        """Return the evidence that this runtime never fills what a fault changes, or never fails where it is
-        about how; empty where it does, where nobody asked, or where the fault is in no answer.
+        """Return the evidence that this runtime never fills the field of a fault, or never fails for a fault
+        in an error; empty if it does, without a call, or if the fault is not in a response.
         """
         reach = fault.reach
         if self.reaching(reach):
@@ -89,10 +89,10 @@ class Exercise:
         return f"never filled in what {reach.rpc} answered to {len(asked)} tests" if asked else ""
 
     def save(self, file: Path) -> None:
-        """Write it; a file that was there stays whole until the new one is.
+        """Write the file; an existing file is replaced atomically.
 
         Raises:
-            RecordError: it cannot be written.
+            RecordError: the file cannot be written.
         """
         places = sorted({place for test in self.tests.values() for place in test.places})
         number = {place: index for index, place in enumerate(places)}
@@ -118,9 +118,7 @@ class Exercise:
 
     @classmethod
     def load(cls, file: Path, runtime: str) -> Self:
-        """Return what was recorded of a runtime; nothing where there is no such file, or it is of another
-        runtime.
-        """
+        """Return the recording of a runtime; empty without a file, or if it is of another runtime."""
         exercise = cls(runtime)
         try:
             document = json.loads(file.read_text(encoding="utf-8"))
@@ -147,12 +145,12 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Covered:
-    """How much of one side of the API some tests exercise.
+    """The coverage of one side of the API by some tests.
 
     Attributes:
         side: `request` or `response`.
-        fields: all of the API.
-        seen: those that were set, or filled, in a test.
+        fields: all fields of the API.
+        seen: fields that a test set, or the runtime filled.
     """
 
     side: str
@@ -161,18 +159,18 @@ class Covered:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The fields that no test set, or that never came filled."""
+        """The fields that no test set, or the runtime never filled."""
         seen = set(self.seen)
         return tuple(name for name in self.fields if name not in seen)
 
 
 def coverage(exercise: Exercise, side: str, of: Iterable[str] = ()) -> Covered:
-    """Return which fields of all requests, or of all answers, were exercised.
+    """Return the coverage of the fields of all requests, or of all responses.
 
     Args:
-        exercise: what was recorded.
+        exercise: the recording.
         side: `request` or `response`.
-        of: names of RPCs; all of them by default.
+        of: names of RPCs; all by default.
     """
     wanted = set(of)
     names = tuple(

@@ -1,4 +1,4 @@
-"""Which RPCs a runtime does not have, asked of it."""
+"""The RPCs that a runtime does not implement, found by calling them."""
 
 from collections.abc import Iterable
 
@@ -11,11 +11,11 @@ SECONDS = 5.0
 
 
 def absent(connection: Connection, names: Iterable[str]) -> frozenset[str]:
-    """Return those of some RPCs that the runtime answers with Unimplemented when the request is empty.
+    """Return the RPCs that return UNIMPLEMENTED for an empty request.
 
     Args:
         connection: to the runtime.
-        names: of RPCs that may be called so.
+        names: names of RPCs that may be called with an empty request.
     """
     return frozenset(name for name in names if _is_absent(connection, rpcs()[name]))
 

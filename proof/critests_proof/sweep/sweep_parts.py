@@ -1,8 +1,8 @@
-"""One audit in several processes, each with a runtime of its own: every process records a part of the tests,
-and tries a part of the faults.
+"""A sweep in several processes, each with its own runtime: every process records a part of the tests, and
+tries a part of the faults.
 
-The process that the user started begins the others, once for the tests, and again when it is known what they
-exercise, and takes over what they find from the file that each of them writes.
+The process of the user starts the others, once for the tests, and again after the recording, and reads their
+results from the files that they write.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from critests.record.codec import from_plain
 from critests_proof.record import FaultResult
 
 END_SECONDS = 60.0
-"""How long a process may take to clean up when it is told to end."""
+"""Time limit for the clean-up of a process after SIGINT."""
 ENDS_WELL = (0, 1)
 
 
@@ -30,31 +30,31 @@ class Part:
 
     @classmethod
     def read(cls, text: str) -> "Part":
-        """Read `K/N`, as one process hands it to another."""
+        """Parse `K/N`."""
         number, _, of = text.partition("/")
         return cls(int(number), int(of))
 
     def has(self, position: int) -> bool:
-        """Say whether the module or fault at this position of all of them is in this part."""
+        """Return whether this part includes the module or fault at a position."""
         return position % self.of == self.number
 
     def exercise(self, folder: Path) -> Path:
-        """Return the file in which this part writes what its tests do; likewise."""
+        """Return the recording file of this part; that of the first part finally has all tests."""
         return folder / (f"exercise-{self.number}.json" if self.number else "exercise.json")
 
     def verdicts(self, folder: Path) -> Path:
-        """Return the file that this part writes; that of the first one has all of them in the end."""
+        """Return the result file of this part; that of the first part finally has all results."""
         return folder / (f"verdicts-{self.number}.jsonl" if self.number else "verdicts.jsonl")
 
 
 def read_results(file: Path) -> dict[str, FaultResult]:
-    """Return what became of faults, by their ids; nothing where there is no such file."""
+    """Return the results of faults by id; empty without a file."""
     results = (from_plain(FaultResult, json.loads(row)) for row in _rows(file))
     return {result.fault: result for result in results}
 
 
 def _rows(file: Path) -> list[str]:
-    """Return the lines of a file; one that is being written, or was when its writer died, has no end."""
+    """Return the complete lines of a file; the last line may be incomplete."""
     try:
         text = file.read_text(encoding="utf-8")
     except OSError:
@@ -63,12 +63,12 @@ def _rows(file: Path) -> list[str]:
 
 
 class OtherParts:
-    """The processes of all parts but the first.
+    """The processes of all parts except the first.
 
     Args:
-        parts: how many there are in all; 1 for no others.
-        folder: where they write.
-        only: options beside those of this process.
+        parts: number of all parts; 1 for no others.
+        folder: folder of their files.
+        only: additional options.
     """
 
     def __init__(self, parts: int, folder: Path, *only: str) -> None:
@@ -79,7 +79,7 @@ class OtherParts:
         self._taken: dict[Part, int] = dict.fromkeys(self._parts, 0)
 
     def start(self) -> None:
-        """Start them, as this process was started."""
+        """Start them with the arguments of this process."""
         self._folder.mkdir(parents=True, exist_ok=True)
         for part in self._parts:
             part.verdicts(self._folder).unlink(missing_ok=True)
@@ -95,7 +95,7 @@ class OtherParts:
         return self._folder / f"part-{part.number}.log"
 
     def found(self) -> Iterator[FaultResult]:
-        """Yield what they have found since this was asked the last time."""
+        """Yield their results since the previous call."""
         for part in self._parts:
             rows = _rows(part.verdicts(self._folder))
             for row in rows[self._taken[part] :]:
@@ -103,10 +103,10 @@ class OtherParts:
             self._taken[part] = len(rows)
 
     def at_work(self, seconds: float = 0.0) -> bool:
-        """Return whether one of them has not ended.
+        """Return whether one of them is still running.
 
         Args:
-            seconds: how long to wait for the end of one.
+            seconds: how long to wait for the exit of one.
         """
         for process in self._processes.values():
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -116,7 +116,7 @@ class OtherParts:
         return False
 
     def problems(self) -> list[str]:
-        """Return a sentence for each that ended otherwise than it should."""
+        """Return a sentence for each process with an unexpected exit code."""
         return [
             f"part {part.number} ended with {process.returncode}: {self._log(part)}"
             for part, process in self._processes.items()
@@ -124,7 +124,7 @@ class OtherParts:
         ]
 
     def end(self) -> None:
-        """End those that have not ended, and wait until they have cleaned up."""
+        """Stop the running ones, and wait for their clean-up."""
         running = [process for process in self._processes.values() if process.poll() is None]
         for process in running:
             process.terminate()

@@ -1,4 +1,4 @@
-"""What became of a derived fault, in the record's form."""
+"""The result of a derived fault, for the record."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ def result_of(
     """Return the result of a fault.
 
     Args:
-        fault: it.
-        outcome: what became of it.
+        fault: the fault.
+        outcome: its outcome.
         more: further fields.
     """
     return FaultResult(

@@ -1,4 +1,4 @@
-"""One test, run once more: under faults, or honestly with what passes noted."""
+"""One additional run of a test: under faults, or without faults and with a recording."""
 
 import time
 from collections.abc import Generator
@@ -24,7 +24,7 @@ from critests_proof.proxy.watch import Watch
 from critests_proof.proxy_plugin import Between, take_down_what_is_shared
 
 HANG_SECONDS = 5.0
-"""How long a call is waited for under a fault that lets it hang."""
+"""Deadline of a call under a fault that hangs."""
 HARMLESS = frozenset(
     {
         "RunPodSandbox",
@@ -37,24 +37,22 @@ HARMLESS = frozenset(
         "PortForward",
     }
 )
-"""RPCs that change something, but nothing that another test has made."""
+"""RPCs with side effects that do not concern objects of other tests."""
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """How a case ended.
+    """The result of a case.
 
     Attributes:
-        outcome: as the suite names it.
-        reason: why.
-        hits: how often the fault has changed something.
-        seconds: it would have taken alone: what it took, and what the fixtures of its module took to set up
-            where another test had done that.
-        places: where it got.
-        red: whether a whole run would be red by it. That is so of a test that fails, and of one whose set-up
-            hangs, or fails in the step that the test itself is about: this is held against its requirement,
-            whatever other tests say (`add_setup_verdicts`).
-        blocked_by: the requirement of the step at which its set-up failed; empty where it did not.
+        outcome: outcome of the test.
+        reason: its reason.
+        hits: number of changes by the fault.
+        seconds: its duration as a single test, including the set-up of its module's fixtures.
+        places: the places that it reached.
+        red: whether it would fail a whole run: the test failed, or its set-up hung or failed in the step that
+            the test is about, which counts against its requirement (`add_setup_verdicts`).
+        blocked_by: the requirement of the step in which its set-up failed; empty otherwise.
     """
 
     outcome: str
@@ -67,11 +65,11 @@ class CaseResult:
 
 
 class Trials:
-    """A pytest plugin that runs single tests, as cases of their own that are no result of the runtime.
+    """A pytest plugin that runs single tests as additional cases, which are not results of the runtime.
 
     Args:
         config: of the session.
-        between: what sets the faults.
+        between: sets the faults.
     """
 
     def __init__(self, config: pytest.Config, between: Between) -> None:
@@ -86,7 +84,7 @@ class Trials:
         self._stood: frozenset[pytest.FixtureDef[Any]] = frozenset()
 
     def run(self, item: pytest.Function, faults: tuple[AnyFault, ...], context: RunContext) -> CaseResult:
-        """Run a test once more, under faults or honestly."""
+        """Run a test once more, with or without faults."""
         case, neighbour = case_of(item, "case"), case_of(item, "next")
         self._set, self._hits, self._places = faults, 0, frozenset()
         self._watch.take()
@@ -97,12 +95,13 @@ class Trials:
             context.hangs.deadlines = Deadlines(usual.scale, HANG_SECONDS)
         in_sandboxes = any(map(_is_in_sandboxes, faults))
         spoils = in_sandboxes or any(_may_spoil(fault) for fault in faults)
-        # after a fault that spoils everything is new: a failure that is gone by then has to be that fault's
+        # after a fault that spoils, all fixtures are new: a failure that then disappears was caused by that
+        # fault
         if self._between.used_up or in_sandboxes or (spoils and self._touched):
             take_down_what_is_shared(item)
             self._touched = False
         self._between.reaches_shared = in_sandboxes
-        # what stands for the neighbours of the last test
+        # fixtures of the module of the previous test
         item.session._setupstate.teardown_exact(case)  # noqa: SLF001 - pytest has no public name for it
         self._stood = frozenset(self._set_up_in)
         begun = time.monotonic()
@@ -122,13 +121,13 @@ class Trials:
         return CaseResult(outcome, reason, self._hits, seconds, self._places, red, blocked_by)
 
     def _shared_seconds(self, item: pytest.Function) -> float:
-        """Return how long those fixtures of a test's module took to set up that stood before it began."""
+        """Return the set-up time of the module fixtures that existed before the test."""
         wanted = item._fixtureinfo.name2fixturedefs.values()  # noqa: SLF001 - pytest has no public name for it
         return sum(self._set_up_in.get(known[-1], 0.0) for known in wanted if known[-1] in self._stood)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
-        """Note how long a fixture takes to set up that the tests of a module share."""
+        """Record the set-up time of module fixtures."""
         if fixturedef.scope != "module":
             return (yield)
         begun = time.monotonic()
@@ -139,7 +138,7 @@ class Trials:
             self._stood -= {fixturedef}
 
     def _revive(self, context: RunContext) -> None:
-        """Start a throwaway runtime again that a fault has ended."""
+        """Restart a throwaway runtime that has exited under a fault."""
         suite = self._config.stash[SESSION]
         runtime = context.owned.runtime if context.owned is not None else None
         if suite.gone and runtime is not None:
@@ -156,9 +155,9 @@ class Trials:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self) -> None:
-        """Count what the fault has changed, or what has passed, and clean up honestly."""
+        """Store the hits or the recording, and clean up without faults."""
         self._hits = self._between.hits() if self._set else 0
-        # no fault acts on what is called from here on
+        # no fault acts on the calls from here on
         self._places = self._watch.take()
         self._between.lift()
 
@@ -166,7 +165,7 @@ class Trials:
     def pytest_runtest_makereport(
         self, item: pytest.Item
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Let a case be no result of the runtime: it passes, whatever became of it."""
+        """Report every case as passed, because it is not a result of the runtime."""
         with self._between.honest():
             report = yield
         if MARK in item.name:
@@ -182,8 +181,8 @@ class Trials:
 
 
 def _outcome(case: pytest.Function) -> tuple[str, str, bool, str]:
-    """Return how a case ended, as the suite names it, why, whether a whole run would be red by it, and the
-    requirement of the step at which its set-up failed.
+    """Return outcome and reason of a case, whether it would fail a whole run, and the requirement of the step
+    in which its set-up failed.
     """
     progress = case.stash.get(PROGRESS, None)
     if progress is None:
@@ -200,7 +199,7 @@ def _outcome(case: pytest.Function) -> tuple[str, str, bool, str]:
 
 
 def _blocked_by(raw: RawOutcome) -> str:
-    """Return the requirement of the step at which a set-up failed; empty where none did."""
+    """Return the requirement of the step in which a set-up failed; empty otherwise."""
     if raw.outcome is not Outcome.BLOCKED:
         return ""
     rpc = rpc_of(raw.setup_rpc)
@@ -208,19 +207,19 @@ def _blocked_by(raw: RawOutcome) -> str:
 
 
 def _lets_hang(fault: AnyFault) -> bool:
-    """Say whether a call waits for what a fault keeps from coming: an answer, or the end of a process."""
+    """Return whether a call waits under a fault for a response or the exit of a process that never comes."""
     if isinstance(fault, CommandFault):
         return fault.operation == "kill"
     return isinstance(fault, Fault) and fault.action == "hang"
 
 
 def _is_in_sandboxes(fault: AnyFault) -> bool:
-    """Say whether a fault is in how a sandbox is made, which tests share."""
+    """Return whether a fault concerns the creation of sandboxes, which tests share."""
     return isinstance(fault, NetworkFault) or (isinstance(fault, OciFault) and fault.change.of == "sandbox")
 
 
 def _may_spoil(fault: AnyFault) -> bool:
-    """Say whether a fault may have changed what other tests have made."""
+    """Return whether a fault may have changed objects of other tests."""
     return (
         isinstance(fault, Fault) and not READING.fullmatch(fault.rpc.name) and fault.rpc.name not in HARMLESS
     )

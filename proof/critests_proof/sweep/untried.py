@@ -1,4 +1,4 @@
-"""The faults that need not be tried, since it is known without that nobody can notice them."""
+"""The faults that need not be tried, because no test can notice them."""
 
 from collections.abc import Sequence
 
@@ -11,20 +11,20 @@ from critests_proof.sweep.sweep_results import result_of
 
 
 def looks_there(unsupported: Sequence[str]) -> str:
-    """Return the evidence that what a fault changes is not offered."""
+    """Return the evidence that the runtime does not offer the feature of a fault."""
     return f"the tests that look there are unsupported here: {', '.join(unsupported[:3])}"
 
 
 def untried(
     fault: DerivedFault, exercise: Exercise, candidates: Candidates, known: tuple[Equivalent, ...]
 ) -> FaultResult | None:
-    """Return what becomes of a fault that no test needs to be run for; None where one does.
+    """Return the result of a fault that needs no test run; None if it needs one.
 
     Args:
-        fault: it.
-        exercise: what the tests do on this runtime.
+        fault: the fault.
+        exercise: the recording on this runtime.
         candidates: the tests for each fault.
-        known: which faults cannot be told apart from right behaviour.
+        known: the faults that are indistinguishable from correct behaviour.
     """
     why = why_equivalent(fault.id, known)
     if why:

@@ -259,7 +259,7 @@ def test_what_one_more_costs_stands_below_its_scenario(sides: bool) -> None:
     page = benchmark_to_html(dataclasses.replace(record, operations=grown), series=[])
 
     assert page.count("What one more costs") == 1
-    assert "µs a container" in page
+    assert "µs per container" in page
     assert ("one more container costs containerd" in page) is sides
     assert page.count("linear") == (2 if sides else 1)
 

@@ -44,7 +44,7 @@ def test_a_wide_terminal_has_the_extremes_and_the_deviation() -> None:
     header = next(line for line in printed(record, width=140).splitlines() if line.startswith("operation"))
 
     assert header.split()[7:11] == ["tail", "min", "max", "MAD"]
-    assert "MAD: how far" in printed(record, width=140)
+    assert "MAD: median absolute" in printed(record, width=140)
     assert "MAD" not in printed(record, width=80)
 
 
@@ -143,7 +143,7 @@ def test_a_long_table_has_what_the_scenarios_are_about_and_what_failed() -> None
     more = [dataclasses.replace(each, scenario="B-11", headline=False) for each in record.operations * 2]
     text = printed(dataclasses.replace(record, operations=[*record.operations, *more]))
 
-    assert "more operations, in the report" in text
+    assert "more operations in the report" in text
     section = text[text.index("B-11  ") : text.index("B-13  ")]
     assert [line.split("  ")[1] for line in section.splitlines() if line.startswith("  ")] == [
         "pod cycle",

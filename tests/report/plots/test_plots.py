@@ -194,7 +194,7 @@ def test_the_knee_is_shown_only_where_the_law_describes_the_measurements() -> No
     assert "knee at" in throughput([("x", bent)], title="t")
     assert law_of(noise) is None
     assert "fitted" not in throughput([("x", noise)], title="t")
-    assert "does not describe" in throughput([("x", noise)], title="t")
+    assert "does not fit" in throughput([("x", noise)], title="t")
     assert law_of({1.0: [1.0], 2.0: [2.0]}) is None
 
 
