@@ -165,7 +165,7 @@ def snapshot(daemon_pid: int) -> Usage:
 
 
 @dataclass(frozen=True)
-class Footprint:
+class ProcessFootprint:
     """Memory, file descriptors and threads of some processes of a runtime.
 
     Attributes:
@@ -190,7 +190,7 @@ processes outside the containers; the processes of the sandboxes; all other proc
 """
 
 
-def footprints(daemon_pid: int) -> dict[str, Footprint]:
+def footprints(daemon_pid: int) -> dict[str, ProcessFootprint]:
     """Read the footprint of each of the `PARTS`, without the kernel memory of the processes.
 
     Args:
@@ -203,7 +203,7 @@ def footprints(daemon_pid: int) -> dict[str, Footprint]:
     by_part = {}
     for part, roles in PARTS.items():
         pids = [process.pid for process in processes if process.role in roles]
-        by_part[part] = Footprint(
+        by_part[part] = ProcessFootprint(
             memory_bytes=sum(map(_proportional_bytes, pids)),
             descriptors=sum(len(_entries(pid, "fd")) for pid in pids),
             threads=sum(len(_entries(pid, "task")) for pid in pids),

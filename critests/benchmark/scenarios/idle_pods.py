@@ -21,7 +21,7 @@ FOOTPRINT = {
     "descriptors": ("descriptors of the", COUNT),
     "threads": ("threads of the", COUNT),
 }
-"""Attribute of `Footprint` to the prefix of its operation and its unit.
+"""Attribute of `ProcessFootprint` to the prefix of its operation and its unit.
 
 Two daemons of the same binary differ in their footprint during their whole life, and repeated readings do not
 average this out: the footprint has a growth, but no verdict of better or worse.

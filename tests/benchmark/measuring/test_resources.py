@@ -13,7 +13,7 @@ from critests.benchmark.measuring.accounting_cgroup import accounted, of_runtime
 from critests.benchmark.measuring.resources import (
     CGROUP,
     PROCESSES,
-    Footprint,
+    ProcessFootprint,
     ProcessUsage,
     Usage,
     footprints,
@@ -246,7 +246,7 @@ def test_the_footprint_is_split_by_part(runtime: ThrowawayRuntime, pods: Pods) -
     before, identities = footprints(runtime.pid), [pods.run(), pods.run()]
     try:
         held = {part: holding.memory_bytes for part, holding in footprints(runtime.pid).items()}
-        assert before["shims"] == before["pauses"] == Footprint(0, 0, 0)
+        assert before["shims"] == before["pauses"] == ProcessFootprint(0, 0, 0)
         assert held["shims"] > 2_000_000
         assert 0 == held["containers"] < held["pauses"] < held["shims"]
         assert held["daemon"] > 10_000_000

@@ -11,7 +11,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.bench_fixture import Bench
 from critests.benchmark.measuring.meter import Meter, NotDone
-from critests.benchmark.measuring.resources import PROCESSES, Footprint, UsedResources
+from critests.benchmark.measuring.resources import PROCESSES, ProcessFootprint, UsedResources
 from critests.benchmark.measuring.runtime_processes import RuntimeNotVisible
 from critests.benchmark.measuring.sampling import Workload
 from critests.benchmark.measuring.target import Target
@@ -44,7 +44,7 @@ class Pods:
         self.container_ids.append(str(number))
 
 
-FOOTPRINTS = dict.fromkeys(("daemon", "shims"), Footprint(1, 1, 1))
+FOOTPRINTS = dict.fromkeys(("daemon", "shims"), ProcessFootprint(1, 1, 1))
 
 
 def side(most: int = 100, pid: int | None = 7, *, throwaway: bool = True, unmeasurable: str = "") -> IdlePods:
@@ -73,7 +73,7 @@ def test_pods_grow_until_the_machine_has_too_little(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_footprint_is_stored_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    held = {"daemon": Footprint(50_000_000, 40, 12), "shims": Footprint(9_000_000, 30, 33)}
+    held = {"daemon": ProcessFootprint(50_000_000, 40, 12), "shims": ProcessFootprint(9_000_000, 30, 33)}
     monkeypatch.setattr(idle_pods, "footprints", lambda _pid: held)
     meter, one = new_meter(pods="3"), side()
 
@@ -90,7 +90,7 @@ def test_the_footprint_is_stored_by_part(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_an_invisible_runtime_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def footprints(_pid: int) -> dict[str, Footprint]:
+    def footprints(_pid: int) -> dict[str, ProcessFootprint]:
         raise RuntimeNotVisible("run as root")
 
     monkeypatch.setattr(idle_pods, "footprints", footprints)

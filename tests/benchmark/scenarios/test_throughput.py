@@ -8,7 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import Meter, NotDone
-from critests.benchmark.measuring.resources import PARTS, Footprint
+from critests.benchmark.measuring.resources import PARTS, ProcessFootprint
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios import test_density
 from critests.benchmark.scenarios.machine_limits import what_ran_out
@@ -81,8 +81,8 @@ def test_calibration_gives_the_time_of_a_cycle() -> None:
         side(0.0, failing=set(range(1, 100))).calibrate(new_meter(), 0.5)
 
 
-def split(*memory: int) -> dict[str, Footprint]:
-    return {part: Footprint(held, 0, 0) for part, held in zip(PARTS, memory, strict=True)}
+def split(*memory: int) -> dict[str, ProcessFootprint]:
+    return {part: ProcessFootprint(held, 0, 0) for part, held in zip(PARTS, memory, strict=True)}
 
 
 def test_a_crowd_stops_at_the_last_good_pod(monkeypatch: pytest.MonkeyPatch) -> None:
