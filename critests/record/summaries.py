@@ -1,4 +1,4 @@
-"""The numbers of a series, as the run record holds them."""
+"""Summaries of series for the run record."""
 
 import dataclasses
 from statistics import fmean, median
@@ -12,10 +12,10 @@ QUANTILES: Final = (0.1, 0.5, 0.9, 0.95, 0.99, 0.999)
 
 
 def summarised(series: Series) -> OperationResult:
-    """Return the numbers of a series: those of its steady samples that succeeded.
+    """Return the summary of a series: of its successful samples after the warm-up.
 
-    A quantile that their number does not support is left out. What samples do not say (why sampling stopped,
-    the client's cost) is left at its default.
+    Quantiles without enough samples are left out. Fields that do not follow from samples (why sampling
+    stopped, the client's cost) keep their default.
     """
     values = series.steady()
     plain = OperationResult(
@@ -47,8 +47,8 @@ def summarised(series: Series) -> OperationResult:
 
 
 def estimate(values: list[float], at: float, *, confidence: float = 0.95) -> QuantileEstimate:
-    """Return a quantile of values, in the order in which they were taken, with its interval: that allows for
-    neighbours that depend on each other, and is left out where they do so too much.
+    """Return a quantile of values in the order of measurement, with its confidence interval, which allows for
+    autocorrelation; there is none if the autocorrelation is too high.
     """
     worth = statistics.autocorrelation.inefficiency(values, at)
     bounds = statistics.quantiles.quantile_interval(values, at, confidence=confidence, inefficiency=worth)

@@ -1,4 +1,4 @@
-"""Verdicts of requirements, and how many of everything there are."""
+"""Verdicts of requirements, and counts of outcomes."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -33,9 +33,7 @@ def musts_judged(tests: Sequence[TestResult]) -> int:
 
 
 def count(tests: Sequence[TestResult], requirements: Mapping[str, RequirementVerdict]) -> Counts:
-    """Count outcomes of tests, in all and per area, and of requirements. Outcomes that nothing had are left
-    out.
-    """
+    """Count outcomes of tests, in total and per area, and of requirements; zero counts are left out."""
     areas: dict[str, Counter[str]] = {}
     for test in tests:
         areas.setdefault(test.area or "other", Counter())[test.outcome.value] += 1

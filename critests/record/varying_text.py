@@ -1,11 +1,11 @@
-"""What is the same in two answers that say the same."""
+"""Normalizes error messages for comparison."""
 
 import re
 
 _VARYING = re.compile(r"\"[^\"]*\"|'[^']*'|\b(?=\w*\d)[\w.:/@-]+")
-"""What differs between them: names in quotes, ids, numbers, addresses."""
+"""Parts that vary between equal messages: names in quotes, ids, numbers, addresses."""
 
 
 def without_what_varies(text: str) -> str:
-    """Return an answer with `…` for what another one that says the same would have otherwise."""
+    """Return a message with `…` for its varying parts."""
     return _VARYING.sub("…", text)

@@ -1,5 +1,5 @@
-"""Versions of runtimes, as they report them, conditions on them (`<2.0`, `>=1.6,<1.7`, `*`), and ranges of
-which one must hold: a fix comes to each maintained series in a version of its own.
+"""Versions of runtimes, conditions on them (`<2.0`, `>=1.6,<1.7`, `*`), and ranges, of which one must match:
+each maintained release series gets a fix in a version of its own.
 """
 
 import re
@@ -64,7 +64,7 @@ class VersionCondition:
     clauses: tuple[tuple[str, Version], ...]
 
     def holds(self, version: str) -> bool:
-        """Say whether it holds; a version that cannot be read satisfies only `*`."""
+        """Return whether it matches; a version that cannot be parsed matches only `*`."""
         if not self.clauses:
             return True
         found = parse_version(version)
@@ -105,7 +105,7 @@ class VersionRanges:
         return " or ".join(condition.text for condition in self.conditions)
 
     def holds(self, version: str) -> bool:
-        """Say whether the version is in one of them."""
+        """Return whether a version matches one of them."""
         return any(condition.holds(version) for condition in self.conditions)
 
 

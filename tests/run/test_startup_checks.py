@@ -1,4 +1,4 @@
-"""A daemon that ends at a well-formed request of the first look is the finding, and no test's doing."""
+"""A daemon that ends during the startup checks is a finding of its own, not of a test."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -66,7 +66,7 @@ def looked_at(endpoint: str, owned: Any = None) -> RunContext:  # noqa: ANN401 -
     return context
 
 
-def test_the_end_of_a_daemon_at_the_first_look_is_one_finding(tmp_path: Path) -> None:
+def test_a_crash_during_the_startup_checks_is_one_finding(tmp_path: Path) -> None:
     with broken_server("StreamPodSandboxes", "dies", tmp_path) as endpoint:
         context = looked_at(endpoint)
 

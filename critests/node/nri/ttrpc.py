@@ -15,7 +15,7 @@ _HEAD = struct.Struct(">IIBB")
 
 
 class TtrpcError(AssertionError):
-    """The other side answered with an error. It is an assertion: what a plugin may call must succeed.
+    """The other side returned an error. It is an assertion error, because calls of a plugin must succeed.
 
     Attributes:
         code: of gRPC.
@@ -35,18 +35,18 @@ class TtrpcFrame:
     payload: bytes
 
     def packed(self) -> bytes:
-        """Return it as it is sent."""
+        """Return its bytes on the wire."""
         return _HEAD.pack(len(self.payload), self.stream, self.kind, 0) + self.payload
 
 
 class Frames:
-    """Puts the frames of one connection together from the pieces in which they come."""
+    """Assembles the frames of one connection from the received chunks."""
 
     def __init__(self) -> None:
         self._pending = bytearray()
 
     def feed(self, data: bytes) -> Iterator[TtrpcFrame]:
-        """Take some more bytes, and yield the frames that are whole now."""
+        """Add received bytes, and yield the complete frames."""
         self._pending += data
         while len(self._pending) >= _HEAD.size:
             length, stream, kind, _ = _HEAD.unpack_from(self._pending)
@@ -65,12 +65,12 @@ def request(stream: int, service: str, method: str, payload: bytes, seconds: flo
 
 
 def answer(stream: int, payload: bytes) -> TtrpcFrame:
-    """Return the frame of an answer."""
+    """Return the frame of a response."""
     response = wire.Response(status=wire.Status(), payload=payload)
     return TtrpcFrame(stream, RESPONSE, response.SerializeToString())
 
 
 def refusal(stream: int, code: int, message: str) -> TtrpcFrame:
-    """Return the frame of an answer that is an error."""
+    """Return the frame of an error response."""
     response = wire.Response(status=wire.Status(code=code, message=message))
     return TtrpcFrame(stream, RESPONSE, response.SerializeToString())

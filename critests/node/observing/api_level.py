@@ -1,4 +1,4 @@
-"""Which level of the API a runtime can be proven to know: the newest part of it that answers."""
+"""The API level that a runtime is proven to support, from the newest part of the API that it implements."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,20 +18,19 @@ PROVING = (
     grpc.StatusCode.FAILED_PRECONDITION,
     grpc.StatusCode.UNKNOWN,
 )
-"""Codes with which a method refuses, and so shows that it is there."""
+"""Codes of a method that exists and rejects the request."""
 
 
 @dataclass(frozen=True)
 class ProvenLevel:
-    """The newest Kubernetes minor whose part of the API the runtime has shown to know.
+    """The newest Kubernetes minor whose API the runtime is proven to support.
 
-    A runtime that was built with the API of 1.34 knows every field of 1.34, so one part of it that answers
-    proves them all. The other way
-    round nothing follows: a part may be left out on purpose.
+    A runtime that was built with the API of 1.34 has every field of 1.34, so one part of it proves them all.
+    A missing part proves nothing, because it may be left out on purpose.
 
     Attributes:
         minor: 34 for 1.34.
-        evidence: what showed it.
+        evidence: how it was proven.
     """
 
     minor: int
@@ -45,11 +44,11 @@ KNOWS_CRI_V1 = ProvenLevel(FIRST_MINOR, "it answers Version of runtime.v1")
 
 
 def prove(connection: Connection, after_call: Callable[[], None] = lambda: None) -> ProvenLevel:
-    """Look for the newest part of the API that answers. Nothing is created or changed.
+    """Find the newest part of the API that the runtime implements. Nothing is created or changed.
 
     Args:
         connection: to the runtime.
-        after_call: called after each RPC, to see whether the daemon lives.
+        after_call: called after each RPC, to check whether the daemon is alive.
     """
     runtime = connection.runtime
     levels = [KNOWS_CRI_V1]
@@ -60,7 +59,7 @@ def prove(connection: Connection, after_call: Callable[[], None] = lambda: None)
         except CallNotAllowed:
             return
         except grpc.RpcError as error:
-            # only what the method itself says proves that there is such a method
+            # only an error of the method itself proves that it exists
             if error.code() not in PROVING:
                 return
         finally:

@@ -1,5 +1,5 @@
-"""The image that a runtime makes its sandboxes of: where it is not on the node and cannot be pulled, no pod
-starts, which is the node's trouble and no broken promise.
+"""The sandbox image of a runtime: if it is neither on the node nor can be pulled, no pod starts. That is a
+problem of the node, not a failure of the runtime.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ _MOST = 3
 
 
 def missing_sandbox_image(connection: Connection, requests: RequestBuilder, handler: str) -> str:
-    """Say which image a runtime wants for its sandboxes and cannot get; empty where it makes sandboxes, or
-    fails to for another reason, which is for the tests to find.
+    """Return which sandbox image a runtime lacks and cannot pull; empty if it can create a sandbox, or fails
+    for another reason, which the tests report.
 
-    A sandbox is tried, whatever images are there: one that is called as they are, or pinned, may be that of
-    another release or configuration. When that fails, the runtime's words are searched for images: one counts
-    that the runtime itself does not hold and fails to pull.
+    A sandbox is created in any case, because similar or pinned images may belong to another release or
+    configuration. If that fails, the error message is searched for image names: a missing image is one that
+    the runtime does not have and fails to pull.
 
     Args:
         connection: to the runtime.

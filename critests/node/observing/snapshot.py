@@ -1,7 +1,7 @@
-"""The state of a machine at one moment, to show that something left nothing behind.
+"""The state of a machine at one time, to show that a private runtime leaves nothing.
 
-Looks at processes, mounts, network namespaces and links, iptables and nftables rules, cgroups, and the files
-where runtimes put theirs.
+It covers processes, mounts, network namespaces and links, iptables and nftables rules, cgroups, and the
+directories of runtimes.
 """
 
 import os
@@ -45,9 +45,7 @@ class MachineSnapshot:
 
     @classmethod
     def take(cls) -> Self:
-        """Look at the machine now. Kernel threads and zombies are no processes; empty built-in chains are no
-        rules.
-        """
+        """Take a snapshot, without kernel threads, zombies and empty built-in chains."""
         return cls(
             {
                 "process": frozenset(_processes()),
@@ -71,7 +69,7 @@ class MachineSnapshot:
 
 @dataclass(frozen=True)
 class MachineChange:
-    """One thing that is there in one snapshot and not in the other."""
+    """One thing that is in only one of two snapshots."""
 
     kind: str
     thing: str

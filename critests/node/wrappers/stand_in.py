@@ -1,4 +1,4 @@
-"""The wrappers as Python sees them: writing the scripts, changing their plan, reading what they recorded."""
+"""Wrappers: writes the scripts, changes their plans, and reads their records."""
 
 import shlex
 import time
@@ -23,7 +23,7 @@ _FIELDS = 7
 
 @dataclass(frozen=True)
 class Invocation:
-    """One time that a wrapper was called while its operation was to be recorded."""
+    """One recorded invocation of a wrapper."""
 
     program: str
     """The base name of the OCI runtime, or of the CNI plugin."""
@@ -34,7 +34,7 @@ class Invocation:
     begin: float
     """Seconds of CLOCK_MONOTONIC, which is `time.monotonic` and `time.perf_counter`."""
     seconds: float
-    """How long it took, planned delays and edits included, starting the shell and reading the plan not."""
+    """Duration including planned delays and edits, without the start of the shell and reading the plan."""
     exit_code: int
     edits: int = 0
     """How many of the planned edits found their text."""
@@ -46,7 +46,7 @@ class Invocation:
 
 
 class Wrapper:
-    """A script that stands in for a program. With an empty plan, as at first, it does nothing but run it."""
+    """A script in place of a program. With an empty plan, as initially, it only runs the program."""
 
     def __init__(self, directory: Path, state: Path | None = None) -> None:
         """Make the directory, which must be on a file system from which programs can be executed.
