@@ -91,7 +91,7 @@ def test_a_set_up_that_fails_although_its_judge_passed_stays_blocked_and_is_note
     (cause,) = found.root_causes
     assert (cause.outcome, cause.shown_by) == (Outcome.PASSED, "a.py::test_a")
     assert notes_of(found.entries, "", [cause]) == [
-        "SBX-01 passed its own test, yet RunPodSandbox failed in the set-up of one test: "
+        "SBX-01 passed its own test, but RunPodSandbox failed in the set-up of one test: "
     ]
     assert found.requirements["CTA-01"].outcome is Outcome.BLOCKED
 

@@ -73,7 +73,7 @@ def test_a_crash_during_the_startup_checks_is_one_finding(tmp_path: Path) -> Non
     assert [crash.requirement for crash in context.crashes] == ["GEN-17"]
     assert context.gone is not None
     assert context.gone.subject == "StreamPodSandboxes"
-    assert "ended before the first test at StreamPodSandboxes" in sentence(context.crashes[0])
+    assert "exited before the first test at StreamPodSandboxes" in sentence(context.crashes[0])
 
 
 def test_a_throwaway_runtime_is_started_again_and_looked_at_further(
