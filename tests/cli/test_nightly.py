@@ -137,7 +137,7 @@ def test_without_a_good_run_the_last_complete_one_is_the_baseline(night: Night) 
 
 
 @pytest.mark.parametrize(
-    ("command", "words"), [("false", "ended with 1"), ("/no/such/program", "cannot be started")]
+    ("command", "words"), [("false", "exited with 1"), ("/no/such/program", "could not be started")]
 )
 def test_a_failed_notification_is_an_error(night: Night, command: str, words: str) -> None:
     call(night)
