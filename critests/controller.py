@@ -40,7 +40,7 @@ from critests.run.pulled_images import TestImages
 from critests.run.run_settings import Settings
 from critests.run.selection import NOTHING_LEFT
 from critests.run.startup_checks import StartupChecks
-from critests.run.stop_signals import STOP_SIGNALS, announce_cleanup, handled_by
+from critests.run.stop_signals import announce_cleanup, handled_by, protect_cleanup
 from critests.run.suite_session import SESSION
 
 if TYPE_CHECKING:  # progress is imported if a run shows it, the formats at the end of the run
@@ -235,8 +235,7 @@ class Controller:
         self.interrupted = not isinstance(excinfo.value, pytest.exit.Exception)
         if self.interrupted:
             # everything from here on is clean-up, which a second Ctrl-C must not interrupt
-            for number in STOP_SIGNALS:
-                signal.signal(number, announce_cleanup)
+            protect_cleanup()
             # a file that was being opened at the interrupt is closed by the garbage collector, which warns
             warnings.filterwarnings("ignore", category=pytest.PytestUnraisableExceptionWarning)
         if self.alone:

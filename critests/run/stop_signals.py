@@ -39,6 +39,12 @@ def say(line: bytes) -> None:
         os.write(2, b"\ncritests: " + line + b"\n")
 
 
+def protect_cleanup() -> None:
+    """Let no further SIGINT or SIGTERM interrupt this process: from here on it only cleans up."""
+    for number in STOP_SIGNALS:
+        signal.signal(number, announce_cleanup)
+
+
 def announce_cleanup(number: int, frame: FrameType | None) -> None:
     """Print that clean-up goes on: the signal handler for a second Ctrl-C."""
     del number, frame

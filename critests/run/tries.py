@@ -19,6 +19,7 @@ from critests.record.files import read
 from critests.record.reasons import ReasonCode
 from critests.record.record_errors import RecordError
 from critests.record.result_records import REPEATS, TestResult
+from critests.run.stop_signals import protect_cleanup
 
 MOST_TESTS: Final = 10
 """Most tests that are repeated: with more failures the runtime is broken, and the run need not take longer.
@@ -75,9 +76,15 @@ def tried_again(
         say(f"{test.name} failed: trying it {REPEATS} times more ({number + 1} of {len(chosen)})")
         outcomes = tries[test.id] = [Outcome.FAILED]
         share = (end - time.monotonic()) / (len(chosen) - number)
-        outcomes += try_it(test, REPEATS // 2 if fresh else REPEATS, same, share / 2 if fresh else share)
-        if fresh:
-            outcomes += try_it(test, REPEATS + 1 - len(outcomes), "", share / 2)
+        try:
+            outcomes += try_it(test, REPEATS // 2 if fresh else REPEATS, same, share / 2 if fresh else share)
+            if fresh:
+                outcomes += try_it(test, REPEATS + 1 - len(outcomes), "", share / 2)
+        except KeyboardInterrupt:
+            # every test has run: the verdict stands, without the tries that are left
+            protect_cleanup()
+            say("interrupted: no more tries, cleaning up")
+            break
     return [
         dataclasses.replace(test, tries=len(tried), failures=tried.count(Outcome.FAILED))
         if len(tried := tries.get(test.id, [])) > 1
@@ -108,13 +115,11 @@ def repeat_in_new_run(test: TestResult, times: int, endpoint: str, seconds: floa
         try:
             run.wait(seconds)
         except subprocess.TimeoutExpired:
-            # like Ctrl-C: the run cleans up and writes its results
-            run.terminate()
-            try:
-                run.wait(CLEANING_SECONDS)
-            except subprocess.TimeoutExpired:
-                run.kill()
-                run.wait()
+            _stop(run)
+        except KeyboardInterrupt:
+            protect_cleanup()
+            _stop(run)
+            raise
         try:
             tests = [each for file in Path(folder).rglob("run.json") for each in read(file).tests]
         except RecordError:
@@ -124,6 +129,16 @@ def repeat_in_new_run(test: TestResult, times: int, endpoint: str, seconds: floa
         for each in tests
         if each.name == test.name and each.outcome in {Outcome.PASSED, Outcome.FAILED}
     ]
+
+
+def _stop(run: "subprocess.Popen[bytes]") -> None:
+    """End a run as Ctrl-C does: it cleans up and writes its results."""
+    run.terminate()
+    try:
+        run.wait(CLEANING_SECONDS)
+    except subprocess.TimeoutExpired:
+        run.kill()
+        run.wait()
 
 
 def _elsewhere(words: Sequence[str], endpoint: str) -> list[str]:

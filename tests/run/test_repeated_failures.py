@@ -7,6 +7,7 @@ import pytest
 from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import REPEATS, TestResult
+from critests.run.stop_signals import announce_cleanup, handled_by
 from critests.run.tries import MOST_TESTS, tried_again
 
 FAILED = TestResult(
@@ -96,6 +97,24 @@ def test_a_runtime_that_fails_everything_is_not_tried_for_long() -> None:
 
     assert len(tries.asked) == MOST_TESTS
     assert found.count((0, 0)) == 30 - MOST_TESTS
+
+
+def test_ctrl_c_ends_the_tries_and_not_the_run() -> None:
+    class Interrupted(Tries):
+        def __call__(self, test: TestResult, times: int, endpoint: str, seconds: float) -> list[Outcome]:
+            if self.asked:
+                raise KeyboardInterrupt
+            return super().__call__(test, times, endpoint, seconds)
+
+    said: list[str] = []
+    tests = [FAILED, dataclasses.replace(FAILED, id="b.py::test_b", name="test_b")]
+    with handled_by(announce_cleanup):  # restores the handlers of pytest
+        found = tried_again(
+            tests, tests, same="unix:///a", fresh=False, say=said.append, try_it=Interrupted()
+        )
+
+    assert [(test.failures, test.tries) for test in found] == [(1, 21), (FAILED.failures, FAILED.tries)]
+    assert said[-1] == "interrupted: no more tries, cleaning up"
 
 
 def test_tries_without_a_verdict_are_none() -> None:
