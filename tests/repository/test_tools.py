@@ -84,7 +84,7 @@ def test_a_foreign_environment_is_named_by_what_it_lacks(tmp_path: Path) -> None
     sentences = lacking(pyproject)
 
     assert len(sentences) == 2
-    assert sentences[0].startswith("pytest<2 is wanted, ")
+    assert sentences[0].startswith("pytest<2 is required, ")
     assert sentences[1] == "nowhere-to-be-found>=1 is not installed"
 
 
