@@ -20,8 +20,8 @@ PACKAGES = ("critests", "proof/critests_proof")
 CHECKED = ("critests", "proof", "tests", "tools", "docs", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 MODULES_OF_ONE_NAME = re.compile(r"(__init__|__main__|conftest|test_\w+|\w+_pb2(_grpc)?)\.py$")
 WORDS = re.compile(
-    r"(?<![A-Za-z])(told|tell|tells|telling|kept|heard|beside|likewise|whoever|somebody|rooms?|(?<!noise.)floors?|house"
-    r"|bereft|unread)(?![a-z])",
+    r"(?<![A-Za-z])(told|tell|tells|telling|kept|heard|beside|likewise|whoever|somebody|rooms?|house|bereft|unread"
+    r"|(?<!noise.)(?<!time.)floors?)(?![a-z])",
     re.IGNORECASE,
 )
 PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
