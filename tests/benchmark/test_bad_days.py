@@ -309,7 +309,7 @@ def test_a_runtime_with_a_kubelet_is_not_measured(tmp_path: Path) -> None:
         )
 
     assert ended.returncode == 5, ended.stdout + ended.stderr
-    assert "a kubelet is at work" in ended.stderr
+    assert "a kubelet uses" in ended.stderr
 
 
 @pytest.mark.nightly("measures for half a minute")
