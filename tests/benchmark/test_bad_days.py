@@ -120,7 +120,7 @@ def test_a_runtime_that_dies_ends_the_run(tmp_path: Path) -> None:
         "blocked"
     }
     assert "the daemon (unix://" in record["exit_reason"]
-    assert time.monotonic() - begin < 60
+    assert time.monotonic() - begin < 120  # alone 15 s; a hang would last until the limit of the test
 
 
 @pytest.mark.nightly("measures for half a minute")

@@ -32,7 +32,7 @@ def test_no_such_socket(tmp_path: Path) -> None:
 
     assert ended.returncode == 5
     assert "no such socket" in ended.stderr
-    assert "no test is left" not in ended.stderr
+    assert "the options select no test" not in ended.stderr
     assert not list(tmp_path.rglob("run.json"))
 
 
@@ -90,7 +90,7 @@ def test_an_endpoint_that_is_no_runtime(
 
     assert ended.returncode == 5
     assert sentence in ended.stderr
-    assert "no test is left" not in ended.stderr
+    assert "the options select no test" not in ended.stderr
 
 
 def test_endpoints_and_patience_are_given_as_to_crictl(tmp_path: Path) -> None:
