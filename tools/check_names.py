@@ -10,9 +10,9 @@ docstrings, comments and pages.
 import ast
 import re
 import sys
-import tokenize
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,9 +24,11 @@ WORDS = re.compile(
     r"|(?<!noise.)(?<!time.)floors?)(?![a-z])",
     re.IGNORECASE,
 )
+COMMENT = re.compile(r"(?:^|\s)# (.*)")
 PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
+@cache
 def parsed(path: Path) -> ast.Module:
     """Return the syntax tree of a module."""
     return ast.parse(path.read_text(encoding="utf-8"))
@@ -50,6 +52,11 @@ def duplicates() -> Iterator[str]:
     for name, where in sorted(places.items()):
         if len(where) > 1:
             yield f"{name} is defined {len(where)} times: {', '.join(where)}"
+
+
+def shown(path: Path) -> str:
+    """Return a path as the root of the repository sees it."""
+    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
 def names_of(node: ast.AST) -> list[str]:
@@ -76,12 +83,9 @@ def words_of_module(path: Path) -> Iterator[tuple[int, str]]:
             and isinstance(node.value.value, str)
         ):
             yield from ((line + at, text) for at, text in enumerate(node.value.value.splitlines()))
-    with path.open("rb") as file:
-        yield from (
-            (token.start[0], token.string)
-            for token in tokenize.tokenize(file.readline)
-            if token.type == tokenize.COMMENT
-        )
+    for line, text in words_of_page(path):
+        if comment := COMMENT.search(text):
+            yield line, comment[1]
 
 
 def words_of_page(path: Path) -> Iterator[tuple[int, str]]:
@@ -94,7 +98,7 @@ def unusual_words(path: Path) -> Iterator[str]:
     lines = words_of_module(path) if path.suffix == ".py" else words_of_page(path)
     for line, text in lines:
         for word in WORDS.findall(text):
-            yield f"{path.relative_to(ROOT)}:{line}: “{word}”: {text.strip()[:90]}"
+            yield f"{shown(path)}:{line}: “{word}”: {text.strip()[:90]}"
 
 
 def checked(paths: list[str]) -> list[Path]:

@@ -137,6 +137,21 @@ def test_a_test_and_a_fault_are_quoted_whole(tmp_path: Path) -> None:
         function(tmp_path / "test_a.py", "test_b")
 
 
+def test_words_that_nobody_searches_for_are_found_in_names_docstrings_and_comments(tmp_path: Path) -> None:
+    unusual_words = script("check_names.py")["unusual_words"]
+    assert callable(unusual_words)
+    module = tmp_path / "a.py"
+    module.write_text(
+        '"""Fine."""\n\nx = 1  # told so\n\n\nclass KeptFiles:\n    """Tells."""\n\n\nnoise_floor = "told"\n'
+    )
+
+    assert [line.removeprefix(f"{module}:") for line in unusual_words(module)] == [
+        "6: “Kept”: Kept Files",
+        "7: “Tells”: Tells.",
+        "3: “told”: told so",
+    ]
+
+
 def test_another_distribution_gets_the_packages_to_install(tmp_path: Path) -> None:
     for name in ("bash", "id", "ldd"):
         found = subprocess.run(

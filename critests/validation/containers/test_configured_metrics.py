@@ -1,8 +1,16 @@
 """MET: metrics of a runtime whose configuration selects the collected ones."""
 
 from critests.api import api_pb2 as cri
-from critests.runtimes.runtime_settings import MetricsOfCpu
-from critests.testing import Capability, OwnRuntime, Runtime, configured, disruptive, requirement, requires
+from critests.testing import (
+    Capability,
+    MetricsOfCpu,
+    OwnRuntime,
+    Runtime,
+    configured,
+    disruptive,
+    requirement,
+    requires,
+)
 
 METRIC_SECONDS = 30.0
 """Runtimes may collect metrics only every ten seconds or so."""

@@ -1,7 +1,6 @@
 """LOG: a runtime that truncates logs itself."""
 
-from critests.runtimes.runtime_settings import LogCap
-from critests.testing import OwnRuntime, configured, disruptive, requirement
+from critests.testing import LogCap, OwnRuntime, configured, disruptive, requirement
 
 CAP = 16 << 10
 PRINTED = 2000

@@ -12,14 +12,16 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.runtimes.runtime_settings import Credentials, Mirror, PullProgress
 from critests.testing import (
     NEEDS_ITS_OWN,
     Access,
+    Credentials,
     FaultKind,
     Images,
     MintedImage,
+    Mirror,
     OwnRuntime,
+    PullProgress,
     Registry,
     RegistryFault,
     Runtime,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.runtimes.runtime_settings import PinnedImages
 from critests.testing import (
     OwnRuntime,
+    PinnedImages,
     Registry,
     Runtime,
     RuntimeSetup,

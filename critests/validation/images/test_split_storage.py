@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.runtimes.runtime_settings import IMAGE_FOLDER, ImageFolder, SplitStorage
 from critests.testing import (
+    IMAGE_FOLDER,
     Capability,
+    ImageFolder,
     OwnRuntime,
     RecordVariant,
+    SplitStorage,
     configured,
     disruptive,
     requirement,

@@ -3,8 +3,7 @@
 import ipaddress
 
 from critests.api import api_pb2 as cri
-from critests.runtimes.runtime_settings import CniTemplate
-from critests.testing import OwnRuntime, configured, disruptive, requirement
+from critests.testing import CniTemplate, OwnRuntime, configured, disruptive, requirement
 
 TEMPLATE = CniTemplate()
 

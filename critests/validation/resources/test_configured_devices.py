@@ -5,8 +5,17 @@ containers have those of the host.
 from pathlib import Path
 
 from critests.api import api_pb2 as cri
-from critests.runtimes.runtime_settings import DeviceOwnership, NoHostDevices
-from critests.testing import Capability, Container, OwnRuntime, configured, disruptive, requirement, requires
+from critests.testing import (
+    Capability,
+    Container,
+    DeviceOwnership,
+    NoHostDevices,
+    OwnRuntime,
+    configured,
+    disruptive,
+    requirement,
+    requires,
+)
 from critests.validation.resources.devices import spare_device
 from critests.validation.security.daemon import as_far_as_the_daemon_can
 

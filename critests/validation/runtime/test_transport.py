@@ -9,11 +9,11 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.runtimes.runtime_settings import NoEvents
 from critests.testing import (
     Capability,
     Container,
     Containers,
+    NoEvents,
     OwnRuntime,
     RecordVariant,
     Runtime,

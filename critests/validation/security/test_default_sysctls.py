@@ -1,9 +1,9 @@
 """SYS: kernel parameters of pods that the runtime's configuration sets."""
 
 from critests.api import api_pb2 as cri
-from critests.runtimes.runtime_settings import DefaultSysctl
 from critests.testing import (
     Capability,
+    DefaultSysctl,
     OwnRuntime,
     configured,
     disruptive,

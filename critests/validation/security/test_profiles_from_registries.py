@@ -2,11 +2,11 @@
 
 import pytest
 
-from critests.runtimes.runtime_settings import ProfilesFromRegistries
 from critests.testing import (
     Capability,
     MintedImage,
     OwnRuntime,
+    ProfilesFromRegistries,
     Registry,
     Sandbox,
     configured,

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.runtimes.runtime_settings import StreamingTls
 from critests.testing import (
     OwnRuntime,
     Runtime,
     RuntimeSetup,
+    StreamingTls,
     Streams,
     blocked,
     disruptive,
