@@ -141,8 +141,9 @@ def test_words_that_nobody_searches_for_are_found_in_names_docstrings_and_commen
     unusual_words = script("check_names.py")["unusual_words"]
     assert callable(unusual_words)
     module = tmp_path / "a.py"
+    comment = "# " + "told so"
     module.write_text(
-        '"""Fine."""\n\nx = 1  # told so\n\n\nclass KeptFiles:\n    """Tells."""\n\n\nnoise_floor = "told"\n'
+        f'"""Fine."""\n\nx = 1  {comment}\n\n\nclass KeptFiles:\n    """Tells."""\n\n\nnoise_floor = "told"\n'
     )
 
     assert [line.removeprefix(f"{module}:") for line in unusual_words(module)] == [
