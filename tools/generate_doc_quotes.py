@@ -18,12 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # import critests of this checkout, not an installed one
 
 from critests import toml_file  # noqa: E402 - after sys.path
-from critests.catalogue.words import Area  # noqa: E402 - after sys.path
 from critests.record.files import read  # noqa: E402 - after sys.path
 from critests.record.identity import RuntimeIdentity  # noqa: E402 - after sys.path
 from critests.record.run_layout import COMPRESSED_RUN_FILE  # noqa: E402 - after sys.path
 from critests.record.run_record import RunRecord  # noqa: E402 - after sys.path
-from critests.report.facts.musts import Musts, musts  # noqa: E402 - after sys.path
+from critests.report.facts.musts import musts  # noqa: E402 - after sys.path
 
 QUOTE = re.compile(r"(<!-- quote (?P<what>\S+) -->)(?P<old>.*?)(<!-- /quote -->)", re.DOTALL)
 
@@ -33,33 +32,29 @@ class QuoteNotFound(LookupError):
 
 
 def runtimes() -> str:
-    """Return a table of the MUSTs that each runtime meets in each area, by the newest published run of each
-    version.
+    """Return a table of the MUSTs that each runtime meets, from the published runs of the newest catalogue
+    that cover all of them; the numbers of each row add up to the same sum.
     """
-    newest: dict[str, RunRecord] = {}
-    for path in (ROOT / "results/published").glob(f"*/*/*/{COMPRESSED_RUN_FILE}"):
-        record = read(path)
-        name = _named(record.runtime)
-        if name not in newest or newest[name].started < record.started:
-            newest[name] = record
-    areas = [area for area in Area if any(_judged(record, area).judged for record in newest.values())]
-    head = ["", *areas, "all"]
-    lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
-    for name, record in sorted(newest.items()):
-        found = [*(_judged(record, area) for area in areas), musts(record.tests)]
-        cells = [f"{each.passed}/{each.judged}" if each.judged else "" for each in found]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    paths = (ROOT / "results/published").glob(f"*/*/*/{COMPRESSED_RUN_FILE}")
+    records = sorted(filter(_has_every_must, map(read, paths)), key=lambda record: record.started)
+    newest = [record for record in records if record.catalogue_revision == records[-1].catalogue_revision]
+    columns = ["runtime", "met", "failed in 1 of 21 tries", "broken", "feature not offered", "blocked"]
+    lines = [f"| {' | '.join(columns)} |", f"|---|{'---:|' * (len(columns) - 1)}"]
+    for record in sorted(newest, key=lambda record: _named(record.runtime)):
+        found, once = musts(record.tests), sum(test.by_chance for test in record.tests)
+        numbers = [found.passed, once, found.broken + found.known, found.unoffered, found.blocked]
+        lines.append(f"| {_named(record.runtime)} | {' | '.join(map(str, numbers))} |")
     return "\n".join(lines)
+
+
+def _has_every_must(record: RunRecord) -> bool:
+    return record.scope is not None and record.scope.selection in {"", "--profile must"}
 
 
 def _named(runtime: RuntimeIdentity) -> str:
     version = re.split(r"[+~]", runtime.version)[0]
     others = [handler for handler in runtime.handlers if handler]
     return f"{runtime.name} {version}" + (f" with {', '.join(others)}" if others else "")
-
-
-def _judged(record: RunRecord, area: Area) -> Musts:
-    return musts(test for test in record.tests if test.area == area)
 
 
 def function(file: Path, name: str) -> str:

@@ -60,7 +60,7 @@ def test_published_verdicts_stand(path: Path) -> None:
 
 @pytest.mark.parametrize("runtime", ["containerd/1.6.20~ds1", "cri-o/1.37.0"])
 def test_no_verdict_hangs_on_a_word_that_a_person_reads(runtime: str) -> None:
-    (path,) = (PUBLISHED / runtime).rglob(COMPRESSED_RUN_FILE)
+    path = min((PUBLISHED / runtime).rglob(COMPRESSED_RUN_FILE))  # the oldest is of the whole suite
     observed = [as_observed(test) for test in read(path).tests if not test.stands_for]
     at = next(number for number, test in enumerate(observed) if test.outcome is Outcome.PASSED)
     # no published run has an error of the suite
