@@ -6,8 +6,16 @@ from collections.abc import Iterator
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.fixtures.own_runtime import start_for_module
-from critests.testing import Blocked, OwnRuntime, Runtime, RuntimeSetup, disruptive, requirement, unsupported
+from critests.testing import (
+    Blocked,
+    OwnRuntime,
+    Runtime,
+    RuntimeSetup,
+    disruptive,
+    requirement,
+    start_configured,
+    unsupported,
+)
 from critests.validation.runtime.survivors import (
     IN_EVERY_STATE,
     Survivors,
@@ -27,7 +35,7 @@ def older_runtime(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[
     before = runtime.context.settings.upgrade_from
     if before is None:
         unsupported("an upgrade: --upgrade-from names no program of an earlier release")
-    with start_for_module(request, runtime, RuntimeSetup(before=before)) as own:
+    with start_configured(request, runtime, RuntimeSetup(before=before)) as own:
         yield own
 
 
