@@ -32,6 +32,7 @@ class Musts:
         broken: Of these, broken ones.
         known: Of these, known failures.
         blocked: Further aspects that could not be judged.
+        once: Further aspects with a failure that did not recur, which is a warning.
         unoffered: Further aspects of features that the runtime does not offer.
         others_broken: Broken aspects of optional features that the runtime offers, or of no requirement.
     """
@@ -40,6 +41,7 @@ class Musts:
     broken: int
     known: int
     blocked: int
+    once: int
     unoffered: int
     others_broken: int
 
@@ -65,6 +67,7 @@ def musts(tests: Iterable[TestResult]) -> Musts:
         broken=broken,
         known=known,
         blocked=verdicts.count(Outcome.BLOCKED),
+        once=verdicts.count(Outcome.WARNED),
         unoffered=verdicts.count(Outcome.UNSUPPORTED),
         others_broken=len(others_broken),
     )
