@@ -3,8 +3,11 @@
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import critests.runtimes
 from critests.record.expectations import load
+from critests.runtimes.known_runtimes import KINDS, known_failures_file
 
 FILES = sorted(Path(critests.runtimes.__file__).parent.glob("*/known_failures.toml"))
 
@@ -35,3 +38,13 @@ def test_those_runs_lie_within_the_versions_of_the_entry() -> None:
                     assert sign in {"==", ">=", "<="}, f"{where} does not name versions that were run"
                     version = ".".join(map(str, run.numbers))
                     assert entry.versions.holds(version), f"{where} is not in {entry.versions}"
+
+
+@pytest.mark.parametrize("name", [kind.reported_name for kind in KINDS])
+def test_every_runtime_has_a_list_by_the_name_that_it_reports(name: str) -> None:
+    assert known_failures_file(name) in FILES
+
+
+@pytest.mark.parametrize("name", ["", "other", "../crio", "crio"])
+def test_a_name_that_no_runtime_reports_has_no_list(name: str) -> None:
+    assert known_failures_file(name) is None
