@@ -175,10 +175,12 @@ def test_an_image_imported_from_a_layout_has_its_full_name(node: Node, tmp_path:
     import_image(node.runtime, tmp_path / "layout.tar", image.imported_as)
 
     request = cri.ImageStatusRequest(image=cri.ImageSpec(image=image.imported_as))
-    found = eventually(
-        "the image that was imported", lambda: node.connection.images.ImageStatus(request).image, 10
+    tags = eventually(
+        "a name of the imported image",
+        lambda: list(node.connection.images.ImageStatus(request).image.repo_tags),
+        10,
     )
-    assert list(found.repo_tags) == ["localhost/critests/user-absent:1"]
+    assert tags == ["localhost/critests/user-absent:1"]
     node.connection.images.RemoveImage(cri.RemoveImageRequest(image=request.image))
 
 
