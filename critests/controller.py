@@ -29,11 +29,11 @@ from critests.report.wording.reason_sentences import worded_result
 from critests.report.wording.texts import one_line
 from critests.run import conclusion, crash_suspects, item_results, tries
 from critests.run.beginning import begin_run
+from critests.run.collected_tests import CollectedTest
 from critests.run.conclusion import WorkerResults
 from critests.run.context import RunContext
 from critests.run.handover import HandoverFile, WorkerReport
-from critests.run.items import is_ours, known, narrowed_by_pytest
-from critests.run.known_tests import KnownTest
+from critests.run.items import is_ours, metadata_of, narrowed_by_pytest
 from critests.run.listing import print_list
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
@@ -123,7 +123,7 @@ class Controller:
         finally:
             connection.close()
 
-    def collected(self, tests: list[KnownTest], times: int) -> None:
+    def collected(self, tests: list[CollectedTest], times: int) -> None:
         """Note how many tests will run, each `times` times."""
         self.total, self.chosen = sum(test.ours for test in tests) * times, True
 
@@ -132,7 +132,7 @@ class Controller:
         if not self.config.getoption("cri_list") or not self.chosen:
             return
         try:
-            print_list(map(known, session.items), self.settings)
+            print_list(map(metadata_of, session.items), self.settings)
         except BrokenPipeError:  # the reader, such as `| head`, has exited
             redirect_closed_pipes()
         except RecordError as error:

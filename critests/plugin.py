@@ -27,13 +27,13 @@ from critests.record.result_records import TestResult
 from critests.report.wording.reason_sentences import worded_result
 from critests.run import conclusion, failure_evidence, item_results, marks, options, selection
 from critests.run.classification import RawOutcome, after_a_hang, classify, with_last_change
+from critests.run.collected_tests import CollectedTest
 from critests.run.context import RunContext
 from critests.run.daemon_watch import DaemonCrash, DaemonEnd, lost_connection
 from critests.run.failure_text import in_full
 from critests.run.handover import HandoverFile
 from critests.run.item_results import Phase, TestProgress
-from critests.run.items import is_ours, known, narrowed_by_pytest, once_more, scenario_of, test_id
-from critests.run.known_tests import KnownTest
+from critests.run.items import is_ours, metadata_of, narrowed_by_pytest, once_more, scenario_of, test_id
 from critests.run.outcomes import Blocked
 from critests.run.run_settings import Settings
 from critests.run.suite_index import IndexedCollection
@@ -151,10 +151,10 @@ def pytest_collection_modifyitems(
     if not any(is_ours(item) for item in items):
         return
     settings = config.stash[SESSION].settings
-    tests_by_id: dict[str, KnownTest] = {}
+    tests_by_id: dict[str, CollectedTest] = {}
     collected: dict[str, list[pytest.Item]] = {}
     for item in items:
-        test = known(item)
+        test = metadata_of(item)
         tests_by_id.setdefault(test.id, test)
         # the cases of a test under faults have its id
         collected.setdefault(test.id, []).append(item)

@@ -5,8 +5,8 @@ import pytest
 from critests.benchmark.benchmark_resuming import StoppedBenchmark
 from critests.benchmark.scenario_profiles import FULL, PROFILES, SCENARIOS, SMOKE, STANDARD, in_profile
 from critests.exit_codes import UsageError
+from critests.run.collected_tests import CollectedTest
 from critests.run.items import BENCHMARKS
-from critests.run.known_tests import KnownTest
 from critests.run.run_settings import Settings
 
 DEFAULT_PROFILE = STANDARD
@@ -65,7 +65,7 @@ def chosen(settings: Settings) -> list[str]:
     return [name for name in SCENARIOS if name in selected and name not in deselected]
 
 
-def choose(tests: list[KnownTest], settings: Settings) -> tuple[list[KnownTest], list[KnownTest]]:
+def choose(tests: list[CollectedTest], settings: Settings) -> tuple[list[CollectedTest], list[CollectedTest]]:
     """Return the tests of the selected scenarios, in the order of the scenarios, and the other tests,
     including those that a resumed run has measured.
 

@@ -11,7 +11,7 @@ from critests.run.profiles import MACHINE, PROFILES, table
 from critests.run.run_settings import Settings
 
 if TYPE_CHECKING:  # the modules that read tests and requirements are imported for --list and for workers
-    from critests.run.known_tests import KnownTest
+    from critests.run.collected_tests import CollectedTest
 
 EPILOG = f"""\b
 Profiles, and about how long each takes ({MACHINE}):
@@ -82,7 +82,7 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
     become_pytest(VALIDATION, settings, arguments)
 
 
-def _chosen(settings: Settings) -> "list[KnownTest] | None":
+def _chosen(settings: Settings) -> "list[CollectedTest] | None":
     """Return the tests that a run would have, or None if only a collection by pytest can list them.
 
     Raises:

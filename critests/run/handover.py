@@ -24,7 +24,7 @@ from critests.record.reasons import Reason
 from critests.record.result_records import TestResult
 from critests.record.run_layout import RunFolder
 from critests.record.run_record import CapabilityFact
-from critests.run.known_tests import KnownTest
+from critests.run.collected_tests import CollectedTest
 
 
 @dataclass(kw_only=True)
@@ -97,7 +97,7 @@ class HandoverFile:
         return from_plain(WorkerStart, json.loads(Path(path).read_text(encoding="utf-8")))
 
     @staticmethod
-    def report_sharing(path: str, sharing: Iterable[KnownTest]) -> None:
+    def report_sharing(path: str, sharing: Iterable[CollectedTest]) -> None:
         """Report to the controller, which collects no tests, which tests use a module-scoped fixture. Every
         worker collects the same tests, so the last report is as good as the first.
         """

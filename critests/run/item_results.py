@@ -12,10 +12,10 @@ from critests.record.files import shortened
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import DETAIL_LIMIT, TestResult
 from critests.run.classification import RawOutcome
+from critests.run.collected_tests import CollectedTest, JudgedAspect
 from critests.run.context import RunContext
 from critests.run.failure_text import in_words
-from critests.run.items import known
-from critests.run.known_tests import JudgedAspect, KnownTest
+from critests.run.items import metadata_of
 from critests.run.repeating import repeat_command
 from critests.run.run_settings import Settings
 
@@ -78,7 +78,7 @@ def of_item(
     """Return the raw result of a test; `critests.record.judgement.judge` judges it."""
     decided = progress.worst
     judged_as = decided[1].judged_as if decided is not None else ""
-    test = known(item)
+    test = metadata_of(item)
     judged = JudgedAspect.named(judged_as) if judged_as else test.judged
     values = {
         **test.identity(settings, judged),
@@ -132,7 +132,7 @@ def about(judged: JudgedAspect, rpc: str) -> bool:
     return judged.requirement is None or rpc in judged.requirement.rpcs or judge_of(rpc) == judged.name
 
 
-def of_deselected(test: KnownTest, settings: Settings) -> TestResult:
+def of_deselected(test: CollectedTest, settings: Settings) -> TestResult:
     """Return the result of a test that the user's options leave out."""
     return TestResult(
         **test.identity(settings),

@@ -9,7 +9,7 @@ import pytest
 from critests import catalogue
 from critests.catalogue.words import Capability
 from critests.record.files import shortened
-from critests.run.known_tests import PACKAGE, SUITE, JudgedAspect, KnownTest
+from critests.run.collected_tests import PACKAGE, SUITE, CollectedTest, JudgedAspect
 from critests.run.marks import DISRUPTIVE, MALFORMED, REQUIREMENT, REQUIRES, SCENARIO, SLOW
 
 BENCHMARKS = PACKAGE / "benchmark"
@@ -20,7 +20,7 @@ PARAMETER_LIMIT = 200
 """Characters stored of a parameter."""
 
 
-def known(item: pytest.Item) -> KnownTest:
+def metadata_of(item: pytest.Item) -> CollectedTest:
     """Return the metadata of a test.
 
     Raises:
@@ -29,7 +29,7 @@ def known(item: pytest.Item) -> KnownTest:
     doc = (getattr(getattr(item, "function", None), "__doc__", "") or "").strip()
     callspec = getattr(item, "callspec", None)
     params = callspec.params.items() if callspec else ()
-    return KnownTest(
+    return CollectedTest(
         id=test_id(item),
         name=item.name,
         aspect=judged_by(item).name,

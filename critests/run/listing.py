@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 
 from critests.record.files import write_atomically
-from critests.run.known_tests import KnownTest
+from critests.run.collected_tests import CollectedTest
 from critests.run.options import STANDARD_OUTPUT
 from critests.run.run_settings import Settings
 
@@ -13,7 +13,7 @@ LISTED = ("id", "name", "requirement", "level", "judgement", "area", "title", "s
 """Fields of a test in a list, named as in the record."""
 
 
-def print_list(tests: Iterable[KnownTest], settings: Settings) -> None:
+def print_list(tests: Iterable[CollectedTest], settings: Settings) -> None:
     """Print one test per line, and write them as JSON to the file of `--json`.
 
     Raises:
@@ -32,7 +32,7 @@ def print_list(tests: Iterable[KnownTest], settings: Settings) -> None:
         sys.stdout.write(f"{test.aspect or '-':<24} {level:<8} {test.name}\n")
 
 
-def listed(test: KnownTest, settings: Settings) -> dict[str, object]:
+def listed(test: CollectedTest, settings: Settings) -> dict[str, object]:
     """Return the JSON object of a test in a list."""
     identity = test.identity(settings)
     return {**{name: identity[name] for name in LISTED}, "disruptive": test.disruptive}

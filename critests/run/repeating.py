@@ -7,9 +7,9 @@ from typing import Final
 
 import pytest
 
+from critests.run.collected_tests import SUITE, JudgedAspect
 from critests.run.context import RunContext
 from critests.run.items import scenario_of
-from critests.run.known_tests import SUITE, JudgedAspect
 from critests.run.options import MEASURING, RULES, RUNTIME
 from critests.run.run_settings import Settings
 

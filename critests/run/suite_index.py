@@ -13,20 +13,20 @@ from pathlib import Path
 
 from critests.disk_cache import CachedJson, cached_json
 from critests.exit_codes import UsageError
-from critests.run.known_tests import PACKAGE, SUITE, KnownTest
+from critests.run.collected_tests import PACKAGE, SUITE, CollectedTest
 from critests.run.run_settings import Settings
 from critests.run.selection import choose
 
 
-def read() -> list[KnownTest] | None:
+def read() -> list[CollectedTest] | None:
     """Return every test of the suite, in order; None without a valid index."""
     rows = _index_file().read()
-    return None if rows is None else [KnownTest(**row) for row in rows]
+    return None if rows is None else [CollectedTest(**row) for row in rows]
 
 
-def store(tests: Iterable[KnownTest]) -> None:
+def store(tests: Iterable[CollectedTest]) -> None:
     """Store the metadata of every test of the suite, in order."""
-    untouched = {field.name: field.default for field in dataclasses.fields(KnownTest)}
+    untouched = {field.name: field.default for field in dataclasses.fields(CollectedTest)}
     _index_file().write(
         [
             {
@@ -71,7 +71,7 @@ class IndexedCollection:
             return not any(file.startswith(f"{name}/") for file in self._files)
         return path.name.startswith("test_") and name not in self._files
 
-    def whole(self, collected: list[KnownTest], *, complete: bool) -> list[KnownTest]:
+    def whole(self, collected: list[CollectedTest], *, complete: bool) -> list[CollectedTest]:
         """Return every test of the suite: from the index, or those that were collected, which are then
         stored.
 

@@ -26,7 +26,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from critests import toml_file
-from critests.run.known_tests import SUITE
+from critests.run.collected_tests import SUITE
 from critests.toml_file import Table, TomlMalformed
 from critests_proof.language.faults import AnyFault, FaultError, parse_fault
 

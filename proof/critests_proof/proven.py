@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from critests.run.known_tests import SUITE
+from critests.run.collected_tests import SUITE
 from critests_proof.matrix import base_name, written_tests
 
 

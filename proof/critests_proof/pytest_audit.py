@@ -24,8 +24,8 @@ from pathlib import Path
 
 import pytest
 
+from critests.run.collected_tests import SUITE
 from critests.run.items import is_ours, judged_by
-from critests.run.known_tests import SUITE
 from critests.run.suite_session import PROGRESS, SESSION
 from critests.toml_file import TomlMalformed
 from critests_proof.cases import MARK, case_of

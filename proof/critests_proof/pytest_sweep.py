@@ -29,7 +29,7 @@ from critests.record.files import write_atomically
 from critests.record.record_errors import RecordError
 from critests.report.terminal.console import new_console
 from critests.run.context import RunContext
-from critests.run.items import is_ours, known
+from critests.run.items import is_ours, metadata_of
 from critests.run.suite_session import SESSION
 from critests_proof.audit_terminal import print_audit
 from critests_proof.derived import BELOW, DerivedFault
@@ -152,7 +152,7 @@ class Sweep:
         self._items = {
             item.name: item
             for item in session.items
-            if is_ours(item) and isinstance(item, pytest.Function) and not known(item).malformed
+            if is_ours(item) and isinstance(item, pytest.Function) and not metadata_of(item).malformed
         }
         context = session.config.stash[SESSION].begin()
         settings = context.settings

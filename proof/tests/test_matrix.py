@@ -10,7 +10,7 @@ from critests_proof.verdicts import Audit, verdict_of
 from critests.catalogue.references import references_below
 from critests.catalogue.words import Outcome
 from critests.run.classification import RawOutcome
-from critests.run.known_tests import SUITE
+from critests.run.collected_tests import SUITE
 from critests.toml_file import TomlMalformed
 
 GOOD = """

@@ -17,7 +17,7 @@ from critests_proof.proxy.oci_proxy import FaultsBelow
 
 from critests import catalogue
 from critests.node.wrappers.stand_in import OciWrapper
-from critests.run.known_tests import SUITE
+from critests.run.collected_tests import SUITE
 
 BUNDLE: dict[str, Any] = {
     "process": {"user": {"uid": 0}, "capabilities": {"bounding": ["CAP_A", "CAP_B"]}},

@@ -10,7 +10,7 @@ from command import proof
 
 from critests import catalogue
 from critests.catalogue.references import references_below
-from critests.run.known_tests import SUITE
+from critests.run.collected_tests import SUITE
 from tests.criserver import CriServer, serve
 
 pytestmark = pytest.mark.nightly("many runs, each with a fault")

@@ -6,7 +6,7 @@ from typing import Any
 from critests_proof.matrix import load, written_tests
 from critests_proof.proven import lines
 
-from critests.run.known_tests import SUITE
+from critests.run.collected_tests import SUITE
 
 
 def report(*noticed: str) -> dict[str, Any]:

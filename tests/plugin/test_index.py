@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from critests.run.known_tests import PACKAGE
+from critests.run.collected_tests import PACKAGE
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, environment, record_in
 

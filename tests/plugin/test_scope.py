@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from critests.run.collected_tests import SUITE
 from critests.run.conclusion import SOME_TESTS
-from critests.run.known_tests import SUITE
 from tests.criserver.server import CriServer, serve
 from tests.plugin.command import SECONDS, critests, environment, record_in
 

@@ -7,13 +7,17 @@ import pytest
 
 from critests.exit_codes import UsageError
 from critests.run import suite_index
-from critests.run.known_tests import SUITE, KnownTest
+from critests.run.collected_tests import SUITE, CollectedTest
 from critests.run.run_settings import PYTEST_VARIABLES, Settings
 from critests.run.suite_index import IndexedCollection
 
-HERE = KnownTest(id="sandboxes/test_a.py::test_x[1]", name="test_x[1]", aspect="SBX-01", params={"n": "1"})
-THERE = KnownTest(id="images/test_b.py::test_y", name="test_y", aspect="IMG-01", title="It MUST.", slow=True)
-EXTRA = KnownTest(id="sandboxes/test_a.py::test_z", name="test_z", aspect="SBX-02")
+HERE = CollectedTest(
+    id="sandboxes/test_a.py::test_x[1]", name="test_x[1]", aspect="SBX-01", params={"n": "1"}
+)
+THERE = CollectedTest(
+    id="images/test_b.py::test_y", name="test_y", aspect="IMG-01", title="It MUST.", slow=True
+)
+EXTRA = CollectedTest(id="sandboxes/test_a.py::test_z", name="test_z", aspect="SBX-02")
 SELECTED = Settings(select=("SBX-01",))
 
 
@@ -55,7 +59,7 @@ def test_without_the_index_nothing_is_left_out_or_stored() -> None:
 
 
 @pytest.mark.parametrize(("complete", "found"), [(True, [HERE, THERE]), (False, None)])
-def test_a_complete_collection_is_stored(complete: bool, found: list[KnownTest] | None) -> None:
+def test_a_complete_collection_is_stored(complete: bool, found: list[CollectedTest] | None) -> None:
     collection = IndexedCollection(SELECTED, use_index=True)
 
     assert collection.whole([HERE, THERE], complete=complete) == [HERE, THERE]
@@ -63,7 +67,7 @@ def test_a_complete_collection_is_stored(complete: bool, found: list[KnownTest] 
 
 
 @pytest.mark.parametrize("collected", [[], [HERE, EXTRA]], ids=["less", "more"])
-def test_an_index_with_other_tests_is_removed(collected: list[KnownTest]) -> None:
+def test_an_index_with_other_tests_is_removed(collected: list[CollectedTest]) -> None:
     suite_index.store([HERE, THERE])
     collection = IndexedCollection(SELECTED, use_index=True)
 

@@ -10,8 +10,8 @@ import pytest
 from _pytest.mark.expression import Expression
 
 from critests.client.endpoint import Endpoint
+from critests.run.collected_tests import SUITE, JudgedAspect
 from critests.run.context import RunContext
-from critests.run.known_tests import SUITE, JudgedAspect
 from critests.run.repeating import repeat_command
 from critests.run.run_settings import Settings
 from tests.run.test_handover import CONTEXT

@@ -10,8 +10,8 @@ from critests.benchmark import scenarios
 from critests.catalogue.rpcs import all_rpcs
 from critests.exit_codes import UsageError
 from critests.run import profiles
-from critests.run.items import known, narrowed_by_pytest, test_id
-from critests.run.known_tests import SUITE, KnownTest
+from critests.run.collected_tests import SUITE, CollectedTest
+from critests.run.items import metadata_of, narrowed_by_pytest, test_id
 from critests.run.marks import disruptive, malformed, requirement, slow
 from critests.run.run_settings import Settings
 from critests.run.selection import PARTS, choose
@@ -61,7 +61,7 @@ def test_every_test_is_in_one_of_the_parts_of_everything(
     marks: list[pytest.MarkDecorator], part: str
 ) -> None:
     named = [] if part == profiles.SURVEY else [requirement("SBX-01")]
-    test = known(marked("sandboxes/test_x.py", *named, *marks))
+    test = metadata_of(marked("sandboxes/test_x.py", *named, *marks))
     have_it = [name for name in PARTS if choose([test], Settings(profile=name))[0]]
 
     assert have_it == [part]
@@ -70,8 +70,8 @@ def test_every_test_is_in_one_of_the_parts_of_everything(
 
 
 def test_judges_of_calls_come_first_and_what_hurts_the_daemon_last() -> None:
-    def test(number: int, *marks: pytest.MarkDecorator) -> KnownTest:
-        return known(marked(f"sandboxes/test_{number}.py", *marks))
+    def test(number: int, *marks: pytest.MarkDecorator) -> CollectedTest:
+        return metadata_of(marked(f"sandboxes/test_{number}.py", *marks))
 
     hurts, waits, plain, judge = (
         test(1, requirement("SBX-26/error"), disruptive),

@@ -48,7 +48,7 @@ class JudgedAspect:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnownTest:
+class CollectedTest:
     """Metadata of a test.
 
     Attributes:
