@@ -20,7 +20,7 @@ from critests_proof.proxy.fault_proxy import FaultProxy
 from critests_proof.proxy.oci_proxy import FaultsBelow
 
 from critests import catalogue
-from critests.node.wrappers.actions import Swallow
+from critests.node.wrappers.actions import SkipCommand
 from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
 
 BELOW = {fault.id: fault for fault in faults_below() if fault.kind != "bundle"}
@@ -116,7 +116,7 @@ def test_a_command_is_disturbed_and_counted(oci: OciWrapper, text: str, signal: 
 
 def test_what_a_test_plans_itself_stays_where_no_fault_is_set(oci: OciWrapper) -> None:
     faults = FaultsBelow(oci)
-    oci.plan({"start": [Swallow()]})
+    oci.plan({"start": [SkipCommand()]})
 
     faults.set(())
 

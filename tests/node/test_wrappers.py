@@ -21,9 +21,9 @@ from critests.node.wrappers.actions import (
     Delay,
     Edit,
     Fail,
-    Instead,
     Record,
-    Swallow,
+    ReplaceSignal,
+    SkipCommand,
 )
 from critests.node.wrappers.stand_in import CniWrapper, Invocation, OciWrapper, timer_list_is_usable
 
@@ -296,12 +296,12 @@ def test_the_resources_of_an_update_are_edited_on_standard_input(
 @pytest.mark.parametrize(
     ("planned", "arguments", "sent", "edits"),
     [
-        (Swallow(), ("kill", "abc", "9"), "", 1),
-        (Swallow(("TERM", "15")), ("kill", "--all", "abc", "15"), "", 1),
-        (Swallow(("TERM", "15")), ("kill", "abc", "9"), "<kill><abc><9>", 0),
-        (Swallow(("TERM", "15")), ("kill", "abc"), "<kill><abc>", 0),
-        (Instead(("KILL", "9"), "15"), ("kill", "--all", "a b", "KILL"), "<kill><--all><a b><15>", 1),
-        (Instead(("KILL", "9"), "15"), ("kill", "abc", "10"), "<kill><abc><10>", 0),
+        (SkipCommand(), ("kill", "abc", "9"), "", 1),
+        (SkipCommand(("TERM", "15")), ("kill", "--all", "abc", "15"), "", 1),
+        (SkipCommand(("TERM", "15")), ("kill", "abc", "9"), "<kill><abc><9>", 0),
+        (SkipCommand(("TERM", "15")), ("kill", "abc"), "<kill><abc>", 0),
+        (ReplaceSignal(("KILL", "9"), "15"), ("kill", "--all", "a b", "KILL"), "<kill><--all><a b><15>", 1),
+        (ReplaceSignal(("KILL", "9"), "15"), ("kill", "abc", "10"), "<kill><abc><10>", 0),
     ],
 )
 def test_a_command_is_swallowed_or_sends_another_signal(
@@ -329,7 +329,7 @@ def test_the_input_and_the_result_of_a_plugin_are_rewritten(cni: CniWrapper, tmp
     assert [file for file in (cni.directory / "edits").iterdir() if "put." in file.name] == []
     cni.plan({ALL: [ChangeResult(rewrite)]})
     assert call(cni.plugins / "bridge", text="{}\n", CNI_COMMAND="FAILS").returncode == 1
-    cni.plan({"DEL": [Record(), Swallow()]})
+    cni.plan({"DEL": [Record(), SkipCommand()]})
     answer = call(cni.plugins / "portmap", text="{}\n", CNI_COMMAND="DEL")
     assert (answer.stdout, answer.returncode, cni.take()[0].edits) == ("", 0, 1)
 

@@ -2,7 +2,7 @@
 
 The plan is text, one action per line: `OPERATION ACTION ARGUMENTS`. `*` stands for every operation,
 `bridge/ADD` for one of one CNI plugin. Within an operation the order is always: edit, change, delay, fail
-or swallow, rewrite; what is recorded includes all of them.
+or skip, rewrite; a record covers all of them.
 """
 
 import hashlib
@@ -135,26 +135,28 @@ class ChangeResult(_ByProgram):
 
 
 @dataclass(frozen=True)
-class Swallow:
+class SkipCommand:
     """Do not run the program, and exit with 0 as if it had succeeded.
 
     `Invocation.edits` counts it.
     """
 
     signals: tuple[str, ...] = ()
-    """Of an OCI runtime's kill: only where one of these is to be sent, as it stands there; empty for any."""
+    """Only a kill by an OCI runtime with one of these signals, as written in the command; empty for every
+    command.
+    """
 
 
 @dataclass(frozen=True)
-class Instead:
-    """Let an OCI runtime's kill send another signal, which `Invocation.edits` counts."""
+class ReplaceSignal:
+    """Let an OCI runtime's kill send another signal. `Invocation.edits` counts it."""
 
     signals: tuple[str, ...]
-    """Those that are replaced, as they stand there."""
+    """The replaced signals, as written in the command."""
     new: str
 
 
-Action = Record | Delay | Fail | Edit | ChangeInput | ChangeResult | Swallow | Instead
+Action = Record | Delay | Fail | Edit | ChangeInput | ChangeResult | SkipCommand | ReplaceSignal
 """Any of them."""
 
 ALL = "*"
@@ -190,10 +192,10 @@ def _words(action: Action) -> str:
             words = f"change {program}"
         case ChangeResult(program):
             words = f"rewrite {program}"
-        case Swallow(signals):
-            words = f"swallow {' '.join(signals)}".rstrip()
-        case Instead(signals, new):
-            words = f"instead {new} {' '.join(signals)}"
+        case SkipCommand(signals):
+            words = f"skip {' '.join(signals)}".rstrip()
+        case ReplaceSignal(signals, new):
+            words = f"signal {new} {' '.join(signals)}"
     return words
 
 

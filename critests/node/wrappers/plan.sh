@@ -10,7 +10,7 @@
 # Read the actions planned for $critests_operation of $critests_program. The plan is opened at each invocation, once.
 critests_read_plan() {
     critests_record='' critests_delays='' critests_edits='' critests_changes='' critests_code='' critests_message=''
-    critests_rewrites='' critests_swallowed='' critests_signal=''
+    critests_rewrites='' critests_skipped='' critests_signal=''
     [ -r "$critests_plan" ] || return 0
     while read -r critests_for critests_action critests_with; do
         case $critests_for in
@@ -23,12 +23,12 @@ critests_read_plan() {
         edit) critests_edits="$critests_edits $critests_with" ;;
         change) critests_changes="$critests_changes $critests_with" ;;
         rewrite) critests_rewrites="$critests_rewrites $critests_with" ;;
-        swallow)
+        skip)
             case " $critests_with " in
-            '  ' | *" ${critests_operand:-none} "*) critests_swallowed=yes ;;
+            '  ' | *" ${critests_operand:-none} "*) critests_skipped=yes ;;
             esac
             ;;
-        instead)
+        signal)
             case " ${critests_with#* } " in
             *" ${critests_operand:-none} "*) critests_signal=${critests_with%% *} ;;
             esac
@@ -79,7 +79,7 @@ critests_perform() {
     [ -z "$critests_delays" ] || CRITESTS_THROWAWAY=$critests_state sleep $critests_delays
     if [ -n "$critests_code" ]; then
         critests_refuse
-    elif [ -n "$critests_swallowed" ]; then
+    elif [ -n "$critests_skipped" ]; then
         critests_made=$((critests_made + 1)) critests_code=0
     elif [ -n "$critests_record" ] || critests_works_afterwards; then
         critests_call "$@"

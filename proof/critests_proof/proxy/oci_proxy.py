@@ -11,7 +11,14 @@ from pathlib import Path
 
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
 from critests.node.cleanup.leftovers import remove_cgroups
-from critests.node.wrappers.actions import Action, ChangeInput, ChangeResult, Instead, Record, Swallow
+from critests.node.wrappers.actions import (
+    Action,
+    ChangeInput,
+    ChangeResult,
+    Record,
+    ReplaceSignal,
+    SkipCommand,
+)
 from critests.node.wrappers.stand_in import Wrapper
 from critests_proof.language import oci_document
 from critests_proof.language.faults import BelowFault, CommandFault, NetworkFault, OciFault
@@ -84,7 +91,7 @@ class FaultsBelow:
         for fault in faults:
             if isinstance(fault, CommandFault):
                 new = fault.instead
-                actions.append(Instead(fault.signals, new) if new else Swallow(fault.signals))
+                actions.append(ReplaceSignal(fault.signals, new) if new else SkipCommand(fault.signals))
         return actions
 
     def _program(self, name: str, faults: Sequence[OciFault | NetworkFault]) -> Path:
