@@ -119,8 +119,8 @@ def time_ns(stamp: bytes) -> int:
         msg = f"not an RFC 3339 time: {stamp[:60]!r}"
         raise MalformedLog(msg)
     whole, fraction, zone = found.groups()
-    moment = datetime.fromisoformat((whole + (b"+00:00" if zone == b"Z" else zone)).decode()).astimezone(UTC)
-    return int(moment.timestamp()) * 1_000_000_000 + int((fraction or b"0").ljust(9, b"0"))
+    time = datetime.fromisoformat((whole + (b"+00:00" if zone == b"Z" else zone)).decode()).astimezone(UTC)
+    return int(time.timestamp()) * 1_000_000_000 + int((fraction or b"0").ljust(9, b"0"))
 
 
 def lines(records: list[LogRecord], stream: str | None = None) -> list[bytes]:

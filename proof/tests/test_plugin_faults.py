@@ -79,7 +79,7 @@ def test_a_plugin_does_not_hear_what_is_swallowed(plugin_and_peer: tuple[NriPlug
 
     assert not answer.status.code
     assert hits == ["plugin.RunPodSandbox: swallow"]
-    assert [each.moment for each in plugin.received] == ["RunPodSandbox"]
+    assert [event.name for event in plugin.received] == ["RunPodSandbox"]
     assert not TAMPERINGS
 
 

@@ -145,10 +145,10 @@ class ContainerLog:
 
     def _write(self, stream: str, tag: bytes, payload: bytes) -> None:
         now = time.time_ns()
-        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 10**9)) + f".{now % 10**9:09d}Z"
+        timestamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 10**9)) + f".{now % 10**9:09d}Z"
         with self._lock:
             if self._file:
-                self._file.write(b"%s %s %s %s\n" % (moment.encode(), stream.encode(), tag, payload))
+                self._file.write(b"%s %s %s %s\n" % (timestamp.encode(), stream.encode(), tag, payload))
 
 
 class ContainerProcess:

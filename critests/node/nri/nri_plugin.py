@@ -44,11 +44,11 @@ class PluginEvent:
     """An event that the plugin received from the runtime.
 
     Attributes:
-        moment: name of the event, such as `CreateContainer`, also for a StateChange.
+        name: of the event, such as `CreateContainer`, also for a StateChange.
         request: the whole message.
     """
 
-    moment: str
+    name: str
     request: Any
 
     @property
@@ -91,7 +91,7 @@ class NriPlugin:
         trunk: a socket that is connected to the runtime.
         name: by which it registers.
         index: two digits; plugins are called in ascending order.
-        moments: bit mask of the subscribed events; 0 for all.
+        events: bit mask of the subscribed events; 0 for all.
         scale: factor on the timeout of its own calls.
 
     Attributes:
@@ -106,11 +106,11 @@ class NriPlugin:
         trunk: socket.socket,
         name: str,
         index: str,
-        moments: int = WITHOUT_VALIDATION,
+        events: int = WITHOUT_VALIDATION,
         scale: float = 1.0,
     ) -> None:
         self.name, self.index = name, index
-        self._wanted = moments
+        self._subscribed = events
         self.configuration: nri.ConfigureRequest | None = None
         self.snapshot: SynchronizedObjects | None = None
         self.received: list[PluginEvent] = []
@@ -134,7 +134,7 @@ class NriPlugin:
         index: str,
         *,
         seconds: float,
-        moments: int = WITHOUT_VALIDATION,
+        events: int = WITHOUT_VALIDATION,
         scale: float = 1.0,
     ) -> "NriPlugin":
         """Connect to a runtime's socket, register, and return after Synchronize.
@@ -150,7 +150,7 @@ class NriPlugin:
             trunk.close()
             raise PluginNotConnected(f"the runtime takes no plugins at {path}: {error}") from error
         trunk.settimeout(None)
-        plugin = cls(trunk, name, index, moments, scale)
+        plugin = cls(trunk, name, index, events, scale)
         try:
             plugin.register()
         except (ttrpc.TtrpcError, PluginNotConnected) as error:
@@ -179,26 +179,26 @@ class NriPlugin:
         return self._synchronized.wait(seconds)
 
     @property
-    def moments(self) -> set[str]:
+    def event_names(self) -> set[str]:
         """The names of all received events."""
-        return {each.moment for each in list(self.received)}
+        return {event.name for event in list(self.received)}
 
-    def moments_of(self, object_id: str) -> list[PluginEvent]:
+    def events_of(self, object_id: str) -> list[PluginEvent]:
         """Return the received events of a container, or of a pod itself, in order."""
-        return [each for each in list(self.received) if object_id == (each.container.id or each.pod.id)]
+        return [event for event in list(self.received) if object_id == (event.container.id or event.pod.id)]
 
-    def first(self, moment: str, object_id: str) -> PluginEvent | None:
-        """Return the first received event of a kind of a container or pod; None without one."""
-        return next((each for each in self.moments_of(object_id) if each.moment == moment), None)
+    def first(self, name: str, object_id: str) -> PluginEvent | None:
+        """Return the first received event with a name for a container or pod; None without one."""
+        return next((event for event in self.events_of(object_id) if event.name == name), None)
 
     @contextlib.contextmanager
-    def hooked(self, moment: str, hook: Hook) -> Iterator[None]:
+    def hooked(self, event_name: str, hook: Hook) -> Iterator[None]:
         """Set a hook for an event for the time of a `with`."""
-        self.hooks[moment] = hook
+        self.hooks[event_name] = hook
         try:
             yield
         finally:
-            del self.hooks[moment]
+            del self.hooks[event_name]
 
     def register(self) -> None:
         """Register with name and index.
@@ -275,21 +275,21 @@ class NriPlugin:
             return
         request = GetMessageClass(CALLED[call.method].input_type).FromString(call.payload)
         answer: Callable[[], Message | None]
-        moment = call.method
+        name = call.method
         if isinstance(request, nri.StateChangeEvent):
-            moment = nri.Event.Name(request.event).title().replace("_", "")
+            name = nri.Event.Name(request.event).title().replace("_", "")
         match request:
-            case _ if not _passes(moment, request):
+            case _ if not _passes(name, request):
                 answer = GetMessageClass(CALLED[call.method].output_type)
             case nri.ConfigureRequest():
                 self.configuration = request
-                answer = partial(nri.ConfigureResponse, events=self._wanted)
+                answer = partial(nri.ConfigureResponse, events=self._subscribed)
             case nri.SynchronizeRequest():
                 answer = self._synchronize(request)
             case _ if call.method == "Shutdown":
                 answer = nri.Empty
             case _:
-                answer = self._moment(moment, request)
+                answer = self._receive(name, request)
         threading.Thread(
             target=self._answer, args=(frame.stream, call.method, answer), name="NRI hook", daemon=True
         ).start()
@@ -306,10 +306,10 @@ class NriPlugin:
 
         return answer
 
-    def _moment(self, moment: str, request: Message) -> Callable[[], Message | None]:
-        event = PluginEvent(moment, request)
+    def _receive(self, name: str, request: Message) -> Callable[[], Message | None]:
+        event = PluginEvent(name, request)
         self.received.append(event)
-        hook = self.hooks.get(moment)
+        hook = self.hooks.get(name)
         return (lambda: hook(event)) if hook else lambda: None
 
     def _answer(self, stream: int, method: str, answer: Callable[[], Message | None]) -> None:
@@ -326,5 +326,5 @@ class NriPlugin:
             self._multiplexer.send(PLUGIN, frame.packed())
 
 
-def _passes(moment: str, message: Message) -> bool:
-    return all(tampering(moment, message) for tampering in list(TAMPERINGS.values()))
+def _passes(name: str, message: Message) -> bool:
+    return all(tampering(name, message) for tampering in list(TAMPERINGS.values()))

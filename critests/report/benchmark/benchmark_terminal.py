@@ -16,7 +16,7 @@ from critests.record.run_record import RunRecord
 from critests.report.benchmark.benchmark_views import OperationRow, ScenarioView, cares, scenarios, side_names
 from critests.report.facts.operation_growth import Grown, growth_differences, growths
 from critests.report.terminal.console import STYLES, print_end, print_more
-from critests.report.wording.texts import duration, moment, one_line, plural
+from critests.report.wording.texts import duration, one_line, plural, utc_time
 
 WIDTH: Final = 100
 WIDE: Final = 120
@@ -227,7 +227,7 @@ def _print_head(record: RunRecord, out: Console) -> None:
     )
     took = duration(record.finished - record.started)
     out.print(
-        Text(f"{moment(record.started)}, {took}{settings}, run {one_line(record.run_id)}", "dim"),
+        Text(f"{utc_time(record.started)}, {took}{settings}, run {one_line(record.run_id)}", "dim"),
         width=min(out.width, WIDTH),
     )
 

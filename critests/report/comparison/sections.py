@@ -19,7 +19,7 @@ from critests.report.comparison.headline import headline
 from critests.report.comparison.model import Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.wording import amount, error_words, interval, ratio
-from critests.report.wording.texts import moment, plural
+from critests.report.wording.texts import plural, utc_time
 
 PRESENCE: Final = {True: "yes", False: "no", None: "unknown"}
 
@@ -89,7 +89,7 @@ def sides(comparison: RunComparison) -> list[SectionRow]:
     a, b = comparison.a, comparison.b
     rows = [
         ("runtime", a.name, b.name),
-        ("run", *(f"{side.kind} {side.run_id}, {moment(side.started)}" for side in (a, b))),
+        ("run", *(f"{side.kind} {side.run_id}, {utc_time(side.started)}" for side in (a, b))),
         ("suite", *(f"critests {side.suite_version}" for side in (a, b))),
     ]
     if a.partial or b.partial:

@@ -15,7 +15,7 @@ from critests.report.facts.display_order import by_reason, failures, with_outcom
 from critests.report.formats import run_markdown as parts
 from critests.report.formats.source import Source
 from critests.report.wording.markdown import Page, code, prose, table
-from critests.report.wording.texts import moment, plural
+from critests.report.wording.texts import plural, utc_time
 
 LIMIT: Final = 60 * 1024
 """Bytes; GitHub rejects a comment of more than 65,536 characters."""
@@ -53,7 +53,7 @@ def _add_changes(page: Page, comparison: RunComparison) -> None:
     page.add(
         f"**{prose(changes_sentence(comparison), 500)}**",
         "",
-        f"Compared with run {code(baseline.run_id, 60)} of {moment(baseline.started)}.",
+        f"Compared with run {code(baseline.run_id, 60)} of {utc_time(baseline.started)}.",
     )
     not_run = sum(each.not_run for each in comparison.tests)
     if not_run:

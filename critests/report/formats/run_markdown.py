@@ -14,7 +14,7 @@ from critests.report.facts.operation_names import median, row_name, tail
 from critests.report.run_kinds import kind_of
 from critests.report.wording.markdown import code, prose, table
 from critests.report.wording.quantities import quantity
-from critests.report.wording.texts import duration, moment, plural
+from critests.report.wording.texts import duration, plural, utc_time
 
 WORDS: Final = {True: "yes", False: "no", None: "unknown"}
 
@@ -35,7 +35,7 @@ def facts(record: RunRecord, url: str = "") -> list[str]:
     return [
         prose(record.exit_reason or "no reason was recorded", 500),
         "",
-        f"{moment(record.started)} · {took} · run {code(record.run_id, 60)}{where}",
+        f"{utc_time(record.started)} · {took} · run {code(record.run_id, 60)}{where}",
     ]
 
 

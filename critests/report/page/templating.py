@@ -11,7 +11,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from critests.report.facts.explanations import brief
-from critests.report.wording.texts import cut, duration, moment, plural, visible
+from critests.report.wording.texts import cut, duration, plural, utc_time, visible
 
 TEXT_LIMIT: Final = 64 * 1024
 """Characters of one text, by default."""
@@ -53,7 +53,7 @@ def environment(package: str, *, limit: int = TEXT_LIMIT) -> Environment:
         lstrip_blocks=True,
     )
     templates.filters |= {
-        "moment": moment,
+        "utc_time": utc_time,
         "duration": duration,
         "plural": plural,
         "kilobytes": _size,

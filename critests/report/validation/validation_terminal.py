@@ -24,7 +24,7 @@ from critests.report.terminal.console import (
     print_title,
 )
 from critests.report.validation.validation_views import verdict_view
-from critests.report.wording.texts import cut, duration, moment, one_line, plural, visible
+from critests.report.wording.texts import cut, duration, one_line, plural, utc_time, visible
 
 FULL: Final = 20
 """Failures that are printed in full."""
@@ -99,7 +99,7 @@ def _print_head(record: RunRecord, out: Console) -> None:
     took = duration(record.finished - record.started) + (
         f" with {record.workers} workers" if record.workers > 1 else ""
     )
-    out.print(Text(f"{moment(record.started)}, {took}, run {one_line(record.run_id)}", "dim"))
+    out.print(Text(f"{utc_time(record.started)}, {took}, run {one_line(record.run_id)}", "dim"))
     out.print()
 
 

@@ -50,7 +50,7 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min"
 
 
-def moment(epoch_seconds: float) -> str:
+def utc_time(epoch_seconds: float) -> str:
     """Return a point in time, `2026-11-20 10:42 UTC`."""
     return dt.datetime.fromtimestamp(epoch_seconds, dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
 

@@ -30,7 +30,7 @@ REFERENCES: dict[str, Callable[[ImageName, cri.Image], str]] = {
 }
 
 
-MOMENTS = [milliseconds / 1000 for milliseconds in range(1, 16)]
+DEADLINES = [milliseconds / 1000 for milliseconds in range(1, 16)]
 """Deadlines of CreateContainer in seconds: from the lookup of the sandbox to the creation of the snapshot."""
 
 
@@ -308,14 +308,14 @@ def test_whatever_a_client_gave_up_leaves_a_container_that_starts(
     Source: CreateContainer and StartContainer; not stated by the CRI, the kubelet starts the container that
     its retry returned.
     """
-    configs = [containers.config() for _ in MOMENTS]
-    for config, moment in zip(configs, MOMENTS, strict=True):
-        create_with_deadline(runtime, containers, config, moment)
+    configs = [containers.config() for _ in DEADLINES]
+    for config, seconds in zip(configs, DEADLINES, strict=True):
+        create_with_deadline(runtime, containers, config, seconds)
 
-    for config, moment in zip(configs, MOMENTS, strict=True):
+    for config, seconds in zip(configs, DEADLINES, strict=True):
         container = create_with_retries(runtime, sandbox, containers, config)
         container.start()
-        assert container.state() == cri.CONTAINER_RUNNING, f"deadline of {moment} s"
+        assert container.state() == cri.CONTAINER_RUNNING, f"deadline of {seconds} s"
 
 
 @requirement("CTR-13")

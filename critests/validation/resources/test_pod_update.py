@@ -67,7 +67,7 @@ def test_a_refused_update_of_a_pod_changes_nothing(plugins: PluginFactory) -> No
     runtime, pod = plugins.runtime, plugins.pod
     own = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 * MIB)
     limited = Limits(runtime, runtime.containers).running(in_sandbox=pod, resources=own)
-    plugin = plugins.connect(every_moment=True)
+    plugin = plugins.connect(every_event=True)
     update = cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=pod.id, resources=SUM)
 
     with plugin.hooked("UpdatePodSandbox", refuse):

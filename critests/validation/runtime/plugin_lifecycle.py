@@ -31,7 +31,7 @@ class Lifecycle:
         """Return the names of the events of the pod or the container that are in a given set, each once: an
         event of an exited container may come twice.
         """
-        names = [each.moment for each in self.events if object_id == (each.container.id or each.pod.id)]
+        names = [event.name for event in self.events if object_id == (event.container.id or event.pod.id)]
         return [name for name in dict.fromkeys(names) if name in among]
 
 

@@ -194,13 +194,13 @@ def test_a_plugin_changes_the_command(plugins: PluginFactory) -> None:
     """
     command = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1; done", "changed"]
     changed = nri.CreateContainerResponse(adjust=nri.ContainerAdjustment(args=["", *command]))
-    plugin = plugins.connect(every_moment=True, CreateContainer=lambda _: changed)
+    plugin = plugins.connect(every_event=True, CreateContainer=lambda _: changed)
 
     container = plugins.runtime.containers.attempt(
         plugins.runtime.containers.config(), in_sandbox=plugins.pod
     )
 
-    if "ValidateContainerAdjustment" not in plugin.moments:
+    if "ValidateContainerAdjustment" not in plugin.event_names:
         unsupported(
             "NRI: versions before 0.10, which do not validate adjustments, cannot change arguments either"
         )

@@ -87,7 +87,7 @@ def test_a_plugin_hears_whose_moment_it_is(lifecycle: Lifecycle) -> None:
     for each in lifecycle.events:
         pod = each.pod
         names = (pod.name, pod.namespace, pod.uid)
-        assert (pod.id, names) == (lifecycle.pod_id, lifecycle.pod_names), each.moment
+        assert (pod.id, names) == (lifecycle.pod_id, lifecycle.pod_names), each.name
     of_container = [each for each in lifecycle.events if each.container.id]
     assert of_container
     for each in of_container:
@@ -96,7 +96,7 @@ def test_a_plugin_hears_whose_moment_it_is(lifecycle: Lifecycle) -> None:
             lifecycle.container_id,
             lifecycle.container_name,
             lifecycle.pod_id,
-        ), each.moment
+        ), each.name
 
 
 @requirement("NRI-02")
@@ -112,7 +112,7 @@ def test_a_plugin_receives_the_name_in_a_containers_metadata(plugins: PluginFact
 
     container = plugins.runtime.containers.attempt(config, in_sandbox=plugins.pod)
 
-    events = plugin.moments_of(container.id)
+    events = plugin.events_of(container.id)
     assert events
     assert {(each.container.name, each.container.pod_sandbox_id) for each in events} == {
         (config.metadata.name, plugins.pod.id)
@@ -237,8 +237,8 @@ def test_a_plugin_that_does_not_answer_is_given_up(plugins: PluginFactory) -> No
 
 
 @requirement("NRI-12")
-@pytest.mark.parametrize("moment", ["", "CreateContainer"], ids=["between calls", "in a call"])
-def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: PluginFactory, moment: str) -> None:
+@pytest.mark.parametrize("event", ["", "CreateContainer"], ids=["between calls", "in a call"])
+def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: PluginFactory, event: str) -> None:
     """The runtime MUST continue as without a plugin when the plugin's connection ends, between two calls or
     during one.
 
@@ -246,8 +246,8 @@ def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: PluginFactory, moment:
     """
     containers = plugins.runtime.containers
     plugin = plugins.connect()
-    if moment:
-        plugin.hooks[moment] = lambda _: plugin.close()
+    if event:
+        plugin.hooks[event] = lambda _: plugin.close()
         with may_be_refused():
             containers.attempt(containers.config(), in_sandbox=plugins.pod)
     else:
@@ -297,7 +297,7 @@ def test_a_plugin_hears_of_new_resources_of_a_pod(plugins: PluginFactory) -> Non
 
     Source: the NRI's UpdatePodSandboxRequest.
     """
-    plugin = plugins.connect(every_moment=True)
+    plugin = plugins.connect(every_event=True)
 
     plugins.runtime.stub.UpdatePodSandboxResources(
         cri.UpdatePodSandboxResourcesRequest(

@@ -11,7 +11,7 @@ from critests.api import api_pb2 as cri
 from tests.criserver.stateful_ways.definitions import STATEFUL_WAYS, containers, fail, identity, status
 from tests.criserver.way import Act, Answer, Call, Way
 
-MOMENT = 0.1
+OVERLAP_SECONDS = 0.1
 """Seconds."""
 LONG = 2.0
 """Seconds in which every process of a sequence that got a signal has exited."""
@@ -31,7 +31,7 @@ class Overlaps:
             before = list(self.pending)
             self.pending.append(call)
         try:
-            call.over.wait(MOMENT)
+            call.over.wait(OVERLAP_SECONDS)
             with self.lock:
                 concurrent = [
                     *before,

@@ -107,8 +107,8 @@ def test_moments_of_old_and_new_runtimes_have_one_name(plugin: NriPlugin, peer: 
     peer.call("StateChange", event)
     peer.call("CreateContainer", nri.ContainerRequest(pod=pod, container=container))
 
-    assert [each.moment for each in plugin.moments_of("p")] == ["RunPodSandbox", "RunPodSandbox"]
-    assert [each.moment for each in plugin.moments_of("c")] == ["PostStartContainer", "CreateContainer"]
+    assert [event.name for event in plugin.events_of("p")] == ["RunPodSandbox", "RunPodSandbox"]
+    assert [event.name for event in plugin.events_of("c")] == ["PostStartContainer", "CreateContainer"]
     first = plugin.first("CreateContainer", "c")
     assert first is not None
     assert first.pod.id == "p"
