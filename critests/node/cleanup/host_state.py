@@ -1,11 +1,10 @@
-"""What throwaway runtimes share with the rest of the machine, as it was before the first of them, put back
-after the last.
+"""The state that private runtimes share with the rest of the machine: recorded before the first of them
+starts, restored after the last one is removed.
 
-CNI plugins, shims and daemons use a few places that no configuration moves: directories below /run and
-/var/lib, a cache of layers, entry chains for host ports, the cgroups `k8s.io` and `crio`, the kernel's
-forwarding switch, the default AppArmor profile. Only what was missing before, and is empty or unused again,
-is removed.
-All functions are called with `machine_lock` held.
+CNI plugins, shims and daemons use some paths that are not configurable: directories below /run and /var/lib,
+a cache of layers, entry chains for host ports, the cgroups `k8s.io` and `crio`, the kernel's forwarding
+switches, the default AppArmor profile. Only those that did not exist before, and are empty or unused, are
+removed. Callers hold `machine_lock`.
 """
 
 import contextlib
@@ -33,15 +32,13 @@ _NETWORK_DIRECTORIES = tuple(
     )
 )
 _CGROUPS = ("k8s.io", "crio")
-"""Where containerd and CRI-O put pods that name no cgroup of their own."""
+"""Cgroups in which containerd and CRI-O put pods without a cgroup parent."""
 _FORWARDING = (Path("/proc/sys/net/ipv4/ip_forward"), Path("/proc/sys/net/ipv6/conf/all/forwarding"))
 _APPARMOR = Path("/sys/kernel/security/apparmor")
 
 
-def note() -> None:
-    """Write down how the machine is, unless a throwaway runtime is there already and that was done before
-    it.
-    """
+def record() -> None:
+    """Record the state of the machine, unless it was recorded before a private runtime that still exists."""
     path = run_directories.RUNS / _FILE
     if (
         path.exists()
@@ -49,7 +46,7 @@ def note() -> None:
         and json.loads(path.read_text(encoding="utf-8"))["boot"] == boot_id()
     ):
         return
-    noted = {
+    state = {
         "boot": boot_id(),
         "missing": [
             str(directory)
@@ -66,27 +63,27 @@ def note() -> None:
         "links": _links(),
         "profiles": sorted(_profiles()),
     }
-    path.write_text(json.dumps(noted), encoding="utf-8")
+    path.write_text(json.dumps(state), encoding="utf-8")
 
 
-def put_back() -> None:
-    """Undo what was noted, once no throwaway runtime is left.
+def restore() -> None:
+    """Restore the recorded state if no private runtime is left.
 
-    Forwarding is switched off again only where no network interface has come since: one that has may need it.
+    Forwarding is switched off again only without new network interfaces, which might need it.
     """
     path = run_directories.RUNS / _FILE
     if any(run_directories.throwaway_dirs()) or not path.exists():
         return
-    noted = json.loads(path.read_text(encoding="utf-8"))
-    if noted["boot"] == boot_id():
-        firewall.remove_entry_chains(noted["entry_chains"])
-        for file in noted.get("missing_files", ()):
+    state = json.loads(path.read_text(encoding="utf-8"))
+    if state["boot"] == boot_id():
+        firewall.remove_entry_chains(state["entry_chains"])
+        for file in state.get("missing_files", ()):
             Path(file).unlink(missing_ok=True)
-        for directory in reversed(noted["missing"]):
+        for directory in reversed(state["missing"]):
             run_directories.remove_empty(Path(directory), up_to=Path(directory))
-        _remove_profiles(_profiles() - set(noted["profiles"]))
-        if set(_links()) <= set(noted["links"]):
-            for switch, before in noted["forwarding"].items():
+        _remove_profiles(_profiles() - set(state["profiles"]))
+        if set(_links()) <= set(state["links"]):
+            for switch, before in state["forwarding"].items():
                 if Path(switch).read_text(encoding="ascii").strip() != before:
                     Path(switch).write_text(before, encoding="ascii")
     path.unlink()
@@ -110,7 +107,7 @@ def _profiles() -> set[str]:
 
 
 def _remove_profiles(names: set[str]) -> None:
-    """Remove AppArmor profiles, unless some process is confined by one: it would go on without."""
+    """Remove AppArmor profiles that confine no process: a confined process would continue unconfined."""
     if not names:
         return
     confined = set()

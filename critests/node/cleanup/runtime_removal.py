@@ -58,7 +58,7 @@ def remove(footprint: Footprint) -> None:
         _forget(footprint.state)
         run_directories.remove_empty(footprint.sockets.parent, up_to=footprint.sockets.parent)
         run_directories.remove_empty(footprint.root.parent, up_to=run_directories.FILES)
-        host_state.put_back()
+        host_state.restore()
 
 
 def simulate_reboot(footprint: Footprint, keep: Collection[str]) -> None:
@@ -118,7 +118,7 @@ def reap(state: Path) -> RemovedRuntime | None:
         if footprint is None:
             with machine_lock():
                 _forget(state)
-                host_state.put_back()
+                host_state.restore()
         else:
             remove(footprint)
     except (CleanupIncomplete, ValueError) as error:

@@ -1,1 +1,1 @@
-"""The network of throwaway runtimes: CNI, the firewall, and what else changes interfaces."""
+"""The network of private runtimes: CNI plugins, firewall rules, and settings of this machine."""

@@ -1,8 +1,6 @@
-"""The private network of a throwaway runtime: a free subnet, and the CNI configuration of a bridge of its
-own.
+"""The CNI plugins and the subnets of a private runtime's network.
 
-The format is the CNI specification's network configuration list, version 1.0.0; the plugins are the reference
-ones (bridge, host-local, portmap; loopback is called by the runtimes themselves).
+It uses the reference plugins bridge, host-local and portmap. The runtimes call loopback themselves.
 """
 
 import contextlib
@@ -21,7 +19,7 @@ from critests.node.run_state.footprint import Footprint
 from critests.runtimes.cni_conflist import lease_directory
 
 PLUGINS = ("bridge", "host-local", "loopback", "portmap")
-"""The CNI plugins that a throwaway runtime needs."""
+"""The CNI plugins that a private runtime needs."""
 
 PLUGIN_DIRECTORIES = (
     Path("/opt/cni/bin"),
@@ -29,7 +27,7 @@ PLUGIN_DIRECTORIES = (
     Path("/usr/libexec/cni"),
     Path("/usr/local/lib/cni"),
 )
-"""Where distributions and Kubernetes installers put CNI plugins."""
+"""The directories in which distributions and Kubernetes installers put CNI plugins."""
 
 
 _PREFIX = 20
@@ -44,14 +42,15 @@ class CniPluginsMissing(CannotTest):
 
 
 class NoFreeSubnet(CannotTest):
-    """Every private subnet overlaps a route, an address or another throwaway runtime."""
+    """Every private subnet overlaps a route, an address or another private runtime."""
 
 
 def plugin_directory() -> Path:
-    """Return the first directory that holds all the CNI plugins needed; those in `CNI_PATH` are asked first.
+    """Return the first directory with all CNI plugins that a private runtime needs; those in `CNI_PATH` come
+    first.
 
     Raises:
-        CniPluginsMissing: none does; says what is missing where, and how to get it.
+        CniPluginsMissing: no directory has them; the message has the directories and how to install them.
     """
     configured = [Path(part) for part in os.environ.get("CNI_PATH", "").split(os.pathsep) if part]
     places = [*configured, *PLUGIN_DIRECTORIES]
@@ -65,8 +64,8 @@ def plugin_directory() -> Path:
 
 
 def networks_in_use() -> list[ipaddress.IPv4Network]:
-    """Return every IPv4 network that this machine routes to, has an address in, or asks for names; default
-    routes left out.
+    """Return the IPv4 networks of this machine's routes, addresses and name servers, without default
+    routes.
     """
     found = [item.get("dst", "") for item in _ip("route", "show", "table", "all")]
     for link in _ip("address", "show"):
@@ -83,7 +82,7 @@ def networks_in_use() -> list[ipaddress.IPv4Network]:
     for text in found:
         try:
             network = ipaddress.ip_network(text, strict=False)
-        except ValueError:  # "default", and types of route that have no destination
+        except ValueError:  # "default", and route types without a destination
             continue
         if isinstance(network, ipaddress.IPv4Network) and network.prefixlen > 0:
             networks.append(network)
@@ -91,10 +90,10 @@ def networks_in_use() -> list[ipaddress.IPv4Network]:
 
 
 def free_subnet(taken: Iterable[ipaddress.IPv4Network]) -> ipaddress.IPv4Network:
-    """Return the first private /20 (4,093 pods) that overlaps none of the networks taken.
+    """Return the first private /20 (4,093 pods) that overlaps no network in use.
 
     Raises:
-        NoFreeSubnet: there is none left.
+        NoFreeSubnet: every private /20 overlaps one.
     """
     busy = list(taken)
     for pool in _POOLS:
@@ -109,15 +108,15 @@ def free_subnet(taken: Iterable[ipaddress.IPv4Network]) -> ipaddress.IPv4Network
 
 
 def unique_local_subnet(token: str) -> ipaddress.IPv6Network:
-    """Return an IPv6 /64 below fd00::/8 whose global id is made of the token (RFC 4193 wants it random;
-    tokens are).
+    """Return an IPv6 /64 below fd00::/8 with the token in its global id, which RFC 4193 requires to be
+    random.
     """
     return ipaddress.IPv6Network(f"fdc7:{token[:2]}{token[2:4]}:{token[4:6]}00::/64")
 
 
 def leases(footprint: Footprint) -> set[str]:
-    """Return the addresses that the network's own IPAM plugin (host-local) has given away and not got back: a
-    file each, called after the address.
+    """Return the allocated addresses of the IPAM plugin host-local, which has a file for each, named by the
+    address.
     """
     found = set()
     for file in (lease_directory(footprint) / footprint.network).glob("*"):

@@ -1,9 +1,9 @@
-"""The iptables rules that were made for the pods of one network, and their removal.
+"""Removal of the iptables rules of one pod network.
 
-The bridge plugin (masquerade) and the portmap plugin keep everything in the `nat` table: rules whose comment
-names the network, each jumping to a chain of the pod's own. CRI-O maps host ports itself, by chains of the
-pod's own whose rules name nothing but its address. The chains from which all of these are reached are shared
-by all networks of a machine and stay until `remove_entry_chains`.
+The bridge plugin (masquerading) and the portmap plugin add rules to the `nat` table: each has a comment with
+the name of the network, and jumps to a chain of one pod. CRI-O maps host ports itself, with chains of one pod
+whose rules contain only the pod's address. The entry chains, which jump to all of these, are shared by all
+networks of a machine and stay until `remove_entry_chains`.
 """
 
 import ipaddress
@@ -17,17 +17,17 @@ from critests.node.host.binaries import search_path
 PORTMAP_CHAINS = ("CNI-HOSTPORT-DNAT", "CNI-HOSTPORT-MASQ", "CNI-HOSTPORT-SETMARK")
 CRIO_CHAINS = ("KUBE-HOSTPORTS", "CRIO-HOSTPORTS-MASQ")
 ENTRY_CHAINS = (PORTMAP_CHAINS, CRIO_CHAINS)
-"""By who makes them, all at once; the first of each has a rule for every port that is mapped."""
+"""The entry chains by the program that creates them together; the first has a rule for every mapped port."""
 _OF_ONE_POD = ("CNI-", "KUBE-HP-", "CRIO-MASQ-")
-"""How the names of chains begin that are one pod's own."""
+"""Prefixes of the chains of one pod."""
 _JUMP = re.compile(r" -j ([A-Z][A-Za-z0-9-]+)")
 _ADDRESS = re.compile(r"--to-destination \[?([0-9a-f.:]+?)\]?:\d+| -s ([0-9a-f.:]+)/(?:32|128) ")
 _ATTEMPTS = 5
 
 
 def nat_rules(program: str = "iptables") -> list[str]:
-    """Return the lines of the `nat` table as the `-save` form of `iptables` or `ip6tables` prints them; empty
-    without the program.
+    """Return the lines of the `nat` table as `iptables-save` or `ip6tables-save` prints them; empty without
+    the program.
     """
     save = shutil.which(f"{program}-save", path=search_path())
     if save is None:
@@ -37,13 +37,13 @@ def nat_rules(program: str = "iptables") -> list[str]:
 
 
 def removal_of(lines: Sequence[str], network: str, subnets: Sequence[str]) -> list[str]:
-    """Return the `iptables-restore` lines that remove what was made for one CNI network.
+    """Return the `iptables-restore` lines that remove the rules and chains of one CNI network.
 
     Args:
         lines: the `nat` table, from `nat_rules`.
         network: the CNI network's name, as the plugins write it into comments.
-        subnets: the network's subnets; a chain for an address in one of them is the network's also where no
-            comment says so.
+        subnets: the network's subnets; a chain with a rule for an address in one of them belongs to the
+            network even without a comment.
     """
     named = re.compile(rf'name: \\?"{re.escape(network)}\\?"')
     rules = [line for line in lines if line.startswith("-A ")]
@@ -58,21 +58,20 @@ def removal_of(lines: Sequence[str], network: str, subnets: Sequence[str]) -> li
         if rule.split()[1] not in chains and (rule in ours or chains.intersection(_JUMP.findall(rule)))
     ]
     declared = {line[1:].split()[0] for line in lines if line.startswith(":")}
-    doomed = sorted(chains & declared)
+    existing = sorted(chains & declared)
     return [
         *(f"-D {rule[3:]}" for rule in jumps),
-        *(f"-F {chain}" for chain in doomed),
-        *(f"-X {chain}" for chain in doomed),
+        *(f"-F {chain}" for chain in existing),
+        *(f"-X {chain}" for chain in existing),
     ]
 
 
 def removal_of_entry_chains(lines: Sequence[str], before: Collection[str] = ()) -> list[str]:
-    """Return the `iptables-restore` lines that remove entry chains; none of those from which a host port is
-    still mapped.
+    """Return the `iptables-restore` lines that remove entry chains without a mapped host port.
 
     Args:
         lines: the `nat` table, from `nat_rules`.
-        before: entry chains that are not ours to remove, nor any that are made together with one of them.
+        before: entry chains that existed before; they stay, and those that are created with them.
     """
     rules = [line for line in lines if line.startswith("-A ")]
     declared = {line[1:].split()[0] for line in lines if line.startswith(":")}
@@ -80,38 +79,38 @@ def removal_of_entry_chains(lines: Sequence[str], before: Collection[str] = ()) 
     for chains in ENTRY_CHAINS:
         if set(chains) & set(before) or any(rule.startswith(f"-A {chains[0]} ") for rule in rules):
             continue
-        doomed = [chain for chain in chains if chain in declared]
+        existing = [chain for chain in chains if chain in declared]
         jumps = [
             rule
             for rule in rules
-            if rule.split()[1] not in doomed and set(doomed).intersection(_JUMP.findall(rule))
+            if rule.split()[1] not in existing and set(existing).intersection(_JUMP.findall(rule))
         ]
         commands += [
             *(f"-D {rule[3:]}" for rule in jumps),
-            *(f"-F {chain}" for chain in doomed),
-            *(f"-X {chain}" for chain in doomed),
+            *(f"-F {chain}" for chain in existing),
+            *(f"-X {chain}" for chain in existing),
         ]
     return commands
 
 
 def remove_network(network: str, subnets: Sequence[str]) -> list[str]:
-    """Remove what was made for one CNI network; return what could not be removed, described."""
-    stayed = []
+    """Remove the rules and chains of one CNI network; return descriptions of what could not be removed."""
+    remaining = []
     for program in ("iptables", "ip6tables"):
         for _ in range(_ATTEMPTS):
             commands = removal_of(nat_rules(program), network, subnets)
             if not commands or _restore(program, commands):
                 break
         else:
-            stayed.append(f"{program} rules of network {network}")
-    return stayed
+            remaining.append(f"{program} rules of network {network}")
+    return remaining
 
 
 def remove_entry_chains(before: Collection[str]) -> None:
-    """Remove the entry chains from which no host port is mapped any more.
+    """Remove the entry chains without a mapped host port.
 
     Args:
-        before: those that were there already, from `entry_chains`.
+        before: those that existed before, from `entry_chains`.
     """
     for program in ("iptables", "ip6tables"):
         commands = removal_of_entry_chains(nat_rules(program), before)
@@ -120,7 +119,7 @@ def remove_entry_chains(before: Collection[str]) -> None:
 
 
 def entry_chains() -> list[str]:
-    """Return the entry chains that this machine has: who maps host ports has been at work on it."""
+    """Return the entry chains that exist on this machine."""
     declared = {
         line[1:].split()[0]
         for program in ("iptables", "ip6tables")
@@ -147,7 +146,7 @@ def _restore(program: str, commands: Sequence[str]) -> bool:
 
 
 def _is_for(rule: str, subnets: Sequence[str]) -> bool:
-    """Say whether a rule forwards to an address of the subnets, or is about what comes from one."""
+    """Return whether a rule forwards to an address of the subnets, or matches one as the source."""
     found = _ADDRESS.search(rule)
     if found is None:
         return False

@@ -1,5 +1,5 @@
-"""Who else has a hand in the network of this machine: what udev does to the addresses of new interfaces, and
-which firewall drops what is forwarded.
+"""Settings of this machine that affect pod networks: udev's MAC address policy for new interfaces, and
+firewalls that drop forwarded packets.
 """
 
 import json
@@ -15,17 +15,17 @@ from critests.node.host.binaries import search_path
 LINK_FOLDERS: Final = tuple(
     Path(folder) / "systemd/network" for folder in ("/etc", "/run", "/usr/local/lib", "/usr/lib")
 )
-"""Where systemd.link(5) files lie; of two with one name the earlier folder's counts."""
+"""Directories with systemd.link(5) files. A file overrides those of the same name in later directories."""
 _UDEV: Final = Path("/run/udev/control")
 _VETH: Final = {"OriginalName": "veth0", "Driver": "veth", "Kind": "veth", "Type": "ether"}
-"""What a link file can match of the host's end of a new veth pair."""
+"""The properties of the host's end of a new veth pair that a link file can match."""
 
 
 def mac_address_policy(folders: Iterable[Path] = LINK_FOLDERS, udev: Path = _UDEV) -> str:
-    """Return what udev does to the MAC address of the host's end of a new veth pair, as systemd.link(5) calls
-    it: `persistent`, `random` or `none`; empty where no udev runs.
+    """Return udev's MACAddressPolicy for the host's end of a new veth pair (systemd.link(5)): `persistent`,
+    `random` or `none`; empty without udev.
 
-    With `persistent` it is another one right after CNI ADD, and the CHECK of the bridge plugin fails.
+    With `persistent`, udev changes the address right after CNI ADD, and CHECK of the bridge plugin fails.
     """
     if not udev.exists():
         return ""
@@ -42,8 +42,8 @@ def mac_address_policy(folders: Iterable[Path] = LINK_FOLDERS, udev: Path = _UDE
 
 
 def forwarding_dropped_by() -> list[str]:
-    """Return the nftables tables, those of iptables among them, that drop by default what this machine
-    forwards, and firewalld's, which refuses it by its zones; empty without nft.
+    """Return the nftables tables, including those of iptables, whose policy drops forwarded packets, and
+    firewalld's, which rejects them by zone; empty without nft.
     """
     program = shutil.which("nft", path=search_path())
     if program is None:
@@ -55,8 +55,8 @@ def forwarding_dropped_by() -> list[str]:
 
 
 def dropping(ruleset: Mapping[str, Any]) -> list[str]:
-    """Return the tables of what `nft --json list chains` prints that `forwarding_dropped_by` speaks of, each
-    as `family name`.
+    """Return the tables that drop forwarded packets, as `family name`, from the output of `nft --json list
+    chains`.
     """
     chains = [item["chain"] for item in ruleset.get("nftables", ()) if "chain" in item]
     return sorted(
@@ -74,7 +74,7 @@ def _matches(key: str, patterns: str) -> bool:
 
 
 def _sections(file: Path) -> dict[str, dict[str, str]]:
-    """Return the keys of a file of systemd's by section; of a key that comes again, the last value."""
+    """Return the keys of a systemd file by section; a repeated key has its last value."""
     sections: dict[str, dict[str, str]] = {}
     values: dict[str, str] = {}
     for line in map(str.strip, file.read_text(encoding="utf-8", errors="replace").splitlines()):

@@ -301,7 +301,7 @@ class RuntimeProbes:
                 Capability.CHECKPOINT,
                 present,
                 f"for an unknown id it says {_said(error)}",
-                "CheckpointContainer, its own words",
+                "CheckpointContainer",
             )
         return fact(
             Capability.CHECKPOINT,

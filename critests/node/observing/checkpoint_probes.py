@@ -1,4 +1,4 @@
-"""Probes that take a checkpoint: whether this machine lets one be taken, and what can be made of it."""
+"""Probes of checkpoints: whether this machine supports them, and whether the runtime can restore one."""
 
 import shutil
 import subprocess
@@ -21,18 +21,18 @@ from critests.node.observing.capabilities import NO_ANSWER, Probe, fact
 from critests.record.run_record import CapabilityFact
 
 DUMP_SECONDS = 20
-"""For CRIU's dump of a process that sleeps."""
+"""Timeout of CRIU's dump of a sleeping process."""
 COMMAND = ["/bin/sh", "-c", "while :; do sleep 0.1; done"]
 
 
 @dataclass(frozen=True)
 class CheckpointAttempt:
-    """What came of a checkpoint.
+    """The result of a checkpoint and its restore.
 
     Attributes:
-        refusal: the runtime's words; empty where it was taken.
-        restored: whether a container was made from it and ran.
-        why_not: the runtime's words where it was not.
+        refusal: the error of CheckpointContainer; empty if it succeeded.
+        restored: whether a container was created from the checkpoint and started.
+        why_not: the error of the restore.
     """
 
     refusal: str = ""
@@ -42,13 +42,13 @@ class CheckpointAttempt:
 
 @dataclass
 class CheckpointProbes:
-    """Probes that look at one checkpoint of a container made for them.
+    """Probes that share one checkpoint of a container, which they create.
 
     Attributes:
         connection: to the runtime.
         handler: the runtime handler under test.
         requests: builds the probe's pod.
-        image: returns an image that the runtime holds, pulling it if need be.
+        image: returns an image of the runtime, and pulls it if necessary.
     """
 
     connection: Connection
@@ -61,10 +61,10 @@ class CheckpointProbes:
         return {Capability.CRIU: self.criu, Capability.CHECKPOINT_IMAGES: self.checkpoint_images}
 
     def criu(self) -> CapabilityFact:
-        """A checkpoint is taken, or CRIU alone can dump a process of ours.
+        """A checkpoint succeeds, or CRIU by itself can dump a process.
 
-        Where it can, the tests judge what comes of a checkpoint. What `criu check` says is not enough: it
-        looks at the kernel's features, and is content with kernels of which it can dump no process.
+        If CRIU can, the tests judge why the checkpoint fails. `criu check` is not enough: it checks features
+        of the kernel, and succeeds on kernels on which CRIU can dump no process.
         """
         if not self._attempt.refusal:
             return fact(Capability.CRIU, True, "a checkpoint was taken", "CheckpointContainer")
@@ -72,20 +72,20 @@ class CheckpointProbes:
         if program is None:
             return fact(Capability.CRIU, False, "there is no criu on this machine", "PATH")
         try:
-            dump = _dumped(program)
+            dump = _dump(program)
         except (OSError, subprocess.TimeoutExpired) as error:
-            return fact(Capability.CRIU, None, f"criu cannot be asked: {error}", "criu dump")
-        said = (dump.stderr or dump.stdout).strip().splitlines()
-        words = said[-1][:300] if said else f"exit code {dump.returncode}"
+            return fact(Capability.CRIU, None, f"criu cannot be run: {error}", "criu dump")
+        output = (dump.stderr or dump.stdout).strip().splitlines()
+        words = output[-1][:300] if output else f"exit code {dump.returncode}"
         return fact(Capability.CRIU, dump.returncode == 0, words, "criu dump")
 
     def checkpoint_images(self) -> CapabilityFact:
-        """A container is made from an archive that CheckpointContainer wrote."""
+        """CreateContainer restores an archive that CheckpointContainer wrote."""
         capability = Capability.CHECKPOINT_IMAGES
         if self._attempt.refusal:
             words = f"no checkpoint could be taken: {self._attempt.refusal}"
-            return fact(capability, False, words, "CheckpointContainer, its own words")
-        words = "a container was made from one" if self._attempt.restored else self._attempt.why_not
+            return fact(capability, False, words, "CheckpointContainer")
+        words = "a container was restored from one" if self._attempt.restored else self._attempt.why_not
         return fact(capability, self._attempt.restored, words, "CreateContainer")
 
     @cached_property
@@ -95,12 +95,12 @@ class CheckpointProbes:
             try:
                 self.connection.runtime.CheckpointContainer(request)
             except grpc.RpcError as error:
-                return CheckpointAttempt(refusal=_words(error))
+                return CheckpointAttempt(refusal=_text_of(error))
             image = ImageName(str(archive), str(archive))
             try:
                 Container.create(sandbox, self.requests.container(image, command=COMMAND)).start()
             except grpc.RpcError as error:
-                return CheckpointAttempt(why_not=_words(error))
+                return CheckpointAttempt(why_not=_text_of(error))
             return CheckpointAttempt(restored=True)
 
     @contextmanager
@@ -115,11 +115,11 @@ class CheckpointProbes:
             sandbox.discard()
 
 
-def _dumped(program: str) -> "subprocess.CompletedProcess[str]":
-    """Let CRIU dump a process of ours, which does nothing and has nothing open.
+def _dump(program: str) -> "subprocess.CompletedProcess[str]":
+    """Dump a sleeping process without open files with CRIU.
 
     Args:
-        program: CRIU.
+        program: path of CRIU.
     """
     quiet = subprocess.DEVNULL
     with (
@@ -140,8 +140,8 @@ def _dumped(program: str) -> "subprocess.CompletedProcess[str]":
             sleeper.kill()
 
 
-def _words(error: grpc.RpcError) -> str:
-    """Return what the runtime said; that it did not answer is no word on a feature."""
+def _text_of(error: grpc.RpcError) -> str:
+    """Return the error as text. A missing response is raised again: it says nothing about a feature."""
     if error.code() in NO_ANSWER:
         raise error
     return f"{error.code().name}: {(error.details() or '')[:300]}"

@@ -70,7 +70,7 @@ def claim(
             binaries=daemon.binaries,
         )
         refuse_long_paths(daemon.kind.sockets(footprint))
-        host_state.note()
+        host_state.record()
         lock = footprint.lock
         lock.acquire(seconds=0)
         footprint.write()
