@@ -36,7 +36,7 @@ TESTS = (
     "test_every_client_gets_every_event",
     "test_exec_keeps_output_and_errors_apart",
     "test_records_name_the_stream_they_came_from",
-    "test_process_begins_in_its_working_directory",
+    "test_process_starts_in_its_working_directory",
     "test_update_of_cpu_limits_takes_effect",
     "test_pods_that_are_made_at_once_have_addresses_of_their_own",
 )

@@ -40,7 +40,7 @@ def without_scheme(reference: str) -> str:
 
 
 @requirement("CTA-01")
-def test_status_names_the_container_as_it_was_requested(runtime: Runtime, containers: Containers) -> None:
+def test_status_reports_the_requested_name_and_attempt(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus MUST report the container's id, and the name and attempt of the create request.
 
     Source: ContainerStatus.id and metadata.
@@ -66,7 +66,7 @@ ATTRIBUTES: dict[str, Callable[[Container], Any]] = {
 
 @requirement("CTA-02")
 @pytest.mark.parametrize("rpc", ATTRIBUTES)
-def test_labels_and_annotations_come_back_unchanged(containers: Containers, rpc: str) -> None:
+def test_labels_and_annotations_are_reported_unchanged(containers: Containers, rpc: str) -> None:
     """ContainerStatus, ListContainers and ContainerStats MUST report the labels and annotations of the create
     request unchanged, and no others.
 
@@ -111,7 +111,7 @@ def test_creation_times_follow_the_order_of_creation(containers: Containers) -> 
 
 
 @requirement("CTA-04")
-def test_creation_of_a_container_lies_within_its_call(
+def test_creation_time_is_within_the_create_call(
     runtime: Runtime, sandbox: Sandbox, containers: Containers
 ) -> None:
     """`created_at` MUST be a time during the CreateContainer call, in nanoseconds of the wall clock.
@@ -130,9 +130,7 @@ def test_creation_of_a_container_lies_within_its_call(
 
 
 @requirement("CTA-05")
-def test_status_names_the_image_that_was_requested(
-    container: Container, image: ImageName, images: Images
-) -> None:
+def test_status_reports_the_requested_image(container: Container, image: ImageName, images: Images) -> None:
     """The image in ContainerStatus MUST be the requested reference, or another name or id of the same image.
 
     Source: ContainerStatus.image.
@@ -146,7 +144,7 @@ def test_status_names_the_image_that_was_requested(
 
 
 @requirement("CTA-06/if-set")
-def test_user_specified_image_is_not_another_one(container: Container, image: ImageName) -> None:
+def test_user_specified_image_is_empty_or_that_of_the_request(container: Container, image: ImageName) -> None:
     """`user_specified_image` in ListContainers and ContainerStatus MUST be empty or that of the request.
 
     Source: ImageSpec.user_specified_image.
@@ -219,7 +217,7 @@ def test_image_id_is_what_the_pull_returned(container: Container, image: ImageNa
 
 @requirement("CTA-14")
 @pytest.mark.parametrize("code", [0, 1], ids=["success", "failure"])
-def test_status_of_an_ended_container_has_a_reason(containers: Containers, code: int) -> None:
+def test_status_of_an_exited_container_has_a_reason(containers: Containers, code: int) -> None:
     """ContainerStatus of an exited container SHOULD have a reason.
 
     Source: ContainerStatus.reason.
@@ -265,7 +263,7 @@ def test_plain_status_has_no_debugging_information(runtime: Runtime, running_con
 @pytest.mark.parametrize(
     "state",
     [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED],
-    ids=["created", "running", "ended"],
+    ids=["created", "running", "exited"],
 )
 def test_list_and_status_agree(containers: Containers, state: "cri.ContainerState") -> None:
     """ListContainers MUST report the same attributes of a container as ContainerStatus.

@@ -38,7 +38,7 @@ def counter(runtime: Runtime, containers: Containers, host_folder: Path) -> Coun
 
 @requirement("CKP-01")
 @taken
-def test_a_checkpoint_is_an_archive_of_a_container_that_runs_on(
+def test_a_checkpoint_is_an_archive_and_the_container_continues(
     runtime: Runtime, counter: CountingContainer
 ) -> None:
     """CheckpointContainer MUST write an archive to the requested location, and the container MUST continue to
@@ -80,7 +80,7 @@ def test_a_timeout_bounds_a_checkpoint(runtime: Runtime, counter: CountingContai
 
 @requirement("CKP-02/timeout")
 @taken
-def test_no_timeout_of_a_checkpoint_is_not_no_time(runtime: Runtime, counter: CountingContainer) -> None:
+def test_checkpoint_timeout_of_zero_means_the_default(runtime: Runtime, counter: CountingContainer) -> None:
     """CheckpointContainer with the timeout 0 SHOULD use the runtime's default timeout, and succeed.
 
     Source: CheckpointContainerRequest.timeout.
@@ -127,7 +127,7 @@ def test_a_checkpoint_of_an_unknown_container_is_refused(runtime: Runtime, host_
 
 @requirement("CKP-03")
 @requires(Capability.CHECKPOINT)
-@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "exited"])
 def test_a_checkpoint_of_a_container_that_does_not_run_is_refused(
     runtime: Runtime, containers: Containers, host_folder: Path, state: "cri.ContainerState"
 ) -> None:
@@ -170,7 +170,7 @@ def test_a_checkpoint_that_cannot_be_written_fails(
 
 @requirement("CKP-04/existing")
 @taken
-def test_a_checkpoint_where_a_file_is(
+def test_a_checkpoint_to_an_existing_file(
     runtime: Runtime, counter: CountingContainer, record_variant: RecordVariant
 ) -> None:
     """CheckpointContainer MAY replace an existing file or fail; the container continues to run.
@@ -192,7 +192,7 @@ def test_a_checkpoint_where_a_file_is(
 
 @requirement("CKP-05")
 @taken
-def test_a_checkpoint_is_for_its_owner_alone(runtime: Runtime, counter: CountingContainer) -> None:
+def test_a_checkpoint_is_readable_by_root_only(runtime: Runtime, counter: CountingContainer) -> None:
     """The archive of CheckpointContainer SHOULD be readable by root only, as the memory may hold secrets.
 
     Source: KEP-2008.
@@ -205,7 +205,7 @@ def test_a_checkpoint_is_for_its_owner_alone(runtime: Runtime, counter: Counting
 
 
 @requirement("CKP-06")
-def test_a_checkpoint_that_is_not_offered_leaves_the_container(
+def test_an_unsupported_checkpoint_leaves_the_container_running(
     runtime: Runtime, counter: CountingContainer
 ) -> None:
     """CheckpointContainer MUST fail with a message if it is disabled or not implemented, MUST write nothing,
@@ -226,7 +226,7 @@ def test_a_checkpoint_that_is_not_offered_leaves_the_container(
 
 @requirement("CKP-07")
 @requires(Capability.CHECKPOINT, Capability.CRIU, Capability.CHECKPOINT_IMAGES, Capability.SAME_HOST)
-def test_a_container_goes_on_from_a_checkpoint(
+def test_a_container_continues_from_a_checkpoint(
     runtime: Runtime, containers: Containers, counter: CountingContainer
 ) -> None:
     """CreateContainer with a checkpoint archive as its image MUST restore the memory of the process.

@@ -29,7 +29,7 @@ def names_of_metrics(runtime: Runtime) -> set[str]:
 @requires(Capability.METRICS)
 @disruptive
 @configured(MetricsOfCpu())
-def test_no_metric_is_described_that_is_not_collected(own_runtime: OwnRuntime) -> None:
+def test_only_collected_metrics_are_described(own_runtime: OwnRuntime) -> None:
     """ListMetricDescriptors SHOULD describe only metrics that ListPodSandboxMetrics returns for a running
     container, also if the runtime is configured to collect CPU metrics only.
 

@@ -125,7 +125,7 @@ def test_no_event_of_many_instant_containers_is_lost(
 
 @requirement("EVT-02/order")
 @slow
-def test_events_of_instant_containers_come_in_the_order_of_their_lives(
+def test_events_of_instant_containers_are_in_lifecycle_order(
     runtime: Runtime, events: Events, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """GetContainerEvents SHOULD send the events of a container that exits as soon as it is started in the
@@ -161,7 +161,7 @@ def test_every_client_gets_every_event(events: Events, full_lifecycle: FullLifec
 
 
 @requirement("EVT-09")
-def test_a_client_that_leaves_takes_no_events_from_the_others(
+def test_a_client_that_disconnects_takes_no_events_from_others(
     events: Events, full_lifecycle: FullLifecycle
 ) -> None:
     """GetContainerEvents SHOULD send all events to the other clients after a client has left, and to a client
@@ -182,7 +182,7 @@ def test_a_client_that_leaves_takes_no_events_from_the_others(
 
 @requirement("EVT-10/stall")
 @disruptive
-def test_a_client_that_does_not_read_keeps_no_events_from_another(
+def test_a_client_that_does_not_read_blocks_no_other_client(
     stalled_client: grpc.Call, own_events: Events, create_large: Callable[[], list[Container]]
 ) -> None:
     """GetContainerEvents SHOULD send events to a client while another client does not read its stream.
@@ -199,7 +199,7 @@ def test_a_client_that_does_not_read_keeps_no_events_from_another(
 
 @requirement("EVT-10/recovery")
 @disruptive
-def test_events_come_when_a_client_that_did_not_read_has_left(
+def test_events_are_sent_after_a_stalled_client_disconnected(
     stalled_client: grpc.Call, own_events: Events, create_large: Callable[[], list[Container]]
 ) -> None:
     """GetContainerEvents MUST send events to a client after another client that did not read its stream has
@@ -233,7 +233,7 @@ def test_the_stream_of_events_ends_with_the_daemon(own_runtime: OwnRuntime, own_
 
 @requirement("EVT-11")
 @disruptive
-def test_events_come_again_after_a_restart(own_runtime: OwnRuntime, own_events: Events) -> None:
+def test_events_are_sent_after_a_restart(own_runtime: OwnRuntime, own_events: Events) -> None:
     """GetContainerEvents MUST send events after a restart of the daemon, also of containers that were created
     before it.
 
@@ -251,7 +251,9 @@ def test_events_come_again_after_a_restart(own_runtime: OwnRuntime, own_events: 
 
 @requirement("EVT-12")
 @pytest.mark.parametrize("kind", EVENT_KINDS)
-def test_events_come_soon(runtime: Runtime, events: Events, containers: Containers, kind: str) -> None:
+def test_events_are_sent_promptly(
+    runtime: Runtime, events: Events, containers: Containers, kind: str
+) -> None:
     """GetContainerEvents SHOULD send an event within a tenth of a second after the call that caused it.
 
     Source: GetContainerEvents. Not stated by the CRI; events exist so that clients need not list in a loop.
@@ -274,7 +276,7 @@ def test_events_come_soon(runtime: Runtime, events: Events, containers: Containe
 
 
 @requirement("EVT-13")
-def test_events_from_before_a_client_came(
+def test_events_from_before_a_client_connected(
     events: Events, exited_container: Container, record_variant: RecordVariant
 ) -> None:
     """GetContainerEvents MAY send a new client events from before it connected.

@@ -55,7 +55,7 @@ def test_the_stream_of_events_stays_open(events: Events) -> None:
 
 @requirement("EVT-02/sent")
 @pytest.mark.parametrize("kind", EVENT_KINDS)
-def test_every_step_of_a_container_is_an_event(
+def test_every_lifecycle_step_of_a_container_is_an_event(
     runtime: Runtime, events: Events, containers: Containers, kind: str
 ) -> None:
     """GetContainerEvents MUST send an event when a container is created, started, stopped and removed.
@@ -71,7 +71,7 @@ def test_every_step_of_a_container_is_an_event(
 
 
 @requirement("EVT-02/order")
-def test_events_of_a_container_come_in_the_order_of_its_life(
+def test_events_of_a_container_are_in_lifecycle_order(
     runtime: Runtime, events: Events, containers: Containers
 ) -> None:
     """GetContainerEvents SHOULD send the events of a container in the order created, started, stopped,
@@ -91,7 +91,7 @@ def test_events_of_a_container_come_in_the_order_of_its_life(
 
 
 @requirement("EVT-02/once")
-def test_every_event_of_a_container_comes_once(events: Events, full_lifecycle: FullLifecycle) -> None:
+def test_every_event_of_a_container_is_sent_once(events: Events, full_lifecycle: FullLifecycle) -> None:
     """GetContainerEvents SHOULD send each event of a container once.
 
     Source: GetContainerEvents.
@@ -105,7 +105,7 @@ def test_every_event_of_a_container_comes_once(events: Events, full_lifecycle: F
 
 
 @requirement("EVT-02/pod-removal")
-def test_containers_that_go_with_their_pod(
+def test_events_of_containers_that_are_removed_with_their_pod(
     runtime: Runtime,
     events: Events,
     own_sandbox: Sandbox,
@@ -127,7 +127,7 @@ def test_containers_that_go_with_their_pod(
 
 @requirement("EVT-03/sent")
 @pytest.mark.parametrize("kind", [CREATED, STARTED, STOPPED])
-def test_steps_of_a_sandbox_are_events_too(
+def test_lifecycle_steps_of_a_sandbox_are_events(
     runtime: Runtime, events: Events, sandboxes: Sandboxes, kind: str
 ) -> None:
     """GetContainerEvents SHOULD send an event when a sandbox is created, started and stopped, with the
@@ -144,7 +144,7 @@ def test_steps_of_a_sandbox_are_events_too(
 
 
 @requirement("EVT-03/deleted")
-def test_removal_of_a_sandbox(
+def test_event_of_the_removal_of_a_sandbox(
     runtime: Runtime, events: Events, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """GetContainerEvents MAY send an event when a sandbox is removed.
@@ -249,7 +249,7 @@ def test_the_event_of_a_removed_sandbox_has_no_address(
 
 @requirement("EVT-07")
 @pytest.mark.parametrize("code", [0, 7])
-def test_the_end_of_a_process_is_an_event_with_its_exit_code(
+def test_the_event_of_an_exit_has_the_exit_code(
     events: Events, sandbox: Sandbox, containers: Containers, code: int
 ) -> None:
     """ContainerEventResponse for the exit of a process MUST carry its exit code.
@@ -266,7 +266,7 @@ def test_the_end_of_a_process_is_an_event_with_its_exit_code(
 
 
 @requirement("EVT-07")
-def test_the_end_of_a_killed_container_is_an_event_with_its_exit_code(
+def test_the_event_of_a_killed_container_has_the_exit_code(
     runtime: Runtime, events: Events, sandbox: Sandbox, containers: Containers
 ) -> None:
     """ContainerEventResponse for a killed container MUST carry the exit code that ContainerStatus reports.
@@ -285,7 +285,7 @@ def test_the_end_of_a_killed_container_is_an_event_with_its_exit_code(
 
 
 @requirement("EVT-07")
-def test_the_end_of_a_container_that_took_too_much_memory_is_an_event(
+def test_the_event_of_an_oom_killed_container_has_the_exit_code(
     events: Events, sandbox: Sandbox, containers: Containers
 ) -> None:
     """ContainerEventResponse for an OOM-killed container MUST carry the exit code that ContainerStatus

@@ -128,7 +128,7 @@ def test_exec_sync_without_a_timeout_waits(runtime: Runtime, running_container: 
 
 
 @requirement("EXS-07")
-def test_exec_sync_reports_that_the_time_is_over(runtime: Runtime, running_container: Container) -> None:
+def test_exec_sync_returns_when_its_timeout_expires(runtime: Runtime, running_container: Container) -> None:
     """ExecSync MUST return soon after its timeout expires, with DeadlineExceeded or with an exit code other
     than 0.
 
@@ -149,7 +149,7 @@ def test_exec_sync_reports_that_the_time_is_over(runtime: Runtime, running_conta
 
 
 @requirement("EXS-08")
-def test_exec_sync_kills_the_command_when_the_time_is_over(
+def test_exec_sync_kills_the_command_when_its_timeout_expires(
     runtime: Runtime, running_container: Container
 ) -> None:
     """ExecSync MUST kill the command when its timeout expires.
@@ -170,7 +170,7 @@ def test_exec_sync_kills_the_command_when_the_time_is_over(
 
 @slow
 @requirement("EXS-09")
-def test_exec_sync_does_not_wait_for_children_when_the_time_is_over(
+def test_exec_sync_does_not_wait_for_children_after_its_timeout(
     runtime: Runtime, running_container: Container
 ) -> None:
     """ExecSync SHOULD return when its timeout expires although a child of the command still runs and holds
@@ -188,7 +188,7 @@ def test_exec_sync_does_not_wait_for_children_when_the_time_is_over(
 
 
 @requirement("EXS-15/exited")
-def test_exec_sync_in_an_ended_container_is_refused(runtime: Runtime, containers: Containers) -> None:
+def test_exec_sync_in_an_exited_container_is_refused(runtime: Runtime, containers: Containers) -> None:
     """ExecSync MUST fail in an exited container.
 
     Source: ExecSync.
@@ -199,7 +199,7 @@ def test_exec_sync_in_an_ended_container_is_refused(runtime: Runtime, containers
 
 
 @requirement("EXS-15/form")
-@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "exited"])
 def test_form_of_exec_sync_in_a_container_that_does_not_run(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState", record_variant: RecordVariant
 ) -> None:
@@ -261,7 +261,7 @@ def test_exec_sync_inherits_user_and_groups(runtime: Runtime, containers: Contai
 
 
 @requirement("EXS-17")
-def test_exec_sync_inherits_capabilities_and_restraints(containers: Containers) -> None:
+def test_exec_sync_inherits_capabilities_and_seccomp_mode(containers: Containers) -> None:
     """ExecSync MUST run the command with no more capabilities than the container has, and with its seccomp
     mode and `no_new_privs`.
 
@@ -329,7 +329,7 @@ def test_exec_sync_is_bound_by_the_limits_of_its_container(runtime: Runtime, con
 
 
 @requirement("EXS-24")
-def test_exec_sync_fails_cleanly_where_memory_is_short(runtime: Runtime, containers: Containers) -> None:
+def test_exec_sync_fails_cleanly_at_the_memory_limit(runtime: Runtime, containers: Containers) -> None:
     """ExecSync in a container at its memory limit SHOULD return soon: with an error, an exit code other than
     0, or the whole output.
 
@@ -397,7 +397,7 @@ def test_exec_sync_ends_with_its_container_in_other_pid_namespaces(
 
 
 @requirement("EXS-23")
-def test_exec_sync_that_the_client_gives_up(
+def test_exec_sync_that_the_client_cancels(
     runtime: Runtime, running_container: Container, record_variant: RecordVariant
 ) -> None:
     """ExecSync MAY kill the command when the client cancels the call, or let it run until it exits; it leaves
@@ -430,7 +430,7 @@ def test_exec_sync_that_the_client_gives_up(
 
 @requirement("EXS-25")
 @pytest.mark.parametrize("arguments", ARGUMENTS)
-def test_exec_sync_takes_arguments_as_they_are(
+def test_exec_sync_passes_arguments_unchanged(
     runtime: Runtime, running_container: Container, arguments: str
 ) -> None:
     """ExecSync SHOULD pass long arguments and arguments that are not ASCII to the command unchanged.

@@ -30,7 +30,7 @@ PRINTED_BYTES = 400 << 20
 AS_OCTAL = "".join(f"\\{byte:03o}" for byte in EVERY_BYTE)
 OUTPUTS = {
     "nothing": ("true", b""),
-    "every byte there is": (f"printf '{AS_OCTAL}'", EVERY_BYTE),
+    "every byte value": (f"printf '{AS_OCTAL}'", EVERY_BYTE),
     "64 KiB": (f"yes {LINE.decode().strip()} | head -c 65536", (LINE * 4096)[:65536]),
 }
 
@@ -101,7 +101,7 @@ def test_exec_sync_returns_the_exact_bytes(runtime: Runtime, running_container: 
 
 
 @requirement("EXS-01/small")
-def test_exec_sync_keeps_stdout_and_stderr_apart(runtime: Runtime, running_container: Container) -> None:
+def test_exec_sync_separates_stdout_and_stderr(runtime: Runtime, running_container: Container) -> None:
     """ExecSync MUST return the standard output and the standard error of a command separately.
 
     Source: ExecSyncResponse.stdout and stderr.
@@ -132,7 +132,7 @@ def test_exec_sync_returns_large_output_whole(
 
 
 @requirement("EXS-10/ends")
-def test_exec_sync_ends_with_a_child_in_the_background(
+def test_exec_sync_returns_when_a_background_child_exits(
     runtime: Runtime, running_container: Container
 ) -> None:
     """ExecSync of a command that leaves a child which holds the command's output open MUST return at the
@@ -214,7 +214,7 @@ def test_exec_sync_survives_too_much_output(
         pytest.param("stderr", marks=requirement("EXS-13")),
     ],
 )
-def test_exec_sync_cuts_output_at_16_mib(
+def test_exec_sync_truncates_output_at_16_mib(
     large_connection: Connection, running_container: Container, stream: str
 ) -> None:
     """ExecSync SHOULD return no more than 16 MiB of the standard output, and of the standard error, of a
@@ -233,7 +233,7 @@ def test_exec_sync_cuts_output_at_16_mib(
 
 
 @requirement("EXS-14")
-def test_an_answer_that_is_too_large_costs_only_its_call(
+def test_a_response_that_is_too_large_fails_only_its_call(
     runtime: Runtime, running_container: Container
 ) -> None:
     """ExecSync with a response larger than the client accepts SHOULD fail without effect on other calls of

@@ -48,7 +48,7 @@ def test_the_exit_code_is_reported_exactly(containers: Containers, code: int) ->
 
 
 @requirement("CTR-21")
-def test_the_end_of_a_process_is_reported_after_its_start(containers: Containers) -> None:
+def test_the_finish_time_is_not_before_the_start_time(containers: Containers) -> None:
     """`finished_at` MUST NOT be before `started_at` when the process exits by itself.
 
     Source: ContainerStatus.started_at and finished_at. The process runs longer than the runtime needs to
@@ -81,7 +81,7 @@ def test_the_reason_distinguishes_success_from_failure(
 @pytest.mark.parametrize(
     ("name", "number"), [("HUP", 1), ("SEGV", 11), ("KILL", 9)], ids=["hang-up", "segmentation fault", "kill"]
 )
-def test_death_by_a_signal_gives_128_and_its_number(
+def test_exit_code_after_a_signal_is_128_plus_its_number(
     sandboxes: Sandboxes, containers: Containers, name: str, number: int
 ) -> None:
     """`exit_code` MUST be 128 plus the number of the signal when a signal kills the process.
@@ -98,7 +98,7 @@ def test_death_by_a_signal_gives_128_and_its_number(
 
 @requirement("CTR-24")
 @requires(Capability.SHARED_KERNEL)
-def test_a_container_killed_for_its_memory_says_so(runtime: Runtime, containers: Containers) -> None:
+def test_an_oom_killed_container_has_the_reason_oomkilled(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus MUST report the reason OOMKilled and the exit code 137 when the kernel OOM-kills the
     first process.
 
@@ -117,9 +117,7 @@ def test_a_container_killed_for_its_memory_says_so(runtime: Runtime, containers:
 
 
 @requirement("CTR-25/running")
-def test_a_container_outlives_a_child_killed_for_its_memory(
-    runtime: Runtime, with_a_killed_child: Container
-) -> None:
+def test_a_container_outlives_an_oom_killed_child(runtime: Runtime, with_a_killed_child: Container) -> None:
     """A container MUST continue to run when the kernel OOM-kills a child of its first process, and
     StopContainer MUST stop it.
 
@@ -133,7 +131,7 @@ def test_a_container_outlives_a_child_killed_for_its_memory(
 
 
 @requirement("CTR-25/reason")
-def test_reason_after_a_child_was_killed_for_its_memory(
+def test_reason_after_a_child_was_oom_killed(
     runtime: Runtime, with_a_killed_child: Container, record_variant: RecordVariant
 ) -> None:
     """`reason` MAY be OOMKilled, before the container exits or after, if the kernel OOM-killed a child of the
@@ -151,7 +149,7 @@ def test_reason_after_a_child_was_killed_for_its_memory(
 
 
 @requirement("CTR-27")
-def test_the_end_of_an_instant_process_is_not_lost(runtime: Runtime, containers: Containers) -> None:
+def test_the_exit_of_an_instant_process_is_reported(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus MUST report EXITED and the exit code of a process that exits at once, even if it exited
     before StartContainer returned.
 
@@ -169,7 +167,7 @@ def test_the_end_of_an_instant_process_is_not_lost(runtime: Runtime, containers:
 
 @requirement("CTR-26")
 @requires(Capability.SHARED_KERNEL)
-def test_each_of_many_killed_for_their_memory_says_so(runtime: Runtime, containers: Containers) -> None:
+def test_each_of_many_oom_killed_containers_has_the_reason(runtime: Runtime, containers: Containers) -> None:
     """ContainerStatus SHOULD report the reason OOMKilled for each of many containers whose first processes
     the kernel OOM-kills at about the same time.
 

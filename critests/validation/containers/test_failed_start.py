@@ -59,7 +59,7 @@ def attempt(runtime: Runtime, containers: Containers) -> Attempt:
 
 
 @requirement("CTR-14")
-def test_a_file_that_is_no_program_never_seems_to_run(
+def test_a_file_that_cannot_be_executed_is_never_running(
     runtime: Runtime, attempt: Attempt, containers: Containers, registry: Registry
 ) -> None:
     """A container whose file the kernel cannot execute MUST NOT stay created or running: CreateContainer or
@@ -89,7 +89,7 @@ def test_a_file_that_is_no_program_never_seems_to_run(
         pytest.param("/etc/passwd", marks=requirement("CTR-16"), id="without permission to execute"),
     ],
 )
-def test_what_cannot_be_executed_is_an_error(containers: Containers, program: str) -> None:
+def test_a_command_that_cannot_be_executed_is_refused(containers: Containers, program: str) -> None:
     """CreateContainer or StartContainer MUST fail if the command does not exist in the container, and if it
     is a file without permission to execute.
 

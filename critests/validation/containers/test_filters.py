@@ -46,7 +46,7 @@ def test_list_filters_by_id(runtime: Runtime, container: Container, containers: 
 
 
 @requirement("CTA-18")
-@pytest.mark.parametrize("state", STATES, ids=["created", "running", "ended"])
+@pytest.mark.parametrize("state", STATES, ids=["created", "running", "exited"])
 def test_list_filters_containers_by_state(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
@@ -139,7 +139,7 @@ def exact(containers: Containers) -> cri.ContainerFilter:
 
 
 @requirement("CTA-20")
-def test_list_finds_a_container_by_every_field_at_once(runtime: Runtime, exact: cri.ContainerFilter) -> None:
+def test_list_filters_by_all_fields_together(runtime: Runtime, exact: cri.ContainerFilter) -> None:
     """ListContainers MUST return a container that matches the id, state, sandbox and labels of the filter.
 
     Source: ContainerFilter.
@@ -151,7 +151,7 @@ def test_list_finds_a_container_by_every_field_at_once(runtime: Runtime, exact: 
 
 @requirement("CTA-20")
 @pytest.mark.parametrize("contradiction", CONTRADICTIONS)
-def test_list_is_empty_when_one_field_of_the_filter_does_not_fit(
+def test_list_is_empty_when_one_field_of_the_filter_does_not_match(
     runtime: Runtime, exact: cri.ContainerFilter, contradiction: str
 ) -> None:
     """ListContainers MUST NOT return a container that matches all fields of the filter but one.
@@ -166,7 +166,7 @@ def test_list_is_empty_when_one_field_of_the_filter_does_not_fit(
 
 
 @requirement("CTA-21")
-def test_a_filter_without_state_is_not_one_for_created(
+def test_a_filter_without_state_matches_every_state(
     runtime: Runtime, containers: Containers, own_sandbox: Sandbox
 ) -> None:
     """ListContainers with no state in its filter MUST return containers in every state; with CREATED, whose
@@ -205,7 +205,7 @@ def test_list_is_empty_for_an_unknown_sandbox(runtime: Runtime, container: Conta
 
 
 @requirement("CTA-25")
-def test_the_sandbox_itself_is_no_container(
+def test_list_has_no_container_of_the_sandbox_itself(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """ListContainers MUST NOT return containers that the runtime runs for the sandbox itself.

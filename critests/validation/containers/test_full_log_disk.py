@@ -83,9 +83,7 @@ def test_container_whose_log_disk_is_full_can_be_used_and_stopped(
 
 
 @requirement("LOG-31/ends")
-def test_container_whose_log_disk_is_full_comes_to_its_own_end(
-    runtime: Runtime, small_log_disk: SmallLogDisk
-) -> None:
+def test_container_whose_log_disk_is_full_exits(runtime: Runtime, small_log_disk: SmallLogDisk) -> None:
     """A container whose output fills the disk of its log SHOULD exit in the end, and ContainerStatus SHOULD
     report the exit code of its process.
 
@@ -102,7 +100,7 @@ def test_container_whose_log_disk_is_full_comes_to_its_own_end(
 
 
 @requirement("LOG-31/after")
-def test_log_goes_on_once_there_is_space(runtime: Runtime, small_log_disk: SmallLogDisk) -> None:
+def test_log_continues_once_there_is_space(runtime: Runtime, small_log_disk: SmallLogDisk) -> None:
     """ReopenContainerLog SHOULD continue the log in a new file after the old one was removed from a full
     disk.
 

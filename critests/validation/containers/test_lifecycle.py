@@ -89,7 +89,7 @@ def test_create_container_returns_a_container_that_has_not_run(
 
 
 @requirement("CTR-02")
-def test_nothing_of_a_container_runs_before_it_is_started(containers: Containers) -> None:
+def test_the_process_does_not_run_before_start_container(containers: Containers) -> None:
     """CreateContainer MUST NOT run the container's process.
 
     Source: CreateContainer, StartContainer. The line in the log of a container that was created later shows
@@ -133,7 +133,7 @@ def test_create_container_does_not_pull_a_missing_image(
 
 @requirement("CTR-06")
 @pytest.mark.parametrize("form", REFERENCES)
-def test_every_name_of_an_image_leads_to_the_same_image(
+def test_create_container_accepts_every_name_of_an_image(
     runtime: Runtime, images: Images, containers: Containers, form: str
 ) -> None:
     """CreateContainer MUST accept the reference that PullImage returned, the image's id, a tag and a
@@ -154,7 +154,7 @@ def test_every_name_of_an_image_leads_to_the_same_image(
 
 
 @requirement("CTR-07/never-two")
-def test_a_name_and_attempt_twice_never_makes_two_containers(
+def test_a_repeated_name_and_attempt_never_creates_two_containers(
     runtime: Runtime, sandbox: Sandbox, container: Container, containers: Containers
 ) -> None:
     """CreateContainer MUST NOT create two containers of the same name and attempt in one sandbox.
@@ -170,7 +170,7 @@ def test_a_name_and_attempt_twice_never_makes_two_containers(
 
 
 @requirement("CTR-07/form")
-def test_form_of_the_answer_to_a_name_and_attempt_twice(
+def test_form_of_the_response_to_a_repeated_name_and_attempt(
     runtime: Runtime, container: Container, record_variant: RecordVariant, containers: Containers
 ) -> None:
     """CreateContainer with the name and attempt of an existing container MAY fail or return its id.
@@ -188,7 +188,7 @@ def test_form_of_the_answer_to_a_name_and_attempt_twice(
 
 
 @requirement("CTR-08")
-def test_a_container_is_made_again_with_the_next_attempt(runtime: Runtime, containers: Containers) -> None:
+def test_a_container_is_created_again_with_the_next_attempt(runtime: Runtime, containers: Containers) -> None:
     """CreateContainer MUST succeed while an exited container of the same name and an earlier attempt exists.
 
     Source: ContainerMetadata.attempt; the kubelet restarts containers this way.
@@ -208,7 +208,7 @@ def test_a_container_is_made_again_with_the_next_attempt(runtime: Runtime, conta
 
 
 @requirement("CTR-09")
-def test_containers_of_one_name_live_in_two_sandboxes(
+def test_two_sandboxes_may_have_containers_of_one_name(
     runtime: Runtime, container: Container, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """CreateContainer MUST accept a name that a container in another sandbox has.
@@ -280,7 +280,7 @@ def test_a_failed_create_leaves_nothing_behind(
 
 
 @requirement("CTR-12")
-def test_a_create_that_the_client_gave_up_can_be_tried_again(
+def test_a_create_that_exceeded_its_deadline_can_be_retried(
     runtime: Runtime, sandbox: Sandbox, containers: Containers
 ) -> None:
     """CreateContainer that the client retries after its deadline MUST in the end create exactly one
@@ -299,7 +299,7 @@ def test_a_create_that_the_client_gave_up_can_be_tried_again(
 
 
 @requirement("CTR-12")
-def test_whatever_a_client_gave_up_leaves_a_container_that_starts(
+def test_a_container_starts_after_a_create_that_exceeded_its_deadline(
     runtime: Runtime, sandbox: Sandbox, containers: Containers
 ) -> None:
     """StartContainer MUST start a container that a retry of CreateContainer returned, at whatever moment the
@@ -319,7 +319,7 @@ def test_whatever_a_client_gave_up_leaves_a_container_that_starts(
 
 
 @requirement("CTR-13")
-def test_start_container_makes_it_run(runtime: Runtime, container: Container) -> None:
+def test_start_container_runs_the_process(runtime: Runtime, container: Container) -> None:
     """StartContainer MUST bring a created container to RUNNING, and `started_at` MUST NOT be before
     `created_at`.
 
@@ -353,7 +353,7 @@ def test_start_of_a_running_container_changes_nothing(runtime: Runtime, containe
 
 
 @requirement("CTR-19/unchanged")
-def test_start_of_an_ended_container_changes_nothing(runtime: Runtime, exited_container: Container) -> None:
+def test_start_of_an_exited_container_changes_nothing(runtime: Runtime, exited_container: Container) -> None:
     """StartContainer of an exited container MUST NOT change its state, exit code and times.
 
     Source: StartContainer; not stated by the CRI, a container runs once and the kubelet creates another one
@@ -371,7 +371,7 @@ def test_start_of_an_ended_container_changes_nothing(runtime: Runtime, exited_co
 
 
 @requirement("CTR-19/error")
-@pytest.mark.parametrize("state", [cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED], ids=["running", "ended"])
+@pytest.mark.parametrize("state", [cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED], ids=["running", "exited"])
 def test_second_start_is_refused(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:

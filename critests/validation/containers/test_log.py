@@ -68,7 +68,7 @@ def printed(runtime: Runtime, containers: Containers) -> Printed:
 
 @requirement("LOG-01/written")
 @pytest.mark.parametrize("directory", ["", "below/"], ids=["log directory", "directory below it"])
-def test_log_is_written_where_it_was_asked_for(
+def test_log_is_written_to_the_requested_path(
     sandbox: Sandbox, containers: Containers, directory: str
 ) -> None:
     """The output of a container MUST be in the file `log_path` below the sandbox's `log_directory`.
@@ -85,7 +85,7 @@ def test_log_is_written_where_it_was_asked_for(
 
 
 @requirement("LOG-01/creation")
-def test_log_in_a_directory_that_is_not_there(containers: Containers, record_variant: RecordVariant) -> None:
+def test_log_in_a_missing_directory(containers: Containers, record_variant: RecordVariant) -> None:
     """CreateContainer or StartContainer MAY create the missing directories of `log_path` or fail.
 
     Source: ContainerConfig.log_path; not stated by the CRI, the kubelet creates them itself.
@@ -104,7 +104,7 @@ def test_log_in_a_directory_that_is_not_there(containers: Containers, record_var
 
 
 @requirement("LOG-02")
-def test_log_holds_one_record_a_line(runtime: Runtime, containers: Containers) -> None:
+def test_log_has_one_record_per_line(runtime: Runtime, containers: Containers) -> None:
     """A line of a log MUST consist of time, stream, tags and payload, separated by one space, and end in a
     newline.
 
@@ -200,7 +200,7 @@ def test_a_short_line_is_one_full_record(printed: Printed) -> None:
 
 
 @requirement("LOG-06")
-def test_a_long_line_is_split_and_whole_again_when_joined(printed: Printed) -> None:
+def test_a_long_line_is_split_into_partial_records(printed: Printed) -> None:
     """The records of a long line MUST have the tag P, and the last one F; their payloads joined MUST be the
     bytes of the line.
 
@@ -294,7 +294,7 @@ def test_a_last_line_without_a_newline_is_partial(printed: Printed) -> None:
             f"printf '{AS_OCTAL}\\n'; echo end",
             [EVERY_BYTE_BUT_NEWLINE, b"end"],
             marks=requirement("LOG-10"),
-            id="no text",
+            id="every byte value",
         ),
         pytest.param(
             "printf 'one\\r\\ntwo\\rthree\\n\\r\\n'",
@@ -355,7 +355,7 @@ def test_carriage_return_of_a_terminal(printed: Printed, record_variant: RecordV
 
 
 @requirement("LOG-15")
-def test_log_is_complete_soon_after_the_end(printed: Printed) -> None:
+def test_log_is_complete_soon_after_the_exit(printed: Printed) -> None:
     """The log MUST be complete when the container has exited, or very soon after.
 
     Source: ContainerStatus.state; the kubelet reads the log of an exited container once.
@@ -404,7 +404,7 @@ def test_a_container_without_a_log_path_runs(containers: Containers, record_vari
 
 
 @requirement("LOG-19")
-def test_log_belongs_to_root_and_is_not_for_everybody(containers: Containers) -> None:
+def test_log_belongs_to_root_and_is_not_readable_by_others(containers: Containers) -> None:
     """A log file SHOULD belong to root, and SHOULD NOT be readable or writable by others.
 
     Source: not stated by the CRI; the output of a container may be confidential.

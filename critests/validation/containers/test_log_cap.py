@@ -10,7 +10,7 @@ PRINTED = 2000
 @requirement("LOG-28")
 @disruptive
 @configured(LogCap(CAP))
-def test_a_runtime_that_cuts_logs_keeps_the_newest_lines(own_runtime: OwnRuntime) -> None:
+def test_a_runtime_that_truncates_logs_keeps_the_newest_lines(own_runtime: OwnRuntime) -> None:
     """A log SHOULD NOT exceed the maximum size of the runtime's configuration, and SHOULD lose only its
     oldest lines.
 

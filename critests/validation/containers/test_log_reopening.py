@@ -62,7 +62,7 @@ def test_an_earlier_log_is_appended_to(sandbox: Sandbox, containers: Containers)
 
 
 @requirement("LOG-17")
-def test_the_next_attempt_has_a_log_of_its_own(containers: Containers) -> None:
+def test_the_next_attempt_has_its_own_log(containers: Containers) -> None:
     """The next attempt of a container SHOULD write to its own log file and not change the earlier one.
 
     Source: ContainerMetadata.attempt, ContainerConfig.log_path.
@@ -81,7 +81,7 @@ def test_the_next_attempt_has_a_log_of_its_own(containers: Containers) -> None:
 
 
 @requirement("LOG-21")
-def test_reopen_goes_on_in_a_new_file(runtime: Runtime, counting: Container) -> None:
+def test_reopen_continues_in_a_new_file(runtime: Runtime, counting: Container) -> None:
     """ReopenContainerLog MUST continue the log in a new file at `log_path` after the old one was renamed,
     with no line lost or repeated.
 
@@ -98,7 +98,7 @@ def test_reopen_goes_on_in_a_new_file(runtime: Runtime, counting: Container) -> 
 
 
 @requirement("LOG-20")
-def test_reopen_writes_nothing_where_a_link_leads(
+def test_reopen_does_not_write_through_a_symbolic_link(
     runtime: Runtime, counting: Container, host_folder: Path
 ) -> None:
     """ReopenContainerLog SHOULD NOT write to the target of a symbolic link that has replaced the log: it may
@@ -126,7 +126,7 @@ def test_reopen_writes_nothing_where_a_link_leads(
 
 
 @requirement("LOG-22")
-def test_reopen_makes_a_log_that_was_deleted(runtime: Runtime, counting: Container) -> None:
+def test_reopen_creates_a_log_that_was_deleted(runtime: Runtime, counting: Container) -> None:
     """ReopenContainerLog MUST continue the log in a new file at `log_path` after the old one was deleted.
 
     Source: ReopenContainerLog.
@@ -142,7 +142,7 @@ def test_reopen_makes_a_log_that_was_deleted(runtime: Runtime, counting: Contain
 
 
 @requirement("LOG-23")
-def test_reopen_again_and_again_loses_nothing(runtime: Runtime, containers: Containers) -> None:
+def test_repeated_reopen_loses_nothing(runtime: Runtime, containers: Containers) -> None:
     """ReopenContainerLog MUST NOT lose, repeat or reorder lines when it is called repeatedly for a busy
     container.
 
@@ -167,8 +167,8 @@ def test_reopen_again_and_again_loses_nothing(runtime: Runtime, containers: Cont
 
 
 @requirement("LOG-24")
-@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
-def test_reopen_of_a_container_that_does_not_run_does_what_it_says(
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "exited"])
+def test_reopen_of_a_container_that_does_not_run_creates_a_file_or_fails(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
     """ReopenContainerLog of a container that does not run MUST either create the file and succeed, or fail
@@ -216,7 +216,7 @@ def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, containers: Container
 
 @requirement("LOG-27")
 @pytest.mark.parametrize("kind", STREAMS)
-def test_reopen_moves_all_streams(runtime: Runtime, containers: Containers, kind: str) -> None:
+def test_reopen_redirects_all_streams(runtime: Runtime, containers: Containers, kind: str) -> None:
     """ReopenContainerLog MUST redirect all output of a container to the new file: both streams, or the output
     of its terminal.
 

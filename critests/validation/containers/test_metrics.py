@@ -143,7 +143,7 @@ def test_metric_descriptors_stay_the_same(runtime: Runtime, running_container: C
 
 
 @requirement("MET-02")
-def test_metrics_that_the_kubelet_has_shown_are_described(runtime: Runtime) -> None:
+def test_metrics_that_the_kubelet_exposed_are_described(runtime: Runtime) -> None:
     """ListMetricDescriptors SHOULD describe a metric of every kind that the kubelet has exposed itself: CPU,
     memory, network, file systems, processes, OOM kills, limits.
 
@@ -171,7 +171,7 @@ def test_every_metric_has_its_descriptor(runtime: Runtime, running_container: Co
 
 
 @requirement("MET-04")
-def test_labels_of_a_metric_come_in_the_order_of_its_descriptor(
+def test_labels_of_a_metric_are_in_the_order_of_its_descriptor(
     runtime: Runtime, running_container: Container
 ) -> None:
     """`label_values` MUST be in the order of the descriptor's `label_keys`: the container's name, the pod,
@@ -199,9 +199,7 @@ def test_labels_of_a_metric_come_in_the_order_of_its_descriptor(
 
 
 @requirement("MET-05")
-def test_metrics_have_the_time_at_which_they_were_measured(
-    runtime: Runtime, running_container: Container
-) -> None:
+def test_metrics_have_a_recent_timestamp(runtime: Runtime, running_container: Container) -> None:
     """`timestamp` of a metric SHOULD be 0, or a time in the last minute in nanoseconds.
 
     Source: Metric.timestamp. The CRI does not state how old a metric may be.
@@ -217,9 +215,7 @@ def test_metrics_have_the_time_at_which_they_were_measured(
 
 
 @requirement("MET-06/types")
-def test_metrics_have_the_type_that_their_name_promises(
-    runtime: Runtime, running_container: Container
-) -> None:
+def test_metrics_have_the_type_of_their_name(runtime: Runtime, running_container: Container) -> None:
     """`metric_type` SHOULD be COUNTER for a metric whose name ends in _total, and GAUGE for a metric whose
     value rises and falls.
 
@@ -235,7 +231,7 @@ def test_metrics_have_the_type_that_their_name_promises(
 
 @requirement("MET-06/counters")
 @slow
-def test_counters_never_fall(runtime: Runtime, containers: Containers) -> None:
+def test_counters_never_decrease(runtime: Runtime, containers: Containers) -> None:
     """A metric of the type COUNTER MUST NOT decrease.
 
     Source: MetricType.COUNTER.
@@ -256,9 +252,7 @@ def test_counters_never_fall(runtime: Runtime, containers: Containers) -> None:
 
 
 @requirement("MET-07/ids")
-def test_metrics_are_of_pods_and_containers_that_there_are(
-    runtime: Runtime, running_container: Container
-) -> None:
+def test_metrics_are_of_existing_pods_and_containers(runtime: Runtime, running_container: Container) -> None:
     """ListPodSandboxMetrics MUST return metrics of existing sandboxes and containers only.
 
     Source: PodSandboxMetrics.pod_sandbox_id, ContainerMetrics.container_id.
@@ -351,7 +345,7 @@ def test_network_metrics_are_of_the_interfaces_of_the_pod(
 
 
 @requirement("MET-10")
-def test_metrics_are_answered_while_pods_come_and_go(
+def test_metrics_are_listed_during_creation_and_removal(
     runtime: Runtime, running_container: Container, containers: Containers
 ) -> None:
     """ListPodSandboxMetrics MUST succeed while containers are created and removed, and MUST return the
@@ -380,7 +374,7 @@ def test_metrics_are_answered_while_pods_come_and_go(
 @requirement("MET-11")
 @slow
 @requires(Capability.SAME_HOST)
-def test_kills_for_memory_are_counted(runtime: Runtime, containers: Containers) -> None:
+def test_oom_kills_are_counted(runtime: Runtime, containers: Containers) -> None:
     """The metric of OOM events SHOULD count the OOM kill of a process of the container.
 
     Source: Metric.value. Not stated by the CRI; the kubelet has exposed it this way.

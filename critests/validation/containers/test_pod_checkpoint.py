@@ -60,7 +60,7 @@ def pauses(container: Container, call: tuple[int, int]) -> list[tuple[int, int]]
 
 @requirement("CKP-08")
 @takes_checkpoints
-def test_a_pod_is_saved_and_runs_on(runtime: Runtime, pod: CountingPod) -> None:
+def test_a_pod_continues_after_its_checkpoint(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST write a checkpoint of the requested containers, and leave them running.
 
     Source: CheckpointPodRequest.
@@ -73,8 +73,8 @@ def test_a_pod_is_saved_and_runs_on(runtime: Runtime, pod: CountingPod) -> None:
 
 @requirement("CKP-08")
 @offers_checkpoints
-@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
-def test_a_pod_is_not_saved_with_a_container_that_does_not_run(
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "exited"])
+def test_a_pod_checkpoint_needs_running_containers(
     runtime: Runtime, pod: CountingPod, containers: Containers, state: "cri.ContainerState"
 ) -> None:
     """CheckpointPod MUST fail if one of the containers does not run, and write nothing.
@@ -91,7 +91,7 @@ def test_a_pod_is_not_saved_with_a_container_that_does_not_run(
 
 @requirement("CKP-08")
 @offers_checkpoints
-def test_a_pod_that_is_not_ready_is_not_saved(runtime: Runtime, pod: CountingPod) -> None:
+def test_a_checkpoint_of_a_stopped_pod_is_refused(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST fail for a stopped sandbox, and write nothing.
 
     Source: CheckpointPodRequest.pod_sandbox_id.
@@ -115,7 +115,7 @@ def test_a_pod_that_is_not_ready_is_not_saved(runtime: Runtime, pod: CountingPod
         pytest.param("unknown pod", marks=requirement("CKP-15")),
     ],
 )
-def test_what_is_wrong_in_a_checkpoint_is_refused(
+def test_an_invalid_pod_checkpoint_request_is_refused(
     runtime: Runtime, pod: CountingPod, running_container: Container, case: str
 ) -> None:
     """CheckpointPod MUST fail without `container_ids`, with one that is repeated, unknown or of another pod,
@@ -151,7 +151,7 @@ PLACES: dict[str, Callable[[Path], str]] = {
 @requirement("CKP-10")
 @offers_checkpoints
 @pytest.mark.parametrize("place", PLACES)
-def test_a_pod_is_saved_to_an_empty_directory_alone(runtime: Runtime, pod: CountingPod, place: str) -> None:
+def test_a_pod_checkpoint_needs_an_empty_directory(runtime: Runtime, pod: CountingPod, place: str) -> None:
     """CheckpointPod MUST fail unless `output_path` is the absolute path of an empty directory, and change
     nothing there.
 
@@ -169,7 +169,7 @@ def test_a_pod_is_saved_to_an_empty_directory_alone(runtime: Runtime, pod: Count
 
 @requirement("CKP-10")
 @takes_checkpoints
-def test_a_pod_is_saved_below_its_directory(runtime: Runtime, pod: CountingPod) -> None:
+def test_a_pod_checkpoint_is_written_below_its_directory(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST write below `output_path` without replacing that directory, and write nothing next
     to it.
 
@@ -186,7 +186,7 @@ def test_a_pod_is_saved_below_its_directory(runtime: Runtime, pod: CountingPod) 
 
 @requirement("CKP-11")
 @offers_checkpoints
-def test_a_checkpoint_of_a_pod_that_fails_leaves_nothing(runtime: Runtime, pod: CountingPod) -> None:
+def test_a_failed_pod_checkpoint_leaves_nothing(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST leave the directory empty when it fails.
 
     Source: CheckpointPodRequest.output_path.
@@ -198,7 +198,7 @@ def test_a_checkpoint_of_a_pod_that_fails_leaves_nothing(runtime: Runtime, pod: 
 
 @requirement("CKP-12")
 @takes_checkpoints
-def test_the_containers_of_a_pod_stand_still_together(runtime: Runtime, pod: CountingPod) -> None:
+def test_the_containers_of_a_pod_are_frozen_together(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST freeze all its containers at the same moment, so that their checkpoints are
     consistent.
 
@@ -216,7 +216,7 @@ def test_the_containers_of_a_pod_stand_still_together(runtime: Runtime, pod: Cou
 
 @requirement("CKP-12")
 @takes_checkpoints
-def test_a_pod_goes_on_when_its_checkpoint_is_given_up(runtime: Runtime, pod: CountingPod) -> None:
+def test_a_pod_continues_when_its_checkpoint_exceeds_the_deadline(runtime: Runtime, pod: CountingPod) -> None:
     """CheckpointPod MUST leave the containers running when its deadline is exceeded before the checkpoint is
     taken.
 
@@ -266,7 +266,7 @@ def test_a_checkpoint_of_a_pod_without_a_deadline(
 
 @requirement("CKP-13/not-frozen")
 @takes_checkpoints
-def test_a_pod_goes_on_after_a_checkpoint_without_a_deadline(
+def test_a_pod_continues_after_a_checkpoint_without_a_deadline(
     pod: CountingPod, without_deadline: Callable[[cri.CheckpointPodRequest], str]
 ) -> None:
     """CheckpointPod without a deadline MUST leave the containers running, whether it succeeds or fails.

@@ -112,7 +112,7 @@ def _renamed(config: cri.ContainerConfig, name: str) -> cri.ContainerConfig:
 
 @requirement("CKP-18")
 @pytest.mark.parametrize("case", WRONG_CONFIGS)
-def test_a_pod_is_restored_with_the_names_that_were_saved(
+def test_a_restore_needs_the_containers_of_the_checkpoint(
     runtime: Runtime, saved_pod: SavedPod, case: str
 ) -> None:
     """RestorePod MUST fail unless `container_configs` names exactly the containers of the checkpoint.
@@ -138,7 +138,9 @@ CHANGES: dict[str, Callable[[cri.ContainerConfig], None]] = {
 
 @requirement("CKP-19/error")
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_process_is_not_restored_as_another(runtime: Runtime, saved_pod: SavedPod, change: str) -> None:
+def test_a_restore_with_another_process_is_refused(
+    runtime: Runtime, saved_pod: SavedPod, change: str
+) -> None:
     """RestorePod SHOULD fail for a configuration that changes command, arguments, working directory,
     environment or user.
 
@@ -151,7 +153,7 @@ def test_a_process_is_not_restored_as_another(runtime: Runtime, saved_pod: Saved
 
 
 @requirement("CKP-19/error")
-def test_a_process_is_not_restored_from_another_image(
+def test_a_restore_with_another_image_is_refused(
     runtime: Runtime, saved_pod: SavedPod, images: Images
 ) -> None:
     """RestorePod SHOULD fail for a configuration with another image.
@@ -165,7 +167,7 @@ def test_a_process_is_not_restored_from_another_image(
 
 
 @requirement("CKP-19/process")
-def test_a_restored_process_is_the_one_that_was_saved(runtime: Runtime, saved_pod: SavedPod) -> None:
+def test_a_restored_process_has_the_memory_of_the_checkpoint(runtime: Runtime, saved_pod: SavedPod) -> None:
     """RestorePod MUST restore the processes of the checkpoint with their memory.
 
     Source: RestorePodRequest.checkpoint_path.
@@ -235,7 +237,7 @@ def test_a_restored_container_has_its_new_mounts(
 
 
 @requirement("CKP-21")
-def test_a_checkpoint_stays_as_it_is(runtime: Runtime, saved_pod: SavedPod) -> None:
+def test_a_restore_does_not_change_the_checkpoint(runtime: Runtime, saved_pod: SavedPod) -> None:
     """RestorePod MUST NOT change the checkpoint, from which further pods may be restored.
 
     Source: RestorePodRequest.checkpoint_path.
@@ -266,9 +268,7 @@ def test_unknown_settings_of_a_restore_are_refused(runtime: Runtime, saved_pod: 
 
 
 @requirement("CKP-23")
-def test_a_restore_that_fails_leaves_nothing(
-    runtime: Runtime, sandboxes: Sandboxes, saved_pod: SavedPod
-) -> None:
+def test_a_failed_restore_leaves_nothing(runtime: Runtime, sandboxes: Sandboxes, saved_pod: SavedPod) -> None:
     """RestorePod MUST leave no sandbox and no container when it fails.
 
     Source: RestorePod.

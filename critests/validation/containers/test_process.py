@@ -96,7 +96,7 @@ def test_entrypoint_of_the_image_runs(
 
 
 @requirement("CMD-04")
-def test_a_container_without_anything_to_run_is_refused(images: Images, containers: Containers) -> None:
+def test_a_container_without_a_command_is_refused(images: Images, containers: Containers) -> None:
     """CreateContainer or StartContainer MUST fail if neither the container nor its image has a command.
 
     Source: ContainerConfig.command and args.
@@ -106,7 +106,7 @@ def test_a_container_without_anything_to_run_is_refused(images: Images, containe
 
 @requirement("CMD-05")
 @pytest.mark.parametrize("whose", DIRECTORIES)
-def test_process_begins_in_its_working_directory(images: Images, containers: Containers, whose: str) -> None:
+def test_process_starts_in_its_working_directory(images: Images, containers: Containers, whose: str) -> None:
     """A process MUST start in the container's `working_dir`, else in the image's, else in the root directory.
 
     Source: ContainerConfig.working_dir; the working directory of the OCI image configuration.
@@ -120,7 +120,7 @@ def test_process_begins_in_its_working_directory(images: Images, containers: Con
 
 
 @requirement("CMD-06")
-def test_a_working_directory_that_is_not_there_is_made(containers: Containers) -> None:
+def test_a_missing_working_directory_is_created(containers: Containers) -> None:
     """A `working_dir` that the image does not have SHOULD be created.
 
     Source: ContainerConfig.working_dir; not stated by the CRI, every runtime does so.
@@ -143,7 +143,7 @@ def test_a_working_directory_that_is_a_file_is_refused(containers: Containers) -
 
 @requirement("CMD-08/precedence")
 @pytest.mark.parametrize("seen_from", VIEWS)
-def test_variables_of_the_container_win_over_those_of_the_image(
+def test_variables_of_the_container_override_those_of_the_image(
     images: Images, containers: Containers, seen_from: str
 ) -> None:
     """A variable of `envs` MUST override the image's of the same name, and the process MUST have the image's
@@ -161,7 +161,7 @@ def test_variables_of_the_container_win_over_those_of_the_image(
 
 @requirement("CMD-08/duplicates")
 @pytest.mark.parametrize("seen_from", VIEWS)
-def test_the_last_of_two_variables_of_a_name_wins(containers: Containers, seen_from: str) -> None:
+def test_the_last_of_two_variables_with_one_name_is_used(containers: Containers, seen_from: str) -> None:
     """The last of two variables with the same name in `envs` SHOULD override the first.
 
     Source: ContainerConfig.envs; not stated by the CRI.
@@ -175,7 +175,7 @@ def test_the_last_of_two_variables_of_a_name_wins(containers: Containers, seen_f
 
 @requirement("CMD-09")
 @pytest.mark.parametrize("seen_from", VIEWS)
-def test_values_of_variables_arrive_as_they_are(containers: Containers, seen_from: str) -> None:
+def test_values_of_variables_are_passed_unchanged(containers: Containers, seen_from: str) -> None:
     """A value in `envs` with newlines, equals signs, spaces, other scripts or 100 KiB, or an empty one, MUST
     reach the process unchanged.
 
@@ -190,7 +190,7 @@ def test_values_of_variables_arrive_as_they_are(containers: Containers, seen_fro
 
 
 @requirement("CMD-10")
-def test_there_is_a_path_where_nobody_sets_one(images: Images, containers: Containers) -> None:
+def test_path_has_a_default(images: Images, containers: Containers) -> None:
     """A process SHOULD have a PATH if neither the image nor the container sets one.
 
     Source: ContainerConfig.envs; not stated by the CRI, programs would otherwise not be found.
@@ -225,7 +225,7 @@ def test_hostname_is_in_the_environment(sandbox: Sandbox, running_container: Con
 
 
 @requirement("CMD-10")
-def test_a_process_with_a_terminal_knows_its_kind(containers: Containers) -> None:
+def test_a_process_with_a_terminal_has_term(containers: Containers) -> None:
     """A process with a terminal SHOULD have TERM=xterm.
 
     Source: ContainerConfig.tty; not stated by the CRI.
@@ -248,7 +248,7 @@ def test_stdin_that_is_open_blocks(containers: Containers) -> None:
 
 
 @requirement("CMD-11")
-def test_stdin_that_is_not_wanted_is_at_its_end(containers: Containers) -> None:
+def test_stdin_that_is_not_requested_is_at_end_of_file(containers: Containers) -> None:
     """Standard input without `stdin` MUST be at end of file at once.
 
     Source: ContainerConfig.stdin.
@@ -336,7 +336,7 @@ def test_umask_is_022(containers: Containers, seen_from: str) -> None:
 
 @requirement("CMD-15")
 @pytest.mark.parametrize("seen_from", VIEWS)
-def test_limit_of_open_files_makes_sense(shared_containers: SharedContainers, seen_from: str) -> None:
+def test_limit_of_open_files_is_plausible(shared_containers: SharedContainers, seen_from: str) -> None:
     """RLIMIT_NOFILE of a process SHOULD be neither so low that programs fail nor so high that programs which
     close all descriptors take minutes.
 

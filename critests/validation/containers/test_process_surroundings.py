@@ -47,7 +47,7 @@ FILE_SYSTEMS = {"/proc": "proc", "/sys": "sysfs", "/dev/pts": "devpts", SHARED_M
 
 
 @requirement("CMD-17/present")
-def test_devices_that_every_program_expects_are_there(running_container: Container) -> None:
+def test_default_devices_exist(running_container: Container) -> None:
     """A container MUST have the devices null, zero, full, random, urandom, tty and ptmx.
 
     Source: the default devices of the OCI runtime specification for Linux.
@@ -61,7 +61,7 @@ def test_devices_that_every_program_expects_are_there(running_container: Contain
 
 
 @requirement("CMD-17/present")
-def test_links_that_every_program_expects_are_there(running_container: Container) -> None:
+def test_default_links_in_dev_exist(running_container: Container) -> None:
     """A container MUST have the links fd, stdin, stdout and stderr in /dev.
 
     Source: the symbolic links in /dev of the OCI runtime specification for Linux.
@@ -74,9 +74,7 @@ def test_links_that_every_program_expects_are_there(running_container: Container
 
 
 @requirement("CMD-17/present")
-def test_file_systems_that_every_program_expects_are_there(
-    runtime: Runtime, running_container: Container
-) -> None:
+def test_default_file_systems_are_mounted(runtime: Runtime, running_container: Container) -> None:
     """A container MUST have the file systems proc, sysfs and devpts at /proc, /sys and /dev/pts, and a
     writable tmpfs at /dev/shm.
 
@@ -93,7 +91,7 @@ def test_file_systems_that_every_program_expects_are_there(
 
 
 @requirement("CMD-17/mqueue")
-def test_message_queues_are_there(running_container: Container) -> None:
+def test_message_queues_are_mounted(running_container: Container) -> None:
     """A container SHOULD have an mqueue file system at /dev/mqueue.
 
     Source: not stated by the CRI; every runtime mounts it.
@@ -139,7 +137,9 @@ def test_kernel_settings_are_read_only(running_container: Container) -> None:
 @requirement("CMD-19/caller-wins")
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("name", ["hosts", "hostname", "resolv.conf"])
-def test_a_mount_of_the_caller_wins(containers: Containers, host_folder: Path, name: str) -> None:
+def test_requested_files_in_etc_replace_those_of_the_runtime(
+    containers: Containers, host_folder: Path, name: str
+) -> None:
     """A requested mount at /etc/hosts, /etc/hostname or /etc/resolv.conf MUST replace the runtime's own file.
 
     Source: ContainerConfig.mounts; the kubelet mounts /etc/hosts this way.
@@ -154,7 +154,7 @@ def test_a_mount_of_the_caller_wins(containers: Containers, host_folder: Path, n
 
 
 @requirement("CMD-19/files")
-def test_hostname_and_resolver_files_are_there(sandbox: Sandbox, running_container: Container) -> None:
+def test_hostname_and_resolver_files_exist(sandbox: Sandbox, running_container: Container) -> None:
     """A container SHOULD have /etc/hostname with the pod's hostname, and /etc/resolv.conf.
 
     Source: PodSandboxConfig.hostname and dns_config.
@@ -164,7 +164,7 @@ def test_hostname_and_resolver_files_are_there(sandbox: Sandbox, running_contain
 
 
 @requirement("CMD-19/hosts")
-def test_hosts_made_by_the_runtime(running_container: Container, record_variant: RecordVariant) -> None:
+def test_hosts_file_of_the_runtime(running_container: Container, record_variant: RecordVariant) -> None:
     """CreateContainer MAY create /etc/hosts if the request does not mount one; if it does, the file has
     localhost.
 
@@ -178,7 +178,7 @@ def test_hosts_made_by_the_runtime(running_container: Container, record_variant:
 
 
 @requirement("GEN-15/taken")
-def test_environment_that_is_no_text_fails_no_container(containers: Containers) -> None:
+def test_environment_that_is_not_utf_8_fails_no_container(containers: Containers) -> None:
     """A value in `envs` that is not valid UTF-8 SHOULD NOT prevent a container from running.
 
     Source: KeyValue.value, which is bytes; the kubelet passes on what a Secret holds.
@@ -191,7 +191,7 @@ def test_environment_that_is_no_text_fails_no_container(containers: Containers) 
 
 
 @requirement("GEN-15/preserved")
-def test_environment_that_is_no_text(containers: Containers, record_variant: RecordVariant) -> None:
+def test_form_of_environment_that_is_not_utf_8(containers: Containers, record_variant: RecordVariant) -> None:
     """A value in `envs` that is not valid UTF-8 MAY be rejected or changed; other values in `envs` MUST be
     unchanged.
 

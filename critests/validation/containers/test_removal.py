@@ -42,8 +42,8 @@ def ignoring_sigterm(containers: Containers, state: "cri.ContainerState") -> Con
 
 
 @requirement("CTR-28/removed")
-@pytest.mark.parametrize("state", [cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED], ids=["running", "ended"])
-def test_remove_container_that_runs_or_has_ended(
+@pytest.mark.parametrize("state", [cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED], ids=["running", "exited"])
+def test_remove_container_removes_running_and_exited_containers(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
     """RemoveContainer MUST remove a running container and an exited one.
@@ -156,7 +156,7 @@ def test_remove_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
 
 
 @requirement("CTR-31/error")
-def test_a_removed_container_is_gone_from_status_and_lists(
+def test_a_removed_container_is_absent_from_status_and_lists(
     runtime: Runtime, exited_container: Container
 ) -> None:
     """ContainerStatus MUST fail after RemoveContainer, and ListContainers MUST NOT return the container, with
@@ -178,7 +178,9 @@ def test_a_removed_container_is_gone_from_status_and_lists(
 
 
 @requirement("CTR-31/code")
-def test_status_of_a_removed_container_says_not_found(runtime: Runtime, exited_container: Container) -> None:
+def test_status_of_a_removed_container_fails_with_not_found(
+    runtime: Runtime, exited_container: Container
+) -> None:
     """ContainerStatus of a removed container SHOULD fail with NotFound.
 
     Source: ContainerStatus, which names this code.
@@ -222,7 +224,7 @@ def used_on_disk(runtime: Runtime) -> int:
 @requirement("CTR-32")
 @disruptive
 @slow
-def test_removal_frees_what_a_container_has_written(own_runtime: OwnRuntime) -> None:
+def test_removal_frees_the_disk_space_of_a_container(own_runtime: OwnRuntime) -> None:
     """RemoveContainer SHOULD free the disk space that the container has written.
 
     Source: RemoveContainer, ImageFsInfo. Not stated by the CRI; the node's disk would otherwise fill up.

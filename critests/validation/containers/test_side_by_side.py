@@ -36,7 +36,7 @@ def test_containers_of_a_pod_share_its_namespaces(
 
 
 @requirement("CTR-34")
-def test_the_end_of_one_container_leaves_its_neighbour_running(
+def test_the_exit_of_one_container_leaves_the_others_running(
     runtime: Runtime, running_container: Container, containers: Containers
 ) -> None:
     """A container MUST NOT be affected by the exit of another one in the same sandbox.
@@ -56,7 +56,7 @@ def test_the_end_of_one_container_leaves_its_neighbour_running(
 
 @requirement("CTR-35")
 @requires(Capability.SAME_HOST)
-def test_a_container_follows_one_that_ran_to_its_end(containers: Containers, host_folder: Path) -> None:
+def test_a_container_runs_after_one_that_completed(containers: Containers, host_folder: Path) -> None:
     """A container MUST run after another one in the same sandbox has exited, and see the files that it has
     written to a common mount.
 
@@ -72,7 +72,7 @@ def test_a_container_follows_one_that_ran_to_its_end(containers: Containers, hos
 
 
 @requirement("CTR-36")
-def test_a_container_outlives_the_name_of_its_image(
+def test_a_container_continues_when_its_image_is_removed(
     runtime: Runtime, registry: Registry, containers: Containers
 ) -> None:
     """A container SHOULD continue to run when its image is removed, and ContainerStatus SHOULD still report

@@ -66,7 +66,7 @@ def selected(runtime: Runtime, **fields: object) -> list[str]:
 
 
 @requirement("STA-01")
-def test_stats_name_the_container_as_it_was_made(runtime: Runtime, containers: Containers) -> None:
+def test_stats_have_the_attributes_of_the_container(runtime: Runtime, containers: Containers) -> None:
     """ContainerStats MUST report the id, metadata, labels and annotations of the container.
 
     Source: ContainerAttributes.
@@ -104,7 +104,7 @@ def test_times_of_stats_are_set(runtime: Runtime, running_container: Container, 
 
 @requirement("STA-02/fresh")
 @slow
-def test_times_of_stats_are_of_late_and_go_on(
+def test_times_of_stats_are_recent_and_increase(
     runtime: Runtime, running_container: Container, stats_of: StatsOf
 ) -> None:
     """`timestamp` of CPU and memory SHOULD be no older than a minute, and SHOULD increase in later responses.
@@ -128,7 +128,7 @@ def test_times_of_stats_are_of_late_and_go_on(
 
 
 @requirement("STA-03")
-def test_cpu_time_counts_what_the_container_burns(
+def test_cpu_time_includes_what_the_container_uses(
     runtime: Runtime, containers: Containers, stats_of: StatsOf
 ) -> None:
     """`usage_core_nano_seconds` MUST include the CPU time that the container has used, in nanoseconds, and
@@ -154,7 +154,7 @@ def test_cpu_time_counts_what_the_container_burns(
 
 @requirement("STA-04")
 @slow
-def test_rate_of_cpu_time_is_that_of_what_a_container_burns(runtime: Runtime, containers: Containers) -> None:
+def test_rate_of_cpu_time_is_that_of_the_container(runtime: Runtime, containers: Containers) -> None:
     """ListContainerStats SHOULD report `usage_nano_cores` for a container that uses CPU time, in billionths
     of a core, at the latest in its second response.
 
@@ -180,7 +180,7 @@ def test_rate_of_cpu_time_is_that_of_what_a_container_burns(runtime: Runtime, co
 
 
 @requirement("STA-05")
-def test_working_set_grows_by_what_a_container_takes(
+def test_working_set_grows_by_the_allocated_memory(
     runtime: Runtime, running_container: Container, stats_of: StatsOf
 ) -> None:
     """`working_set_bytes` MUST grow by the memory that the container allocates.
@@ -200,7 +200,7 @@ def test_working_set_grows_by_what_a_container_takes(
 
 
 @requirement("STA-06/limit")
-def test_available_memory_is_what_is_left_of_the_limit(
+def test_available_memory_is_the_limit_minus_the_working_set(
     runtime: Runtime, containers: Containers, stats_of: StatsOf
 ) -> None:
     """`available_bytes` of a container with a memory limit MUST be the limit minus the working set.
@@ -219,7 +219,7 @@ def test_available_memory_is_what_is_left_of_the_limit(
 
 
 @requirement("STA-06/no-limit")
-def test_what_available_memory_is_without_a_limit(
+def test_form_of_available_memory_without_a_limit(
     running_container: Container, stats_of: StatsOf, record_variant: RecordVariant
 ) -> None:
     """ContainerStats MAY report any `available_bytes` for a container without a memory limit, and MUST NOT
@@ -238,7 +238,7 @@ def test_what_available_memory_is_without_a_limit(
 
 
 @requirement("STA-07")
-def test_memory_in_use_holds_the_working_set(
+def test_memory_usage_includes_the_working_set(
     runtime: Runtime, running_container: Container, stats_of: StatsOf
 ) -> None:
     """`usage_bytes` MUST NOT be less than the working set, `rss_bytes` MUST include the memory that a process
@@ -320,8 +320,8 @@ def test_writable_layer_is_on_a_path_of_the_node(runtime: Runtime, layer: cri.Fi
 
 
 @requirement("STA-14")
-@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
-def test_what_stats_of_a_container_are_that_does_not_run(
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "exited"])
+def test_form_of_stats_of_a_container_that_does_not_run(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState", record_variant: RecordVariant
 ) -> None:
     """ContainerStats of a container that does not run MAY fail or report no usage, and MUST return.
@@ -398,7 +398,7 @@ def test_list_of_stats_filters_by_all_labels_together(runtime: Runtime, containe
 
 
 @requirement("STA-16")
-def test_fields_of_a_filter_of_stats_hold_together(
+def test_list_of_stats_filters_by_all_fields_together(
     runtime: Runtime, running_container: Container, containers: Containers, own_sandbox: Sandbox
 ) -> None:
     """ListContainerStats MUST NOT return a container that matches the id of the filter but not the sandbox.
@@ -411,7 +411,7 @@ def test_fields_of_a_filter_of_stats_hold_together(
 
 
 @requirement("STA-29/start")
-def test_stats_can_be_asked_for_right_after_the_start(runtime: Runtime, container: Container) -> None:
+def test_stats_are_available_right_after_the_start(runtime: Runtime, container: Container) -> None:
     """ContainerStats right after StartContainer MUST NOT fail, and MUST report the container's id.
 
     Source: ContainerStats.

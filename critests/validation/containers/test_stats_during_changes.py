@@ -79,7 +79,7 @@ def measured(containers: Containers) -> MeasuredContainer:
 @requirement("STA-12")
 @requires(Capability.SHARED_KERNEL, Capability.SAME_HOST, Capability.ROOT)
 @slow
-def test_cpu_time_in_stats_is_the_kernels(runtime: Runtime, measured: MeasuredContainer) -> None:
+def test_cpu_time_in_stats_is_that_of_the_kernel(runtime: Runtime, measured: MeasuredContainer) -> None:
     """`usage_core_nano_seconds` SHOULD be the CPU time that the kernel has counted for the container's
     cgroup.
 
@@ -100,7 +100,7 @@ def test_cpu_time_in_stats_is_the_kernels(runtime: Runtime, measured: MeasuredCo
 @requirement("STA-12")
 @requires(Capability.SHARED_KERNEL, Capability.SAME_HOST, Capability.ROOT)
 @slow
-def test_memory_in_stats_is_the_kernels(runtime: Runtime, measured: MeasuredContainer) -> None:
+def test_memory_in_stats_is_that_of_the_kernel(runtime: Runtime, measured: MeasuredContainer) -> None:
     """`usage_bytes` SHOULD be the memory that the kernel has counted for the container's cgroup.
 
     Source: MemoryUsage.usage_bytes. The margin is a quarter of what the container has allocated, as the two
@@ -131,7 +131,7 @@ def creating_and_removing(containers: Containers, pod: Sandbox) -> Callable[[], 
 
 
 @requirement("STA-17")
-def test_stats_are_listed_while_containers_come_and_go(
+def test_stats_are_listed_during_creation_and_removal(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """ListContainerStats MUST NOT fail while containers are created and removed, and MUST return those that
@@ -154,7 +154,7 @@ def test_stats_are_listed_while_containers_come_and_go(
 
 @requirement("STA-29/restart")
 @disruptive
-def test_cpu_time_in_stats_goes_on_over_a_restart(own_runtime: OwnRuntime) -> None:
+def test_cpu_time_in_stats_continues_after_a_restart(own_runtime: OwnRuntime) -> None:
     """ContainerStats and ListContainerStats MUST report a container that continued to run during a restart of
     the daemon, and its CPU time MUST NOT decrease.
 

@@ -106,7 +106,7 @@ def test_pressure_is_in_nanoseconds_and_percent(
 
 @requirement("STA-08")
 @requires(Capability.SWAP_ACCOUNTING)
-def test_swap_in_stats_is_the_kernels(runtime: Runtime, containers: Containers) -> None:
+def test_swap_in_stats_is_that_of_the_kernel(runtime: Runtime, containers: Containers) -> None:
     """`swap_usage_bytes` SHOULD equal memory.swap.current, and `swap_available_bytes` memory.swap.max minus
     memory.swap.current.
 

@@ -38,7 +38,7 @@ def test_states_never_go_back(runtime: Runtime, containers: Containers) -> None:
 
 
 @requirement("CTA-27")
-def test_a_start_is_seen_at_once(runtime: Runtime, container: Container) -> None:
+def test_a_start_is_visible_at_once(runtime: Runtime, container: Container) -> None:
     """ContainerStatus and ListContainers MUST report RUNNING as soon as StartContainer has returned.
 
     Source: StartContainer, ContainerStatus.state, Container.state.
@@ -53,7 +53,7 @@ def test_a_start_is_seen_at_once(runtime: Runtime, container: Container) -> None
 
 
 @requirement("CTA-27")
-def test_a_stop_is_seen_at_once(runtime: Runtime, running_container: Container) -> None:
+def test_a_stop_is_visible_at_once(runtime: Runtime, running_container: Container) -> None:
     """ContainerStatus and ListContainers MUST report EXITED as soon as StopContainer has returned.
 
     Source: StopContainer, ContainerStatus.state, Container.state.
@@ -68,7 +68,7 @@ def test_a_stop_is_seen_at_once(runtime: Runtime, running_container: Container) 
 
 
 @requirement("CTA-27")
-def test_a_removal_is_seen_at_once(runtime: Runtime, containers: Containers) -> None:
+def test_a_removal_is_visible_at_once(runtime: Runtime, containers: Containers) -> None:
     """ListContainers MUST NOT return a container after RemoveContainer has returned.
 
     Source: RemoveContainer, ListContainers.
@@ -83,7 +83,7 @@ def test_a_removal_is_seen_at_once(runtime: Runtime, containers: Containers) -> 
 
 
 @requirement("CTA-28")
-def test_status_names_an_image_that_was_removed(
+def test_status_reports_an_image_that_was_removed(
     runtime: Runtime, registry: Registry, containers: Containers
 ) -> None:
     """ContainerStatus MUST report the image of a container even if the image was removed or has lost its tag.

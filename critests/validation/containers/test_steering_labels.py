@@ -10,7 +10,7 @@ LOOKED_AT_SECONDS = 14.0
 @requirement("GEN-20")
 @slow
 @disruptive
-def test_labels_of_an_image_end_no_container(own_runtime: OwnRuntime) -> None:
+def test_labels_of_an_image_do_not_stop_its_container(own_runtime: OwnRuntime) -> None:
     """Labels of an image MUST NOT stop a container of it, nor remove it from ListContainers.
 
     Source: not stated by the CRI; the author of an image must not control the node.

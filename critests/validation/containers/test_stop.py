@@ -140,7 +140,7 @@ def test_a_negative_grace_period_does_not_hang(
 
 
 @requirement("STP-07")
-def test_stop_of_an_ended_container_changes_nothing(runtime: Runtime, containers: Containers) -> None:
+def test_stop_of_an_exited_container_changes_nothing(runtime: Runtime, containers: Containers) -> None:
     """StopContainer of an exited container MUST succeed, and MUST NOT change its exit code and `finished_at`.
 
     Source: StopContainer, which is idempotent.
@@ -188,7 +188,7 @@ def test_stop_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
 
 
 @requirement("STP-15/grace")
-def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, containers: Containers) -> None:
+def test_a_stop_that_the_client_cancels_does_not_kill(runtime: Runtime, containers: Containers) -> None:
     """StopContainer MUST NOT kill the container before the grace period is over when the client cancels the
     call, and a later StopContainer MUST work.
 
@@ -210,7 +210,7 @@ def test_a_stop_that_the_client_gives_up_does_not_kill(runtime: Runtime, contain
 
 @slow
 @requirement("STP-15/continuation")
-def test_a_stop_that_the_client_gives_up_may_go_on(
+def test_a_stop_that_the_client_cancels_may_continue(
     runtime: Runtime, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """StopContainer MAY go on in the background or end when the client cancels the call; a later
@@ -295,7 +295,7 @@ def test_exec_works_during_the_grace_period(runtime: Runtime, containers: Contai
 
 
 @requirement("STP-18")
-def test_a_command_under_way_goes_on_during_the_grace_period(
+def test_a_running_command_continues_during_the_grace_period(
     runtime: Runtime, containers: Containers
 ) -> None:
     """ExecSync that started before StopContainer SHOULD go on until the container exits.
@@ -348,7 +348,7 @@ def test_stop_ends_every_process(
 
 @requirement("STP-20")
 @requires(Capability.SHARED_PROCESSES)
-def test_stop_spares_the_others_of_a_shared_pid_namespace(
+def test_stop_leaves_others_in_a_shared_pid_namespace_running(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """StopContainer MUST leave other containers of a shared PID namespace running.
@@ -389,7 +389,7 @@ def test_a_frozen_container_can_be_stopped(runtime: Runtime, containers: Contain
 
 
 @requirement("STP-23")
-def test_the_end_lies_between_the_stop_and_its_answer(runtime: Runtime, containers: Containers) -> None:
+def test_finish_time_is_within_the_stop_call(runtime: Runtime, containers: Containers) -> None:
     """`finished_at` of a stopped container SHOULD be a time during the StopContainer call.
 
     Source: ContainerStatus.finished_at. The margin of half a second is for clocks of another resolution.

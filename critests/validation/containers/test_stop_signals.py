@@ -63,7 +63,7 @@ def test_stop_sends_the_signal_that_the_image_names(
 
 @requirement("STP-10/other-forms")
 @pytest.mark.parametrize("form", OTHER_FORMS)
-def test_stop_reads_other_forms_of_the_signal_in_the_image(
+def test_stop_accepts_other_forms_of_the_signal_in_the_image(
     runtime: Runtime, containers: Containers, registry: Registry, form: str
 ) -> None:
     """StopContainer SHOULD send a stop signal that the image has as a number, in lower case or without SIG.
@@ -133,7 +133,9 @@ def test_status_reports_the_effective_stop_signal(
 @requirement("STP-13")
 @requires(Capability.STOP_SIGNAL)
 @pytest.mark.parametrize("name", SIGNALS)
-def test_signals_of_the_api_are_the_kernels(runtime: Runtime, containers: Containers, name: str) -> None:
+def test_signals_of_the_api_are_those_of_the_kernel(
+    runtime: Runtime, containers: Containers, name: str
+) -> None:
     """StopContainer MUST send the signal that `stop_signal` names, also a real-time one.
 
     Source: Signal.

@@ -76,7 +76,7 @@ def create_many(
 @requirement("LST-01")
 @requires(Capability.STREAMING_LISTS)
 @every_list
-def test_a_streamed_list_is_the_plain_one(
+def test_a_streamed_list_equals_the_unary_list(
     runtime: Runtime, listed_pods: list[Sandbox], rpcs: ListRpcs
 ) -> None:
     """A Stream RPC MUST return the same items as its List RPC.
@@ -95,7 +95,7 @@ def test_a_streamed_list_is_the_plain_one(
 @requirement("LST-01")
 @requires(Capability.STREAMING_LISTS)
 @slow
-def test_a_long_streamed_list_is_the_plain_one(
+def test_a_long_streamed_list_equals_the_unary_list(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StreamContainers MUST return the same items as ListContainers for very many containers.
@@ -132,7 +132,7 @@ def test_no_message_of_a_streamed_list_is_empty(
 @requirement("LST-03")
 @requires(Capability.STREAMING_LISTS)
 @every_list
-def test_no_item_of_a_streamed_list_comes_twice(
+def test_every_item_of_a_streamed_list_is_sent_once(
     runtime: Runtime, listed_pods: list[Sandbox], rpcs: ListRpcs
 ) -> None:
     """A Stream RPC MUST return each item once.
@@ -149,7 +149,7 @@ def test_no_item_of_a_streamed_list_comes_twice(
 @requirement("LST-04")
 @requires(Capability.STREAMING_LISTS)
 @every_filter
-def test_a_streamed_list_of_nothing_ends_without_a_message(
+def test_an_empty_streamed_list_ends_without_a_message(
     runtime: Runtime, listed_pods: list[Sandbox], rpcs: ListRpcs
 ) -> None:
     """A Stream RPC whose filter matches nothing MUST end with OK and without a message.
@@ -165,7 +165,7 @@ def test_a_streamed_list_of_nothing_ends_without_a_message(
 @requires(Capability.STREAMING_LISTS)
 @every_filter
 @pytest.mark.parametrize("by", ["label", "id"])
-def test_a_streamed_list_is_filtered_as_the_plain_one(
+def test_a_streamed_list_is_filtered_like_the_unary_list(
     runtime: Runtime, listed_pods: list[Sandbox], rpcs: ListRpcs, by: str
 ) -> None:
     """A Stream RPC with a filter MUST return the same items as its List RPC with that filter.
@@ -206,7 +206,7 @@ def test_a_streamed_list_of_containers_is_filtered_by_state(
 @requires(Capability.STREAMING_LISTS)
 @disruptive
 @slow
-def test_a_streamed_list_may_be_larger_than_an_answer(own_runtime: OwnRuntime) -> None:
+def test_a_streamed_list_may_exceed_the_size_of_a_response(own_runtime: OwnRuntime) -> None:
     """StreamContainers SHOULD return a list whole that is larger than the 16 MiB of a response.
 
     Source: the comment of StreamContainers. Not stated by the CRI; it is the purpose of these RPCs.
@@ -240,7 +240,7 @@ def test_a_streamed_list_of_few_huge_items(own_runtime: OwnRuntime, record_varia
 
 @requirement("LST-07")
 @requires(Capability.STREAMING_LISTS)
-def test_streamed_lists_that_are_given_up_leave_the_next_whole(
+def test_a_streamed_list_is_complete_after_cancelled_ones(
     runtime: Runtime, listed_pods: list[Sandbox]
 ) -> None:
     """StreamContainers SHOULD return all items after clients have cancelled many streams.
@@ -259,7 +259,7 @@ def test_streamed_lists_that_are_given_up_leave_the_next_whole(
 
 @requirement("LST-08")
 @requires(Capability.STREAMING_LISTS)
-def test_a_streamed_list_that_nobody_reads_holds_up_nothing(
+def test_a_streamed_list_that_no_client_reads_blocks_nothing(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StreamContainers whose client does not read MUST NOT block the creation, listing and removal of
@@ -284,7 +284,7 @@ def test_a_streamed_list_that_nobody_reads_holds_up_nothing(
 
 @requirement("LST-09")
 @every_list
-def test_streamed_lists_that_are_not_there_are_unimplemented(runtime: Runtime, rpcs: ListRpcs) -> None:
+def test_missing_streaming_rpcs_fail_with_unimplemented(runtime: Runtime, rpcs: ListRpcs) -> None:
     """A Stream RPC that the runtime does not have MUST fail with Unimplemented.
 
     Source: the gRPC status codes; the kubelet then calls the List RPC.
@@ -300,7 +300,7 @@ def test_streamed_lists_that_are_not_there_are_unimplemented(runtime: Runtime, r
 
 @requirement("LST-10")
 @requires(Capability.STREAMING_LISTS)
-def test_what_is_there_all_the_time_is_streamed_once(
+def test_a_container_that_stays_is_streamed_once(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StreamContainers MUST return a container that exists during the whole stream once, also while others

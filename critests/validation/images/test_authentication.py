@@ -44,8 +44,8 @@ FOR_ANOTHER_SERVER = cri.AuthConfig(
     username=USERNAME, password=PASSWORD, server_address="https://registry.critests.example"
 )
 ENCODED = {
-    "as it is": base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode(),
-    "with zero bytes behind it": base64.b64encode(f"{USERNAME}:{PASSWORD}\0\0".encode()).decode(),
+    "base64": base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode(),
+    "base64 with trailing zero bytes": base64.b64encode(f"{USERNAME}:{PASSWORD}\0\0".encode()).decode(),
 }
 
 
@@ -55,7 +55,7 @@ def redirection(location: str) -> RegistryFault:
 
 
 @requirement("AUT-01")
-def test_anonymous_pull_gets_a_token(runtime: Runtime, registry: Registry, images: Images) -> None:
+def test_anonymous_pull_requests_a_token(runtime: Runtime, registry: Registry, images: Images) -> None:
     """A pull without credentials MUST request an anonymous token from a registry that offers them.
 
     Source: the distribution project's token specification, `WWW-Authenticate: Bearer`.
@@ -74,7 +74,7 @@ def test_anonymous_pull_gets_a_token(runtime: Runtime, registry: Registry, image
 @pytest.mark.parametrize(
     "credentials",
     [
-        pytest.param(CREDENTIALS, marks=requirement("AUT-02"), id="in the clear"),
+        pytest.param(CREDENTIALS, marks=requirement("AUT-02"), id="plain"),
         *(
             pytest.param(cri.AuthConfig(auth=encoded), marks=requirement("AUT-03"), id=form)
             for form, encoded in ENCODED.items()
@@ -107,7 +107,7 @@ def test_username_and_password_are_used_for_basic_authentication(
         pytest.param(EMPTY_PARAMETER, None, marks=requirement("AUT-01"), id="with an empty parameter"),
     ],
 )
-def test_a_pull_gets_itself_a_token(
+def test_pull_requests_a_token(
     runtime: Runtime, registry: Registry, images: Images, access: Access, credentials: cri.AuthConfig | None
 ) -> None:
     """PullImage MUST present username and password to the token endpoint of a registry with Bearer
@@ -139,7 +139,7 @@ def test_wrong_password_fails_the_pull(runtime: Runtime, registry: Registry, ima
 
 
 @requirement("AUT-04")
-def test_credentials_that_are_not_base64_are_refused_in_silence(
+def test_credentials_that_are_not_base64_are_refused_and_not_quoted(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """PullImage SHOULD fail if the registry needs credentials and `auth` is not base64; the error SHOULD NOT
@@ -161,7 +161,7 @@ def test_credentials_that_are_not_base64_are_refused_in_silence(
 
 
 @requirement("AUT-08")
-def test_credentials_are_not_sent_to_where_a_redirection_leads(
+def test_credentials_are_not_sent_to_the_target_of_a_redirection(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """PullImage MUST NOT send credentials to another host to which the registry redirects a blob request.
@@ -222,7 +222,9 @@ def test_empty_credentials_mean_an_anonymous_pull(
 
 
 @requirement("AUT-05")
-def test_identity_token_is_used_for_a_token(runtime: Runtime, registry: Registry, images: Images) -> None:
+def test_identity_token_is_sent_to_the_token_endpoint(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
     """PullImage with an identity token MUST present it to the token endpoint of the registry, if the runtime
     supports identity tokens.
 
@@ -242,7 +244,7 @@ def test_identity_token_is_used_for_a_token(runtime: Runtime, registry: Registry
 
 
 @requirement("AUT-06")
-def test_what_becomes_of_a_registry_token(
+def test_form_of_a_pull_with_a_registry_token(
     runtime: Runtime, registry: Registry, images: Images, record_variant: RecordVariant
 ) -> None:
     """PullImage with a registry token MAY send it as a bearer token or ignore it; it MUST NOT hang.
@@ -297,7 +299,7 @@ def test_credentials_for_the_server_of_the_image_are_sent(
 
 
 @requirement("AUT-09")
-def test_wrong_credentials_for_an_image_that_is_there(
+def test_wrong_credentials_for_a_present_image(
     runtime: Runtime, registry: Registry, images: Images, record_variant: RecordVariant
 ) -> None:
     """PullImage with wrong credentials MAY fail or succeed if the image is present; the image stays.

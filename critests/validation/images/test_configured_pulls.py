@@ -82,7 +82,7 @@ def has_image(runtime: Runtime, image: MintedImage) -> bool:
 @requirement("IMG-33")
 @disruptive
 @configured(Mirror(MIRROR_PATH))
-def test_a_mirror_is_asked_before_the_registry(own_runtime: OwnRuntime, registry: Registry) -> None:
+def test_a_mirror_is_used_before_the_registry(own_runtime: OwnRuntime, registry: Registry) -> None:
     """PullImage SHOULD take an image from a configured mirror that has it, and send no request to the
     registry.
 
@@ -101,7 +101,7 @@ def test_a_mirror_is_asked_before_the_registry(own_runtime: OwnRuntime, registry
 @requirement("IMG-33")
 @disruptive
 @configured(Mirror(MIRROR_PATH))
-def test_a_registry_stands_in_for_its_mirror(own_runtime: OwnRuntime, registry: Registry) -> None:
+def test_a_registry_is_used_if_its_mirror_fails(own_runtime: OwnRuntime, registry: Registry) -> None:
     """PullImage SHOULD take an image from the registry if the configured mirror cannot deliver it.
 
     Source: not stated by the CRI; otherwise no pod starts while a mirror is out of order.
@@ -120,7 +120,7 @@ def test_a_registry_stands_in_for_its_mirror(own_runtime: OwnRuntime, registry: 
 @requirement("AUT-12")
 @disruptive
 @pytest.mark.usefixtures("authenticating_alone")
-def test_credentials_of_the_node_are_those_of_a_pull_without(
+def test_a_pull_without_credentials_uses_those_of_the_node(
     runtime_with_credentials: OwnRuntime, runtime: Runtime, registry: Registry
 ) -> None:
     """PullImage without credentials MUST use those of a configured credentials file of the node; a runtime
@@ -141,7 +141,7 @@ def test_credentials_of_the_node_are_those_of_a_pull_without(
 @requirement("IMG-29")
 @disruptive
 @configured(PullProgress(PROGRESS_SECONDS))
-def test_a_pull_of_which_nothing_arrives_is_given_up(own_runtime: OwnRuntime, registry: Registry) -> None:
+def test_a_pull_without_progress_is_cancelled(own_runtime: OwnRuntime, registry: Registry) -> None:
     """PullImage SHOULD fail and leave no image if nothing arrives for the configured time-out for the
     progress of pulls.
 
@@ -161,7 +161,7 @@ def test_a_pull_of_which_nothing_arrives_is_given_up(own_runtime: OwnRuntime, re
 @requirement("IMG-29")
 @disruptive
 @configured(PullProgress(PROGRESS_SECONDS))
-def test_a_slow_pull_is_not_given_up(own_runtime: OwnRuntime, registry: Registry) -> None:
+def test_a_slow_pull_is_not_cancelled(own_runtime: OwnRuntime, registry: Registry) -> None:
     """PullImage SHOULD succeed if it takes longer than the time-out for the progress of pulls, but bytes
     arrive all the time.
 
@@ -182,7 +182,7 @@ def test_a_slow_pull_is_not_given_up(own_runtime: OwnRuntime, registry: Registry
 @requirement("IMG-29")
 @disruptive
 @configured(PullProgress(0))
-def test_no_pull_is_given_up_without_a_time_out(own_runtime: OwnRuntime, registry: Registry) -> None:
+def test_no_pull_is_cancelled_without_a_timeout(own_runtime: OwnRuntime, registry: Registry) -> None:
     """PullImage SHOULD succeed if the time-out for the progress of pulls is 0.
 
     Source: not stated by the CRI; in the configurations of runtimes, 0 means no time-out.
@@ -196,7 +196,7 @@ def test_no_pull_is_given_up_without_a_time_out(own_runtime: OwnRuntime, registr
 @slow
 @requirement("IMG-41")
 @pytest.mark.usefixtures("_configured_by_us")
-def test_a_pull_that_rests_is_not_given_up(runtime: Runtime, registry: Registry) -> None:
+def test_a_pull_that_pauses_is_not_cancelled(runtime: Runtime, registry: Registry) -> None:
     """PullImage SHOULD succeed with a runtime's default configuration if the registry begins to send a
     layer after 15 s only.
 
@@ -248,7 +248,7 @@ def unknown_registry() -> Iterator[PlainListener]:
 
 
 @requirement("IMG-34")
-def test_no_registry_is_asked_in_plain_http_unless_it_is_configured(
+def test_plain_http_is_not_used_unless_it_is_configured(
     runtime: Runtime, images: Images, unknown_registry: PlainListener
 ) -> None:
     """PullImage SHOULD NOT use plain HTTP for a registry that is neither on loopback nor configured for it:

@@ -87,7 +87,7 @@ def test_image_file_system_has_a_mount_point(runtime: Runtime) -> None:
 
 
 @requirement("IMF-08")
-def test_no_image_file_system_is_named_twice(runtime: Runtime) -> None:
+def test_every_image_file_system_is_listed_once(runtime: Runtime) -> None:
     """ImageFsInfo SHOULD list each file system once: consumers add up the usage of all entries.
 
     Source: ImageFsInfoResponse.image_filesystems and container_filesystems.
@@ -116,7 +116,7 @@ def test_mount_point_of_the_image_file_system_exists(runtime: Runtime) -> None:
 
 
 @requirement("IMF-02")
-def test_image_file_system_was_looked_at_lately(usage: Usage) -> None:
+def test_image_file_system_usage_is_recent(usage: Usage) -> None:
     """FilesystemUsage.timestamp MUST be a recent time, in nanoseconds since the epoch.
 
     Source: FilesystemUsage.timestamp.
@@ -156,7 +156,7 @@ def test_image_file_system_grows_with_a_pull(
 @slow
 @requirement("IMF-03/size")
 @pytest.mark.usefixtures("filling_alone")
-def test_what_an_image_adds_to_its_file_system(
+def test_form_of_the_growth_of_the_image_file_system(
     registry: Registry, image: ImageName, usage_once: UsageOnce, record_variant: RecordVariant
 ) -> None:
     """used_bytes MAY grow with a pull by the size of the unpacked image, or by more or less: runtimes may

@@ -9,7 +9,7 @@ MAP_BYTES = 128 << 20
 
 @requirement("IMG-42")
 @disruptive
-def test_a_map_of_holes_takes_no_memory(own_runtime: OwnRuntime, registry: Registry) -> None:
+def test_the_map_of_a_sparse_file_takes_no_memory(own_runtime: OwnRuntime, registry: Registry) -> None:
     """PullImage SHOULD NOT grow the daemon's memory by the size of a sparse file's map that has 128 MiB
     unpacked and hundreds of kilobytes compressed; the pull may succeed or fail.
 

@@ -32,7 +32,7 @@ def imported(own_runtime: OwnRuntime, host_folder: Path) -> str:
 
 @requirement("IMS-22")
 @disruptive
-def test_an_image_that_was_imported_is_listed(own_runtime: OwnRuntime, imported: str) -> None:
+def test_an_imported_image_is_listed(own_runtime: OwnRuntime, imported: str) -> None:
     """ListImages MUST list an image that a program of the node has imported, under its name, and as the same
     image that ImageStatus finds.
 

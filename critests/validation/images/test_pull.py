@@ -203,7 +203,9 @@ def test_repositories_with_the_same_content_share_an_image(
 
 
 @requirement("IMG-12/moved")
-def test_moved_tag_leads_to_the_new_image_only(runtime: Runtime, registry: Registry, images: Images) -> None:
+def test_moved_tag_belongs_to_the_new_image_only(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
     """Image.repo_tags MUST have a moved tag only in the new image after the next pull of the tag.
 
     Source: Image.repo_tags.
@@ -301,7 +303,7 @@ def test_annotations_of_an_image_do_not_change_what_is_pulled(
 
 
 @requirement("IMG-38")
-def test_name_that_the_user_wrote_is_not_what_is_pulled(
+def test_user_specified_image_is_not_what_is_pulled(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """PullImage SHOULD pull `image`; `user_specified_image` is for messages and policies only.

@@ -86,7 +86,7 @@ def printed(runtime: Runtime, registry: Registry, images: Images, containers: Co
 
 @requirement("IMG-13/common")
 @pytest.mark.parametrize(("image", "script", "lines"), CONTENTS.values(), ids=CONTENTS)
-def test_content_of_an_image_is_unpacked_as_it_was_packed(
+def test_files_of_a_container_are_those_of_the_layers(
     printed: Printed, image: str, script: str, lines: list[str]
 ) -> None:
     """A container MUST see the files of its image as the layers, applied in order, define them.
@@ -98,7 +98,7 @@ def test_content_of_an_image_is_unpacked_as_it_was_packed(
 
 @requirement("IMG-13/further")
 @pytest.mark.parametrize(("image", "script", "lines"), FURTHER_CONTENTS.values(), ids=FURTHER_CONTENTS)
-def test_further_content_of_an_image_is_unpacked(
+def test_zstd_layers_and_device_nodes_are_unpacked(
     printed: Printed, image: str, script: str, lines: list[str]
 ) -> None:
     """Layers compressed with zstd, and device nodes in a layer, SHOULD be unpacked as they are.
@@ -109,7 +109,7 @@ def test_further_content_of_an_image_is_unpacked(
 
 
 @requirement("IMG-13/foreign")
-def test_form_of_a_pull_of_layers_that_may_not_be_handed_on(
+def test_form_of_a_pull_of_non_distributable_layers(
     runtime: Runtime, registry: Registry, images: Images, record_variant: RecordVariant
 ) -> None:
     """PullImage of an image with non-distributable layers MAY pull them from a registry that has them, or
@@ -129,7 +129,7 @@ def test_form_of_a_pull_of_layers_that_may_not_be_handed_on(
 
 
 @requirement("IMG-14")
-def test_form_of_a_pull_of_docker_s_first_schema(
+def test_form_of_a_pull_of_a_schema_1_manifest(
     runtime: Runtime, registry: Registry, images: Images, record_variant: RecordVariant
 ) -> None:
     """PullImage of a manifest of Docker's schema 1 MAY fail with any error; the image MUST be absent then,
@@ -149,7 +149,7 @@ def test_form_of_a_pull_of_docker_s_first_schema(
 
 @requirement("IMG-32/handled")
 @pytest.mark.parametrize("fault", VARIANTS_OF_RESPONSES.values(), ids=VARIANTS_OF_RESPONSES)
-def test_pull_copes_with_manners_of_registries(
+def test_pull_supports_redirections_chunks_and_missing_headers(
     runtime: Runtime, registry: Registry, images: Images, fault: RegistryFault
 ) -> None:
     """PullImage MUST follow redirections, also with a relative Location, accept chunked bodies, and accept

@@ -46,7 +46,7 @@ def test_error_of_a_pull_contains_the_reason_of_the_registry(
 
 
 @requirement("ERR-06")
-def test_the_error_of_a_pull_holds_no_secret(runtime: Runtime, registry: Registry, images: Images) -> None:
+def test_the_error_of_a_pull_contains_no_secret(runtime: Runtime, registry: Registry, images: Images) -> None:
     """The error of PullImage SHOULD NOT contain the signature of a signed URL at which the pull fails.
 
     Source: not stated by the CRI; the kubelet copies the error into an event, which many can read.
@@ -58,7 +58,7 @@ def test_the_error_of_a_pull_holds_no_secret(runtime: Runtime, registry: Registr
 
 
 @requirement("IMG-23")
-def test_a_registry_that_is_not_there_is_named_as_such(runtime: Runtime, images: Images) -> None:
+def test_the_error_for_an_unreachable_registry_has_its_reason(runtime: Runtime, images: Images) -> None:
     """The error of PullImage SHOULD contain the word RegistryUnavailable if no registry listens at the
     address.
 

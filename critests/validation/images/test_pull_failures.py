@@ -49,7 +49,7 @@ ANOTHER_MANIFEST = RegistryFault(kind=FaultKind.WRONG_DIGEST, scope=Scope.MANIFE
 BAD_MANIFESTS = {
     "not JSON": RegistryFault(kind=FaultKind.MALFORMED_MANIFEST, scope=Scope.MANIFEST),
     "media type of a web page": RegistryFault(kind=FaultKind.WRONG_MEDIA_TYPE, scope=Scope.MANIFEST),
-    "half of it": RegistryFault(kind=FaultKind.SHORT, scope=Scope.MANIFEST),
+    "truncated": RegistryFault(kind=FaultKind.SHORT, scope=Scope.MANIFEST),
 }
 INTERRUPTIONS = {
     "connection closed half-way": RegistryFault(kind=FaultKind.TRUNCATED, scope=Scope.LAYER),
@@ -99,7 +99,7 @@ def expect_failed_pull(runtime: Runtime, reference: str, timeout: float | None =
         pytest.param("wrong-diff-id", None, marks=requirement("IMG-27"), id="another diff id"),
     ],
 )
-def test_pull_fails_where_the_registry_gives_no_good_image(
+def test_pull_fails_unless_the_registry_has_a_valid_image(
     runtime: Runtime, registry: Registry, images: Images, image: str, fault: RegistryFault | None
 ) -> None:
     """PullImage MUST fail and leave nothing listed if the registry responds with 401 or 403, an index has no
@@ -121,7 +121,7 @@ def test_pull_fails_where_the_registry_gives_no_good_image(
 
 @requirement("IMG-17")
 @pytest.mark.parametrize("reference", INVALID_REFERENCES.values(), ids=INVALID_REFERENCES)
-def test_invalid_reference_is_refused_without_asking_a_registry(
+def test_invalid_reference_is_refused_without_a_request(
     runtime: Runtime, registry: Registry, images: Images, reference: str
 ) -> None:
     """PullImage of an invalid reference MUST fail without a request to any registry.
@@ -140,7 +140,7 @@ def test_invalid_reference_is_refused_without_asking_a_registry(
 
 @requirement("IMG-18")
 @pytest.mark.parametrize("reference", ABSENT_REFERENCES.values(), ids=ABSENT_REFERENCES)
-def test_pull_of_what_the_registry_does_not_have_fails(
+def test_pull_of_an_unknown_reference_fails(
     runtime: Runtime, registry: Registry, images: Images, reference: str
 ) -> None:
     """PullImage of a tag, digest or repository that the registry does not have MUST fail.
@@ -173,7 +173,7 @@ def test_code_of_a_pull_that_the_registry_rejects(
 
 
 @requirement("IMG-20")
-def test_rate_limit_ends_in_an_error(runtime: Runtime, registry: Registry, images: Images) -> None:
+def test_pull_fails_at_a_rate_limit(runtime: Runtime, registry: Registry, images: Images) -> None:
     """PullImage SHOULD fail after a bounded number of requests if the registry always responds with 429.
 
     Source: OCI distribution specification, TOOMANYREQUESTS.
@@ -224,7 +224,9 @@ def test_pull_works_once_the_server_error_is_over(
 
 
 @requirement("IMG-22")
-def test_pull_from_nobody_fails_in_bounded_time(runtime: Runtime, refusing_address: str) -> None:
+def test_pull_fails_in_bounded_time_if_connections_are_refused(
+    runtime: Runtime, refusing_address: str
+) -> None:
     """PullImage from an address that refuses connections MUST fail, and in bounded time.
 
     Source: the kubelet waits for the response before it tries again.
@@ -278,7 +280,7 @@ def test_interrupted_download_leaves_no_image_behind(
 
 
 @requirement("IMG-26")
-def test_manifest_that_is_not_what_its_digest_says_is_refused(
+def test_manifest_that_does_not_match_its_digest_is_refused(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """PullImage by digest MUST fail if the registry responds with another manifest.
@@ -323,7 +325,7 @@ def test_pull_works_after_one_that_was_cancelled(
 
 
 @requirement("IMG-31")
-def test_cancelled_pull_does_not_take_another_along(
+def test_cancelled_pull_does_not_fail_another_one(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """PullImage SHOULD NOT fail if another pull of the same image is cancelled at the same time.

@@ -17,7 +17,7 @@ IPV6_REGISTRY = "[::1]:1/critests/nobody:1"
 
 
 @requirement("IMG-15")
-def test_no_container_is_made_of_an_artifact(
+def test_no_container_is_created_from_an_artifact(
     runtime: Runtime,
     registry: Registry,
     images: Images,
@@ -60,7 +60,7 @@ def test_form_of_a_pull_from_an_ipv6_address(
 
 
 @requirement("IMG-36")
-def test_a_pull_for_an_unknown_handler_leaves_nothing(
+def test_a_pull_for_an_unknown_handler_leaves_no_image(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """PullImage for an unknown runtime handler MUST leave no image if it fails; without a handler, which
@@ -123,7 +123,7 @@ def test_image_without_layers_is_pulled_or_refused(
 
 
 @requirement("IMG-40")
-def test_container_whose_image_has_no_name_of_a_user(
+def test_container_without_a_user_specified_image(
     containers: Containers, record_variant: RecordVariant
 ) -> None:
     """CreateContainer with an empty `user_specified_image` MAY fail, for example if signatures are checked by

@@ -122,7 +122,7 @@ def test_removal_of_an_image_in_use_leaves_its_container_alone(
 
 
 @requirement("IMS-21")
-def test_layers_that_another_image_needs_stay(
+def test_layers_that_another_image_shares_remain(
     runtime: Runtime, registry: Registry, images: Images, containers: Containers
 ) -> None:
     """RemoveImage MUST leave layers that the removed image shares with another image usable for the other.
@@ -192,7 +192,7 @@ def test_removals_of_one_image_at_once_all_succeed(
 
 
 @requirement("IMS-25")
-def test_pulled_image_is_there_at_once(runtime: Runtime, registry: Registry, images: Images) -> None:
+def test_pulled_image_is_visible_at_once(runtime: Runtime, registry: Registry, images: Images) -> None:
     """ImageStatus and ListImages MUST report an image as soon as PullImage has returned.
 
     Source: ImageStatus, whose response has no image only if it is absent, and PullImage. The kubelet creates

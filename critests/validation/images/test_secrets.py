@@ -34,7 +34,7 @@ def credentials(secret: str) -> list[cri.AuthConfig]:
 
 @requirement("GEN-13")
 @disruptive
-def test_secrets_of_a_pull_do_not_stand_in_the_log(
+def test_secrets_of_a_pull_are_not_in_the_log(
     own_runtime: OwnRuntime, registry: Registry, images: Images
 ) -> None:
     """The daemon's log SHOULD NOT contain passwords and tokens of a pull, whether the pull succeeds or fails.

@@ -70,7 +70,7 @@ def growth(runtime: OwnRuntime, filesystems: FirstOf) -> UsageGrowth:
 
 @requirement("IMF-09")
 @configured(ImageFolder())
-def test_images_are_where_they_are_configured_to_be(own_runtime: OwnRuntime) -> None:
+def test_images_are_in_the_configured_directory(own_runtime: OwnRuntime) -> None:
     """ImageFsInfo MUST report the directory that is configured for images, or one below it.
 
     Source: FilesystemIdentifier.mountpoint; the kubelet removes images by how full that file system is.
@@ -107,7 +107,7 @@ def test_file_system_of_containers_is_reported(own_runtime: OwnRuntime) -> None:
 @requirement("IMF-06/images")
 @slow
 @configured(SplitStorage())
-def test_what_a_container_writes_is_not_counted_to_the_images(own_runtime: OwnRuntime) -> None:
+def test_image_usage_does_not_include_what_a_container_writes(own_runtime: OwnRuntime) -> None:
     """used_bytes and inodes_used of the image file system MUST NOT grow with what a container writes if
     writable layers are stored elsewhere.
 
@@ -123,7 +123,7 @@ def test_what_a_container_writes_is_not_counted_to_the_images(own_runtime: OwnRu
 @requirement("IMF-06/containers")
 @slow
 @configured(SplitStorage())
-def test_what_a_container_writes_and_where_it_is_counted(
+def test_form_of_the_usage_of_what_a_container_writes(
     own_runtime: OwnRuntime, record_variant: RecordVariant
 ) -> None:
     """used_bytes and inodes_used of `container_filesystems` MAY grow with what a container writes if images

@@ -139,7 +139,7 @@ def test_image_status_may_find_an_id_with_and_without_its_algorithm(
 
 
 @requirement("IMS-04")
-def test_id_of_an_image_is_the_same_everywhere(image: ImageName, images: Images, entry: Entry) -> None:
+def test_id_of_an_image_is_the_same_in_every_response(image: ImageName, images: Images, entry: Entry) -> None:
     """Image.id MUST NOT be empty, and MUST be the same in the responses of PullImage, ImageStatus and
     ListImages.
 
@@ -154,7 +154,7 @@ def test_id_of_an_image_is_the_same_everywhere(image: ImageName, images: Images,
 
 
 @requirement("IMS-04")
-def test_containers_name_the_id_of_their_image(
+def test_containers_report_the_id_of_their_image(
     runtime: Runtime, image: ImageName, images: Images, containers: Containers
 ) -> None:
     """ContainerStatus and ListContainers MUST report the image id of a container as ImageStatus does.
@@ -264,7 +264,7 @@ def test_image_of_the_sandbox_is_pinned(runtime: Runtime, sandbox: Sandbox) -> N
 
 
 @requirement("IMS-10")
-def test_verbose_status_of_an_image_holds_its_configuration(runtime: Runtime, registry: Registry) -> None:
+def test_verbose_status_of_an_image_has_its_configuration(runtime: Runtime, registry: Registry) -> None:
     """ImageStatus with verbose SHOULD return the image's configuration, as JSON in `imageSpec` of `info`.
 
     Source: ImageStatusResponse.info.
@@ -283,7 +283,7 @@ def test_verbose_status_of_an_image_holds_its_configuration(runtime: Runtime, re
 
 
 @requirement("IMS-10")
-def test_status_of_an_image_is_brief_unless_asked(runtime: Runtime, image: ImageName) -> None:
+def test_plain_status_of_an_image_has_no_info(runtime: Runtime, image: ImageName) -> None:
     """ImageStatus without verbose SHOULD return no info.
 
     Source: ImageStatusRequest.verbose, ImageStatusResponse.info.
@@ -311,7 +311,7 @@ def test_list_images_without_a_filter_lists_all(
 
 
 @requirement("IMS-11/filter")
-def test_list_images_may_select_by_image(
+def test_list_images_may_filter_by_image(
     runtime: Runtime, image: ImageName, images: Images, record_variant: RecordVariant
 ) -> None:
     """ListImages with an image in the filter MAY list that image only; it MUST list that image in any case.

@@ -4,7 +4,9 @@ from critests.testing import ImageName, Images, RecordVariant, Registry, Runtime
 
 
 @requirement("IMS-03")
-def test_status_takes_the_name_that_was_pulled(runtime: Runtime, registry: Registry, images: Images) -> None:
+def test_image_status_finds_an_image_by_a_name_without_a_tag(
+    runtime: Runtime, registry: Registry, images: Images
+) -> None:
     """ImageStatus by a name without a tag SHOULD find the image that was pulled by that name.
 
     Source: ImageStatusRequest.image, PullImageRequest.image. Names without a registry are not tested: their

@@ -28,7 +28,7 @@ def pods_of_a_node(own_runtime: OwnRuntime) -> list[KubeletPod]:
 
 @requirement("K8S-12")
 @disruptive
-def test_a_node_holds_as_many_pods_as_the_kubelet_gives_it(
+def test_a_node_runs_the_maximum_number_of_pods(
     own_runtime: OwnRuntime, pods_of_a_node: list[KubeletPod]
 ) -> None:
     """A runtime SHOULD start the pods of a full node, 99 % of them within five seconds, and then list all of

@@ -9,7 +9,7 @@ OLD = "/runtime.v1alpha2.RuntimeService"
 
 
 @requirement("K8S-14")
-def test_the_old_api_is_gone_or_harmless(
+def test_v1alpha2_is_absent_or_agrees_with_v1(
     runtime: Runtime, sandbox: Sandbox, record_variant: RecordVariant
 ) -> None:
     """A runtime SHOULD reject v1alpha2 with Unimplemented, or return the same sandboxes by it as by v1.

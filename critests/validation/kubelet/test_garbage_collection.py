@@ -13,7 +13,7 @@ def image_of(container: cri.Container) -> str:
 
 
 @requirement("K8S-03")
-def test_dead_containers_are_collected_by_age(runtime: Runtime, pod: KubeletPod) -> None:
+def test_exited_containers_are_collected_by_age(runtime: Runtime, pod: KubeletPod) -> None:
     """ListContainers MUST report when exited containers were created, and RemoveContainer MUST remove only
     the one it names: the newest exited one and the running one stay.
 
@@ -41,7 +41,7 @@ def test_dead_containers_are_collected_by_age(runtime: Runtime, pod: KubeletPod)
 
 
 @requirement("K8S-03")
-def test_dead_sandboxes_without_containers_are_collected(runtime: Runtime, pod: KubeletPod) -> None:
+def test_stopped_sandboxes_without_containers_are_collected(runtime: Runtime, pod: KubeletPod) -> None:
     """RemovePodSandbox MUST remove a stopped sandbox without containers, and MUST NOT affect the next attempt
     of its pod.
 

@@ -36,7 +36,7 @@ def test_a_present_image_cannot_be_pulled_without_its_credentials(
 
 
 @requirement("K8S-13")
-def test_credentials_that_were_rotated_count_at_the_next_pull(
+def test_rotated_credentials_apply_to_the_next_pull(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """PullImage SHOULD fail with the old password after the registry has a new one, and SHOULD pull the same

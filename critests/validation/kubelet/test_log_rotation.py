@@ -36,7 +36,7 @@ def follower(counting: Container) -> Iterator[Follower]:
 
 
 @requirement("K8S-10")
-def test_a_follower_sees_every_line_over_rotations(
+def test_a_follower_reads_every_line_across_rotations(
     runtime: Runtime, counting: Container, rotation: Rotation, follower: Follower
 ) -> None:
     """ReopenContainerLog MUST lose and duplicate no line, neither for a client that follows the log nor in

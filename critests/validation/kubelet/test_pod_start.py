@@ -63,7 +63,7 @@ def test_a_pod_starts_as_the_kubelet_starts_one(
 
 
 @requirement("K8S-01")
-def test_the_lists_return_what_a_kubelet_wrote_before_its_restart(runtime: Runtime, pod: KubeletPod) -> None:
+def test_the_lists_return_the_metadata_that_the_kubelet_set(runtime: Runtime, pod: KubeletPod) -> None:
     """ListPodSandbox and ListContainers MUST return names, attempts, labels and annotations as they were set:
     a restarted kubelet knows its pods only from them.
 
@@ -106,7 +106,7 @@ def test_init_containers_run_one_after_the_other(pod: KubeletPod, volume: list[c
 
 
 @requirement("K8S-15")
-def test_an_init_container_that_failed_is_tried_again(pod: KubeletPod) -> None:
+def test_a_failed_init_container_is_retried(pod: KubeletPod) -> None:
     """ContainerStatus MUST report the exit code of a failed init container, and its next attempt MUST run
     while the failed one still exists.
 
@@ -124,7 +124,7 @@ def test_an_init_container_that_failed_is_tried_again(pod: KubeletPod) -> None:
 
 
 @requirement("K8S-11")
-def test_a_sidecar_runs_while_later_containers_come_and_go(pod: KubeletPod) -> None:
+def test_a_sidecar_runs_while_later_containers_start_and_exit(pod: KubeletPod) -> None:
     """A sidecar that is started first MUST keep running while an init container runs and exits and the pod's
     container starts.
 

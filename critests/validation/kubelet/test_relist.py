@@ -6,7 +6,7 @@ from critests.validation.kubelet.pods import KubeletPod
 
 
 @requirement("K8S-02")
-def test_a_relist_sees_every_step_of_a_pod(runtime: Runtime, pod: KubeletPod) -> None:
+def test_a_relist_finds_every_state_of_a_pod(runtime: Runtime, pod: KubeletPod) -> None:
     """ListPodSandbox and ListContainers without a filter MUST list a pod in every state of its lifecycle,
     each sandbox and container once.
 
@@ -35,7 +35,7 @@ def test_a_relist_sees_every_step_of_a_pod(runtime: Runtime, pod: KubeletPod) ->
 
 
 @requirement("K8S-02")
-def test_the_statuses_of_a_pod_are_what_its_relist_saw(runtime: Runtime, pod: KubeletPod) -> None:
+def test_the_statuses_of_a_pod_agree_with_its_relist(runtime: Runtime, pod: KubeletPod) -> None:
     """PodSandboxStatus and ContainerStatus MUST report the same state, name and attempt as the lists.
 
     Source: PodSandboxStatus and ContainerStatus, as the kubelet's generic PLEG calls them after the lists.

@@ -22,7 +22,7 @@ from critests.validation.kubelet.pods import KubeletPod
 
 
 @requirement("K8S-16")
-def test_a_crash_loop_gets_ever_higher_attempts(runtime: Runtime, pod: KubeletPod) -> None:
+def test_a_crash_loop_increments_the_attempt(runtime: Runtime, pod: KubeletPod) -> None:
     """CreateContainer MUST create each next attempt at a container that crashes repeatedly, under the same
     name, while the kubelet removes all but the newest exited ones; each exit code MUST be reported.
 
@@ -97,7 +97,7 @@ def restart_pod(runtime: Runtime, pod: KubeletPod, old: Sandbox, app: Container)
 
 
 @requirement("K8S-06")
-def test_a_pod_whose_sandbox_was_stopped_is_made_anew(runtime: Runtime, pod: KubeletPod) -> None:
+def test_a_pod_whose_sandbox_was_stopped_is_restarted(runtime: Runtime, pod: KubeletPod) -> None:
     """RunPodSandbox and CreateContainer MUST create the next attempts of a pod whose sandbox was stopped,
     under the same names, while the old ones still exist.
 
@@ -126,7 +126,7 @@ def killed_pod(pod: KubeletPod) -> tuple[Sandbox, Container]:
 
 @requirement("K8S-06")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_pod_whose_sandbox_died_is_made_anew(
+def test_a_pod_whose_sandbox_process_was_killed_is_restarted(
     runtime: Runtime, pod: KubeletPod, killed_pod: tuple[Sandbox, Container]
 ) -> None:
     """PodSandboxStatus MUST report a sandbox whose process has died as not ready, and the next attempts of

@@ -8,7 +8,7 @@ from critests.validation.kubelet.pods import KubeletPod
 
 
 @requirement("K8S-09")
-def test_a_pod_ends_gracefully(runtime: Runtime, pod: KubeletPod) -> None:
+def test_a_pod_terminates_gracefully(runtime: Runtime, pod: KubeletPod) -> None:
     """The kubelet's calls to end a pod MUST each have their effect: the pre-stop hook runs before the signal,
     the process exits by itself, its log stays readable, and then everything is removed.
 
@@ -36,7 +36,7 @@ def test_a_pod_ends_gracefully(runtime: Runtime, pod: KubeletPod) -> None:
 
 
 @requirement("K8S-09")
-def test_a_pre_stop_hook_that_hangs_does_not_keep_a_pod(runtime: Runtime, pod: KubeletPod) -> None:
+def test_a_pre_stop_hook_that_hangs_does_not_block_the_stop(runtime: Runtime, pod: KubeletPod) -> None:
     """StopContainer MUST stop a container whose pre-stop hook timed out like any other, and end the hook.
 
     Source: ExecSyncRequest.timeout, StopContainer; what the kubelet does when the grace period ends in the
@@ -55,7 +55,7 @@ def test_a_pre_stop_hook_that_hangs_does_not_keep_a_pod(runtime: Runtime, pod: K
 
 
 @requirement("K8S-18")
-def test_an_evicted_pod_ends_at_once(runtime: Runtime, pod: KubeletPod) -> None:
+def test_the_containers_of_an_evicted_pod_are_killed_together(runtime: Runtime, pod: KubeletPod) -> None:
     """StopContainer, called at once for all containers of an evicted pod, MUST kill those that ignore SIGTERM
     at the same time, after the short grace period, and the pod MUST be removable.
 

@@ -30,7 +30,7 @@ READ_ONLY = "Read-only file system"
 @requirement("MNT-01")
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("name", ["folder", "file"])
-def test_what_the_host_has_is_found_where_it_is_mounted(
+def test_a_host_path_is_mounted_at_the_container_path(
     containers: Containers, host_folder: Path, name: str
 ) -> None:
     """A mount MUST show a directory or file of the host at `container_path`, and the runtime MUST create that
@@ -54,7 +54,9 @@ def test_what_the_host_has_is_found_where_it_is_mounted(
 
 @requirement("MNT-02")
 @requires(Capability.SAME_HOST)
-def test_what_is_written_shows_on_both_sides(containers: Containers, host_folder: Path) -> None:
+def test_writes_are_visible_on_the_host_and_in_the_container(
+    containers: Containers, host_folder: Path
+) -> None:
     """A writable mount MUST show the container what the host writes below it, and the host what the container
     writes.
 
@@ -115,7 +117,7 @@ def test_nothing_can_be_written_below_a_read_only_mount(containers: Containers, 
 
 @requirement("MNT-09/error")
 @requires(Capability.SAME_HOST)
-def test_a_host_path_that_does_not_exist_is_refused(containers: Containers, host_folder: Path) -> None:
+def test_a_missing_host_path_is_refused(containers: Containers, host_folder: Path) -> None:
     """CreateContainer or StartContainer SHOULD reject a mount whose `host_path` does not exist.
 
     Source: Mount.host_path, which must exist; the kubelet creates the directories that it needs.
@@ -129,7 +131,7 @@ def test_a_host_path_that_does_not_exist_is_refused(containers: Containers, host
 
 @requirement("MNT-09/form")
 @requires(Capability.SAME_HOST)
-def test_what_becomes_of_a_host_path_that_does_not_exist(
+def test_form_of_a_mount_of_a_missing_host_path(
     containers: Containers, host_folder: Path, record_variant: RecordVariant
 ) -> None:
     """A runtime MAY create a missing `host_path` as a directory instead of rejecting the mount; the container
@@ -176,7 +178,7 @@ def mount_of_links(folder: Path, case: str) -> cri.Mount:
         *(pytest.param(case, marks=requirement("MNT-11")) for case in LINKS if case != "a link"),
     ],
 )
-def test_links_of_the_host_are_followed_all_the_way(
+def test_symbolic_links_in_a_host_path_are_resolved(
     containers: Containers, host_folder: Path, case: str
 ) -> None:
     """A `host_path` that is a symbolic link MUST be resolved to its target, as MUST chains of links, absolute
@@ -193,7 +195,7 @@ def test_links_of_the_host_are_followed_all_the_way(
 
 @requirement("MNT-12")
 @requires(Capability.SAME_HOST)
-def test_a_link_of_the_image_does_not_lead_to_the_host(
+def test_a_link_of_the_image_is_not_resolved_on_the_host(
     containers: Containers, host_folder: Path, registry: Registry
 ) -> None:
     """A `container_path` that is a symbolic link of the image MUST be resolved within the container's root:
@@ -214,7 +216,7 @@ def test_a_link_of_the_image_does_not_lead_to_the_host(
 
 @requirement("MNT-12")
 @requires(Capability.SAME_HOST)
-def test_a_link_that_leads_nowhere_in_the_image_does_not_lead_to_the_host(
+def test_a_dangling_link_of_the_image_is_not_resolved_on_the_host(
     containers: Containers, host_folder: Path, registry: Registry
 ) -> None:
     """A `container_path` that is a symbolic link with no target in the image MUST NOT be resolved on the
@@ -286,7 +288,9 @@ def test_a_relative_path_of_the_container(
         pytest.param("/mounted", "", marks=requirement("MNT-33"), id="no host path"),
     ],
 )
-def test_half_a_mount_is_refused(containers: Containers, host_folder: Path, place: str, source: str) -> None:
+def test_an_incomplete_mount_is_refused(
+    containers: Containers, host_folder: Path, place: str, source: str
+) -> None:
     """CreateContainer or StartContainer SHOULD reject a mount without `container_path`, and one with neither
     `host_path` nor `image`.
 
@@ -317,7 +321,7 @@ def special_file(kind: str, path: Path) -> Iterator[None]:
 @requirement("MNT-21")
 @requires(Capability.SAME_HOST, Capability.ROOT)
 @pytest.mark.parametrize("kind", ["socket", "fifo", "block special file"])
-def test_special_files_are_mounted_as_what_they_are(
+def test_special_files_retain_their_type(
     runtime: Runtime, containers: Containers, host_folder: Path, kind: str
 ) -> None:
     """A mount of a socket, a FIFO or a block device SHOULD show the same kind of file in the container.

@@ -68,7 +68,7 @@ def test_a_directory_inside_an_image_is_mounted(run_with: RunWith) -> None:
 
 
 @requirement("VOL-07/error")
-def test_a_directory_that_the_image_lacks_is_refused(
+def test_a_missing_image_sub_path_is_refused(
     containers: Containers, config_with: ConfigWith, own_sandbox: Sandbox
 ) -> None:
     """CreateContainer or StartContainer MUST reject an `image_sub_path` that the image does not have.
@@ -79,7 +79,7 @@ def test_a_directory_that_the_image_lacks_is_refused(
 
 
 @requirement("VOL-07/text")
-def test_the_refusal_of_a_directory_that_the_image_lacks_is_named(
+def test_the_error_for_a_missing_image_sub_path_has_its_reason(
     containers: Containers, config_with: ConfigWith, own_sandbox: Sandbox
 ) -> None:
     """The error for an `image_sub_path` that the image lacks SHOULD contain `ImageVolumeMountFailed`, by
@@ -93,7 +93,7 @@ def test_the_refusal_of_a_directory_that_the_image_lacks_is_named(
 
 
 @requirement("VOL-07/next")
-def test_a_refused_sub_path_leaves_the_next_mount_whole(run_with: RunWith, registry: Registry) -> None:
+def test_a_mount_is_complete_after_a_refused_sub_path(run_with: RunWith, registry: Registry) -> None:
     """A mount of an image MUST show the image's root after an `image_sub_path` of that image was rejected in
     the same sandbox.
 
@@ -129,7 +129,7 @@ def test_no_sub_path_leads_out_of_the_image(run_with: RunWith, path: str) -> Non
 
 @requirement("VOL-08/form")
 @pytest.mark.parametrize("path", ["hello", "../etc"], ids=["a-file", "outside"])
-def test_what_becomes_of_other_sub_paths(run_with: RunWith, path: str, record_variant: RecordVariant) -> None:
+def test_form_of_other_image_sub_paths(run_with: RunWith, path: str, record_variant: RecordVariant) -> None:
     """An `image_sub_path` that leaves the image MAY be rejected or confined to it; one of a file MAY be
     rejected or mounted.
 

@@ -36,7 +36,7 @@ def volume(image: ImageName, path: str = "/volume", **settings: object) -> cri.M
 
 @requirement("VOL-01")
 @requires(Capability.IMAGE_VOLUMES)
-def test_an_image_is_mounted_where_a_container_wants_it(containers: Containers, images: Images) -> None:
+def test_an_image_is_mounted_at_the_requested_path(containers: Containers, images: Images) -> None:
     """A mount with `image` MUST show the root of that image at `container_path`.
 
     Source: Mount.image.
@@ -52,7 +52,7 @@ def test_an_image_is_mounted_where_a_container_wants_it(containers: Containers, 
 
 @requirement("VOL-02")
 @requires(Capability.IMAGE_VOLUMES)
-def test_an_image_is_never_writable_as_a_volume(containers: Containers, images: Images) -> None:
+def test_an_image_volume_is_never_writable(containers: Containers, images: Images) -> None:
     """A mount with `image` and without `readonly` MUST be read-only all the same, or be rejected.
 
     Source: Mount.image, Mount.readonly.
@@ -83,7 +83,7 @@ def found_with_host_path(containers: Containers, images: Images, folder: Path) -
 
 @requirement("VOL-03/host-path")
 @requires(Capability.IMAGE_VOLUMES, Capability.SAME_HOST)
-def test_a_mount_of_an_image_shows_no_host_path(
+def test_an_image_volume_shows_no_host_path(
     containers: Containers, images: Images, host_folder: Path
 ) -> None:
     """A mount with both `image` and `host_path` MUST NOT show the host path.
@@ -95,7 +95,7 @@ def test_a_mount_of_an_image_shows_no_host_path(
 
 @requirement("VOL-03/form")
 @requires(Capability.IMAGE_VOLUMES, Capability.SAME_HOST)
-def test_what_becomes_of_an_image_and_a_host_path(
+def test_form_of_a_mount_of_an_image_and_a_host_path(
     containers: Containers, images: Images, host_folder: Path, record_variant: RecordVariant
 ) -> None:
     """A mount with both `image` and `host_path` MAY be rejected, or show the image.
@@ -110,7 +110,7 @@ def test_what_becomes_of_an_image_and_a_host_path(
 
 @requirement("VOL-04")
 @requires(Capability.IMAGE_VOLUMES)
-def test_an_image_that_is_not_there_is_not_pulled_for_a_volume(
+def test_a_missing_image_is_not_pulled_for_a_volume(
     containers: Containers, registry: Registry, images: Images
 ) -> None:
     """A mount of an image that the runtime does not have MUST be rejected, and the runtime MUST NOT pull the
@@ -129,7 +129,7 @@ def test_an_image_that_is_not_there_is_not_pulled_for_a_volume(
 
 @requirement("VOL-05")
 @requires(Capability.IMAGE_VOLUMES)
-def test_an_image_is_mounted_by_what_its_pull_returned(
+def test_an_image_is_mounted_by_the_reference_of_its_pull(
     runtime: Runtime, containers: Containers, images: Images, registry: Registry
 ) -> None:
     """A mount MUST accept the reference that PullImage returned for its image.
@@ -254,7 +254,7 @@ def test_status_reports_which_part_of_an_image_is_mounted(containers: Containers
 
 @requirement("VOL-15/freed")
 @requires(Capability.IMAGE_VOLUMES)
-def test_an_image_is_free_again_once_the_container_is_removed(
+def test_a_mounted_image_can_be_removed_after_its_container(
     runtime: Runtime, containers: Containers, registry: Registry, images: Images
 ) -> None:
     """RemoveImage MUST succeed for an image that was mounted as a volume, once its container is removed.
@@ -274,7 +274,7 @@ def test_an_image_is_free_again_once_the_container_is_removed(
 
 @requirement("VOL-16/data")
 @requires(Capability.IMAGE_VOLUMES)
-def test_what_is_mounted_stays_when_its_image_is_removed(
+def test_an_image_volume_stays_when_its_image_is_removed(
     runtime: Runtime, containers: Containers, registry: Registry, images: Images
 ) -> None:
     """An image volume of a running container SHOULD NOT change, whatever RemoveImage does to its image.

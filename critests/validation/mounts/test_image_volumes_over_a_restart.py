@@ -11,8 +11,8 @@ from critests.validation.mounts.test_image_volumes import HELLO, volume
 @requirement("VOL-15/restart")
 @disruptive
 @requires(Capability.IMAGE_VOLUMES)
-@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=["in order", "killed"])
-def test_what_is_mounted_of_an_image_survives_a_restart(own_runtime: OwnRuntime, end: signal.Signals) -> None:
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
+def test_image_volume_survives_a_restart(own_runtime: OwnRuntime, end: signal.Signals) -> None:
     """An image volume of a running container MUST NOT change over a restart of the daemon.
 
     Source: Mount.image. Not stated by the CRI; a running container survives a restart, and the files that it

@@ -14,7 +14,7 @@ LABEL = "security.selinux"
 @requirement("MNT-26")
 @requires(Capability.MOUNT_OPTIONS, Capability.SAME_HOST)
 @pytest.mark.parametrize("option", ["noexec", "nosuid", "nodev"])
-def test_an_option_of_a_mount_is_in_force(containers: Containers, host_folder: Path, option: str) -> None:
+def test_a_requested_mount_option_is_applied(containers: Containers, host_folder: Path, option: str) -> None:
     """A mount MUST have the requested `mount_options` if the runtime offers the feature.
 
     Source: Mount.mount_options, RuntimeFeatures.mount_options.
@@ -33,7 +33,7 @@ def test_an_option_of_a_mount_is_in_force(containers: Containers, host_folder: P
 
 @requirement("MNT-27")
 @requires(Capability.MOUNT_OPTIONS, Capability.SAME_HOST)
-def test_an_option_that_no_mount_has_is_refused(containers: Containers, host_folder: Path) -> None:
+def test_an_unknown_mount_option_is_refused(containers: Containers, host_folder: Path) -> None:
     """CreateContainer or StartContainer MUST reject an unknown mount option if the runtime offers options.
 
     Source: Mount.mount_options.
@@ -45,8 +45,8 @@ def test_an_option_that_no_mount_has_is_refused(containers: Containers, host_fol
 
 @requirement("MNT-23")
 @requires(Capability.SELINUX, Capability.SHARED_KERNEL)
-@pytest.mark.parametrize("relabel", [True, False], ids=["asked-for", "not-asked-for"])
-def test_files_are_relabelled_where_that_is_asked_for(
+@pytest.mark.parametrize("relabel", [True, False], ids=["requested", "not-requested"])
+def test_files_are_relabelled_only_on_request(
     containers: Containers, host_folder: Path, *, relabel: bool
 ) -> None:
     """A mount with `selinux_relabel` MUST relabel the files of the host so that the container may read them;

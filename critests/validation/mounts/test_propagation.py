@@ -51,11 +51,13 @@ def read_inside(container: Container) -> str:
     ("propagation", "inside", "on_the_host"),
     [
         pytest.param(PRIVATE, "", ["late"], marks=requirement("MNT-14"), id="private"),
-        pytest.param(IN, "of the host\n", ["late"], marks=requirement("MNT-15"), id="in"),
-        pytest.param(BOTH, "of the host\n", ["inner", "late"], marks=requirement("MNT-16"), id="both-ways"),
+        pytest.param(IN, "of the host\n", ["late"], marks=requirement("MNT-15"), id="host-to-container"),
+        pytest.param(
+            BOTH, "of the host\n", ["inner", "late"], marks=requirement("MNT-16"), id="bidirectional"
+        ),
     ],
 )
-def test_mounts_spread_as_they_were_asked_to(
+def test_mounts_propagate_as_requested(
     containers: Containers,
     host_mounts: HostMounts,
     propagation: "cri.MountPropagation",
@@ -94,7 +96,7 @@ def inner_runtime(request: pytest.FixtureRequest, runtime: Runtime, parent: Path
 
 @requirement("MNT-16")
 @disruptive
-def test_a_mount_around_what_the_runtime_stores_spreads_both_ways(
+def test_a_mount_above_the_root_of_the_runtime_propagates_both_ways(
     inner_runtime: OwnRuntime, host_mounts: HostMounts, parent: Path
 ) -> None:
     """A mount with PROPAGATION_BIDIRECTIONAL MUST propagate the container's mounts to the host, also if the
@@ -112,8 +114,8 @@ def test_a_mount_around_what_the_runtime_stores_spreads_both_ways(
 
 
 @requirement("MNT-17")
-@pytest.mark.parametrize("propagation", [IN, BOTH], ids=["in", "both-ways"])
-def test_propagation_of_what_the_host_does_not_share_is_refused(
+@pytest.mark.parametrize("propagation", [IN, BOTH], ids=["host-to-container", "bidirectional"])
+def test_propagation_of_a_private_mount_is_refused(
     containers: Containers, host_mounts: HostMounts, propagation: "cri.MountPropagation"
 ) -> None:
     """A mount with propagation SHOULD be rejected if its `host_path` lies on a private mount, which

@@ -36,7 +36,7 @@ def test_a_mount_below_a_read_only_one_stays_writable(
 
 @requirement("MNT-05")
 @requires(Capability.RECURSIVE_READ_ONLY_MOUNTS)
-def test_a_recursively_read_only_mount_is_so_all_the_way_down(
+def test_recursive_read_only_applies_to_all_mounts_below(
     containers: Containers, host_folder: Path, host_mounts: HostMounts
 ) -> None:
     """A mount with `recursive_read_only` MUST make every mount below it read-only too.
@@ -58,9 +58,7 @@ def test_a_recursively_read_only_mount_is_so_all_the_way_down(
 
 @requirement("MNT-06")
 @requires(Capability.RECURSIVE_READ_ONLY_MOUNTS, Capability.SAME_HOST)
-def test_recursively_read_only_and_writable_at_once_is_refused(
-    containers: Containers, host_folder: Path
-) -> None:
+def test_recursive_read_only_without_readonly_is_refused(containers: Containers, host_folder: Path) -> None:
     """A mount with `recursive_read_only` and without `readonly` MUST be rejected.
 
     Source: Mount.recursive_read_only, which needs `readonly`.
@@ -73,9 +71,11 @@ def test_recursively_read_only_and_writable_at_once_is_refused(
 @requirement("MNT-07")
 @requires(Capability.RECURSIVE_READ_ONLY_MOUNTS)
 @pytest.mark.parametrize(
-    "propagation", [cri.PROPAGATION_HOST_TO_CONTAINER, cri.PROPAGATION_BIDIRECTIONAL], ids=["in", "both-ways"]
+    "propagation",
+    [cri.PROPAGATION_HOST_TO_CONTAINER, cri.PROPAGATION_BIDIRECTIONAL],
+    ids=["host-to-container", "bidirectional"],
 )
-def test_recursively_read_only_mounts_do_not_propagate(
+def test_recursive_read_only_with_propagation_is_refused(
     containers: Containers, host_mounts: HostMounts, propagation: "cri.MountPropagation"
 ) -> None:
     """A mount with `recursive_read_only` and another propagation than PROPAGATION_PRIVATE MUST be rejected.
@@ -90,7 +90,7 @@ def test_recursively_read_only_mounts_do_not_propagate(
 
 @requirement("MNT-08/error")
 @requires(Capability.SAME_HOST)
-def test_what_cannot_be_read_only_all_the_way_down_is_refused(
+def test_unsupported_recursive_read_only_is_refused(
     runtime: Runtime, containers: Containers, host_folder: Path
 ) -> None:
     """A runtime handler that does not offer recursively read-only mounts MUST reject `recursive_read_only`,
@@ -107,7 +107,7 @@ def test_what_cannot_be_read_only_all_the_way_down_is_refused(
 
 @requirement("MNT-08/text")
 @requires(Capability.SAME_HOST)
-def test_the_refusal_of_a_recursively_read_only_mount_is_named(
+def test_the_error_for_unsupported_recursive_read_only_has_its_reason(
     runtime: Runtime, containers: Containers, host_folder: Path
 ) -> None:
     """The error for `recursive_read_only` that the handler does not offer SHOULD contain `RROUnsupported`, by

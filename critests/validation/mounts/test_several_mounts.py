@@ -39,7 +39,7 @@ def folders(host_folder: Path, *names: str) -> list[Path]:
 @requirement("MNT-18")
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("order", [("parent", "child"), ("child", "parent")], ids=" first, ".join)
-def test_a_mount_inside_another_is_found_whatever_their_order(
+def test_nested_mounts_are_visible_in_any_order(
     containers: Containers, host_folder: Path, order: tuple[str, str]
 ) -> None:
     """A mount whose path lies inside that of another mount MUST be visible in it, in whatever order the
@@ -64,7 +64,7 @@ def test_a_mount_inside_another_is_found_whatever_their_order(
 
 @requirement("MNT-19")
 @requires(Capability.SAME_HOST)
-def test_two_mounts_in_one_place(
+def test_form_of_two_mounts_at_one_path(
     containers: Containers, host_folder: Path, record_variant: RecordVariant
 ) -> None:
     """A runtime MAY use either of two mounts with the same `container_path`, or reject them.
@@ -87,7 +87,7 @@ def test_two_mounts_in_one_place(
 
 @requirement("MNT-34")
 @requires(Capability.SAME_HOST)
-def test_mounts_in_one_place_come_in_one_order(containers: Containers, host_folder: Path) -> None:
+def test_the_choice_of_two_mounts_at_one_path_is_stable(containers: Containers, host_folder: Path) -> None:
     """The choice between two mounts at one path SHOULD NOT depend on the number of other mounts.
 
     Source: ContainerConfig.mounts. Not stated by the CRI; a pod would change with an unrelated volume.
@@ -114,7 +114,7 @@ def test_mounts_in_one_place_come_in_one_order(containers: Containers, host_fold
 @requirement("MNT-20")
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("path", ["/etc/hosts", "/etc/resolv.conf", "/dev/shm", "/sys/fs/cgroup"])  # noqa: S108 - in the container
-def test_mounts_of_the_caller_replace_those_of_the_runtime(
+def test_requested_mounts_replace_those_of_the_runtime(
     containers: Containers, host_folder: Path, path: str
 ) -> None:
     """A mount of the request MUST replace the runtime's own mount at the same path.
@@ -153,7 +153,7 @@ def test_a_container_has_hundreds_of_mounts(containers: Containers, host_folder:
 
 
 @requirement("MNT-30")
-def test_an_agent_of_the_node_sees_the_whole_host(
+def test_a_node_agent_can_mount_the_whole_host(
     containers: Containers, host_folder: Path, host_mounts: HostMounts
 ) -> None:
     """A container SHOULD be able to mount the host's /, /proc and /sys, as node agents do.
@@ -179,7 +179,7 @@ def test_an_agent_of_the_node_sees_the_whole_host(
 
 
 @requirement("MNT-31")
-def test_what_the_host_has_in_memory_keeps_its_options(
+def test_a_tmpfs_of_the_host_retains_its_options(
     containers: Containers, host_folder: Path, host_mounts: HostMounts
 ) -> None:
     """A mount of a tmpfs of the host SHOULD retain the tmpfs options `size` and `noswap`.
@@ -210,7 +210,7 @@ def mounts_on_host(host_mounts: HostMounts, container: Container, layers: set[st
 
 
 @requirement("MNT-32")
-def test_nothing_stays_mounted_of_what_was_removed(
+def test_removed_containers_and_sandboxes_leave_no_mounts(
     runtime: Runtime,
     sandboxes: Sandboxes,
     containers: Containers,

@@ -21,7 +21,7 @@ SHARED_MEMORY = "/dev/shm"  # noqa: S108 - of the container, and of the host
 
 
 @requirement("MNT-28/shared")
-def test_containers_of_a_pod_share_their_memory(containers: Containers, sandboxes: Sandboxes) -> None:
+def test_containers_of_a_pod_share_dev_shm(containers: Containers, sandboxes: Sandboxes) -> None:
     """The memory at /dev/shm MUST be shared by the containers of a pod, and not with other pods.
 
     Source: NamespaceOption.ipc, with POD.
@@ -38,7 +38,7 @@ def test_containers_of_a_pod_share_their_memory(containers: Containers, sandboxe
 
 
 @requirement("MNT-28/size")
-def test_size_of_a_pods_memory(
+def test_size_of_dev_shm(
     runtime: Runtime, running_container: Container, record_variant: RecordVariant
 ) -> None:
     """The shared memory of a pod MAY have any size; containerd and CRI-O give it 64 MiB.
@@ -54,7 +54,7 @@ def test_size_of_a_pods_memory(
 
 @requirement("MNT-29")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_pod_with_the_hosts_ipc_sees_its_shared_memory(
+def test_a_pod_with_the_ipc_namespace_of_the_node_has_its_dev_shm(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """A container of a pod with the node's IPC namespace MUST find the node's /dev/shm.

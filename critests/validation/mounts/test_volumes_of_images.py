@@ -24,7 +24,7 @@ DATA, EMPTY = "/data", "/empty-volume"
 
 
 @requirement("VOL-17/copied")
-def test_a_volume_of_the_image_holds_what_the_image_has_there(containers: Containers, images: Images) -> None:
+def test_a_volume_of_the_image_has_the_files_of_the_image(containers: Containers, images: Images) -> None:
     """A volume declared by the image SHOULD contain the image's files at that path, with owner and mode, and
     be writable.
 
@@ -42,7 +42,7 @@ def test_a_volume_of_the_image_holds_what_the_image_has_there(containers: Contai
 
 
 @requirement("VOL-17/form")
-def test_what_becomes_of_a_volume_of_the_image(
+def test_form_of_a_volume_of_the_image(
     containers: Containers, images: Images, record_variant: RecordVariant
 ) -> None:
     """A volume declared by the image MAY be a bind mount, a tmpfs, or a directory of the root file system.
@@ -74,7 +74,7 @@ def test_a_volume_of_the_image_without_a_leading_slash(containers: Containers, r
 @requirement("VOL-17/no-escape")
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("way", ["parents", "link"])
-def test_no_volume_of_an_image_shows_what_the_host_has(
+def test_no_volume_of_an_image_shows_files_of_the_host(
     containers: Containers, registry: Registry, host_folder: Path, way: str
 ) -> None:
     """A volume declared by the image MUST NOT show anything of the host, neither through `..` nor through a
