@@ -52,7 +52,7 @@ class Form(StrEnum):
     WORSE = "worse than linear"
     GROWS = "grows, the data do not decide how"
     """The rise is significant, but the numbers are too few or the values too noisy for its form."""
-    UNKNOWN = "too noisy to tell"
+    UNKNOWN = "too noisy to decide"
     """A relevant rise could have stayed undetected."""
 
 

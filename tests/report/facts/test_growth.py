@@ -144,7 +144,7 @@ def test_the_deviation_of_few_samples_is_from_their_spread() -> None:
 
     (found,) = growths(few)
 
-    assert found.form == "too noisy to tell"
+    assert found.form == "too noisy to decide"
 
 
 def test_the_deviation_of_three_samples_is_taken_from_their_range() -> None:
@@ -153,7 +153,7 @@ def test_the_deviation_of_three_samples_is_taken_from_their_range() -> None:
 
     (found,) = growths(few)
 
-    assert found.form == "too noisy to tell"
+    assert found.form == "too noisy to decide"
 
 
 def test_a_number_of_concurrent_calls_is_not_a_number_of_objects() -> None:
