@@ -50,7 +50,7 @@ class StartupChecks:
     def run(self, handler: str) -> None:
         """Find out what the run needs to know about a handler before its first test."""
         self.check_daemon()
-        self.context.level = prove(self.connection, self.check_daemon)
+        self.context.level = prove(self.connection, self.context.version, self.check_daemon)
         self.context.driver = cgroup_driver(self.connection)
         self.check_daemon()
         self.probe(self.context.matrix(self.connection, handler, None), QUICK)

@@ -1,6 +1,9 @@
 """All known kinds of runtimes, and functions over all of them."""
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from critests.runtimes import oci_runtimes
 from critests.runtimes.containerd.containerd_facts import CONTAINERD
@@ -9,6 +12,49 @@ from critests.runtimes.crio.crio_facts import CRIO
 from critests.runtimes.runtime_facts import Monitor, RuntimeKind
 
 KINDS: tuple[RuntimeKind, ...] = (CONTAINERD, CRIO, CRI_DOCKERD)
+
+_RELEASE: Final = re.compile(r"v?(\d+(?:\.\d+)*)(?:\+unknown|~ds\d*)?", re.ASCII)
+"""A release, also as Debian names its source (`1.6.20~ds1`) or as a build without git reports it
+(`2.1.9+unknown`).
+"""
+
+
+@dataclass(frozen=True)
+class BuiltWith:
+    """The CRI that a release is built with.
+
+    Attributes:
+        minor: its Kubernetes minor, 32 for 1.32.
+        evidence: which releases are built with it, in words.
+    """
+
+    minor: int
+    evidence: str
+
+
+def built_with(reported_name: str, version: str) -> BuiltWith | None:
+    """Return the CRI that a release is built with, or at least with, if it is newer than all known ones.
+
+    None for an unknown runtime, and for a version that is no release: a pre-release, or one with the suffix
+    of a vendor, may be built with another API.
+
+    Args:
+        reported_name: As Version reports it.
+        version: As Version reports it.
+    """
+    release = _RELEASE.fullmatch(version)
+    if release is None:
+        return None
+    found = None
+    for kind in KINDS:
+        for first, minor in kind.api_levels if kind.reported_name == reported_name else ():
+            if _numbers(first) <= _numbers(release[1]):
+                found = BuiltWith(minor, f"{kind.title} is built with it from {first} on")
+    return found
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split("."))
 
 
 def known_failures_file(reported_name: str) -> Path | None:

@@ -43,3 +43,7 @@ class RuntimeKind:
     """Files that all instances write in any configuration; they may be deleted."""
     apparmor_profile: str = ""
     """The AppArmor profile that it loads for its containers."""
+    api_levels: tuple[tuple[str, int], ...] = ()
+    """First release that is built with the CRI of a Kubernetes minor, `("2.1.0", 32)`, oldest first; from
+    `k8s.io/cri-api` in its go.mod, and the vendored api.proto.
+    """

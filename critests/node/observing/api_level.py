@@ -1,6 +1,9 @@
-"""The API level that a runtime is proven to support, from the newest part of the API that it implements."""
+"""The API level that a runtime is proven to support: that of its release, or of the newest part of the API
+that it implements.
+"""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import grpc
@@ -9,6 +12,7 @@ from critests.api import api_pb2 as cri
 from critests.client.connection import Connection
 from critests.client.failures import CallNotAllowed
 from critests.node.observing.capabilities import NO_SUCH_ID
+from critests.runtimes.known_runtimes import built_with
 
 FIRST_MINOR = 20
 """CRI v1 itself."""
@@ -43,15 +47,19 @@ class ProvenLevel:
 KNOWS_CRI_V1 = ProvenLevel(FIRST_MINOR, "it answers Version of runtime.v1")
 
 
-def prove(connection: Connection, after_call: Callable[[], None] = lambda: None) -> ProvenLevel:
-    """Find the newest part of the API that the runtime implements. Nothing is created or changed.
+def prove(
+    connection: Connection, version: cri.VersionResponse, after_call: Callable[[], None] = lambda: None
+) -> ProvenLevel:
+    """Find the API that the runtime's release is built with, and the newest part of the API that it
+    implements; return the newer one. Nothing is created or changed.
 
     Args:
         connection: to the runtime.
+        version: what it reported.
         after_call: called after each RPC, to check whether the daemon is alive.
     """
     runtime = connection.runtime
-    levels = [KNOWS_CRI_V1]
+    levels = [_of_release(version)]
 
     def try_rpc(minor: int, name: str, call: object) -> None:
         try:
@@ -87,16 +95,22 @@ def prove(connection: Connection, after_call: Callable[[], None] = lambda: None)
         "StreamPodSandboxes",
         lambda: next(iter(runtime.StreamPodSandboxes(cri.StreamPodSandboxesRequest(), timeout=5.0)), None),
     )
-    try:
-        status = runtime.Status(cri.StatusRequest())
-    except grpc.RpcError:
-        return max(levels, key=lambda level: level.minor)
-    if status.runtime_handlers:
-        levels.append(ProvenLevel(30, "Status lists runtime handlers"))
-    if status.features.supplemental_groups_policy:
-        levels.append(ProvenLevel(31, "Status has supplemental_groups_policy"))
-    if status.features.user_namespaces_host_network:
-        levels.append(ProvenLevel(36, "Status has user_namespaces_host_network"))
-    if status.features.mount_options:
-        levels.append(ProvenLevel(37, "Status has mount_options"))
+    with contextlib.suppress(grpc.RpcError):
+        levels += _of_status(runtime.Status(cri.StatusRequest()))
     return max(levels, key=lambda level: level.minor)
+
+
+def _of_release(version: cri.VersionResponse) -> ProvenLevel:
+    known = built_with(version.runtime_name, version.runtime_version)
+    return ProvenLevel(known.minor, known.evidence) if known else KNOWS_CRI_V1
+
+
+def _of_status(status: cri.StatusResponse) -> Iterator[ProvenLevel]:
+    if status.runtime_handlers:
+        yield ProvenLevel(30, "Status lists runtime handlers")
+    if status.features.supplemental_groups_policy:
+        yield ProvenLevel(31, "Status has supplemental_groups_policy")
+    if status.features.user_namespaces_host_network:
+        yield ProvenLevel(36, "Status has user_namespaces_host_network")
+    if status.features.mount_options:
+        yield ProvenLevel(37, "Status has mount_options")

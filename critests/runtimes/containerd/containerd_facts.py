@@ -29,4 +29,14 @@ CONTAINERD: Final = RuntimeKind(
         Path("/opt/containerd"),
     ),
     apparmor_profile="cri-containerd.apparmor.d",
+    api_levels=(
+        ("1.6.0", 23),
+        ("1.6.9", 25),
+        ("1.7.0", 26),
+        ("1.7.1", 27),
+        ("2.0.0", 31),
+        ("2.1.0", 32),
+        ("2.2.0", 34),
+        ("2.3.0", 36),
+    ),
 )

@@ -30,4 +30,18 @@ CRIO: Final = RuntimeKind(
         Path("/var/lib/containers/cache", f"blob-info-cache-v1.{form}") for form in ("sqlite", "boltdb")
     ),
     apparmor_profile="crio-default",
+    # from the first patch release on: the main branch reports 1.N.0 before it has the API of 1.N
+    api_levels=(
+        ("1.25.1", 25),
+        ("1.26.1", 26),
+        ("1.27.1", 27),
+        ("1.28.1", 28),
+        ("1.29.1", 29),
+        ("1.30.1", 30),
+        ("1.31.1", 31),  # and 1.32
+        ("1.33.1", 33),
+        ("1.34.1", 34),
+        ("1.35.1", 35),
+        ("1.36.1", 36),
+    ),
 )
