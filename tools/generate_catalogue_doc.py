@@ -45,8 +45,7 @@ engineering judgement; a violation is at most a warning.
 `--disruptive`.
 
 **Since.** The Kubernetes minor version that introduced the field, the RPC or the rule; `≤1.15` is older than
-CRI v1 itself (1.20); `-` is not tied to a version. *Declared*: nothing on the wire shows whether the runtime
-is that new; the level applies if the user declares it with `--api-level`.
+CRI v1 itself (1.20); `-` is not tied to a version.
 
 **Source.** `P`: a comment of the API's own proto file. `CT`: critest, of cri-tools. `CD:`: a containerd
 integration test. `CO:`: a CRI-O test file. `NE`: the node tests of Kubernetes. `KL`: what the kubelet does.
@@ -76,8 +75,6 @@ A file has `order` (of the groups), `title` and `area`, and a table for each req
 | `scope` | the part of the statement that the aspect covers | all of it |
 | `detection` | when it applies: how the feature is detected, or a condition | always |
 | `since` (of an aspect) | if it differs from that of the requirement | the same |
-| `declared_since` | the level applies if the user declares this version or newer | nothing to declare |
-| `undeclared_level` | the level otherwise | a violation is unsupported |
 | `untestable` | why no test on a single Linux machine can decide it; above all tables: for all | testable |
 | `judged_by` | other aspects, whose tests also judge this one | its own tests |
 """
@@ -177,8 +174,6 @@ def _rows(entry: Requirement, tests: dict[str, list[Reference]]) -> Iterator[str
 
 def _level(aspect: Aspect) -> str:
     words = f"{aspect.level} †" if aspect.judgement else str(aspect.level)
-    if aspect.declared_since:
-        words += f" (declared; else {aspect.undeclared_level or 'unsupported'})"
     return f"{words}, *disruptive*" if aspect.disruptive else words
 
 

@@ -20,8 +20,6 @@ _ASPECT_KEYS = frozenset(
         "judgement",
         "scope",
         "detection",
-        "declared_since",
-        "undeclared_level",
         "disruptive",
         "untestable",
         "judged_by",
@@ -128,8 +126,6 @@ def _aspect(requirement_id: str, since: str, table: dict[str, Any]) -> Aspect:
     _refuse_unknown(table.keys() - _NAMED_ASPECT_KEYS)
     name = table.pop("name", "")
     table["level"] = Level(table["level"])
-    if "undeclared_level" in table:
-        table["undeclared_level"] = Level(table["undeclared_level"])
     table["judged_by"] = tuple(table.get("judged_by", ()))
     table.setdefault("since", since)
     return Aspect(id=f"{requirement_id}/{name}" if name else requirement_id, name=name, **table)
@@ -149,10 +145,7 @@ def _check(entry: Requirement, features: dict[str, str]) -> None:
     if not names or len(names) != len(entry.aspects) or ("" in names) != (len(names) == 1):
         msg = "several aspects need a name each, a single one none"
         raise ValueError(msg)
-    for version in (
-        entry.since,
-        *(version for aspect in entry.aspects for version in (aspect.since, aspect.declared_since)),
-    ):
+    for version in (entry.since, *(aspect.since for aspect in entry.aspects)):
         minor_of(version)
     for reason in (aspect.untestable for aspect in entry.aspects if aspect.untestable):
         if not reason.endswith("."):

@@ -61,14 +61,6 @@ class Aspect:
     """Kubernetes minor from which it holds ("1.36"); "1.15" stands for 1.15 or older, "" is not tied to a
     version.
     """
-    declared_since: str = ""
-    """The level holds only if the user declares an API level of at least this one; "" if no declaration is
-    needed.
-    """
-    undeclared_level: Level | None = None
-    """The level if `declared_since` is set and the user declares nothing or less; None: a breach is then
-    `unsupported`.
-    """
     disruptive: bool = False
     """Its test restarts, starves or attacks the daemon."""
     untestable: str = ""
@@ -82,22 +74,6 @@ class Aspect:
     def since_minor(self) -> int | None:
         """The minor number of `since`, None if it is not tied to a version."""
         return minor_of(self.since)
-
-    def level_at(self, declared: int | None) -> Level | None:
-        """Return the level that binds under a declared API level.
-
-        Args:
-            declared: the minor that the user declared (36 for `--api-level 1.36`), None without a
-                declaration.
-
-        Returns:
-            The level, or None where a breach says nothing about the runtime because the declaration is
-            missing.
-        """
-        needed = minor_of(self.declared_since)
-        if needed is None or (declared is not None and declared >= needed):
-            return self.level
-        return self.undeclared_level
 
 
 @dataclass(frozen=True, slots=True)

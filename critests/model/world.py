@@ -52,11 +52,9 @@ class Breach:
 
     @property
     def level(self) -> str:
-        """MUST or SHOULD, the level when no API level is declared; an aspect that is our own judgement counts
-        as SHOULD.
-        """
+        """MUST or SHOULD; an aspect that is our own judgement counts as SHOULD."""
         _, aspect = catalogue.aspect(self.aspect)
-        return "SHOULD" if aspect.judgement else str(aspect.level_at(None) or aspect.level)
+        return "SHOULD" if aspect.judgement else aspect.level.value
 
     def __str__(self) -> str:
         return f"{self.aspect} ({self.level}): {self.what}: expected {self.expected}, seen {self.observed}"

@@ -111,7 +111,7 @@ class CollectedTest:
         """
         judged = judged or self.judged
         requirement, aspect = judged.requirement, judged.aspect
-        level = aspect.level_at(settings.api_minor) or aspect.level if aspect else Level.MUST
+        level = aspect.level if aspect else Level.MUST
         only = settings.handlers[0] if len(settings.handlers) == 1 else ""
         return {
             "id": self.id,

@@ -154,9 +154,6 @@ def unproven(judged: JudgedAspect, settings: Settings, level: ProvenLevel | None
     """
     if judged.aspect is None:
         return ""
-    declared = settings.api_minor
-    if judged.aspect.level_at(declared) is None:
-        return judged.aspect.declared_since
     since = judged.aspect.since_minor
     known = known_minor(settings, level)
     if since is None or known is None or since <= max(known, 20):

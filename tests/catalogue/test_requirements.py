@@ -69,25 +69,6 @@ def test_the_error_for_an_unknown_requirement_lists_similar_ones() -> None:
         catalogue.requirement("sbx-99")
 
 
-def test_a_level_can_depend_on_the_declared_version() -> None:
-    _, should_else = catalogue.aspect("IMS-15")
-    assert (
-        should_else.level_at(36),
-        should_else.level_at(37),
-        should_else.level_at(35),
-        should_else.level_at(None),
-    ) == (
-        Level.MUST,
-        Level.MUST,
-        Level.SHOULD,
-        Level.SHOULD,
-    )
-    _, nothing_else = catalogue.aspect("CTA-08/pull-ref")
-    assert (nothing_else.level_at(36), nothing_else.level_at(None)) == (Level.MUST, None)
-    _, plain = catalogue.aspect("SBA-17")
-    assert plain.level_at(None) is Level.MUST
-
-
 def test_an_aspect_can_be_newer_than_its_requirement() -> None:
     entry, details = catalogue.aspect("VOL-12/details")
     _, image = catalogue.aspect("VOL-12/image")

@@ -58,7 +58,7 @@ def test_a_second_tag_is_a_second_name(fake: FakeRuntime) -> None:
     assert aspects(fake.run(pull, CallResult(id=IMAGE_ID))) == ["IMG-10"]
 
 
-def test_a_removal_by_one_name_should_remove_the_others(fake: FakeRuntime) -> None:
+def test_a_removal_by_one_name_removes_the_others(fake: FakeRuntime) -> None:
     fake.images[:] = [ObservedImage(IMAGE_ID, frozenset(TAGS))]
     assert fake.run(Step("PullImage", on="image-1", by="other tag"), CallResult(id=IMAGE_ID)) == []
     fake.images[:] = [HERE]
@@ -66,7 +66,7 @@ def test_a_removal_by_one_name_should_remove_the_others(fake: FakeRuntime) -> No
 
     (left,) = fake.run(removal)
 
-    assert (left.aspect, left.level) == ("IMS-15", "SHOULD")
+    assert (left.aspect, left.level) == ("IMS-15", "MUST")
     assert fake.run(Step("ImageStatus", on="image-1", by="tag"), CallResult(found=True, id=IMAGE_ID)) == []
 
 
