@@ -34,11 +34,11 @@ TESTS = (
     "test_stop_keeps_the_exit_code_of_a_process_that_handles_the_signal",
     "test_list_filters_sandboxes_by_labels",
     "test_every_client_gets_every_event",
-    "test_exec_keeps_output_and_errors_apart",
+    "test_exec_separates_stdout_and_stderr",
     "test_records_name_the_stream_they_came_from",
     "test_process_starts_in_its_working_directory",
     "test_update_of_cpu_limits_takes_effect",
-    "test_pods_that_are_made_at_once_have_addresses_of_their_own",
+    "test_pods_created_concurrently_have_unique_addresses",
 )
 
 

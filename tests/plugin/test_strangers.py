@@ -71,7 +71,7 @@ def test_nothing_but_its_list_of_known_failures_hangs_on_a_name(
     with FaultProxy(containerd.endpoint) as proxy:
         proxy.faults = [f"Version.response.runtime_name: set {NAME}"]
         # what a list of known failures would say to fail now and then
-        code, said = run_on(proxy.endpoint, tmp_path, "-k", "not test_found_end_before_the_start")
+        code, said = run_on(proxy.endpoint, tmp_path, "-k", "not test_found_exit_before_the_start")
 
     outcomes = {test["name"]: test["outcome"] for test in record_in(tmp_path)["tests"]}
     assert code == 0, said

@@ -28,7 +28,7 @@ def test_found_container_of_another_attempt(runtime: Runtime) -> None:
 
 
 @requirement("CTR-21")
-def test_found_end_before_the_start(runtime: Runtime) -> None:
+def test_found_exit_before_the_start(runtime: Runtime) -> None:
     """ContainerStatus of a container that exits at once MUST NOT report an end before its start.
 
     Source: ContainerStatus.started_at and finished_at.

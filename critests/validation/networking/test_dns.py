@@ -67,7 +67,7 @@ def nodes_resolver(runtime: Runtime) -> Resolver:
 
 
 @requirement("NET-01")
-def test_dns_configuration_is_written_in_its_order(sandboxes: Sandboxes, resolver_of: ResolverOf) -> None:
+def test_dns_configuration_is_written_in_order(sandboxes: Sandboxes, resolver_of: ResolverOf) -> None:
     """The containers' resolv.conf MUST have the servers, searches and options of the request in their order,
     and no others.
 
@@ -84,7 +84,7 @@ def test_dns_configuration_is_written_in_its_order(sandboxes: Sandboxes, resolve
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-02")
-def test_pod_without_dns_configuration_has_the_nodes(
+def test_pod_without_dns_configuration_has_that_of_the_node(
     sandboxes: Sandboxes, resolver_of: ResolverOf, nodes_resolver: Resolver
 ) -> None:
     """The containers' resolv.conf SHOULD equal the node's if the request has no DNS configuration.
@@ -112,7 +112,7 @@ def test_pod_with_empty_dns_configuration(
 
 
 @requirement("NET-04")
-def test_dns_configuration_is_not_cut(sandboxes: Sandboxes, resolver_of: ResolverOf) -> None:
+def test_dns_configuration_is_not_truncated(sandboxes: Sandboxes, resolver_of: ResolverOf) -> None:
     """The containers' resolv.conf SHOULD have all servers and searches of the request, even more than old
     resolvers use, as the kubelet enforces the limits.
 
@@ -141,7 +141,7 @@ def test_resolver_is_the_same_in_all_containers(sandboxes: Sandboxes, resolver_o
 
 
 @requirement("NET-06")
-def test_hostname_is_seen_in_every_way(sandboxes: Sandboxes, containers: Containers) -> None:
+def test_hostname_is_reported_in_every_way(sandboxes: Sandboxes, containers: Containers) -> None:
     """The hostname of a pod MUST be the result of uname(2) in its containers, the text of /etc/hostname and
     the value of HOSTNAME.
 
@@ -238,7 +238,7 @@ def test_form_of_a_hostname_on_the_node(
 
 @requirement("NET-10")
 @pytest.mark.parametrize("hostname", HOSTNAMES.values(), ids=HOSTNAMES)
-def test_hostname_may_be_as_long_as_the_kernel_takes(
+def test_long_and_dotted_hostnames_are_unchanged(
     sandboxes: Sandboxes, containers: Containers, hostname: str
 ) -> None:
     """A `hostname` of up to 64 characters, or one with dots, SHOULD be used unchanged.

@@ -48,7 +48,7 @@ def run_greeter(runtime: OwnRuntime, pod: Sandbox) -> None:
 
 @requirement("NET-14")
 @configured(dual_stack=True)
-def test_pod_of_two_families_has_an_address_of_each(own_runtime: OwnRuntime) -> None:
+def test_dual_stack_pod_has_an_address_of_each_family(own_runtime: OwnRuntime) -> None:
     """PodSandboxStatus MUST report a dual-stack pod's first address as `ip` and the other one in
     `additional_ips`, and the pod have both.
 
@@ -68,7 +68,7 @@ def test_pod_of_two_families_has_an_address_of_each(own_runtime: OwnRuntime) -> 
 
 @requirement("NET-15")
 @configured(dual_stack=True)
-def test_pod_of_ipv6_alone_is_reached(own_runtime: OwnRuntime, node: Node) -> None:
+def test_ipv6_only_pod_is_reachable(own_runtime: OwnRuntime, node: Node) -> None:
     """PodSandboxStatus MUST report the address of an IPv6-only pod as `ip`, and a server in the pod be
     reachable at it.
 
@@ -92,7 +92,9 @@ def test_pod_of_ipv6_alone_is_reached(own_runtime: OwnRuntime, node: Node) -> No
 @requirement("NET-33")
 @requires(Capability.HOST_PORTS)
 @configured(dual_stack=True)
-def test_host_port_leads_to_a_pod_of_two_families_over_both(own_runtime: OwnRuntime, node: Node) -> None:
+def test_host_port_of_a_dual_stack_pod_is_reachable_over_both_families(
+    own_runtime: OwnRuntime, node: Node
+) -> None:
     """A host port of a dual-stack pod SHOULD lead to the pod over IPv6 as well as over IPv4.
 
     Source: PortMapping, whose `host_ip` may be empty.

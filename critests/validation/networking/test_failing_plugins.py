@@ -91,7 +91,7 @@ def until_released(faulty_runtime: FaultyRuntime, leases: set[str]) -> None:
 
 @requirement("NET-19/refused")
 @requires(Capability.POD_NETWORK)
-def test_pod_whose_network_cannot_be_made_is_refused(
+def test_pod_whose_network_setup_fails_is_refused(
     faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """RunPodSandbox MUST fail if a CNI plugin fails, and leave no READY sandbox.
@@ -124,7 +124,7 @@ def test_the_message_of_a_failing_plugin_is_reported(
 
 @requirement("NET-19/cleaned")
 @requires(Capability.POD_NETWORK)
-def test_nothing_is_left_of_a_pod_whose_network_could_not_be_made(
+def test_pod_whose_network_setup_failed_leaves_nothing(
     faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """RunPodSandbox MUST release the address of a pod whose network setup fails, at the latest when the
@@ -144,7 +144,7 @@ def test_nothing_is_left_of_a_pod_whose_network_could_not_be_made(
 
 @requirement("SBA-03")
 @requires(Capability.POD_NETWORK)
-def test_what_is_left_of_a_pod_without_a_network_has_its_time(
+def test_sandbox_whose_network_setup_failed_has_a_creation_time(
     faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """A sandbox that is listed after its network failed MUST have its time of creation in list and status.
@@ -170,7 +170,7 @@ def test_what_is_left_of_a_pod_without_a_network_has_its_time(
 
 @requirement("SBX-10")
 @requires(Capability.POD_NETWORK)
-def test_address_of_a_pod_whose_process_could_not_be_made_is_given_back(
+def test_address_of_a_pod_whose_creation_failed_is_released(
     faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """RunPodSandbox MUST release the address of a pod if the OCI runtime fails after the network setup, at
@@ -207,7 +207,7 @@ def _hanging_pod(faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig) ->
 @requirement("NET-20/others")
 @requires(Capability.POD_NETWORK)
 @pytest.mark.usefixtures("_hanging_pod")
-def test_a_plugin_that_hangs_holds_up_nobody_else(faulty_runtime: FaultyRuntime) -> None:
+def test_hanging_cni_plugin_blocks_no_other_call(faulty_runtime: FaultyRuntime) -> None:
     """ListPodSandbox, ListContainers and Status MUST return while a CNI plugin hangs.
 
     Source: not stated by the CRI; the kubelet would consider the whole node down.
@@ -225,7 +225,7 @@ def test_a_plugin_that_hangs_holds_up_nobody_else(faulty_runtime: FaultyRuntime)
 
 @requirement("NET-20/after")
 @requires(Capability.POD_NETWORK)
-def test_pod_whose_network_hung_can_be_removed_and_made(
+def test_pod_whose_network_setup_hung_can_be_created_again(
     faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """A pod whose RunPodSandbox call timed out while a CNI plugin hung MUST be removable once the plugin has
@@ -256,7 +256,7 @@ def test_pod_whose_network_hung_can_be_removed_and_made(
 
 @requirement("NET-21")
 @requires(Capability.POD_NETWORK)
-def test_every_plugin_that_was_called_to_add_is_called_to_delete(
+def test_del_is_called_for_every_plugin_whose_add_was_called(
     faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """StopPodSandbox MUST call DEL of every CNI plugin whose ADD was called for the pod, with the same id.
@@ -292,7 +292,7 @@ def test_no_plugin_is_called_for_a_pod_on_the_network_of_the_host(faulty_runtime
 
 @requirement("NET-24")
 @requires(Capability.POD_NETWORK)
-def test_pod_is_refused_without_the_program_of_its_plugin(
+def test_pod_is_refused_if_its_cni_plugin_is_missing(
     faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
 ) -> None:
     """RunPodSandbox MUST fail if the program of a CNI plugin is missing, and succeed once it is back.
@@ -332,7 +332,7 @@ def test_pod_without_an_address_is_refused(
 
 @requirement("SBX-13")
 @requires(Capability.POD_NETWORK)
-def test_stop_of_a_sandbox_gives_its_address_back(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
+def test_stop_of_a_sandbox_releases_its_address(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
     """StopPodSandbox MUST release the address of the pod.
 
     Source: StopPodSandbox, which reclaims the sandbox's network resources.
@@ -347,7 +347,7 @@ def test_stop_of_a_sandbox_gives_its_address_back(faulty_runtime: FaultyRuntime,
 
 @requirement("SBX-19")
 @requires(Capability.POD_NETWORK)
-def test_stop_whose_network_cannot_be_taken_down_can_be_repeated(
+def test_stop_whose_network_teardown_failed_can_be_repeated(
     faulty_runtime: FaultyRuntime, pod: Sandbox
 ) -> None:
     """StopPodSandbox SHOULD fail if a CNI plugin fails, and release the address when it is called again and
@@ -367,7 +367,7 @@ def test_stop_whose_network_cannot_be_taken_down_can_be_repeated(
 
 @requirement("NET-40")
 @requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_address_is_given_back_without_the_network_namespace(
+def test_address_is_released_without_the_network_namespace(
     faulty_runtime: FaultyRuntime, pod: Sandbox
 ) -> None:
     """StopPodSandbox MUST release the address of a pod whose file for the network namespace is gone.
@@ -385,7 +385,7 @@ def test_address_is_given_back_without_the_network_namespace(
 
 @requirement("NET-40")
 @requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_address_is_given_back_after_the_network_namespace_went_with_the_daemon(
+def test_address_is_released_if_the_network_namespace_was_lost_with_the_daemon(
     faulty_runtime: FaultyRuntime, pod: Sandbox
 ) -> None:
     """StopPodSandbox MUST succeed at the first call and release the address of the pod if the file that held

@@ -98,7 +98,7 @@ def tcp(host_port: int, host_ip: str = "", container_port: int = CONTAINER_PORT)
 
 
 @requirement("NET-26")
-def test_host_port_leads_to_the_pod(sandboxes: Sandboxes, run_server: RunServer, node: Node) -> None:
+def test_host_port_reaches_the_pod(sandboxes: Sandboxes, run_server: RunServer, node: Node) -> None:
     """A TCP connection to a host port MUST reach the container's port.
 
     Source: PortMapping.host_port and container_port.
@@ -110,7 +110,9 @@ def test_host_port_leads_to_the_pod(sandboxes: Sandboxes, run_server: RunServer,
 
 
 @requirement("NET-26")
-def test_host_ports_lead_each_to_their_own(sandboxes: Sandboxes, run_server: RunServer, node: Node) -> None:
+def test_several_host_ports_reach_their_container_ports(
+    sandboxes: Sandboxes, run_server: RunServer, node: Node
+) -> None:
     """PodSandboxConfig with several host ports MUST map each to its own container port.
 
     Source: PodSandboxConfig.port_mappings.
@@ -131,7 +133,7 @@ def test_host_ports_lead_each_to_their_own(sandboxes: Sandboxes, run_server: Run
 
 @requires(Capability.ROOT)
 @requirement("NET-27/udp")
-def test_host_port_leads_to_the_pod_with_udp(sandboxes: Sandboxes, udp_server: UdpServer, node: Node) -> None:
+def test_host_port_reaches_the_pod_with_udp(sandboxes: Sandboxes, udp_server: UdpServer, node: Node) -> None:
     """A UDP datagram to a host port MUST reach the pod, and the reply MUST reach the sender.
 
     Source: PortMapping.protocol.
@@ -152,9 +154,7 @@ def test_host_port_leads_to_the_pod_with_udp(sandboxes: Sandboxes, udp_server: U
 @requires(Capability.ROOT)
 @requirement("NET-27/sctp")
 @pytest.mark.usefixtures("_sctp")
-def test_host_port_leads_to_the_pod_with_sctp(
-    sandboxes: Sandboxes, process_of: ProcessOf, node: Node
-) -> None:
+def test_host_port_reaches_the_pod_with_sctp(sandboxes: Sandboxes, process_of: ProcessOf, node: Node) -> None:
     """An SCTP association with a host port SHOULD reach the pod.
 
     Source: PortMapping.protocol.
@@ -212,8 +212,10 @@ def test_host_port_zero_exposes_nothing(sandboxes: Sandboxes, run_server: RunSer
 
 @requirement("NET-30")
 @disruptive
-@pytest.mark.parametrize("ports", [(65536, 80), (-1, 80), (1, 0)], ids=["too high", "below 0", "none inside"])
-def test_ports_that_are_none_are_refused_or_ignored(
+@pytest.mark.parametrize(
+    "ports", [(65536, 80), (-1, 80), (1, 0)], ids=["too high", "below 0", "no container port"]
+)
+def test_invalid_ports_are_refused_or_ignored(
     module_runtime: OwnRuntime, node: Node, ports: tuple[int, int]
 ) -> None:
     """RunPodSandbox with an invalid port SHOULD be rejected, or return a pod that can be removed; host ports
@@ -236,7 +238,7 @@ def test_ports_that_are_none_are_refused_or_ignored(
 
 
 @requirement("NET-31")
-def test_what_becomes_of_a_host_port_that_is_asked_for_twice(
+def test_form_of_a_host_port_requested_twice(
     sandboxes: Sandboxes, run_server: RunServer, node: Node, record_variant: RecordVariant
 ) -> None:
     """A second pod with the same host port MAY be rejected, take the port over, or get no connections; the
@@ -260,7 +262,7 @@ def test_what_becomes_of_a_host_port_that_is_asked_for_twice(
 
 @requirement("NET-32")
 @pytest.mark.parametrize("seen_from", ["the pod itself", "another pod"])
-def test_host_port_is_reached_from_pods(
+def test_host_port_is_reachable_from_pods(
     sandboxes: Sandboxes, run_server: RunServer, containers: Containers, node: Node, seen_from: str
 ) -> None:
     """A host port SHOULD be reachable from other pods, and from the pod itself that it leads to.
@@ -277,7 +279,7 @@ def test_host_port_is_reached_from_pods(
 
 
 @requirement("NET-34")
-def test_host_port_is_free_after_its_sandbox(
+def test_host_port_is_released_with_its_sandbox(
     runtime: Runtime, sandboxes: Sandboxes, run_server: RunServer, node: Node
 ) -> None:
     """A host port MUST be closed once its sandbox is stopped, and MUST be available to a new sandbox at once.

@@ -44,7 +44,7 @@ def network_is_ready(own_runtime: OwnRuntime) -> NetworkReady:
 @requirement("NET-22")
 @disruptive
 @configured(wrapped=True)
-def test_network_is_not_ready_while_its_plugin_is_not(
+def test_network_is_not_ready_while_its_plugin_reports_an_error(
     own_runtime: OwnRuntime, newer: NewerNetwork, network_is_ready: NetworkReady
 ) -> None:
     """NetworkReady MUST turn false some time after STATUS of a CNI plugin fails, and true once it succeeds,
@@ -68,7 +68,7 @@ def test_network_is_not_ready_while_its_plugin_is_not(
 @requirement("NET-23")
 @disruptive
 @configured(wrapped=True)
-def test_attachments_that_are_in_use_are_no_garbage(own_runtime: OwnRuntime, newer: NewerNetwork) -> None:
+def test_gc_lists_attachments_in_use_as_valid(own_runtime: OwnRuntime, newer: NewerNetwork) -> None:
     """A runtime that calls GC of CNI plugins MUST list the attachments of existing pods as valid, with their
     interface names, and no others.
 

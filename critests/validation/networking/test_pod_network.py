@@ -45,7 +45,7 @@ def objects_in(value: object) -> Iterator[dict[str, Any]]:
 
 
 @requirement("NET-11")
-def test_address_of_a_pod_is_its_interfaces(
+def test_address_of_a_pod_is_on_its_interface(
     runtime: Runtime, sandbox: Sandbox, running_container: Container
 ) -> None:
     """PodSandboxStatus MUST report an address of an interface inside the pod.
@@ -60,7 +60,7 @@ def test_address_of_a_pod_is_its_interfaces(
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-11")
-def test_address_of_a_pod_is_reached_from_the_node(greeter: Container, node: Node) -> None:
+def test_address_of_a_pod_is_reachable_from_the_node(greeter: Container, node: Node) -> None:
     """A server in a pod MUST be reachable at the pod's address from the node.
 
     Source: PodSandboxNetworkStatus.ip; the network model of Kubernetes.
@@ -71,7 +71,7 @@ def test_address_of_a_pod_is_reached_from_the_node(greeter: Container, node: Nod
 
 
 @requirement("NET-11")
-def test_address_of_a_pod_is_reached_from_another_pod(
+def test_address_of_a_pod_is_reachable_from_another_pod(
     greeter: Container, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """A server in a pod MUST be reachable at the pod's address from another pod.
@@ -113,9 +113,7 @@ def test_loopback_of_a_pod_has_its_ipv6_address(running_container: Container) ->
 
 
 @requirement("NET-13")
-def test_pods_that_are_made_at_once_have_addresses_of_their_own(
-    runtime: Runtime, sandboxes: Sandboxes
-) -> None:
+def test_pods_created_concurrently_have_unique_addresses(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """Pods that are created at the same time MUST each get an address of their own.
 
     Source: PodSandboxNetworkStatus.ip.
@@ -149,7 +147,7 @@ def test_pod_on_the_nodes_network_shares_its_interfaces(sandboxes: Sandboxes, co
 
 @requires(Capability.SAME_HOST)
 @requirement("NET-37")
-def test_pod_network_survives_the_end_of_a_container(containers: Containers, node: Node) -> None:
+def test_pod_network_survives_the_exit_of_a_container(containers: Containers, node: Node) -> None:
     """A connection to one container of a pod MUST stay open when another container of the pod fails and is
     replaced.
 
@@ -173,7 +171,7 @@ def test_pod_network_survives_the_end_of_a_container(containers: Containers, nod
 
 @requires(Capability.SHARED_KERNEL, Capability.ROOT, Capability.SANDBOX_PROCESS)
 @requirement("NET-38")
-def test_verbose_status_names_the_network_namespace(
+def test_verbose_status_reports_the_network_namespace(
     runtime: Runtime, sandbox: Sandbox, running_container: Container
 ) -> None:
     """PodSandboxStatus SHOULD report the path of the pod's network namespace in its verbose `info`, and the

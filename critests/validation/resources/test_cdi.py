@@ -39,7 +39,7 @@ def variable(container: Container, name: str) -> str:
 
 
 @requirement("DEV-10")
-def test_a_named_device_sets_variables(containers: Containers, cdi_folder: CdiFolder) -> None:
+def test_cdi_device_sets_variables(containers: Containers, cdi_folder: CdiFolder) -> None:
     """A CDI device MUST set the environment variables of its specification.
 
     Source: ContainerConfig.CDI_devices; env of the CDI specification.
@@ -52,7 +52,7 @@ def test_a_named_device_sets_variables(containers: Containers, cdi_folder: CdiFo
 
 
 @requirement("DEV-10")
-def test_variables_of_a_named_device_win(
+def test_variables_of_a_cdi_device_override_others(
     containers: Containers, images: Images, cdi_folder: CdiFolder
 ) -> None:
     """A CDI device MUST override variables of the image and the container with those of its specification.
@@ -70,7 +70,7 @@ def test_variables_of_a_named_device_win(
 
 @requirement("DEV-10")
 @requires(Capability.SAME_HOST)
-def test_a_named_device_brings_its_nodes(
+def test_cdi_device_adds_its_device_nodes(
     containers: Containers, cdi_folder: CdiFolder, host_folder: Path
 ) -> None:
     """A CDI device MUST add the device nodes of its specification, with their permissions.
@@ -91,9 +91,7 @@ def test_a_named_device_brings_its_nodes(
 
 @requirement("DEV-10")
 @requires(Capability.SAME_HOST)
-def test_a_named_device_brings_its_mounts(
-    containers: Containers, cdi_folder: CdiFolder, host_folder: Path
-) -> None:
+def test_cdi_device_adds_its_mounts(containers: Containers, cdi_folder: CdiFolder, host_folder: Path) -> None:
     """A CDI device MUST add the mounts of its specification, with their options.
 
     Source: ContainerConfig.CDI_devices; mounts of the CDI specification.
@@ -109,9 +107,7 @@ def test_a_named_device_brings_its_mounts(
 
 @requirement("DEV-10")
 @requires(Capability.SAME_HOST)
-def test_a_named_device_runs_its_hooks(
-    containers: Containers, cdi_folder: CdiFolder, host_folder: Path
-) -> None:
+def test_cdi_device_runs_its_hooks(containers: Containers, cdi_folder: CdiFolder, host_folder: Path) -> None:
     """A CDI device MUST add the hooks of its specification, which run when the container is created.
 
     Source: ContainerConfig.CDI_devices; hooks of the CDI specification.
@@ -124,7 +120,7 @@ def test_a_named_device_runs_its_hooks(
 
 
 @requirement("DEV-11")
-def test_a_device_that_nobody_has_described_is_refused(runtime: Runtime, containers: Containers) -> None:
+def test_cdi_device_without_a_specification_is_refused(runtime: Runtime, containers: Containers) -> None:
     """CreateContainer MUST fail for a CDI device that no specification describes.
 
     Source: ContainerConfig.CDI_devices.
@@ -135,7 +131,7 @@ def test_a_device_that_nobody_has_described_is_refused(runtime: Runtime, contain
 
 
 @requirement("DEV-11")
-def test_a_missing_device_of_a_described_kind_is_refused(
+def test_cdi_device_missing_from_its_specification_is_refused(
     runtime: Runtime, containers: Containers, cdi_folder: CdiFolder
 ) -> None:
     """CreateContainer MUST fail for a CDI device that the specification of its kind lacks, even if it
@@ -150,7 +146,7 @@ def test_a_missing_device_of_a_described_kind_is_refused(
 
 
 @requirement("DEV-12")
-def test_a_broken_specification_does_not_stand_in_the_way(
+def test_invalid_cdi_specification_does_not_affect_others(
     runtime: Runtime, containers: Containers, cdi_folder: CdiFolder
 ) -> None:
     """CreateContainer MUST succeed for containers that do not use an invalid CDI specification.
@@ -169,7 +165,7 @@ def test_a_broken_specification_does_not_stand_in_the_way(
 
 
 @requirement("DEV-13")
-def test_a_changed_specification_is_picked_up(
+def test_changed_cdi_specification_takes_effect(
     runtime: Runtime, containers: Containers, cdi_folder: CdiFolder
 ) -> None:
     """A change of a CDI specification MUST take effect without a restart of the daemon.
@@ -192,7 +188,7 @@ def test_a_changed_specification_is_picked_up(
 
 @requirement("DEV-14")
 @requires(Capability.SAME_HOST)
-def test_several_devices_of_one_kind_are_merged(
+def test_several_cdi_devices_of_one_kind_are_merged(
     containers: Containers, cdi_folder: CdiFolder, host_folder: Path
 ) -> None:
     """Several CDI devices of one kind SHOULD each take effect, and the edits for all of them once.
@@ -212,7 +208,7 @@ def test_several_devices_of_one_kind_are_merged(
 
 @requirement("DEV-14")
 @requires(Capability.SAME_HOST)
-def test_a_device_that_is_named_twice_takes_effect_once(
+def test_cdi_device_requested_twice_takes_effect_once(
     containers: Containers, cdi_folder: CdiFolder, host_folder: Path
 ) -> None:
     """A CDI device that is requested twice SHOULD take effect once.
@@ -228,7 +224,7 @@ def test_a_device_that_is_named_twice_takes_effect_once(
 
 @requirement("DEV-16")
 @requires(Capability.SAME_HOST)
-def test_a_device_of_field_and_annotation_takes_effect_once(
+def test_cdi_device_of_field_and_annotation_takes_effect_once(
     containers: Containers, cdi_folder: CdiFolder, host_folder: Path
 ) -> None:
     """A CDI device that is requested by `CDI_devices` and by an annotation SHOULD take effect once.
@@ -270,7 +266,7 @@ def test_a_gpu_of_the_machine_can_be_used(containers: Containers, cdi_folder: Cd
 @requirement("DEV-19")
 @disruptive
 @requires(Capability.SAME_HOST)
-def test_a_named_device_outlives_a_restart(own_runtime: OwnRuntime, host_folder: Path) -> None:
+def test_cdi_device_is_retained_over_a_restart(own_runtime: OwnRuntime, host_folder: Path) -> None:
     """A container SHOULD retain its CDI device over a restart of the daemon, and new ones SHOULD get it.
 
     Source: judgement; ContainerConfig.CDI_devices.
@@ -299,7 +295,7 @@ def runs_of(file: Path) -> int:
 
 
 @requirement("DEV-15")
-def test_a_device_may_be_named_by_an_annotation(
+def test_cdi_device_may_be_requested_by_an_annotation(
     runtime: Runtime, containers: Containers, cdi_folder: CdiFolder
 ) -> None:
     """A runtime that accepts CDI devices by annotation MUST apply their specification, and reject a device

@@ -38,9 +38,7 @@ def run_with_device(runtime: OwnRuntime, folder: Path) -> Container:
 
 @requirement("DEV-08")
 @configured(DeviceOwnership())
-def test_devices_belong_to_the_user_where_it_is_configured(
-    own_runtime: OwnRuntime, host_folder: Path
-) -> None:
+def test_devices_belong_to_the_user_if_configured(own_runtime: OwnRuntime, host_folder: Path) -> None:
     """A device SHOULD belong to the user and group of its container if the runtime is configured so.
 
     Source: LinuxContainerSecurityContext.run_as_user and run_as_group; not stated by the CRI.
@@ -51,9 +49,7 @@ def test_devices_belong_to_the_user_where_it_is_configured(
 
 
 @requirement("DEV-08")
-def test_devices_belong_to_root_where_nothing_is_configured(
-    own_runtime: OwnRuntime, host_folder: Path
-) -> None:
+def test_devices_belong_to_root_by_default(own_runtime: OwnRuntime, host_folder: Path) -> None:
     """A device SHOULD have the host's owner and group in the container by default.
 
     Source: not stated by the CRI; otherwise every user could use devices that are for root alone.
@@ -67,7 +63,7 @@ def test_devices_belong_to_root_where_nothing_is_configured(
 @requirement("PRV-10")
 @requires(Capability.SHARED_KERNEL)
 @configured(NoHostDevices())
-def test_privileged_containers_have_no_devices_of_the_host_where_it_is_configured(
+def test_privileged_containers_have_no_devices_of_the_host_if_configured(
     own_runtime: OwnRuntime,
 ) -> None:
     """A privileged container SHOULD NOT have the devices of the host if the runtime is configured so.

@@ -26,7 +26,7 @@ def seconds_in(text: str) -> float:
 
 @requirement("RES-01")
 @pytest.mark.parametrize("shares", [2, 512, 4096])
-def test_cpu_shares_become_the_weight_of_the_cgroup(limits: Limits, shares: int) -> None:
+def test_cpu_shares_are_the_weight_of_the_cgroup(limits: Limits, shares: int) -> None:
     """The cgroup of a container MUST have the requested `cpu_shares`, or with cgroup v2 the weight that one
     of the known conversions yields.
 
@@ -100,7 +100,7 @@ def test_cpu_and_memory_sets_restrict(limits: Limits) -> None:
 @requirement("RES-15")
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("what", ["CPU", "memory node"])
-def test_what_the_machine_cannot_have_is_refused(limits: Limits, containers: Containers, what: str) -> None:
+def test_impossible_cpu_or_memory_node_is_refused(limits: Limits, containers: Containers, what: str) -> None:
     """CreateContainer or StartContainer SHOULD reject a CPU or a memory node that the machine cannot have.
 
     Source: LinuxContainerResources.cpuset_cpus and cpuset_mems; not stated by the CRI, and any other CPU or

@@ -55,9 +55,7 @@ def opened_at(containers: Containers, path: str, *devices: cri.Device) -> list[s
 
 
 @requirement("DEV-01")
-def test_a_requested_device_is_there_and_can_be_used(
-    containers: Containers, device: Device, node: Path
-) -> None:
+def test_a_requested_device_is_present_and_usable(containers: Containers, device: Device, node: Path) -> None:
     """A requested device MUST be at its path with the numbers of the host's device, and MUST be usable with
     the requested permissions.
 
@@ -92,7 +90,7 @@ def test_a_requested_device_can_be_used_by_an_exec(containers: Containers, node:
     [("r", ["reads", "cannot write"]), ("w", ["cannot read", "writes"])],
     ids=["read only", "write only"],
 )
-def test_a_device_can_only_be_used_as_permitted(
+def test_a_device_can_only_be_opened_as_permitted(
     containers: Containers, node: Path, permissions: str, expected: list[str]
 ) -> None:
     """A device MUST NOT be opened in a way that its `permissions` exclude.
@@ -139,7 +137,7 @@ def test_a_device_may_have_another_path_in_the_container(
 
 
 @requirement("DEV-04/empty")
-def test_a_device_without_a_path_in_the_container(
+def test_form_of_a_device_without_a_path_in_the_container(
     containers: Containers, node: Path, record_variant: RecordVariant
 ) -> None:
     """A device without `container_path` MAY be rejected, be at the host's path, or be missing; other
@@ -171,7 +169,7 @@ def test_a_device_that_the_host_lacks_is_refused(containers: Containers, host_fo
 
 
 @requirement("DEV-06")
-def test_a_directory_stands_for_the_devices_in_it(
+def test_a_directory_adds_the_devices_in_it(
     containers: Containers, device: Device, host_folder: Path
 ) -> None:
     """A directory as `host_path` SHOULD add all device nodes in it, and they SHOULD be usable.
@@ -193,7 +191,7 @@ def test_a_directory_stands_for_the_devices_in_it(
 
 
 @requirement("DEV-06")
-def test_a_link_stands_for_the_device_it_leads_to(
+def test_a_symbolic_link_adds_its_target_device(
     containers: Containers, device: Device, node: Path, host_folder: Path
 ) -> None:
     """A symbolic link as `host_path` SHOULD add the device that it resolves to.
@@ -211,7 +209,7 @@ def test_a_link_stands_for_the_device_it_leads_to(
 
 @requirement("DEV-07")
 @pytest.mark.usefixtures("limits")
-def test_permissions_that_are_none_are_refused(containers: Containers, node: Path) -> None:
+def test_invalid_device_permissions_are_refused(containers: Containers, node: Path) -> None:
     """CreateContainer or StartContainer SHOULD reject `permissions` with an unknown letter.
 
     Source: Device.permissions.
@@ -220,7 +218,7 @@ def test_permissions_that_are_none_are_refused(containers: Containers, node: Pat
 
 
 @requirement("DEV-09")
-def test_a_device_may_be_requested_twice(containers: Containers, device: Device, node: Path) -> None:
+def test_a_device_requested_twice_is_present_once(containers: Containers, device: Device, node: Path) -> None:
     """A device that is requested twice SHOULD be present once.
 
     Source: not stated by the CRI; two device plugins may name the same one.
@@ -270,7 +268,7 @@ def need_every_capability_of_the_daemon(runtime: Runtime) -> None:
 
 
 @requirement("DEV-20")
-def test_a_file_that_is_no_device(
+def test_form_of_a_regular_file_requested_as_a_device(
     containers: Containers, host_folder: Path, record_variant: RecordVariant
 ) -> None:
     """A regular file that is requested as a device MAY be rejected or ignored; it is never present as a

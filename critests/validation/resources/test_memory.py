@@ -38,7 +38,9 @@ def test_memory_limit_is_that_of_the_cgroup(limits: Limits) -> None:
 
 
 @requirement("RES-04")
-def test_too_much_memory_kills_in_that_container_only(limits: Limits, containers: Containers) -> None:
+def test_exceeding_the_memory_limit_kills_in_that_container_only(
+    limits: Limits, containers: Containers
+) -> None:
     """A process that exceeds the memory limit of its container MUST be killed, and other containers of the
     pod MUST continue to run.
 
@@ -56,7 +58,7 @@ def test_too_much_memory_kills_in_that_container_only(limits: Limits, containers
 
 
 @requirement("RES-05")
-def test_fields_that_are_not_set_are_no_limits(limits: Limits, containers: Containers) -> None:
+def test_unset_fields_set_no_limits(limits: Limits, containers: Containers) -> None:
     """A container without requested limits MUST NOT have a limit of memory, swap or CPU time.
 
     Source: LinuxContainerResources, where zero means unset.
@@ -72,9 +74,7 @@ def test_fields_that_are_not_set_are_no_limits(limits: Limits, containers: Conta
 
 @requirement("RES-05")
 @requires(Capability.SAME_HOST)
-def test_without_a_choice_all_cpus_may_be_used(
-    runtime: Runtime, limits: Limits, containers: Containers
-) -> None:
+def test_all_cpus_may_be_used_by_default(runtime: Runtime, limits: Limits, containers: Containers) -> None:
     """A container without `cpuset_cpus` and `cpuset_mems` MUST be able to use all that its pod can.
 
     Source: LinuxContainerResources.cpuset_cpus and cpuset_mems, where empty means unset.
@@ -93,7 +93,7 @@ def test_without_a_choice_all_cpus_may_be_used(
 
 
 @requirement("RES-06")
-def test_a_memory_limit_in_which_nothing_can_run_is_refused(limits: Limits, containers: Containers) -> None:
+def test_too_low_memory_limit_is_refused(limits: Limits, containers: Containers) -> None:
     """CreateContainer or StartContainer SHOULD reject a memory limit that is too low for any process.
 
     Source: LinuxContainerResources.memory_limit_in_bytes; not stated by the CRI, and the container would be
@@ -107,7 +107,7 @@ def test_a_memory_limit_in_which_nothing_can_run_is_refused(limits: Limits, cont
 
 
 @requirement("RES-07")
-def test_a_negative_memory_limit(
+def test_form_of_a_negative_memory_limit(
     limits: Limits, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """A memory limit of -1 MAY mean no limit, or be rejected.
@@ -175,9 +175,7 @@ def test_swap_below_memory_is_refused(containers: Containers) -> None:
 
 
 @requirement("RES-11")
-def test_a_swap_limit_does_no_harm_where_swap_is_not_accounted(
-    limits: Limits, containers: Containers
-) -> None:
+def test_swap_limit_is_accepted_without_swap_accounting(limits: Limits, containers: Containers) -> None:
     """A container with limits of memory and swap SHOULD run, and have its memory limit, even if the machine
     cannot limit swap.
 
@@ -191,7 +189,7 @@ def test_a_swap_limit_does_no_harm_where_swap_is_not_accounted(
 
 
 @requirement("RES-28")
-def test_memory_limit_holds_for_exec_sync(runtime: Runtime, limits: Limits) -> None:
+def test_memory_limit_applies_to_exec_sync(runtime: Runtime, limits: Limits) -> None:
     """A command run with ExecSync MUST be subject to the memory limit of its container.
 
     Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
@@ -206,7 +204,7 @@ def test_memory_limit_holds_for_exec_sync(runtime: Runtime, limits: Limits) -> N
 
 
 @requirement("RES-28")
-def test_memory_limit_holds_for_streaming_exec(runtime: Runtime, limits: Limits, streams: Streams) -> None:
+def test_memory_limit_applies_to_streaming_exec(runtime: Runtime, limits: Limits, streams: Streams) -> None:
     """A command run with Exec MUST be subject to the memory limit of its container.
 
     Source: Exec, LinuxContainerResources.memory_limit_in_bytes.

@@ -60,7 +60,7 @@ def test_oom_score_below_that_of_the_daemon(shared_containers: SharedContainers,
 
 @requirement("RES-13")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_score_that_the_daemon_may_not_give_is_its_own(
+def test_oom_score_that_the_daemon_may_not_set_is_its_own(
     runtime: Runtime, shared_containers: SharedContainers
 ) -> None:
     """A container MUST have the daemon's own `oom_score_adj` if the runtime accepts a lower one that it may
@@ -90,7 +90,7 @@ def test_a_score_that_the_daemon_may_not_give_is_its_own(
 
 
 @requirement("RES-31")
-def test_an_oom_score_that_cannot_be_is_refused(containers: Containers) -> None:
+def test_oom_score_out_of_range_is_refused(containers: Containers) -> None:
     """CreateContainer or StartContainer SHOULD reject an `oom_score_adj` above 1000, and a rejected
     CreateContainer SHOULD NOT leave a container.
 

@@ -57,7 +57,7 @@ def limit_memory_of_the_pod(limited: Limited) -> None:
 
 @requirement("RES-22")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-def test_a_limit_of_processes_of_the_pod_holds(
+def test_pids_limit_of_the_pod_applies_to_its_containers(
     runtime: Runtime, limits: Limits, own_sandbox: Sandbox
 ) -> None:
     """A limit of processes on the cgroup of a pod SHOULD apply to its containers.
@@ -82,7 +82,7 @@ def test_a_limit_of_processes_of_the_pod_holds(
 
 @requirement("CTR-24")
 @requires(Capability.SAME_HOST, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_container_killed_for_the_memory_of_its_pod_says_so(
+def test_oom_kill_for_the_memory_limit_of_the_pod_is_reported(
     runtime: Runtime, limits: Limits, own_sandbox: Sandbox
 ) -> None:
     """ContainerStatus MUST report the reason OOMKilled and exit code 137 for a container without a limit
@@ -110,7 +110,7 @@ def test_a_container_killed_for_the_memory_of_its_pod_says_so(
 
 @requirement("RES-23/container")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-def test_a_container_lives_below_the_cgroup_of_its_pod(limits: Limits) -> None:
+def test_a_container_is_below_the_cgroup_of_its_pod(limits: Limits) -> None:
     """The processes of a container MUST be in a cgroup of their own below the pod's `cgroup_parent`, in every
     controller.
 
@@ -127,7 +127,7 @@ def test_a_container_lives_below_the_cgroup_of_its_pod(limits: Limits) -> None:
 
 @requirement("RES-23/sandbox")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.SAME_HOST, Capability.ROOT)
-def test_the_process_of_a_sandbox_lives_below_the_cgroup_of_its_pod(
+def test_the_process_of_a_sandbox_is_below_the_cgroup_of_its_pod(
     runtime: Runtime, sandboxes: Sandboxes
 ) -> None:
     """The process of a sandbox SHOULD be in a cgroup below the pod's `cgroup_parent`, in every controller.
@@ -145,7 +145,7 @@ def test_the_process_of_a_sandbox_lives_below_the_cgroup_of_its_pod(
 
 @requirement("RES-24/matching")
 @requires(Capability.RUNTIME_CONFIG)
-def test_a_cgroup_in_the_form_of_the_driver_works(
+def test_cgroup_parent_in_the_form_of_the_driver_is_accepted(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """A pod whose `cgroup_parent` has the form of the cgroup driver that RuntimeConfig reports MUST start,
@@ -165,7 +165,7 @@ def test_a_cgroup_in_the_form_of_the_driver_works(
 
 
 @requirement("RES-24/mismatched")
-def test_a_cgroup_in_the_form_of_the_other_driver(
+def test_form_of_a_cgroup_parent_of_the_other_driver(
     runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """A pod whose `cgroup_parent` has the form of the other cgroup driver MAY be rejected.
@@ -248,7 +248,7 @@ def test_a_container_sees_only_its_own_cgroup(runtime: Runtime, limits: Limits) 
 
 
 @requirement("RES-30")
-def test_limits_are_not_mixed_up_under_load(limits: Limits) -> None:
+def test_containers_created_concurrently_have_their_own_limits(limits: Limits) -> None:
     """Containers that are created at the same time SHOULD each get their own limits.
 
     Source: judgement; the kubelet creates containers of several pods at once.

@@ -35,7 +35,7 @@ def test_new_resources_of_a_pod_are_accepted(runtime: Runtime, own_sandbox: Sand
 
 
 @requirement("UPD-18")
-def test_new_resources_of_a_pod_leave_its_containers(
+def test_new_resources_of_a_pod_do_not_change_its_containers(
     runtime: Runtime, own_sandbox: Sandbox, limits: Limits
 ) -> None:
     """UpdatePodSandboxResources SHOULD NOT change the limits of the pod's containers.

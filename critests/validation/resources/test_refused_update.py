@@ -35,7 +35,7 @@ def partly_invalid(limited: Limited) -> cri.UpdateContainerResourcesRequest:
 
 @requirement("UPD-08/error")
 @requires(Capability.SAME_HOST)
-def test_an_update_with_one_invalid_item_is_refused(runtime: Runtime, limited: Limited) -> None:
+def test_an_update_with_one_invalid_field_is_refused(runtime: Runtime, limited: Limited) -> None:
     """UpdateContainerResources MUST be rejected as a whole when one field is invalid: ContainerStatus MUST
     report the old limits, and the container MUST continue to run.
 
@@ -49,7 +49,7 @@ def test_an_update_with_one_invalid_item_is_refused(runtime: Runtime, limited: L
 
 @requirement("UPD-08/error")
 @requires(Capability.SAME_HOST)
-def test_an_update_to_a_memory_node_that_cannot_be_is_refused(runtime: Runtime, limited: Limited) -> None:
+def test_an_update_to_an_impossible_memory_node_is_refused(runtime: Runtime, limited: Limited) -> None:
     """UpdateContainerResources with a memory node that the machine cannot have MUST be rejected, and the
     container MUST continue to run.
 
@@ -64,7 +64,7 @@ def test_an_update_to_a_memory_node_that_cannot_be_is_refused(runtime: Runtime, 
 
 @requirement("UPD-08/rollback")
 @requires(Capability.SAME_HOST)
-def test_what_a_refused_update_leaves_in_the_cgroup(
+def test_form_of_the_cgroup_after_a_refused_update(
     runtime: Runtime, limited: Limited, record_variant: RecordVariant
 ) -> None:
     """The valid fields of a rejected UpdateContainerResources MAY be in force or rolled back.

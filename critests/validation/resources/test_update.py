@@ -96,7 +96,7 @@ def test_update_of_the_memory_limit_alone_takes_effect(runtime: Runtime, limits:
 
 
 @requirement("UPD-03")
-def test_a_memory_limit_below_what_is_used_is_refused(
+def test_a_memory_limit_below_the_usage_is_refused(
     runtime: Runtime, limits: Limits, containers: Containers
 ) -> None:
     """UpdateContainerResources SHOULD be rejected for a memory limit below the container's usage; the old
@@ -142,7 +142,7 @@ def test_update_of_a_created_container_is_in_force_when_it_starts(runtime: Runti
 
 
 @requirement("UPD-05")
-def test_update_of_an_ended_container(
+def test_update_of_an_exited_container(
     runtime: Runtime, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """UpdateContainerResources on an exited container MAY be rejected or do nothing; its status stays.
@@ -229,7 +229,7 @@ def test_update_of_the_cpus_moves_running_processes(runtime: Runtime, limits: Li
 
 @requirement("UPD-11/unified")
 @requires(Capability.CGROUP_V2)
-def test_update_of_named_files_takes_effect(runtime: Runtime, limits: Limits) -> None:
+def test_update_of_unified_values_takes_effect(runtime: Runtime, limits: Limits) -> None:
     """UpdateContainerResources SHOULD write the `unified` values to their files of cgroup v2.
 
     Source: LinuxContainerResources.unified.
@@ -327,7 +327,7 @@ def test_status_reports_the_new_limits_when_the_update_returns(
 
 
 @requirement("UPD-14")
-def test_many_updates_at_once_are_safe(runtime: Runtime, limits: Limits) -> None:
+def test_concurrent_updates_take_effect(runtime: Runtime, limits: Limits) -> None:
     """Containers that are updated many times concurrently SHOULD each have the limits of their last update.
 
     Source: not stated by the CRI; a node agent may resize all containers of a node at once.
@@ -374,7 +374,7 @@ def test_annotations_of_an_update_have_no_effect(runtime: Runtime, limits: Limit
 
 @requirement("UPD-16")
 @disruptive
-def test_an_update_without_limits(own_runtime: OwnRuntime, record_variant: RecordVariant) -> None:
+def test_form_of_an_update_without_limits(own_runtime: OwnRuntime, record_variant: RecordVariant) -> None:
     """UpdateContainerResources without limits MAY be rejected, or do nothing; the daemon does not crash.
 
     Source: UpdateContainerResourcesRequest.linux; runtimes differ.

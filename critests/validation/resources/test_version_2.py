@@ -44,7 +44,7 @@ def test_limits_of_huge_pages_are_those_of_the_cgroup(limits: Limits) -> None:
 
 @requirement("RES-17")
 @requires(Capability.HUGE_PAGES)
-def test_a_size_of_pages_that_is_none_is_refused(containers: Containers) -> None:
+def test_invalid_huge_page_size_is_refused(containers: Containers) -> None:
     """CreateContainer or StartContainer SHOULD reject an invalid `page_size`.
 
     Source: HugepageLimit.page_size; not stated by the CRI.
@@ -56,9 +56,7 @@ def test_a_size_of_pages_that_is_none_is_refused(containers: Containers) -> None
 
 
 @requirement("RES-18")
-def test_limits_of_huge_pages_are_tolerated_where_nothing_limits_them(
-    runtime: Runtime, containers: Containers
-) -> None:
+def test_huge_page_limits_are_accepted_without_a_controller(runtime: Runtime, containers: Containers) -> None:
     """A runtime that tolerates hosts without huge page limits MUST run a container that requests them.
 
     Source: LinuxContainerResources.hugepage_limits, which the kubelet sends for every page size.
@@ -79,7 +77,7 @@ def test_limits_of_huge_pages_are_tolerated_where_nothing_limits_them(
 
 @requirement("RES-19")
 @requires(Capability.CGROUP_V2)
-def test_named_files_are_written(limits: Limits) -> None:
+def test_unified_values_are_written(limits: Limits) -> None:
     """The files of cgroup v2 MUST have the `unified` values of the request.
 
     Source: LinuxContainerResources.unified.
@@ -93,7 +91,7 @@ def test_named_files_are_written(limits: Limits) -> None:
 
 
 @requirement("RES-20")
-def test_named_files_on_version_1(
+def test_form_of_unified_values_on_cgroup_v1(
     runtime: Runtime, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """A request with `unified` values MAY be rejected, or the values ignored, on a machine with cgroup v1.
@@ -116,7 +114,7 @@ def test_named_files_on_version_1(
 
 @requirement("RES-21")
 @requires(Capability.CGROUP_V2)
-def test_a_file_that_cgroups_do_not_have_is_refused(containers: Containers) -> None:
+def test_unknown_unified_file_is_refused(containers: Containers) -> None:
     """CreateContainer or StartContainer SHOULD reject a `unified` file that cgroups do not have.
 
     Source: LinuxContainerResources.unified; not stated by the CRI.
@@ -128,7 +126,7 @@ def test_a_file_that_cgroups_do_not_have_is_refused(containers: Containers) -> N
 
 @requirement("RES-29")
 @requires(Capability.CGROUP_V2)
-def test_killing_the_whole_group_for_memory(limits: Limits, containers: Containers) -> None:
+def test_memory_oom_group_kills_the_whole_container(limits: Limits, containers: Containers) -> None:
     """A container with memory.oom.group SHOULD exit when the kernel kills one process for its memory limit.
 
     Source: LinuxContainerResources.unified with memory.oom.group.

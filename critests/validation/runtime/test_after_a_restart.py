@@ -130,7 +130,7 @@ def test_logs_can_be_rotated_after_a_restart(survivors: Survivors) -> None:
 
 @requirement("RST-11")
 @requires(Capability.EVENTS)
-def test_events_of_containers_come_after_a_restart(survivors: Survivors) -> None:
+def test_events_of_containers_are_reported_after_a_restart(survivors: Survivors) -> None:
     """GetContainerEvents MUST report the stop of an existing container after a restart of the daemon.
 
     Source: GetContainerEvents, of any container, whatever daemon created it.
@@ -167,7 +167,7 @@ def test_created_container_can_be_started_or_removed_after_a_restart(survivors: 
 
 
 @requirement("RST-13")
-def test_name_of_a_container_stays_taken_over_a_restart(survivors: Survivors) -> None:
+def test_name_of_a_container_stays_reserved_over_a_restart(survivors: Survivors) -> None:
     """CreateContainer MUST NOT create a second container with the name and attempt of an existing one in its
     sandbox, also after a restart of the daemon.
 
@@ -184,7 +184,7 @@ def test_name_of_a_container_stays_taken_over_a_restart(survivors: Survivors) ->
 
 
 @requirement("RST-13")
-def test_name_of_a_sandbox_stays_taken_over_a_restart(survivors: Survivors) -> None:
+def test_name_of_a_sandbox_stays_reserved_over_a_restart(survivors: Survivors) -> None:
     """RunPodSandbox MUST NOT create a second sandbox with the name, namespace, uid and attempt of an existing
     one, also after a restart of the daemon.
 
@@ -202,7 +202,7 @@ def test_name_of_a_sandbox_stays_taken_over_a_restart(survivors: Survivors) -> N
 
 
 @requirement("RST-21")
-def test_stop_that_a_restart_cut_off_can_be_repeated(survivors: Survivors) -> None:
+def test_stop_interrupted_by_a_restart_can_be_repeated(survivors: Survivors) -> None:
     """A container whose StopContainer a restart of the daemon interrupted MUST be RUNNING or EXITED, and a
     second StopContainer MUST stop it.
 
@@ -217,7 +217,7 @@ def test_stop_that_a_restart_cut_off_can_be_repeated(survivors: Survivors) -> No
 
 
 @requirement("RST-23/stop")
-def test_stop_gives_time_after_a_restart(survivors: Survivors) -> None:
+def test_stop_honours_the_grace_period_after_a_restart(survivors: Survivors) -> None:
     """StopContainer MUST let the process of an existing container handle its stop signal after a restart of
     the daemon, and the process's own exit code MUST be reported.
 
@@ -247,7 +247,7 @@ def test_containers_can_be_removed_after_a_restart(survivors: Survivors) -> None
 @requirement("RST-23/network")
 @requires(Capability.POD_NETWORK)
 @pytest.mark.parametrize("name", ["sandbox to stop", "without process"], ids=["ready", "without its process"])
-def test_address_of_a_sandbox_is_given_back_after_a_restart(survivors: Survivors, name: str) -> None:
+def test_address_of_a_sandbox_is_released_after_a_restart(survivors: Survivors, name: str) -> None:
     """StopPodSandbox MUST release the address of an existing sandbox after a restart of the daemon, also if
     the sandbox process died while the daemon was down.
 

@@ -27,7 +27,7 @@ def downloads(registry: Registry, image: MintedImage) -> Counter[str]:
 
 
 @requirement("CNC-09")
-def test_pulls_of_one_image_at_once_are_one_download(
+def test_concurrent_pulls_of_one_image_download_it_once(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """Concurrent PullImage calls for one image MUST all return the same image, and SHOULD download each layer
@@ -47,7 +47,7 @@ def test_pulls_of_one_image_at_once_are_one_download(
 
 
 @requirement("CNC-10")
-def test_pulls_of_images_with_a_layer_in_common_download_it_once(
+def test_concurrent_pulls_download_a_common_layer_once(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
     """Concurrent PullImage calls for different images SHOULD download a common layer once.

@@ -53,7 +53,7 @@ def result_of_loser(runtime: Runtime, calls: Sequence[Any], winner: Any, name: s
 
 @requirement("CNC-02/one")
 @pytest.mark.usefixtures("sandbox")
-def test_two_equal_sandboxes_at_once_are_one(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_two_equal_run_pod_sandbox_calls_create_one_sandbox(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """One of two equal concurrent RunPodSandbox calls MUST succeed, and exactly one sandbox MUST exist
     afterwards.
 
@@ -72,7 +72,7 @@ def test_two_equal_sandboxes_at_once_are_one(runtime: Runtime, sandboxes: Sandbo
 
 @requirement("CNC-02/form")
 @pytest.mark.usefixtures("sandbox")
-def test_loser_of_two_equal_sandboxes(
+def test_response_to_the_second_of_two_equal_run_pod_sandbox_calls(
     runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """The other one of two equal concurrent RunPodSandbox calls MAY fail, return the same id, or block.
@@ -90,7 +90,7 @@ def test_loser_of_two_equal_sandboxes(
 
 
 @requirement("CNC-03/one")
-def test_two_equal_containers_at_once_are_one(
+def test_two_equal_create_container_calls_create_one_container(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """One of two equal concurrent CreateContainer calls MUST succeed, and exactly one container MUST exist
@@ -112,7 +112,7 @@ def test_two_equal_containers_at_once_are_one(
 
 
 @requirement("CNC-03/form")
-def test_loser_of_two_equal_containers(
+def test_response_to_the_second_of_two_equal_create_container_calls(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """The other one of two equal concurrent CreateContainer calls MAY fail, return the same id, or block.
@@ -131,7 +131,7 @@ def test_loser_of_two_equal_containers(
 
 @requirement("CNC-04")
 @disruptive
-def test_a_container_that_is_started_twice_at_once_runs_once(own_runtime: OwnRuntime) -> None:
+def test_container_with_two_concurrent_starts_runs_once(own_runtime: OwnRuntime) -> None:
     """A container with two concurrent StartContainer calls MUST run, and its process MUST be started once.
 
     Source: StartContainer. Not stated by the CRI; the later call has nothing to do. The test has a runtime of
@@ -150,9 +150,7 @@ def test_a_container_that_is_started_twice_at_once_runs_once(own_runtime: OwnRun
 
 
 @requirement("CNC-05")
-def test_a_container_that_is_removed_many_times_at_once_is_gone(
-    runtime: Runtime, running_container: Container
-) -> None:
+def test_concurrent_removals_of_a_container_remove_it(runtime: Runtime, running_container: Container) -> None:
     """Concurrent StopContainer and RemoveContainer calls for one container MUST end, and the container MUST
     be removed by them or by the next call.
 
@@ -179,7 +177,7 @@ def test_a_container_that_is_removed_many_times_at_once_is_gone(
 
 @requirement("CNC-05")
 @disruptive
-def test_a_sandbox_that_is_removed_many_times_at_once_is_gone(own_runtime: OwnRuntime) -> None:
+def test_concurrent_removals_of_a_sandbox_remove_it(own_runtime: OwnRuntime) -> None:
     """Concurrent StopPodSandbox and RemovePodSandbox calls for one sandbox MUST end, and the sandbox MUST be
     removed by them or by the next call.
 

@@ -89,7 +89,7 @@ def about_unknown_object(runtime: Runtime, rpc: str) -> CallAndRequest:
         pytest.param("CheckpointContainer", marks=requirement("ERR-01/error")),
     ],
 )
-def test_calls_about_what_is_not_there_fail(runtime: Runtime, rpc: str) -> None:
+def test_calls_about_unknown_objects_fail(runtime: Runtime, rpc: str) -> None:
     """A call about a sandbox or container that does not exist MUST fail.
 
     Source: the API's description of each of these calls.
@@ -109,7 +109,7 @@ def test_calls_about_what_is_not_there_fail(runtime: Runtime, rpc: str) -> None:
         pytest.param("UpdateContainerResources", marks=requirement("UPD-06/code")),
     ],
 )
-def test_what_is_not_there_is_not_found(runtime: Runtime, rpc: str) -> None:
+def test_calls_about_unknown_objects_fail_with_not_found(runtime: Runtime, rpc: str) -> None:
     """A call about a sandbox or container that does not exist SHOULD fail with NotFound.
 
     Source: the gRPC status codes. For ContainerStatus the CRI names this code; for the others it is not
@@ -120,7 +120,7 @@ def test_what_is_not_there_is_not_found(runtime: Runtime, rpc: str) -> None:
 
 @requirement("ERR-01/other-codes")
 @pytest.mark.parametrize("rpc", [rpc for rpc in ABOUT_UNKNOWN_OBJECTS if not rpc.endswith("Status")])
-def test_codes_of_calls_about_what_is_not_there(
+def test_codes_of_calls_about_unknown_objects(
     runtime: Runtime, record_variant: RecordVariant, rpc: str
 ) -> None:
     """A call about an object that does not exist MAY fail with any code.
@@ -132,7 +132,7 @@ def test_codes_of_calls_about_what_is_not_there(
 
 @requirement("ERR-02/remove")
 @pytest.mark.parametrize("rpc", [rpc for rpc in IDEMPOTENT if rpc.startswith("Remove")])
-def test_removal_of_what_is_not_there_succeeds(runtime: Runtime, rpc: str) -> None:
+def test_removal_of_unknown_objects_succeeds(runtime: Runtime, rpc: str) -> None:
     """RemovePodSandbox, RemoveContainer and RemoveImage of an object that does not exist MUST succeed.
 
     Source: RemovePodSandbox, RemoveContainer and RemoveImage, which are idempotent by the API.
@@ -144,7 +144,7 @@ def test_removal_of_what_is_not_there_succeeds(runtime: Runtime, rpc: str) -> No
 
 @requirement("ERR-02/stop")
 @pytest.mark.parametrize("rpc", [rpc for rpc in IDEMPOTENT if rpc.startswith("Stop")])
-def test_stop_of_what_is_not_there_succeeds(runtime: Runtime, rpc: str) -> None:
+def test_stop_of_unknown_objects_succeeds(runtime: Runtime, rpc: str) -> None:
     """StopPodSandbox and StopContainer of an object that does not exist SHOULD succeed.
 
     Source: StopPodSandbox and StopContainer, which are idempotent by the API.
@@ -154,7 +154,7 @@ def test_stop_of_what_is_not_there_succeeds(runtime: Runtime, rpc: str) -> None:
 
 @requirement("ERR-03")
 @pytest.mark.parametrize("mistake", ["no stream", "no command", "no reference", "no target of a mount"])
-def test_codes_of_requests_that_are_wrong(
+def test_codes_of_invalid_requests(
     runtime: Runtime,
     running_container: Container,
     containers: Containers,
@@ -190,7 +190,7 @@ def test_codes_of_requests_that_are_wrong(
 
 
 @requirement("ERR-04")
-def test_second_sandbox_of_a_name(
+def test_second_sandbox_with_the_same_metadata(
     runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """RunPodSandbox with the metadata of an existing sandbox MAY fail or return that sandbox; only one
@@ -211,7 +211,9 @@ def test_second_sandbox_of_a_name(
 
 
 @requirement("ERR-05/not-success")
-def test_an_exec_that_took_too_long_is_no_success(runtime: Runtime, running_container: Container) -> None:
+def test_exec_sync_that_times_out_is_not_reported_as_success(
+    runtime: Runtime, running_container: Container
+) -> None:
     """ExecSync MUST NOT report success when the command is ended by its timeout.
 
     Source: ExecSyncRequest.timeout, ExecSyncResponse.exit_code.
@@ -223,7 +225,7 @@ def test_an_exec_that_took_too_long_is_no_success(runtime: Runtime, running_cont
 
 
 @requirement("ERR-05/form")
-def test_form_of_an_exec_that_took_too_long(
+def test_form_of_a_timeout_of_exec_sync(
     runtime: Runtime, running_container: Container, record_variant: RecordVariant
 ) -> None:
     """ExecSync MAY report a timeout of the command by a gRPC code or by the exit code.
@@ -253,7 +255,7 @@ def _outcome_in_words(call: Call) -> Callable[..., str]:
 
 @requirement("ERR-06")
 @pytest.mark.parametrize("rpc", ["PodSandboxStatus", "ContainerStatus", "ExecSync", "StartContainer"])
-def test_a_refusal_says_what_it_is_about(runtime: Runtime, rpc: str) -> None:
+def test_error_message_names_the_object(runtime: Runtime, rpc: str) -> None:
     """The error message of a rejected call SHOULD name the object, in one line.
 
     Source: the gRPC status message. Not stated by the CRI; the kubelet shows it to users as an event.
@@ -269,7 +271,7 @@ def test_a_refusal_says_what_it_is_about(runtime: Runtime, rpc: str) -> None:
 
 @requirement("ERR-07")
 @disruptive
-def test_what_may_be_repeated_can_be_after_a_restart(own_runtime: OwnRuntime) -> None:
+def test_idempotent_calls_succeed_again_after_a_restart(own_runtime: OwnRuntime) -> None:
     """Stop and Remove calls that succeeded before a restart of the daemon MUST succeed again after it.
 
     Source: StopContainer, StopPodSandbox, RemoveContainer and RemovePodSandbox, which are idempotent by the
@@ -293,8 +295,8 @@ def test_what_may_be_repeated_can_be_after_a_restart(own_runtime: OwnRuntime) ->
 
 
 @requirement("ERR-08")
-@pytest.mark.parametrize("mistake", ["unknown handler", "unknown image", "exec in an ended container"])
-def test_a_request_that_failed_fails_in_the_same_way_again(
+@pytest.mark.parametrize("mistake", ["unknown handler", "unknown image", "exec in an exited container"])
+def test_failed_request_fails_again_with_the_same_code(
     runtime: Runtime,
     sandboxes: Sandboxes,
     containers: Containers,
@@ -313,7 +315,7 @@ def test_a_request_that_failed_fails_in_the_same_way_again(
             sandboxes.creation(sandboxes.config(), "critests-nobody"),
         ),
         "unknown image": (runtime.stub.CreateContainer, containers.creation(containers.config(image=absent))),
-        "exec in an ended container": (runtime.stub.ExecSync, exited_container.exec_request("true")),
+        "exec in an exited container": (runtime.stub.ExecSync, exited_container.exec_request("true")),
     }
     call, request = wrong[mistake]
 
@@ -323,7 +325,7 @@ def test_a_request_that_failed_fails_in_the_same_way_again(
 
 
 @requirement("ERR-09")
-def test_an_image_that_is_missing_is_not_found(
+def test_create_container_from_a_missing_image_fails_with_not_found(
     runtime: Runtime, registry: Registry, containers: Containers
 ) -> None:
     """CreateContainer SHOULD fail with NotFound when the image is not on the node.

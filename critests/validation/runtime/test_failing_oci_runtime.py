@@ -143,7 +143,7 @@ def test_container_whose_start_failed_does_not_run_and_can_be_removed(
 
 
 @requirement("CTR-40/exec")
-def test_exec_that_failed_leaves_its_container_as_it_was(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
+def test_failed_exec_leaves_the_container_running(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
     """ExecSync MUST NOT report success if the OCI runtime fails to exec; the container MUST keep running, and
     the next ExecSync MUST work.
 
@@ -187,9 +187,7 @@ def test_container_whose_deletion_failed_can_be_removed(faulty_runtime: FaultyRu
 
 
 @requirement("STP-22")
-def test_stop_whose_kill_failed_fails_and_can_be_repeated(
-    faulty_runtime: FaultyRuntime, pod: Sandbox
-) -> None:
+def test_stop_whose_kill_fails_can_be_repeated(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
     """StopContainer SHOULD NOT succeed while the OCI runtime fails to kill and the container runs; it SHOULD
     stop the container when it is called again and the OCI runtime works.
 
@@ -213,7 +211,9 @@ def test_stop_whose_kill_failed_fails_and_can_be_repeated(
 
 @requirement("STP-22")
 @slow
-def test_stops_that_are_given_up_do_not_add_up(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
+def test_many_cancelled_stops_leave_the_container_manageable(
+    faulty_runtime: FaultyRuntime, pod: Sandbox
+) -> None:
     """StopContainer SHOULD leave the container listed and its status readable when it is called and cancelled
     a dozen times while the OCI runtime fails to kill; it SHOULD stop the container when the OCI runtime works
     again.
@@ -239,7 +239,9 @@ def test_stops_that_are_given_up_do_not_add_up(faulty_runtime: FaultyRuntime, po
 
 
 @requirement("CNC-16/neighbour")
-def test_a_container_is_used_while_its_neighbour_is_made(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
+def test_container_is_usable_while_another_of_its_pod_is_created(
+    faulty_runtime: FaultyRuntime, pod: Sandbox
+) -> None:
     """Reads and ExecSync of a container MUST return while the OCI runtime hangs in the creation of another
     container of the same pod.
 
@@ -269,7 +271,7 @@ def test_a_container_is_used_while_its_neighbour_is_made(faulty_runtime: FaultyR
 
 
 @requirement("CNC-16/elsewhere")
-def test_a_container_is_removed_while_statistics_wait_for_another(
+def test_container_is_removed_while_stats_wait_for_another(
     faulty_runtime: FaultyRuntime, pod: Sandbox
 ) -> None:
     """RemoveContainer of a container in another pod MUST return in time while the OCI runtime hangs in the

@@ -120,7 +120,7 @@ def hanging(faulty_runtime: FaultyRuntime) -> Hanging:
 @requirement("CTR-41/removed")
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("step", STEPS)
-def test_pod_can_be_removed_after_a_step_that_hung(hanging: Hanging, step: str, end: str) -> None:
+def test_pod_can_be_removed_after_a_hanging_step(hanging: Hanging, step: str, end: str) -> None:
     """StopPodSandbox and RemovePodSandbox MUST remove a pod after a step of its OCI runtime hung until the
     client cancelled, whether the step was then killed or completed.
 
@@ -138,7 +138,7 @@ def test_pod_can_be_removed_after_a_step_that_hung(hanging: Hanging, step: str, 
 @requirement("CTR-41/left")
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("step", STEPS)
-def test_nothing_is_left_of_a_pod_after_a_step_that_hung(hanging: Hanging, step: str, end: str) -> None:
+def test_removed_pod_leaves_nothing_after_a_hanging_step(hanging: Hanging, step: str, end: str) -> None:
     """RemovePodSandbox SHOULD leave no process, mount or cgroup of a pod, also after a step of its OCI
     runtime hung until the client cancelled.
 
@@ -159,7 +159,7 @@ def test_nothing_is_left_of_a_pod_after_a_step_that_hung(hanging: Hanging, step:
 
 @requirement("CTR-41/again")
 @pytest.mark.parametrize("end", ENDS)
-def test_container_whose_making_hung_can_be_made_again(hanging: Hanging, end: str) -> None:
+def test_container_whose_creation_hung_can_be_created_again(hanging: Hanging, end: str) -> None:
     """A container whose creation hung in the OCI runtime until the client cancelled MUST be gone or
     removable, and the same container MUST run when it is created again.
 
@@ -182,7 +182,7 @@ def test_container_whose_making_hung_can_be_made_again(hanging: Hanging, end: st
 
 @requirement("CTR-41/again")
 @pytest.mark.parametrize("end", ENDS)
-def test_container_takes_commands_after_one_that_hung(hanging: Hanging, end: str) -> None:
+def test_exec_sync_works_after_an_exec_that_hung(hanging: Hanging, end: str) -> None:
     """A container MUST keep running and accept the next ExecSync after an exec hung in the OCI runtime until
     the client cancelled.
 
@@ -220,7 +220,7 @@ def test_stop_that_hung_can_be_repeated(hanging: Hanging, end: str) -> None:
 
 @requirement("CTR-41/again")
 @pytest.mark.parametrize("end", ENDS)
-def test_pod_whose_making_hung_can_be_made_again(hanging: Hanging, end: str) -> None:
+def test_pod_whose_creation_hung_can_be_created_again(hanging: Hanging, end: str) -> None:
     """A pod whose sandbox creation hung in the OCI runtime until the client cancelled MUST be gone or
     removable, and the same pod MUST be READY when it is created again.
 
@@ -241,7 +241,7 @@ def test_pod_whose_making_hung_can_be_made_again(hanging: Hanging, end: str) -> 
 
 
 @requirement("CTR-41/others")
-def test_others_are_served_while_the_oci_runtime_hangs(hanging: Hanging) -> None:
+def test_other_containers_are_usable_while_the_oci_runtime_hangs(hanging: Hanging) -> None:
     """Reads and ExecSync of another container MUST return while the OCI runtime hangs in the creation of a
     container.
 
@@ -260,7 +260,9 @@ def test_others_are_served_while_the_oci_runtime_hangs(hanging: Hanging) -> None
 
 
 @requirement("CTR-41/time")
-def test_form_of_a_command_that_cannot_begin(hanging: Hanging, record_variant: RecordVariant) -> None:
+def test_form_of_an_exec_sync_that_cannot_start_its_command(
+    hanging: Hanging, record_variant: RecordVariant
+) -> None:
     """ExecSync MAY end with its timeout or wait until its client cancels while the OCI runtime hangs at the
     start of the command; it MUST NOT report success.
 

@@ -202,7 +202,7 @@ def test_container_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
 
 
 @requirement("CTR-39")
-def test_container_without_a_sandbox_configuration_is_refused_or_finds_it(own_runtime: OwnRuntime) -> None:
+def test_container_without_sandbox_config_is_refused_or_uses_the_sandboxs(own_runtime: OwnRuntime) -> None:
     """CreateContainer without sandbox_config SHOULD fail, or use the configuration with which the sandbox was
     created.
 

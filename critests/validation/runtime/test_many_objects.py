@@ -18,7 +18,7 @@ LARGE, ENOUGH = {"example.com/large": "x" * 200_000}, 88
 @requirement("CNC-14")
 @disruptive
 @slow
-def test_reads_are_answered_soon_among_hundreds_of_containers(own_runtime: OwnRuntime) -> None:
+def test_reads_return_in_time_with_hundreds_of_containers(own_runtime: OwnRuntime) -> None:
     """Status, statistics and lists SHOULD be returned within seconds on a node with hundreds of containers.
 
     Source: ListContainers. Not stated by the CRI; the kubelet lists all containers every second.
@@ -46,7 +46,7 @@ def test_reads_are_answered_soon_among_hundreds_of_containers(own_runtime: OwnRu
 @requirement("GEN-05")
 @disruptive
 @slow
-def test_an_answer_that_is_too_large_fails_alone(own_runtime: OwnRuntime) -> None:
+def test_response_above_the_message_limit_fails_alone(own_runtime: OwnRuntime) -> None:
     """A response larger than its client accepts SHOULD fail with ResourceExhausted, and later calls SHOULD
     succeed.
 

@@ -104,7 +104,7 @@ def test_network_is_ready_again_with_its_configuration(
 
 
 @requirement("RT-10")
-def test_status_is_answered_while_the_network_configuration_changes(own_runtime: OwnRuntime) -> None:
+def test_status_succeeds_while_the_network_configuration_changes(own_runtime: OwnRuntime) -> None:
     """Status MUST succeed while the CNI configuration is rewritten again and again, and RunPodSandbox MUST
     succeed afterwards.
 
@@ -129,7 +129,7 @@ def test_status_is_answered_while_the_network_configuration_changes(own_runtime:
 
 
 @requirement("SBX-13")
-def test_a_pod_of_a_network_without_a_version_can_be_stopped(own_runtime: OwnRuntime) -> None:
+def test_pod_of_a_cni_configuration_without_a_version_can_be_stopped(own_runtime: OwnRuntime) -> None:
     """StopPodSandbox MUST release the address of a pod whose CNI configuration has no cniVersion, if the
     runtime creates such a pod.
 
@@ -176,7 +176,7 @@ def test_pod_is_refused_while_the_network_is_not_ready(own_runtime: OwnRuntime) 
 
 @requirement("RT-08")
 @pytest.mark.usefixtures("without_network")
-def test_a_condition_that_is_false_says_why(own_runtime: OwnRuntime) -> None:
+def test_false_condition_has_a_reason_and_a_message(own_runtime: OwnRuntime) -> None:
     """A false condition of Status SHOULD have a reason, one word in CamelCase, and a message.
 
     Source: RuntimeCondition.reason, RuntimeCondition.message.

@@ -118,7 +118,7 @@ def harm_of(runtime: OwnRuntime, rpc: str, request: Message) -> str:
 
 @requirement("GEN-06/fields")
 @pytest.mark.parametrize("group", GROUPS)
-def test_daemon_survives_nonsense_in_any_field(own_runtime: OwnRuntime, group: str) -> None:
+def test_daemon_survives_an_invalid_value_in_any_field(own_runtime: OwnRuntime, group: str) -> None:
     """The daemon MUST respond to a request with an invalid value in any one field, and MUST NOT exit.
 
     Source: the message of each RPC. Not stated by the CRI; a daemon that any client can crash is unusable.

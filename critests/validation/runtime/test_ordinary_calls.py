@@ -30,7 +30,7 @@ minutes without a list it reports its node as not ready.
 
 
 @requirement("GEN-18")
-def test_every_ordinary_call_can_be_made_once_more(
+def test_successful_calls_can_be_repeated(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, registry: Registry
 ) -> None:
     """A call that has succeeded SHOULD succeed again with the same request, unless it creates or starts
@@ -49,7 +49,7 @@ def test_every_ordinary_call_can_be_made_once_more(
 
 
 @requirement("GEN-19")
-def test_no_ordinary_call_takes_long(
+def test_calls_that_wait_for_nothing_return_in_time(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers, registry: Registry
 ) -> None:
     """A call that has nothing to wait for SHOULD return within seconds.
@@ -86,7 +86,7 @@ def _late(seconds: Mapping[str, list[float]], runtime: Runtime) -> dict[str, lis
 
 @requirement("GEN-19")
 @requires(Capability.EVENTS)
-def test_a_client_of_events_hears_soon_of_what_happens(
+def test_new_event_client_receives_events_in_time(
     runtime: Runtime, events: Events, containers: Containers
 ) -> None:
     """GetContainerEvents SHOULD report, within seconds after the call, containers that are created from then

@@ -23,7 +23,7 @@ AT_ONCE = 8
 
 
 @requirement("CNC-01")
-def test_sandboxes_that_are_made_at_once_are_all_there(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_sandboxes_can_be_created_concurrently(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox MUST succeed for several different sandboxes at the same time, each with a unique id.
 
     Source: RunPodSandbox.
@@ -42,9 +42,7 @@ def test_sandboxes_that_are_made_at_once_are_all_there(runtime: Runtime, sandbox
 
 
 @requirement("CNC-06")
-def test_a_container_that_is_removed_while_it_starts_is_gone(
-    runtime: Runtime, containers: Containers
-) -> None:
+def test_container_can_be_removed_while_it_starts(runtime: Runtime, containers: Containers) -> None:
     """Concurrent StartContainer and RemoveContainer calls for one container MUST both end, and the container
     MUST be removable.
 
@@ -67,7 +65,7 @@ def test_a_container_that_is_removed_while_it_starts_is_gone(
 
 @requirement("CNC-06")
 @disruptive
-def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(own_runtime: OwnRuntime) -> None:
+def test_sandbox_removed_during_create_container_leaves_no_container(own_runtime: OwnRuntime) -> None:
     """CreateContainer calls in a sandbox that is being removed MUST end, and no container MUST be left when
     the sandbox is gone.
 
@@ -97,7 +95,7 @@ def test_a_sandbox_that_is_removed_while_containers_are_made_leaves_none(own_run
 
 @requirement("CNC-06")
 @disruptive
-def test_a_container_that_is_made_while_its_sandbox_goes_does_not_outlive_it(own_runtime: OwnRuntime) -> None:
+def test_container_created_during_removal_of_its_sandbox_does_not_outlive_it(own_runtime: OwnRuntime) -> None:
     """RemovePodSandbox MUST leave no container of the sandbox, although containers are created in it, one
     after another, during the removal, whichever of these calls succeed.
 
@@ -122,7 +120,7 @@ def test_a_container_that_is_made_while_its_sandbox_goes_does_not_outlive_it(own
 
 
 @requirement("CNC-06")
-def test_a_container_that_is_started_while_its_sandbox_stops_does_not_run_on(
+def test_container_started_during_stop_of_its_sandbox_does_not_keep_running(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """A container that is started while its sandbox is being stopped MUST NOT run once StopPodSandbox has
@@ -151,7 +149,7 @@ def test_a_container_that_is_started_while_its_sandbox_stops_does_not_run_on(
 
 @requirement("CNC-07")
 @slow
-def test_commands_under_way_do_not_hold_up_a_kill(runtime: Runtime, containers: Containers) -> None:
+def test_execs_in_progress_do_not_delay_a_kill(runtime: Runtime, containers: Containers) -> None:
     """A container MUST be killed when the grace period of StopContainer is over, also while many ExecSync
     calls are in progress in it.
 
@@ -176,7 +174,7 @@ def test_commands_under_way_do_not_hold_up_a_kill(runtime: Runtime, containers: 
 
 
 @requirement("CNC-08")
-def test_lists_are_whole_while_containers_come_and_go(
+def test_lists_are_complete_while_containers_are_created_and_removed(
     runtime: Runtime, sandbox: Sandbox, containers: Containers
 ) -> None:
     """Lists MUST be returned, with complete entries, while containers are created and removed.
@@ -206,7 +204,7 @@ def test_lists_are_whole_while_containers_come_and_go(
 
 
 @requirement("CNC-17")
-def test_containers_that_are_created_at_once_run_their_own_commands(
+def test_containers_created_concurrently_run_their_own_commands(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """CreateContainer and StartContainer MUST succeed for several containers of a pod at the same time, each
@@ -233,7 +231,7 @@ def test_containers_that_are_created_at_once_run_their_own_commands(
 
 
 @requirement("CNC-17")
-def test_containers_that_are_stopped_at_once_each_keep_their_exit_code(
+def test_containers_stopped_concurrently_report_their_own_exit_codes(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StopContainer MUST succeed for several containers of a pod at the same time, and each container MUST
@@ -254,7 +252,7 @@ def test_containers_that_are_stopped_at_once_each_keep_their_exit_code(
 
 
 @requirement("CNC-17")
-def test_containers_that_are_removed_at_once_are_all_gone(
+def test_containers_can_be_removed_concurrently(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """RemoveContainer MUST succeed for several containers of a pod at the same time.

@@ -134,7 +134,7 @@ ADJUSTMENTS = {
 
 @requirement("NRI-03")
 @pytest.mark.parametrize("what", ADJUSTMENTS)
-def test_what_a_plugin_adds_is_in_the_container(plugins: PluginFactory, host_folder: Path, what: str) -> None:
+def test_adjustment_by_a_plugin_is_in_effect(plugins: PluginFactory, host_folder: Path, what: str) -> None:
     """A plugin's adjustment of a new container MUST be in effect when the container runs.
 
     Source: the NRI's ContainerAdjustment.
@@ -208,7 +208,7 @@ def test_a_plugin_changes_the_command(plugins: PluginFactory) -> None:
 
 
 @requirement("NRI-04")
-def test_plugins_that_contradict_each_other_make_no_container(plugins: PluginFactory) -> None:
+def test_conflicting_plugins_fail_create_container(plugins: PluginFactory) -> None:
     """CreateContainer MUST fail if two plugins set the same environment variable, and MUST succeed if only
     one of them does.
 

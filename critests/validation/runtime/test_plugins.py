@@ -66,7 +66,7 @@ def lifecycle(plugins: PluginFactory) -> Lifecycle:
 
 
 @requirement("NRI-02")
-def test_a_plugin_hears_of_a_whole_life_in_order(lifecycle: Lifecycle) -> None:
+def test_plugin_receives_lifecycle_events_in_order(lifecycle: Lifecycle) -> None:
     """A plugin MUST receive the events of a pod that is run, stopped and removed, and of a container that is
     created, started, stopped and removed, in this order.
 
@@ -77,7 +77,7 @@ def test_a_plugin_hears_of_a_whole_life_in_order(lifecycle: Lifecycle) -> None:
 
 
 @requirement("NRI-02")
-def test_a_plugin_hears_whose_moment_it_is(lifecycle: Lifecycle) -> None:
+def test_plugin_events_name_their_pod_and_container(lifecycle: Lifecycle) -> None:
     """Every NRI event MUST name its pod, and a container's event also the container's id, name and pod, as
     requested.
 
@@ -137,7 +137,7 @@ def test_plugins_are_called_in_the_order_of_their_indices(plugins: PluginFactory
 
 
 @requirement("NRI-09")
-def test_a_pod_that_a_plugin_refuses_is_not_made(plugins: PluginFactory) -> None:
+def test_pod_that_a_plugin_refuses_is_not_created(plugins: PluginFactory) -> None:
     """RunPodSandbox MUST fail if a plugin returns an error, and leave at most a sandbox that is listed as
     NOTREADY and removable; RunPodSandbox of the same pod MUST then succeed.
 
@@ -159,7 +159,7 @@ def test_a_pod_that_a_plugin_refuses_is_not_made(plugins: PluginFactory) -> None
 
 
 @requirement("NRI-09")
-def test_a_container_that_a_plugin_refuses_is_not_made(plugins: PluginFactory) -> None:
+def test_container_that_a_plugin_refuses_is_not_created(plugins: PluginFactory) -> None:
     """CreateContainer MUST fail if a plugin returns an error, MUST leave no container, and MUST succeed for
     the same container once the plugin accepts it.
 
@@ -177,7 +177,7 @@ def test_a_container_that_a_plugin_refuses_is_not_made(plugins: PluginFactory) -
 
 
 @requirement("NRI-10")
-def test_a_plugin_cannot_keep_a_container_from_being_stopped(plugins: PluginFactory) -> None:
+def test_plugin_cannot_prevent_a_stop(plugins: PluginFactory) -> None:
     """StopContainer MUST succeed if a plugin returns an error, and the container MUST be EXITED.
 
     Source: the NRI's Plugin service; StopContainer. Otherwise a pod could not be deleted.
@@ -196,7 +196,7 @@ def test_a_plugin_cannot_keep_a_container_from_being_stopped(plugins: PluginFact
 
 
 @requirement("NRI-10")
-def test_a_plugin_cannot_keep_a_container_from_being_removed(plugins: PluginFactory) -> None:
+def test_plugin_cannot_prevent_a_removal(plugins: PluginFactory) -> None:
     """RemoveContainer MUST succeed if a plugin returns an error, and the container MUST be gone.
 
     Source: the NRI's Plugin service; RemoveContainer. Otherwise a pod could not be deleted.
@@ -212,7 +212,7 @@ def test_a_plugin_cannot_keep_a_container_from_being_removed(plugins: PluginFact
 
 @requirement("NRI-11")
 @slow
-def test_a_plugin_that_does_not_answer_is_given_up(plugins: PluginFactory) -> None:
+def test_plugin_that_does_not_respond_is_disconnected(plugins: PluginFactory) -> None:
     """A plugin that does not respond in time MUST be disconnected; the call that waits for it ends, and the
     next one succeeds.
 
@@ -238,7 +238,7 @@ def test_a_plugin_that_does_not_answer_is_given_up(plugins: PluginFactory) -> No
 
 @requirement("NRI-12")
 @pytest.mark.parametrize("event", ["", "CreateContainer"], ids=["between calls", "in a call"])
-def test_a_plugin_that_is_gone_is_not_in_the_way(plugins: PluginFactory, event: str) -> None:
+def test_runtime_continues_without_a_disconnected_plugin(plugins: PluginFactory, event: str) -> None:
     """The runtime MUST continue as without a plugin when the plugin's connection ends, between two calls or
     during one.
 
@@ -292,7 +292,7 @@ OVERHEAD = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 
 
 @requirement("NRI-08/delivered")
 @requires(Capability.POD_RESOURCE_UPDATES)
-def test_a_plugin_hears_of_new_resources_of_a_pod(plugins: PluginFactory) -> None:
+def test_plugin_receives_new_resources_of_a_pod(plugins: PluginFactory) -> None:
     """A plugin MUST receive the new resources and overhead of a pod on UpdatePodSandboxResources.
 
     Source: the NRI's UpdatePodSandboxRequest.

@@ -9,7 +9,7 @@ END_SECONDS = 10.0
 
 @requirement("NRI-13")
 @disruptive
-def test_a_plugin_finds_everything_again_after_a_restart(own_plugins: PluginFactory) -> None:
+def test_plugin_is_synchronized_again_after_a_restart(own_plugins: PluginFactory) -> None:
     """A plugin's connection MUST end when the daemon is restarted, and a plugin that connects to the next
     daemon MUST be synchronized with the existing pods and containers.
 
@@ -34,7 +34,7 @@ def test_a_plugin_finds_everything_again_after_a_restart(own_plugins: PluginFact
 @requirement("NRI-08/restart")
 @requires(Capability.POD_RESOURCE_UPDATES)
 @disruptive
-def test_resources_of_a_pod_that_plugins_see_after_a_restart(
+def test_resources_of_a_pod_in_synchronize_after_a_restart(
     own_plugins: PluginFactory, record_variant: RecordVariant
 ) -> None:
     """Synchronize MAY report the updated or the original resources of a pod after a restart of the daemon.

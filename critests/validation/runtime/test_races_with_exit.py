@@ -53,7 +53,7 @@ def refusal_of_a_stop(container: Container, reads: int) -> grpc.StatusCode | Non
 
 
 @requirement("CNC-13/stop")
-def test_a_stop_that_meets_the_end_of_a_process_succeeds(containers: Containers) -> None:
+def test_stop_succeeds_while_the_process_exits(containers: Containers) -> None:
     """StopContainer MUST succeed at the very moment at which the process exits by itself.
 
     Source: StopContainer, for which a container that is already stopped is no error.
@@ -64,7 +64,7 @@ def test_a_stop_that_meets_the_end_of_a_process_succeeds(containers: Containers)
 
 
 @requirement("CNC-13/state")
-def test_a_container_that_was_stopped_while_it_exited_is_reported_as_exited(
+def test_container_stopped_while_it_exits_is_reported_as_exited(
     runtime: Runtime, containers: Containers
 ) -> None:
     """A container whose StopContainer has succeeded MUST be reported as EXITED, also if its process exited by
@@ -85,7 +85,7 @@ def test_a_container_that_was_stopped_while_it_exited_is_reported_as_exited(
 
 
 @requirement("CNC-13/removal")
-def test_what_was_stopped_while_it_ended_can_be_removed(runtime: Runtime, containers: Containers) -> None:
+def test_container_stopped_while_it_exits_can_be_removed(runtime: Runtime, containers: Containers) -> None:
     """RemoveContainer MUST succeed once StopContainer has, also if the process exited by itself at that
     moment.
 
@@ -104,9 +104,7 @@ def test_what_was_stopped_while_it_ended_can_be_removed(runtime: Runtime, contai
 
 @requirement("CNC-13/answer")
 @pytest.mark.parametrize("race", ["RemoveContainer", "ExecSync"])
-def test_calls_that_meet_the_end_of_a_process_are_answered(
-    runtime: Runtime, containers: Containers, race: str
-) -> None:
+def test_calls_return_while_the_process_exits(runtime: Runtime, containers: Containers, race: str) -> None:
     """RemoveContainer and ExecSync at the very moment at which the process exits by itself MUST succeed or be
     rejected.
 

@@ -58,7 +58,9 @@ def test_reads_of_a_container_return_while_it_is_stopped(own_runtime: OwnRuntime
 
 
 @requirement("CNC-16/stop")
-def test_a_command_runs_while_its_container_is_stopped(runtime: Runtime, containers: Containers) -> None:
+def test_exec_sync_returns_while_its_container_is_being_stopped(
+    runtime: Runtime, containers: Containers
+) -> None:
     """ExecSync MUST return while a StopContainer of its container is in progress.
 
     Source: StopContainerRequest.timeout, ExecSync. Not stated by the CRI; probes go on during a stop.
@@ -101,7 +103,7 @@ def test_reads_of_a_container_return_while_it_starts(own_runtime: OwnRuntime) ->
 @disruptive
 @configured(wrapped=True)
 @slow
-def test_lists_are_answered_while_a_sandbox_is_made(own_runtime: OwnRuntime) -> None:
+def test_lists_return_while_a_sandbox_is_created(own_runtime: OwnRuntime) -> None:
     """Lists and Status MUST be returned while a slow RunPodSandbox is in progress.
 
     Source: RunPodSandbox. Not stated by the CRI; the kubelet lists all the time.

@@ -129,7 +129,7 @@ def test_images_survive_a_reboot(rebooted: Rebooted) -> None:
 
 @requirement("RST-18")
 @requires(Capability.POD_NETWORK)
-def test_what_a_reboot_left_can_be_removed(rebooted: Rebooted) -> None:
+def test_pod_can_be_removed_after_a_reboot(rebooted: Rebooted) -> None:
     """StopPodSandbox and RemovePodSandbox MUST remove a pod that is still listed after a reboot, and its
     address MUST be released.
 
@@ -154,7 +154,7 @@ def test_what_a_reboot_left_can_be_removed(rebooted: Rebooted) -> None:
 
 
 @requirement("RST-18")
-def test_pod_can_be_made_again_after_a_reboot(rebooted: Rebooted) -> None:
+def test_pod_can_be_created_again_after_a_reboot(rebooted: Rebooted) -> None:
     """RunPodSandbox MUST succeed after a reboot for the next attempt of the same pod.
 
     Source: PodSandboxMetadata.attempt, which distinguishes the sandboxes of one pod; the kubelet does so.

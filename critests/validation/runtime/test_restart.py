@@ -86,7 +86,7 @@ def test_stopped_sandbox_survives_a_restart(survivors: Survivors) -> None:
 
 
 @requirement("RST-04/form")
-def test_form_in_which_a_created_container_survives_a_restart(
+def test_state_of_a_created_container_after_a_restart(
     survivors: Survivors, record_variant: RecordVariant
 ) -> None:
     """A created container MAY be reported as CREATED, EXITED or UNKNOWN after a restart of the daemon.
@@ -100,7 +100,7 @@ def test_form_in_which_a_created_container_survives_a_restart(
 
 
 @requirement("RST-05")
-def test_end_of_a_container_is_remembered_over_a_restart(survivors: Survivors) -> None:
+def test_exit_of_a_container_is_retained_over_a_restart(survivors: Survivors) -> None:
     """An exited container MUST retain its exit code, reason and finished_at over a restart of the daemon.
 
     Source: ContainerStatus.exit_code, reason and finished_at of an exited container, whatever daemon created
@@ -175,7 +175,7 @@ def test_oom_kill_without_a_daemon_is_reported(survivors: Survivors) -> None:
 
 @requirement("RST-08")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_sandbox_that_lost_its_process_meanwhile_is_not_ready(survivors: Survivors) -> None:
+def test_sandbox_whose_process_died_without_a_daemon_is_not_ready(survivors: Survivors) -> None:
     """A sandbox whose process dies while the daemon is down MUST be reported as NOTREADY after the restart.
 
     Source: PodSandboxStatus.state; otherwise the kubelet would go on using it.
@@ -237,7 +237,7 @@ def test_updated_limits_are_reported_after_a_restart(survivors: Survivors) -> No
 
 @requirement("RST-22/containers")
 @in_every_state
-def test_status_of_a_container_is_whole_after_a_restart(survivors: Survivors, state: str) -> None:
+def test_status_of_a_container_is_unchanged_after_a_restart(survivors: Survivors, state: str) -> None:
     """ContainerStatus MUST report all fields of a container unchanged after a restart of the daemon.
 
     Source: ContainerStatus. Not stated by the CRI; to a client a changed status looks like another container.
@@ -248,7 +248,7 @@ def test_status_of_a_container_is_whole_after_a_restart(survivors: Survivors, st
 
 
 @requirement("RST-22/sandboxes")
-def test_status_of_a_stopped_sandbox_is_whole_after_a_restart(survivors: Survivors) -> None:
+def test_status_of_a_stopped_sandbox_is_unchanged_after_a_restart(survivors: Survivors) -> None:
     """PodSandboxStatus MUST report all fields of a stopped sandbox unchanged after a restart of the daemon,
     except for the network, which it no longer has.
 
@@ -262,7 +262,7 @@ def test_status_of_a_stopped_sandbox_is_whole_after_a_restart(survivors: Survivo
 
 
 @requirement("RST-22/lists")
-def test_entries_of_containers_are_whole_after_a_restart(survivors: Survivors) -> None:
+def test_entries_of_containers_are_unchanged_after_a_restart(survivors: Survivors) -> None:
     """ListContainers MUST list each existing container once after a restart of the daemon, with all fields
     unchanged.
 
@@ -278,7 +278,7 @@ def test_entries_of_containers_are_whole_after_a_restart(survivors: Survivors) -
 
 
 @requirement("RST-22/lists")
-def test_entries_of_sandboxes_are_whole_after_a_restart(survivors: Survivors) -> None:
+def test_entries_of_sandboxes_are_unchanged_after_a_restart(survivors: Survivors) -> None:
     """ListPodSandbox MUST list each existing sandbox once after a restart of the daemon, with all fields
     unchanged.
 

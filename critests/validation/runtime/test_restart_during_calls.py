@@ -97,7 +97,7 @@ def pod(target: Killable) -> Sandbox:
 
 @requirement("RST-14")
 @requires(Capability.POD_NETWORK)
-def test_half_a_sandbox_is_not_in_the_way_after_a_restart(target: Killable) -> None:
+def test_incomplete_sandbox_can_be_created_again_after_a_restart(target: Killable) -> None:
     """A sandbox whose RunPodSandbox was interrupted by a kill of the daemon MUST be gone afterwards, or be
     listed and removable; RunPodSandbox of the same pod MUST then succeed.
 
@@ -118,7 +118,7 @@ def test_half_a_sandbox_is_not_in_the_way_after_a_restart(target: Killable) -> N
 
 @requirement("RST-23/half")
 @requires(Capability.POD_NETWORK)
-def test_address_of_half_a_sandbox_is_given_back_after_a_restart(target: Killable) -> None:
+def test_address_of_an_incomplete_sandbox_is_released_after_a_restart(target: Killable) -> None:
     """The address of a sandbox whose RunPodSandbox was interrupted by a kill of the daemon MUST be released
     once the listed sandbox is stopped.
 
@@ -142,7 +142,7 @@ def test_address_of_half_a_sandbox_is_given_back_after_a_restart(target: Killabl
 
 
 @requirement("RST-14")
-def test_half_a_container_is_not_in_the_way_after_a_restart(target: Killable, pod: Sandbox) -> None:
+def test_incomplete_container_can_be_created_again_after_a_restart(target: Killable, pod: Sandbox) -> None:
     """A container whose CreateContainer or StartContainer was interrupted by a kill of the daemon MUST be
     gone afterwards, or be listed and removable; the same container MUST then be created and started.
 
@@ -178,7 +178,7 @@ def test_half_a_container_is_not_in_the_way_after_a_restart(target: Killable, po
 
 
 @requirement("RST-15")
-def test_stop_of_a_container_that_was_cut_off_completes(target: Killable, pod: Sandbox) -> None:
+def test_interrupted_stop_of_a_container_completes(target: Killable, pod: Sandbox) -> None:
     """A container whose StopContainer was interrupted by a kill of the daemon MUST be stopped by a second
     StopContainer, and removed by RemoveContainer.
 
@@ -199,7 +199,7 @@ def test_stop_of_a_container_that_was_cut_off_completes(target: Killable, pod: S
 
 @requirement("RST-15")
 @requires(Capability.POD_NETWORK)
-def test_stop_of_a_sandbox_that_was_cut_off_completes(target: Killable, pod: Sandbox) -> None:
+def test_interrupted_stop_of_a_sandbox_completes(target: Killable, pod: Sandbox) -> None:
     """A sandbox whose StopPodSandbox was interrupted by a kill of the daemon MUST be stopped and removed by
     the same calls again, and its address MUST be released.
 

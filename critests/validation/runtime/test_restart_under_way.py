@@ -97,7 +97,7 @@ def numbers_after(own_runtime: OwnRuntime, counting: Counting, end: signal.Signa
 
 
 @requirement("RST-10/sigterm")
-def test_no_output_is_lost_over_a_restart_in_order(own_runtime: OwnRuntime, counting: Counting) -> None:
+def test_no_output_is_lost_over_an_orderly_restart(own_runtime: OwnRuntime, counting: Counting) -> None:
     """The log of a container MUST have every line of its output exactly once over an orderly restart of the
     daemon.
 
@@ -109,7 +109,7 @@ def test_no_output_is_lost_over_a_restart_in_order(own_runtime: OwnRuntime, coun
 
 
 @requirement("RST-10/sigkill")
-def test_output_goes_on_after_the_daemon_was_killed(
+def test_output_continues_after_the_daemon_was_killed(
     own_runtime: OwnRuntime, counting: Counting, record_variant: RecordVariant
 ) -> None:
     """A container MUST keep running while the daemon is down, and its later output MUST reach the log; lines
@@ -127,7 +127,7 @@ def test_output_goes_on_after_the_daemon_was_killed(
 
 @requirement("RST-09")
 @ends_of_the_daemon
-def test_pull_that_a_restart_cut_off_can_be_repeated(
+def test_pull_interrupted_by_a_restart_can_be_repeated(
     own_runtime: OwnRuntime, registry: Registry, end: signal.Signals
 ) -> None:
     """PullImage MUST succeed after a restart of the daemon has interrupted a pull of the same image, and
@@ -163,7 +163,7 @@ def end_of(stream: Iterator[object]) -> grpc.StatusCode:
 
 
 @requirement("RST-16")
-def test_lost_record_of_one_container_is_not_in_the_way_of_others(own_runtime: OwnRuntime) -> None:
+def test_lost_state_of_one_container_does_not_affect_others(own_runtime: OwnRuntime) -> None:
     """A daemon that finds the files of one container empty SHOULD start and list all others as before; it
     SHOULD NOT report that container as RUNNING if it had exited.
 
@@ -187,7 +187,7 @@ def test_lost_record_of_one_container_is_not_in_the_way_of_others(own_runtime: O
 
 
 @requirement("RST-16")
-def test_a_pod_whose_record_lacks_its_uid_is_not_listed_without(own_runtime: OwnRuntime) -> None:
+def test_pod_without_a_stored_uid_is_not_listed_without_uid(own_runtime: OwnRuntime) -> None:
     """A daemon that finds no uid in its files of a pod SHOULD start and list all other pods, and SHOULD NOT
     list a pod without name, namespace or uid.
 
@@ -211,7 +211,7 @@ def test_a_pod_whose_record_lacks_its_uid_is_not_listed_without(own_runtime: Own
 
 @requirement("RST-17")
 @slow
-def test_daemon_with_many_pods_comes_back_knowing_all(own_runtime: OwnRuntime) -> None:
+def test_daemon_lists_all_of_many_pods_after_a_restart(own_runtime: OwnRuntime) -> None:
     """A daemon with 100 pods SHOULD restart within 20 seconds and list all of them once Status reports that
     it is ready.
 
@@ -229,7 +229,7 @@ def test_daemon_with_many_pods_comes_back_knowing_all(own_runtime: OwnRuntime) -
 
 
 @requirement("RST-20")
-def test_daemon_exits_in_order_although_a_client_is_connected(own_runtime: OwnRuntime) -> None:
+def test_daemon_exits_on_sigterm_although_a_client_is_connected(own_runtime: OwnRuntime) -> None:
     """A daemon that gets SIGTERM SHOULD exit within 20 seconds although a session and a stream of events are
     open, with code 0 or by the signal and not by a crash, and its containers SHOULD keep running.
 

@@ -41,7 +41,9 @@ def test_runtime_config_names_the_cgroup_driver(runtime: Runtime) -> None:
 
 @requirement("RT-22")
 @requires(Capability.RUNTIME_CONFIG, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_pod_lands_in_its_cgroup(runtime: Runtime, sandboxes: Sandboxes, containers: Containers) -> None:
+def test_processes_of_a_pod_are_in_its_cgroup(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
+) -> None:
     """A pod whose cgroup_parent is written for the reported cgroup driver MUST have its processes in that
     cgroup.
 
@@ -94,7 +96,7 @@ def test_runtime_config_does_not_depend_on_its_update(runtime: Runtime) -> None:
         pytest.param("", marks=requirement("RT-26"), id="empty"),
     ],
 )
-def test_runtime_takes_a_pod_cidr(runtime: Runtime, pod_cidr: str) -> None:
+def test_update_runtime_config_accepts_a_pod_cidr(runtime: Runtime, pod_cidr: str) -> None:
     """UpdateRuntimeConfig with a pod CIDR, or with an empty one, MUST succeed, and the runtime MUST stay
     ready.
 
@@ -111,7 +113,7 @@ def test_runtime_takes_a_pod_cidr(runtime: Runtime, pod_cidr: str) -> None:
 
 
 @requirement("RT-28")
-def test_invalid_pod_cidr_does_no_harm(
+def test_invalid_pod_cidr_does_not_affect_pods(
     runtime: Runtime, own_sandbox: Sandbox, record_variant: RecordVariant
 ) -> None:
     """UpdateRuntimeConfig with an invalid CIDR MAY be rejected or ignored; existing pods are not affected.

@@ -36,7 +36,7 @@ first.
 
 
 @requirement("GEN-01")
-def test_runtime_service_answers(runtime: Runtime) -> None:
+def test_runtime_service_is_served(runtime: Runtime) -> None:
     """The runtime MUST serve the RuntimeService of CRI v1 at its endpoint.
 
     Source: RuntimeService.
@@ -47,7 +47,7 @@ def test_runtime_service_answers(runtime: Runtime) -> None:
 
 
 @requirement("GEN-01")
-def test_image_service_answers(runtime: Runtime, image: object) -> None:
+def test_image_service_is_served(runtime: Runtime, image: object) -> None:
     """The runtime MUST serve the ImageService of CRI v1, at the same endpoint or at a separate one.
 
     Source: ImageService.
@@ -61,7 +61,7 @@ def test_image_service_answers(runtime: Runtime, image: object) -> None:
 @requirement("GEN-16")
 @requires(Capability.SAME_HOST)
 @pytest.mark.parametrize("service", ["RuntimeService", "ImageService"])
-def test_sockets_are_not_open_to_everybody(runtime: Runtime, service: str) -> None:
+def test_sockets_are_not_writable_for_all_users(runtime: Runtime, service: str) -> None:
     """The socket of a service SHOULD NOT be writable for all users: a client that can connect is root on the
     node.
 
@@ -145,7 +145,7 @@ def test_unknown_field_of_a_configuration_is_ignored(runtime: Runtime, sandboxes
 
 
 @requirement("GEN-04")
-def test_answer_of_more_than_four_mebibytes_arrives(runtime: Runtime, running_container: Container) -> None:
+def test_response_of_more_than_four_mebibytes_arrives(runtime: Runtime, running_container: Container) -> None:
     """A response above gRPC's default limit of 4 MiB MUST arrive whole at a client that accepts 16 MiB, as
     kubelets do.
 
@@ -163,7 +163,7 @@ def test_answer_of_more_than_four_mebibytes_arrives(runtime: Runtime, running_co
 
 @requirement("GEN-08")
 @pytest.mark.usefixtures("sandbox")
-def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_sandbox_of_a_cancelled_run_can_be_removed(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """A sandbox left by a cancelled RunPodSandbox MUST be removable, and the next RunPodSandbox MUST succeed.
 
     Source: RunPodSandbox.
@@ -193,7 +193,7 @@ def test_cancelled_run_leaves_nothing_that_cannot_be_removed(runtime: Runtime, s
 
 
 @requirement("GEN-07")
-def test_create_container_can_be_tried_again_after_a_deadline(
+def test_create_container_can_be_repeated_after_a_deadline(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """A container left by a CreateContainer whose deadline passed MUST be removable, and the same request
@@ -222,7 +222,7 @@ def test_create_container_can_be_tried_again_after_a_deadline(
 
 
 @requirement("GEN-09")
-def test_reads_are_answered_during_a_long_stop(runtime: Runtime, containers: Containers) -> None:
+def test_reads_return_during_a_long_stop(runtime: Runtime, containers: Containers) -> None:
     """Lists and Status MUST return while a slow StopContainer of another object is in progress.
 
     Source: StopContainerRequest.timeout. Not stated by the CRI; the kubelet lists all the time.
@@ -281,7 +281,7 @@ def test_empty_id_selects_nothing(own_runtime: OwnRuntime, what: str) -> None:
 
 
 @requirement("GEN-12")
-def test_every_sandbox_and_container_has_an_id_of_its_own(
+def test_ids_of_sandboxes_and_containers_are_unique(
     runtime: Runtime, sandboxes: Sandboxes, sandbox: Sandbox, container: Container, containers: Containers
 ) -> None:
     """RunPodSandbox and CreateContainer MUST return ids that are not empty and that no other object has.
@@ -303,7 +303,7 @@ def test_every_sandbox_and_container_has_an_id_of_its_own(
 @requirement("GEN-02/disabled")
 @disruptive
 @configured(NoEvents())
-def test_form_of_an_rpc_that_is_switched_off(own_runtime: OwnRuntime, record_variant: RecordVariant) -> None:
+def test_form_of_a_disabled_rpc(own_runtime: OwnRuntime, record_variant: RecordVariant) -> None:
     """An RPC that the configuration disables MAY fail with any code, or, if it is a stream, end at once; it
     never hangs.
 
@@ -334,7 +334,7 @@ def oci_annotations(container: Container) -> dict[str, str]:
 
 
 @requirement("GEN-14")
-def test_annotations_of_one_container_do_nothing_to_another(
+def test_annotations_of_one_container_do_not_affect_another(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """A container with all annotations that the runtime itself gave to another container SHOULD be rejected

@@ -51,7 +51,7 @@ def upgraded(older_runtime: OwnRuntime) -> Iterator[Survivors]:
 
 
 @requirement("RST-19")
-def test_a_running_container_outlives_an_upgrade(upgraded: Survivors) -> None:
+def test_running_container_survives_an_upgrade(upgraded: Survivors) -> None:
     """A running container SHOULD keep running as the same process over an upgrade of the daemon, and ExecSync
     SHOULD work in it.
 
@@ -68,7 +68,7 @@ def test_a_running_container_outlives_an_upgrade(upgraded: Survivors) -> None:
 
 @requirement("RST-19")
 @pytest.mark.parametrize("state", IN_EVERY_STATE)
-def test_status_of_a_container_outlives_an_upgrade(upgraded: Survivors, state: str) -> None:
+def test_status_of_a_container_is_unchanged_after_an_upgrade(upgraded: Survivors, state: str) -> None:
     """ContainerStatus SHOULD report the same fields of a container after an upgrade of the daemon.
 
     Source: ContainerStatus, by which the kubelet decides what to do with a pod.
@@ -83,7 +83,7 @@ def test_status_of_a_container_outlives_an_upgrade(upgraded: Survivors, state: s
 
 
 @requirement("RST-19")
-def test_a_sandbox_outlives_an_upgrade(upgraded: Survivors) -> None:
+def test_sandbox_survives_an_upgrade(upgraded: Survivors) -> None:
     """A sandbox SHOULD be READY after an upgrade of the daemon, with the same address, and CreateContainer
     SHOULD work in it with existing images.
 
@@ -103,7 +103,7 @@ def test_a_sandbox_outlives_an_upgrade(upgraded: Survivors) -> None:
 
 
 @requirement("RST-19")
-def test_a_container_of_before_an_upgrade_can_be_removed(upgraded: Survivors) -> None:
+def test_container_can_be_removed_after_an_upgrade(upgraded: Survivors) -> None:
     """A running container SHOULD be stopped and removed by StopContainer and RemoveContainer after an upgrade
     of the daemon.
 

@@ -24,7 +24,7 @@ REQUIRED_CONDITIONS = ("RuntimeReady", "NetworkReady")
 
 
 @requirement("RT-30")
-def test_version_and_status_say_all_that_a_kubelet_needs(runtime: Runtime) -> None:
+def test_version_and_status_have_all_that_a_kubelet_needs(runtime: Runtime) -> None:
     """Version MUST fill all four fields, and Status MUST report both required conditions.
 
     Source: VersionResponse, StatusResponse.status.
@@ -47,7 +47,7 @@ def test_version_and_status_say_all_that_a_kubelet_needs(runtime: Runtime) -> No
         pytest.param("runtime_api_version", ".+", marks=requirement("RT-04/non-empty"), id="of its API"),
     ],
 )
-def test_version_names_every_version(runtime: Runtime, field: str, form: str) -> None:
+def test_version_reports_every_version(runtime: Runtime, field: str, form: str) -> None:
     """Version MUST report the kubelet API version 0.1.0, the runtime's version as a semantic version (with or
     without a leading v), and the version of the API that the runtime serves.
 
@@ -72,7 +72,7 @@ def test_runtime_has_one_name(runtime: Runtime) -> None:
 
 
 @requirement("RT-04/format")
-def test_version_of_the_runtimes_api_looks_like_one(runtime: Runtime) -> None:
+def test_version_of_the_runtimes_api_is_numeric(runtime: Runtime) -> None:
     """VersionResponse.runtime_api_version SHOULD consist of numbers and dots, with or without a leading v.
 
     Source: VersionResponse.runtime_api_version.
@@ -88,7 +88,7 @@ def test_version_of_the_runtimes_api_looks_like_one(runtime: Runtime) -> None:
     ["", "v1", "99.99.99", "no version at all"],
     ids=["empty", "of the API", "of the future", "words"],
 )
-def test_version_answers_whatever_the_client_says(runtime: Runtime, client_version: str) -> None:
+def test_version_ignores_the_version_of_the_client(runtime: Runtime, client_version: str) -> None:
     """Version SHOULD return the same response to a client that sends no version or an unexpected one.
 
     Source: VersionRequest.version.
@@ -147,7 +147,7 @@ def test_status_names_each_condition_once(runtime: Runtime) -> None:
         pytest.param(True, marks=requirement("RT-13"), id="verbose"),
     ],
 )
-def test_status_has_info_where_it_is_asked_for(runtime: Runtime, *, verbose: bool) -> None:
+def test_status_has_info_only_if_verbose(runtime: Runtime, *, verbose: bool) -> None:
     """Status SHOULD fill the info map if `verbose` is set, and leave it empty otherwise.
 
     Source: StatusRequest.verbose, StatusResponse.info.
@@ -169,7 +169,7 @@ def test_info_of_the_verbose_status_is_json(runtime: Runtime) -> None:
 
 
 @requirement("RT-13")
-def test_info_that_begins_as_json_is_whole(runtime: Runtime) -> None:
+def test_info_that_begins_as_json_is_complete(runtime: Runtime) -> None:
     """A value in the info map of Status that begins as a JSON object or array SHOULD be complete JSON.
 
     Source: StatusResponse.info. Not stated by the CRI; tools parse and print it.
@@ -231,7 +231,7 @@ def test_default_handler_is_listed_without_a_name(runtime: Runtime) -> None:
 
 @requirement("RT-16")
 @requires(Capability.RUNTIME_HANDLERS, Capability.SAME_HOST)
-def test_recursive_read_only_mounts_are_as_announced(
+def test_recursive_read_only_mounts_are_as_reported(
     runtime: Runtime, containers: Containers, host_folder: Path
 ) -> None:
     """A recursively read-only mount MUST work with a handler that reports recursive_read_only_mounts, and
@@ -275,7 +275,7 @@ def test_features_are_the_same_in_every_call(runtime: Runtime) -> None:
 
 
 @requirement("RT-21/order")
-def test_handlers_come_in_one_order(runtime: Runtime) -> None:
+def test_handlers_are_listed_in_the_same_order(runtime: Runtime) -> None:
     """Status SHOULD list the handlers in the same order in every call.
 
     Source: StatusResponse.runtime_handlers. Not stated by the CRI; a client that compares responses, as the
@@ -294,7 +294,7 @@ def test_handlers_come_in_one_order(runtime: Runtime) -> None:
     [("Status", cri.StatusRequest()), ("Version", cri.VersionRequest())],
     ids=["Status", "Version"],
 )
-def test_runtime_answers_for_itself_at_once(
+def test_status_and_version_return_within_a_second(
     runtime: Runtime, sandboxes: Sandboxes, rpc: str, request_message: object
 ) -> None:
     """Status and Version SHOULD return within a second, also while pods run.

@@ -62,7 +62,7 @@ def listed(runtime: Runtime) -> Listed:
 
 
 @requirement("SBA-01")
-def test_status_of_a_sandbox_carries_its_id(runtime: Runtime, sandbox: Sandbox) -> None:
+def test_status_of_a_sandbox_has_its_id(runtime: Runtime, sandbox: Sandbox) -> None:
     """PodSandboxStatus MUST return the id of the request.
 
     Source: PodSandboxStatus.id.
@@ -73,7 +73,7 @@ def test_status_of_a_sandbox_carries_its_id(runtime: Runtime, sandbox: Sandbox) 
 
 
 @requirement("SBA-02")
-def test_sandbox_keeps_its_metadata(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_sandbox_retains_its_metadata(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """PodSandboxStatus MUST return name, uid, namespace and attempt of the request unchanged.
 
     Source: PodSandboxStatus.metadata.
@@ -93,7 +93,7 @@ def test_sandbox_keeps_its_metadata(runtime: Runtime, sandboxes: Sandboxes) -> N
 
 
 @requirement("SBA-03")
-def test_creation_of_a_sandbox_lies_within_its_run(
+def test_created_at_of_a_sandbox_is_within_the_call(
     runtime: Runtime, sandboxes: Sandboxes, listed: Listed
 ) -> None:
     """created_at MUST be a wall-clock time in nanoseconds within the call of RunPodSandbox, the same in
@@ -116,7 +116,7 @@ def test_creation_of_a_sandbox_lies_within_its_run(
 
 @requirement("SBA-04")
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_sandbox_keeps_its_labels(
+def test_sandbox_retains_its_labels(
     runtime: Runtime, sandboxes: Sandboxes, listed: Listed, labels: Mapping[str, str]
 ) -> None:
     """PodSandboxStatus and ListPodSandbox MUST return every label of a sandbox unchanged.
@@ -134,7 +134,7 @@ def test_sandbox_keeps_its_labels(
 
 @requirement("SBA-05")
 @pytest.mark.parametrize("annotations", ANNOTATIONS.values(), ids=ANNOTATIONS)
-def test_sandbox_keeps_its_annotations(
+def test_sandbox_retains_its_annotations(
     runtime: Runtime, sandboxes: Sandboxes, listed: Listed, annotations: Mapping[str, str]
 ) -> None:
     """PodSandboxStatus and ListPodSandbox MUST return annotations of any content unchanged.
@@ -152,7 +152,7 @@ def test_sandbox_keeps_its_annotations(
 
 
 @requirement("SBA-06/annotations")
-def test_sandbox_has_no_annotations_but_those_given(
+def test_sandbox_has_only_the_requested_annotations(
     runtime: Runtime, sandboxes: Sandboxes, listed: Listed
 ) -> None:
     """PodSandboxStatus and ListPodSandbox MUST return exactly the annotations of the request.
@@ -169,7 +169,7 @@ def test_sandbox_has_no_annotations_but_those_given(
 
 
 @requirement("SBA-06/labels")
-def test_labels_that_a_runtime_adds_are_seen_everywhere(
+def test_labels_that_a_runtime_adds_are_in_status_and_list(
     runtime: Runtime, own_sandbox: Sandbox, listed: Listed, record_variant: RecordVariant
 ) -> None:
     """PodSandboxStatus and ListPodSandbox MAY return labels that the runtime has added, the same in both.
@@ -184,7 +184,7 @@ def test_labels_that_a_runtime_adds_are_seen_everywhere(
 
 
 @requirement("SBA-07")
-def test_sandbox_keeps_its_runtime_handler(runtime: Runtime, own_sandbox: Sandbox, listed: Listed) -> None:
+def test_sandbox_retains_its_runtime_handler(runtime: Runtime, own_sandbox: Sandbox, listed: Listed) -> None:
     """PodSandboxStatus and ListPodSandbox MUST return the handler of the request; if it was empty, an empty
     name or that of one of the runtime's handlers.
 
@@ -245,9 +245,7 @@ def test_sandbox_on_the_pod_network_has_an_address(runtime: Runtime, own_sandbox
 
 @requirement("SBA-10")
 @requires(Capability.DUAL_STACK)
-def test_further_addresses_of_a_sandbox_are_of_the_other_families(
-    runtime: Runtime, own_sandbox: Sandbox
-) -> None:
+def test_additional_ips_of_a_sandbox_are_of_the_other_family(runtime: Runtime, own_sandbox: Sandbox) -> None:
     """additional_ips MUST be addresses of the other family and MUST NOT repeat the first address.
 
     Source: PodSandboxNetworkStatus.additional_ips.
@@ -265,7 +263,7 @@ def test_further_addresses_of_a_sandbox_are_of_the_other_families(
 
 @requirement("SBA-11")
 @requires(Capability.POD_NETWORK)
-def test_address_of_a_sandbox_stays_or_goes(runtime: Runtime, own_sandbox: Sandbox) -> None:
+def test_address_of_a_stopped_sandbox_is_unchanged_or_empty(runtime: Runtime, own_sandbox: Sandbox) -> None:
     """PodSandboxStatus of a stopped sandbox SHOULD return its former IP address or none.
 
     Source: PodSandboxNetworkStatus.ip.
@@ -309,7 +307,7 @@ def test_verbose_status_of_a_sandbox_is_json(runtime: Runtime, sandbox: Sandbox)
 
 
 @requirement("SBA-13")
-def test_status_of_a_sandbox_holds_all_its_containers(
+def test_status_of_a_sandbox_has_all_its_container_statuses(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """PodSandboxStatus with a timestamp MAY only come with the statuses of all containers of the pod.
@@ -326,7 +324,7 @@ def test_status_of_a_sandbox_holds_all_its_containers(
 
 
 @requirement("SBA-13")
-def test_time_of_the_statuses_of_a_sandbox_is_in_nanoseconds(runtime: Runtime, own_sandbox: Sandbox) -> None:
+def test_timestamp_of_container_statuses_is_in_nanoseconds(runtime: Runtime, own_sandbox: Sandbox) -> None:
     """PodSandboxStatus with a timestamp MAY only have the time of its response, in nanoseconds.
 
     Source: PodSandboxStatusResponse.timestamp.
@@ -340,7 +338,7 @@ def test_time_of_the_statuses_of_a_sandbox_is_in_nanoseconds(runtime: Runtime, o
 
 
 @requirement("SBA-14")
-def test_status_of_a_sandbox_agrees_with_that_of_its_containers(
+def test_container_statuses_of_a_sandbox_equal_container_status(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """PodSandboxStatus MAY only contain container statuses that equal those of ContainerStatus.

@@ -78,7 +78,7 @@ def state_value(state: "cri.PodSandboxState") -> cri.PodSandboxStateValue:
 
 
 @requirement("SBA-15")
-def test_list_without_a_filter_shows_every_sandbox(runtime: Runtime, population: SandboxSet) -> None:
+def test_list_without_a_filter_returns_every_sandbox(runtime: Runtime, population: SandboxSet) -> None:
     """ListPodSandbox without a filter MUST return both ready and stopped sandboxes.
 
     Source: ListPodSandboxRequest.filter.
@@ -125,7 +125,7 @@ def test_list_filters_sandboxes_by_state(
 
 
 @requirement("SBA-18")
-def test_filter_without_a_state_is_not_read_as_ready(selected: Selected) -> None:
+def test_sandbox_filter_without_a_state_matches_every_state(selected: Selected) -> None:
     """ListPodSandbox without a state in the filter MUST return sandboxes in any state, although the number of
     READY is zero.
 
@@ -139,9 +139,9 @@ def test_filter_without_a_state_is_not_read_as_ready(selected: Selected) -> None
     [
         pytest.param({ROLE: "web"}, {"web", "stopped"}, marks=requirement("SBA-19"), id="one label"),
         pytest.param({ROLE: "web", TIER: "back"}, {"stopped"}, marks=requirement("SBA-19"), id="two labels"),
-        pytest.param({ROLE: "nobody's"}, set(), marks=requirement("SBA-19"), id="value that nobody has"),
+        pytest.param({ROLE: "nobody's"}, set(), marks=requirement("SBA-19"), id="unknown value"),
         pytest.param(
-            {"critests.example/absent": "web"}, set(), marks=requirement("SBA-19"), id="key that nobody has"
+            {"critests.example/absent": "web"}, set(), marks=requirement("SBA-19"), id="unknown key"
         ),
         pytest.param(
             {ROLE: "database", TIER: "front"},
@@ -195,7 +195,7 @@ def test_conditions_of_a_sandbox_filter_combine(
 
 
 @requirement("SBA-21")
-def test_filter_with_an_unknown_sandbox_id_finds_nothing(runtime: Runtime) -> None:
+def test_filter_with_an_unknown_sandbox_id_matches_nothing(runtime: Runtime) -> None:
     """ListPodSandbox with an unknown id in the filter MUST return an empty list and no error.
 
     Source: PodSandboxFilter.id.
@@ -207,7 +207,7 @@ def test_filter_with_an_unknown_sandbox_id_finds_nothing(runtime: Runtime) -> No
 
 
 @requirement("SBA-24")
-def test_list_names_no_sandbox_twice(runtime: Runtime, population: SandboxSet) -> None:
+def test_list_has_each_sandbox_once(runtime: Runtime, population: SandboxSet) -> None:
     """ListPodSandbox MUST return each sandbox once.
 
     Source: ListPodSandboxResponse.items.

@@ -101,7 +101,7 @@ def created_by_default_handler(runtime: OwnRuntime, pods: dict[str, Sandbox]) ->
 
 
 @requirement("RCL-09/handler")
-def test_a_container_is_made_by_the_handler_of_its_sandbox(two_handler_runtime: OwnRuntime) -> None:
+def test_container_is_created_by_the_handler_of_its_sandbox(two_handler_runtime: OwnRuntime) -> None:
     """CreateContainer MUST use the handler of the sandbox.
 
     Source: RunPodSandboxRequest.runtime_handler, CreateContainerRequest.pod_sandbox_id.
@@ -114,7 +114,7 @@ def test_a_container_is_made_by_the_handler_of_its_sandbox(two_handler_runtime: 
 
 
 @requirement("RCL-09/restart")
-def test_a_sandbox_keeps_its_handler_over_a_restart(two_handler_runtime: OwnRuntime) -> None:
+def test_sandbox_retains_its_handler_over_a_restart(two_handler_runtime: OwnRuntime) -> None:
     """CreateContainer MUST use the handler of the sandbox also after the runtime was killed and restarted.
 
     Source: RunPodSandboxRequest.runtime_handler, CreateContainerRequest.pod_sandbox_id.
@@ -142,9 +142,7 @@ def test_every_configured_handler_is_listed(two_handler_runtime: OwnRuntime) -> 
 
 
 @requirement("RCL-10")
-def test_a_running_pod_outlives_a_change_of_its_handler(
-    linked_runtime: OwnRuntime, links: list[Path]
-) -> None:
+def test_running_pod_survives_a_change_of_its_handler(linked_runtime: OwnRuntime, links: list[Path]) -> None:
     """Pods of a handler SHOULD keep running after its configuration has changed and the runtime was
     restarted, and it SHOULD be possible to run commands in them, stop them and remove them.
 

@@ -60,7 +60,7 @@ def test_empty_handler_means_the_default(
 
 
 @requirement("RCL-02")
-def test_handler_of_a_sandbox_is_the_one_that_was_asked_for(
+def test_sandbox_has_the_requested_handler(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """RunPodSandbox MUST use the handler of the request, and PodSandboxStatus MUST return it.
@@ -78,7 +78,7 @@ def test_handler_of_a_sandbox_is_the_one_that_was_asked_for(
 
 
 @requirement("RCL-03")
-def test_unknown_handler_is_refused_without_a_trace(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_unknown_handler_is_refused(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox with an unknown handler MUST fail and leave no sandbox.
 
     Source: RunPodSandboxRequest.runtime_handler.
@@ -94,7 +94,7 @@ def test_unknown_handler_is_refused_without_a_trace(runtime: Runtime, sandboxes:
 
 
 @requirement("RCL-04")
-def test_sandboxes_of_several_handlers_run_side_by_side(
+def test_sandboxes_of_several_handlers_run_concurrently(
     runtime: Runtime, sandboxes: Sandboxes, handlers: list[str], unfit: list[str]
 ) -> None:
     """Sandboxes of different handlers SHOULD run at the same time, each with its own handler.

@@ -57,7 +57,7 @@ def test_run_pod_sandbox_returns_a_ready_sandbox(runtime: Runtime, sandboxes: Sa
 
 @requirement("SBX-02")
 @requires(Capability.SHARED_PROCESSES)
-def test_run_pod_sandbox_takes_the_least_that_a_pod_can_say(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_run_pod_sandbox_accepts_a_minimal_configuration(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox MUST accept a configuration with only metadata, hostname, log directory and cgroup.
 
     Source: PodSandboxConfig. Every kubelet sets the cgroup; the labels say which run the pod belongs to.
@@ -81,7 +81,7 @@ def test_run_pod_sandbox_takes_the_least_that_a_pod_can_say(runtime: Runtime, sa
 
 
 @requirement("SBX-05/never-two")
-def test_one_identity_never_has_two_live_sandboxes(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_two_ready_sandboxes_never_have_the_same_metadata(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox with the metadata of a ready sandbox MUST NOT create a second ready one.
 
     Source: PodSandboxMetadata, which identifies a sandbox.
@@ -99,7 +99,7 @@ def test_one_identity_never_has_two_live_sandboxes(runtime: Runtime, sandboxes: 
 
 
 @requirement("SBX-05/form")
-def test_second_run_of_one_identity_is_answered(
+def test_form_of_a_second_run_with_the_same_metadata(
     runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """RunPodSandbox with the metadata of a ready sandbox MAY be rejected or return the id of that sandbox.
@@ -122,7 +122,7 @@ def test_second_run_of_one_identity_is_answered(
 
 
 @requirement("SBX-06")
-def test_next_attempt_of_a_pod_coexists_with_the_first(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_second_attempt_of_a_pod_coexists_with_the_first(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox MUST create a second sandbox that differs from a ready one only in the attempt.
 
     Source: PodSandboxMetadata.attempt.
@@ -141,9 +141,7 @@ def test_next_attempt_of_a_pod_coexists_with_the_first(runtime: Runtime, sandbox
 
 @requirement("SBX-07")
 @pytest.mark.parametrize("differs", ["namespace", "uid"])
-def test_sandboxes_of_one_name_live_side_by_side(
-    runtime: Runtime, sandboxes: Sandboxes, differs: str
-) -> None:
+def test_sandboxes_of_one_name_coexist(runtime: Runtime, sandboxes: Sandboxes, differs: str) -> None:
     """RunPodSandbox MUST create a second sandbox of the same name in another namespace or with another uid.
 
     Source: PodSandboxMetadata.
@@ -161,7 +159,7 @@ def test_sandboxes_of_one_name_live_side_by_side(
 
 
 @requirement("SBX-08")
-def test_identity_of_a_removed_sandbox_can_be_used_again(
+def test_metadata_of_a_removed_sandbox_can_be_used_again(
     runtime: Runtime, own_sandbox: Sandbox, sandboxes: Sandboxes
 ) -> None:
     """RunPodSandbox MUST accept the metadata of a removed sandbox immediately.
@@ -179,7 +177,7 @@ def test_identity_of_a_removed_sandbox_can_be_used_again(
 
 
 @requirement("SBX-09")
-def test_identity_of_a_failed_sandbox_can_be_used_again(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_metadata_of_a_failed_sandbox_can_be_used_again(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox MUST accept the metadata of a failed attempt once what that attempt left is removed.
 
     Source: PodSandboxMetadata. Not stated by the CRI; otherwise a temporary failure would end a pod.
@@ -239,7 +237,7 @@ def test_failed_run_leaves_no_cgroup(runtime: Runtime, sandboxes: Sandboxes) -> 
 
 @requirement("SBX-11")
 @pytest.mark.usefixtures("sandbox")
-def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_run_pod_sandbox_can_be_repeated_after_a_deadline(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """RunPodSandbox MUST lead to one working sandbox after the client has cancelled a first call: either that
     of the first call or that of a later one.
 
@@ -267,7 +265,7 @@ def test_run_pod_sandbox_can_be_tried_again_after_a_deadline(runtime: Runtime, s
 
 
 @requirement("SBX-29")
-def test_no_container_is_made_in_a_stopped_sandbox(
+def test_no_container_is_created_in_a_stopped_sandbox(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """CreateContainer in a sandbox that is not ready SHOULD fail.
@@ -304,7 +302,7 @@ def test_no_container_starts_in_a_stopped_sandbox(
 
 
 @requirement("SBX-31")
-def test_log_directory_outlives_the_sandbox(
+def test_log_directory_is_preserved_after_the_sandbox(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StopPodSandbox and RemovePodSandbox SHOULD NOT change the log directory and the logs in it.
@@ -322,7 +320,7 @@ def test_log_directory_outlives_the_sandbox(
 
 
 @requirement("SBX-32")
-def test_missing_log_directory_is_no_obstacle(
+def test_missing_log_directory_is_created(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """A log directory that does not exist SHOULD be created, at the latest for the first container that logs

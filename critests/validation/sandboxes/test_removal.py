@@ -46,7 +46,7 @@ def listed(runtime: Runtime) -> Listed:
 
 
 @requirement("SBX-21")
-def test_remove_pod_sandbox_takes_it_off_every_list(
+def test_remove_pod_sandbox_removes_it_from_the_lists(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
     """RemovePodSandbox MUST remove the sandbox and all its containers from the lists.
@@ -65,7 +65,7 @@ def test_remove_pod_sandbox_takes_it_off_every_list(
 
 
 @requirement("SBX-22/removed")
-def test_remove_pod_sandbox_ends_and_removes_a_living_one(
+def test_remove_pod_sandbox_stops_and_removes_a_ready_sandbox(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
     """RemovePodSandbox of a ready sandbox MUST stop and remove it with its running containers, if these
@@ -81,7 +81,7 @@ def test_remove_pod_sandbox_ends_and_removes_a_living_one(
 
 
 @requirement("SBX-22/removed")
-def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
+def test_remove_pod_sandbox_kills_what_ignores_sigterm_by_the_second_call(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
     """RemovePodSandbox MUST remove a ready sandbox whose container ignores SIGTERM, at the latest in the
@@ -107,7 +107,7 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_the_second_call(
 
 
 @requirement("SBX-22/first-call")
-def test_remove_pod_sandbox_prevails_over_ignored_signals_at_once(
+def test_remove_pod_sandbox_kills_what_ignores_sigterm_in_the_first_call(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, listed: Listed
 ) -> None:
     """RemovePodSandbox SHOULD remove a ready sandbox whose container ignores SIGTERM in the first call, well
@@ -131,7 +131,7 @@ def test_remove_pod_sandbox_prevails_over_ignored_signals_at_once(
 
 @requirement("SBX-39")
 @disruptive
-def test_remove_pod_sandbox_that_was_given_up_can_be_repeated(own_runtime: OwnRuntime) -> None:
+def test_cancelled_remove_pod_sandbox_can_be_repeated(own_runtime: OwnRuntime) -> None:
     """RemovePodSandbox of a ready sandbox MUST succeed when it is repeated, at whatever point the client has
     cancelled the first call.
 
@@ -228,7 +228,7 @@ def test_status_of_a_removed_sandbox_is_not_found(runtime: Runtime, sandboxes: S
 
 @requirement("SBX-20")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_pinned_namespaces_go_with_the_sandbox(
+def test_pinned_namespaces_are_removed_with_the_sandbox(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """RemovePodSandbox MUST remove the mounts that pin the namespaces of a pod.
@@ -253,7 +253,7 @@ def test_pinned_namespaces_go_with_the_sandbox(
 
 @requirement("SBX-27")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-def test_removed_sandbox_leaves_no_trace_on_the_machine(runtime: Runtime, own_sandbox: Sandbox) -> None:
+def test_removed_sandbox_leaves_nothing_on_the_machine(runtime: Runtime, own_sandbox: Sandbox) -> None:
     """RemovePodSandbox SHOULD leave no mount, no process and no cgroup of the sandbox.
 
     Source: RemovePodSandbox.

@@ -51,7 +51,7 @@ def test_stop_pod_sandbox_succeeds_when_its_process_was_killed(
 
 @requirement("SBX-28")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, killed_sandbox: Sandbox) -> None:
+def test_list_reports_the_death_of_the_sandbox_process(runtime: Runtime, killed_sandbox: Sandbox) -> None:
     """ListPodSandbox MUST report a sandbox as not ready within seconds of the death of its process.
 
     Source: PodSandbox.state.
@@ -68,7 +68,7 @@ def test_death_of_the_sandbox_process_shows_in_the_list(runtime: Runtime, killed
 
 @requirement("SBX-28")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_pod_whose_process_died_can_be_made_anew(
+def test_pod_whose_process_died_can_be_created_again(
     runtime: Runtime, killed_sandbox: Sandbox, sandboxes: Sandboxes
 ) -> None:
     """RunPodSandbox MUST create the next attempt of a pod after a sandbox whose process has died was stopped
@@ -95,7 +95,7 @@ def test_pod_whose_process_died_can_be_made_anew(
 
 @requirement("SBX-37")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_sandbox_whose_process_died_stays_known(runtime: Runtime, killed_sandbox: Sandbox) -> None:
+def test_status_of_a_sandbox_whose_process_died(runtime: Runtime, killed_sandbox: Sandbox) -> None:
     """PodSandboxStatus MUST return metadata and creation time of a sandbox whose process has died.
 
     Source: PodSandboxStatus.

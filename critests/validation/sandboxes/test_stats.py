@@ -43,7 +43,7 @@ def selected(runtime: Runtime, **fields: object) -> list[str]:
 
 
 @requirement("STA-30")
-def test_stats_name_the_sandbox_as_its_status_does(
+def test_stats_have_the_attributes_of_the_sandboxs_status(
     runtime: Runtime, sandboxes: Sandboxes, stats_of: StatsOf
 ) -> None:
     """PodSandboxStats MUST return the same attributes as PodSandboxStatus.
@@ -61,7 +61,7 @@ def test_stats_name_the_sandbox_as_its_status_does(
 
 
 @requirement("STA-23")
-def test_stats_of_a_sandbox_hold_each_running_container_once(
+def test_stats_of_a_sandbox_have_each_running_container_once(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, stats_of: StatsOf
 ) -> None:
     """PodSandboxStats MUST have one entry for each running container, with values no lower than an earlier
@@ -84,7 +84,7 @@ def test_stats_of_a_sandbox_hold_each_running_container_once(
 
 
 @requirement("STA-19")
-def test_a_sandbox_has_used_no_less_than_its_containers(
+def test_cpu_time_of_a_sandbox_includes_that_of_its_containers(
     own_sandbox: Sandbox, containers: Containers, stats_of: StatsOf
 ) -> None:
     """LinuxPodSandboxStats.cpu SHOULD be at least the sum of what the containers had used before.
@@ -108,7 +108,7 @@ def test_a_sandbox_has_used_no_less_than_its_containers(
 
 
 @requirement("STA-26")
-def test_times_of_a_sandbox_s_stats_are_set(
+def test_timestamps_of_sandbox_stats_are_set(
     own_sandbox: Sandbox, containers: Containers, stats_of: StatsOf
 ) -> None:
     """PodSandboxStats MUST have a timestamp above 0 wherever it has CPU, memory, network, processes or I/O.
@@ -129,7 +129,7 @@ def test_times_of_a_sandbox_s_stats_are_set(
 
 
 @requirement("STA-24/not-ready")
-def test_what_stats_of_a_stopped_sandbox_are(
+def test_form_of_stats_of_a_stopped_sandbox(
     sandboxes: Sandboxes, stats_of: StatsOf, record_variant: RecordVariant
 ) -> None:
     """PodSandboxStats of a stopped sandbox MAY fail or return fewer values; it MUST return.

@@ -122,7 +122,7 @@ def test_default_interface_in_stats_has_the_address_of_the_pod(
 @requirement("STA-20/default")
 @requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL)
 @pytest.mark.parametrize("direction", ["rx", "tx"])
-def test_traffic_in_stats_is_what_the_pod_counts(
+def test_traffic_in_stats_follows_the_counters_of_the_pod(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, direction: str
 ) -> None:
     """NetworkInterfaceUsage.rx_bytes and tx_bytes MUST follow the kernel's counters of the interface inside

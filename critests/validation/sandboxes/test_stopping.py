@@ -24,7 +24,7 @@ from critests.testing import (
 
 
 @requirement("SBX-12")
-def test_stop_pod_sandbox_ends_the_sandbox(runtime: Runtime, own_sandbox: Sandbox) -> None:
+def test_stop_pod_sandbox_makes_the_sandbox_not_ready(runtime: Runtime, own_sandbox: Sandbox) -> None:
     """StopPodSandbox MUST make the sandbox not ready, in PodSandboxStatus and in ListPodSandbox.
 
     Source: StopPodSandbox, PodSandbox.state.
@@ -39,7 +39,7 @@ def test_stop_pod_sandbox_ends_the_sandbox(runtime: Runtime, own_sandbox: Sandbo
 
 
 @requirement("SBX-12")
-def test_stop_pod_sandbox_ends_its_containers(
+def test_stop_pod_sandbox_stops_its_containers(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StopPodSandbox MUST stop every running container of the sandbox.
@@ -82,7 +82,7 @@ def test_no_process_of_a_container_survives_stop_pod_sandbox(
 
 
 @requirement("SBX-14/deadline")
-def test_stop_pod_sandbox_ends_containers_that_ignore_the_signal(
+def test_stop_pod_sandbox_kills_containers_that_ignore_sigterm(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StopPodSandbox MUST kill a container that ignores SIGTERM before the client's deadline, and the
@@ -123,7 +123,7 @@ def test_stop_pod_sandbox_does_not_use_up_the_deadline(
 
 
 @requirement("SBX-14/answered")
-def test_stop_pod_sandbox_of_what_ignores_the_signal_is_answered(
+def test_stop_pod_sandbox_succeeds_if_containers_ignore_sigterm(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
     """StopPodSandbox of a pod whose container ignores SIGTERM SHOULD succeed in the first call before the
@@ -244,7 +244,7 @@ def test_containers_of_a_stopped_sandbox_have_a_reason(
 
 @requirement("SBX-36")
 @pytest.mark.parametrize("rpc", ["StopPodSandbox", "StopContainer"])
-def test_stopping_does_not_rewrite_how_a_container_ended(
+def test_stopping_does_not_change_the_exit_of_a_container(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, rpc: str
 ) -> None:
     """StopPodSandbox and StopContainer MUST NOT change exit code, reason or finished_at of a container that
@@ -270,7 +270,7 @@ def test_stopping_does_not_rewrite_how_a_container_ended(
 
 
 @requirement("SBX-37")
-def test_stopped_sandbox_stays_known_with_all_it_was(runtime: Runtime, sandboxes: Sandboxes) -> None:
+def test_stopped_sandbox_is_still_reported(runtime: Runtime, sandboxes: Sandboxes) -> None:
     """PodSandboxStatus and ListPodSandbox MUST report metadata, creation time and annotations of a stopped
     sandbox.
 

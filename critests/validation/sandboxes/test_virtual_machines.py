@@ -46,7 +46,7 @@ def test_each_pod_has_a_kernel_of_its_own(
 
 @requirement("RCL-07")
 @requires(Capability.POD_STATS)
-def test_stats_of_a_pod_count_what_its_machine_takes(
+def test_stats_of_a_pod_include_the_overhead(
     runtime: Runtime, sandboxes: Sandboxes, containers: Containers
 ) -> None:
     """PodSandboxStats of a pod with an overhead SHOULD report more memory than its containers use: the

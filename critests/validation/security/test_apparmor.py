@@ -40,7 +40,7 @@ def _without_apparmor(runtime: Runtime) -> None:
 @requirement("AAR-08/none")
 @pytest.mark.usefixtures("_without_apparmor")
 @pytest.mark.parametrize("case", WITHOUT_PROFILE)
-def test_no_profile_works_without_apparmor(containers: Containers, case: str) -> None:
+def test_container_without_a_profile_runs_without_apparmor(containers: Containers, case: str) -> None:
     """A container without a profile, or with the profile Unconfined, MUST run on a machine without AppArmor.
 
     Source: LinuxContainerSecurityContext.apparmor and apparmor_profile.
@@ -55,7 +55,9 @@ def test_no_profile_works_without_apparmor(containers: Containers, case: str) ->
 @requirement("AAR-08/explicit")
 @pytest.mark.usefixtures("_without_apparmor")
 @pytest.mark.parametrize("case", WITH_PROFILE)
-def test_a_profile_without_apparmor(containers: Containers, record_variant: RecordVariant, case: str) -> None:
+def test_form_of_a_profile_without_apparmor(
+    containers: Containers, record_variant: RecordVariant, case: str
+) -> None:
     """A container with a profile MAY be rejected or run without it on a machine without AppArmor.
 
     Source: LinuxContainerSecurityContext.apparmor and apparmor_profile; the CRI does not say.

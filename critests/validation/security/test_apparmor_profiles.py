@@ -48,7 +48,7 @@ def profiles(request: pytest.FixtureRequest) -> LoadedProfiles:
 
 
 @requirement("AAR-01")
-def test_a_profile_of_the_node_is_in_force(
+def test_localhost_apparmor_profile_is_in_force(
     shared_containers: SharedContainers, profiles: LoadedProfiles
 ) -> None:
     """The first process of a container with Localhost MUST run under the named profile in enforce mode, which
@@ -65,7 +65,7 @@ def test_a_profile_of_the_node_is_in_force(
 
 
 @requirement("AAR-02")
-def test_a_profile_that_is_not_loaded_is_refused(containers: Containers) -> None:
+def test_unloaded_apparmor_profile_is_refused(containers: Containers) -> None:
     """CreateContainer or StartContainer MUST fail for a profile that is not loaded into the kernel.
 
     Source: SecurityProfile.localhost_ref.
@@ -78,7 +78,7 @@ def test_a_profile_that_is_not_loaded_is_refused(containers: Containers) -> None
 
 
 @requirement("AAR-03")
-def test_the_runtimes_own_profile_is_in_force(shared_containers: SharedContainers) -> None:
+def test_runtime_default_apparmor_profile_is_in_force(shared_containers: SharedContainers) -> None:
     """The first process of a container with RuntimeDefault MUST run under a profile in enforce mode.
 
     Source: SecurityProfile.profile_type.
@@ -89,7 +89,7 @@ def test_the_runtimes_own_profile_is_in_force(shared_containers: SharedContainer
 
 
 @requirement("AAR-04")
-def test_no_profile_is_in_force_where_none_is_wanted(shared_containers: SharedContainers) -> None:
+def test_unconfined_container_has_no_apparmor_profile(shared_containers: SharedContainers) -> None:
     """The first process of a container with Unconfined MUST run without a profile.
 
     Source: SecurityProfile.profile_type.
@@ -100,7 +100,7 @@ def test_no_profile_is_in_force_where_none_is_wanted(shared_containers: SharedCo
 
 
 @requirement("AAR-05")
-def test_the_new_field_of_a_profile_counts(
+def test_apparmor_field_overrides_the_deprecated_one(
     shared_containers: SharedContainers, profiles: LoadedProfiles
 ) -> None:
     """The field `apparmor` SHOULD override the deprecated `apparmor_profile` if they differ.
@@ -115,7 +115,7 @@ def test_the_new_field_of_a_profile_counts(
 
 
 @requirement("AAR-06")
-def test_a_profile_that_complains_denies_nothing(
+def test_profile_in_complain_mode_denies_nothing(
     shared_containers: SharedContainers, profiles: LoadedProfiles
 ) -> None:
     """A profile in complain mode SHOULD be in force, and deny nothing.
@@ -132,7 +132,7 @@ def test_a_profile_that_complains_denies_nothing(
 
 @requirement("AAR-07/unconfined")
 @pytest.mark.parametrize("case", NO_PROFILE_OF_THE_NODE)
-def test_a_privileged_container_is_under_no_profile(
+def test_privileged_container_has_no_apparmor_profile(
     runtime: Runtime, shared_containers: SharedContainers, case: str
 ) -> None:
     """A privileged container without a Localhost profile MUST run without a profile.
@@ -145,7 +145,7 @@ def test_a_privileged_container_is_under_no_profile(
 
 
 @requirement("AAR-07/localhost")
-def test_a_profile_of_a_privileged_container(
+def test_localhost_apparmor_profile_of_a_privileged_container(
     runtime: Runtime,
     shared_containers: SharedContainers,
     profiles: LoadedProfiles,
@@ -162,7 +162,7 @@ def test_a_profile_of_a_privileged_container(
 
 @requirement("AAR-09")
 @pytest.mark.parametrize("seen_from", COMMANDS)
-def test_a_profile_of_the_node_holds_for_commands(
+def test_localhost_apparmor_profile_applies_to_commands(
     shared_containers: SharedContainers, profiles: LoadedProfiles, seen_from: str
 ) -> None:
     """A command run with ExecSync or Exec MUST be under the profile of its container.
@@ -176,7 +176,7 @@ def test_a_profile_of_the_node_holds_for_commands(
 
 
 @requirement("AAR-10")
-def test_a_container_that_asks_for_no_profile_has_the_runtimes_own(
+def test_container_without_a_profile_has_the_runtime_default(
     shared_containers: SharedContainers,
 ) -> None:
     """The first process of a container without either field SHOULD run under the runtime's default profile.

@@ -47,7 +47,7 @@ def with_every_capability(
 
 
 @requirement("CAP-01")
-def test_root_gets_a_limited_set(
+def test_root_has_a_limited_set_of_capabilities(
     runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A root process MUST have fewer capabilities than the daemon by default, the same ones in its bounding,
@@ -80,7 +80,7 @@ def test_added_capabilities_are_in_every_set_of_root(
 
 
 @requirement("CAP-02/added")
-def test_a_command_runs_with_what_was_added(runtime: Runtime, containers: Containers) -> None:
+def test_command_has_the_added_capabilities(runtime: Runtime, containers: Containers) -> None:
     """A command run with ExecSync MUST have the capabilities that were added to the container in its
     effective and permitted sets.
 
@@ -95,7 +95,7 @@ def test_a_command_runs_with_what_was_added(runtime: Runtime, containers: Contai
 
 
 @requirement("CAP-02/inheritable")
-def test_added_capabilities_that_are_inheritable(
+def test_form_of_the_inheritable_set_with_added_capabilities(
     shared_containers: SharedContainers, record_variant: RecordVariant
 ) -> None:
     """A runtime MAY make added capabilities inheritable; several no longer do.
@@ -126,7 +126,7 @@ def test_dropped_capabilities_are_in_no_set(shared_containers: SharedContainers,
 
 @requirement("CAP-04")
 @requires(Capability.SHARED_KERNEL)
-def test_adding_all_gives_what_the_daemon_has(
+def test_adding_all_grants_every_capability_of_the_daemon(
     runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """Adding ALL MUST put every capability of the daemon into the bounding, permitted and effective sets.
@@ -139,7 +139,7 @@ def test_adding_all_gives_what_the_daemon_has(
 
 
 @requirement("CAP-05")
-def test_dropping_all_leaves_nothing(shared_containers: SharedContainers, seen_from: str) -> None:
+def test_dropping_all_leaves_no_capability(shared_containers: SharedContainers, seen_from: str) -> None:
     """Dropping ALL MUST leave every set empty, also for root.
 
     Source: Capability.drop_capabilities, where ALL means every capability.
@@ -150,7 +150,7 @@ def test_dropping_all_leaves_nothing(shared_containers: SharedContainers, seen_f
 
 
 @requirement("CAP-05")
-def test_what_is_added_to_nothing_is_all_there_is(
+def test_dropping_all_and_adding_one_leaves_that_one(
     shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """Dropping ALL and adding one capability MUST leave that one alone.
@@ -166,7 +166,9 @@ def test_what_is_added_to_nothing_is_all_there_is(
 
 @requirement("CAP-06")
 @requires(Capability.SHARED_KERNEL)
-def test_all_without_one(runtime: Runtime, shared_containers: SharedContainers, seen_from: str) -> None:
+def test_adding_all_and_dropping_one_leaves_the_others(
+    runtime: Runtime, shared_containers: SharedContainers, seen_from: str
+) -> None:
     """Adding ALL and dropping one capability MUST leave every other capability of the daemon.
 
     Source: Capability.add_capabilities and drop_capabilities.
@@ -178,7 +180,7 @@ def test_all_without_one(runtime: Runtime, shared_containers: SharedContainers, 
 
 
 @requirement("CAP-07")
-def test_ambient_capabilities_outlive_the_change_of_user(
+def test_ambient_capabilities_are_in_every_set_of_other_users(
     shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """Ambient capabilities MUST be in every set of a process that is not root.
@@ -199,7 +201,7 @@ def test_ambient_capabilities_outlive_the_change_of_user(
 
 @requirement("CAP-08/plain")
 @requires(Capability.SHARED_KERNEL)
-def test_every_capability_is_known_by_its_plain_name(
+def test_every_capability_is_accepted_without_the_prefix(
     runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A runtime MUST accept every capability of the daemon by its name without CAP_.
@@ -216,8 +218,10 @@ def test_every_capability_is_known_by_its_plain_name(
 
 
 @requirement("CAP-08/other-forms")
-@pytest.mark.parametrize("name", ["CAP_NET_ADMIN", "net_admin"], ids=["with CAP_", "in small letters"])
-def test_other_forms_of_the_name(containers: Containers, record_variant: RecordVariant, name: str) -> None:
+@pytest.mark.parametrize("name", ["CAP_NET_ADMIN", "net_admin"], ids=["with CAP_", "in lower case"])
+def test_other_forms_of_a_capability_name(
+    containers: Containers, record_variant: RecordVariant, name: str
+) -> None:
     """A capability's name with CAP_ or in lower case MAY be accepted, rejected or ignored.
 
     Source: Capability; the CRI does not say.
@@ -232,7 +236,7 @@ def test_other_forms_of_the_name(containers: Containers, record_variant: RecordV
 
 
 @requirement("CAP-09")
-def test_a_capability_that_does_not_exist(
+def test_unknown_capability(
     runtime: Runtime,
     shared_containers: SharedContainers,
     containers: Containers,
@@ -255,7 +259,9 @@ def test_a_capability_that_does_not_exist(
 
 @requirement("CAP-10")
 @requires(Capability.SHARED_KERNEL)
-def test_the_kernel_allows_what_was_added(shared_containers: SharedContainers, seen_from: str) -> None:
+def test_kernel_permits_what_an_added_capability_allows(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """A process with NET_ADMIN SHOULD be able to configure a link, which it cannot by default.
 
     Source: Capability.add_capabilities; capabilities(7).
@@ -271,7 +277,9 @@ def test_the_kernel_allows_what_was_added(shared_containers: SharedContainers, s
 
 
 @requirement("CAP-10")
-def test_the_kernel_refuses_what_was_dropped(shared_containers: SharedContainers, seen_from: str) -> None:
+def test_kernel_denies_what_a_dropped_capability_allows(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """A root process without CHOWN and SYS_CHROOT SHOULD fail to change an owner and its root directory.
 
     Source: Capability.drop_capabilities; capabilities(7).
@@ -289,7 +297,9 @@ def test_the_kernel_refuses_what_was_dropped(shared_containers: SharedContainers
 
 
 @requirement("CAP-11")
-def test_what_is_added_and_dropped_is_dropped(shared_containers: SharedContainers, seen_from: str) -> None:
+def test_capability_that_is_added_and_dropped_is_dropped(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
     """A capability that is both added and dropped MUST NOT be in any set.
 
     Source: Capability.drop_capabilities.
@@ -302,9 +312,7 @@ def test_what_is_added_and_dropped_is_dropped(shared_containers: SharedContainer
 
 
 @requirement("CAP-12")
-def test_nothing_is_inheritable_where_nothing_was_asked_for(
-    shared_containers: SharedContainers, seen_from: str
-) -> None:
+def test_no_capability_is_inheritable_by_default(shared_containers: SharedContainers, seen_from: str) -> None:
     """A process SHOULD NOT have inheritable capabilities unless the request adds capabilities.
 
     Source: capabilities(7): a program with file capabilities gains inheritable ones. Not stated by the CRI.

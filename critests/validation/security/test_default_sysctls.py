@@ -19,7 +19,7 @@ PINGS_FOR_ALL_GROUPS = DefaultSysctl("net.ipv4.ping_group_range", "0 2147483647"
 @requires(Capability.USER_NAMESPACES)
 @disruptive
 @configured(PINGS_FOR_ALL_GROUPS)
-def test_pings_for_everybody_are_no_obstacle_to_user_namespaces(own_runtime: OwnRuntime) -> None:
+def test_default_ping_group_range_does_not_prevent_user_namespaces(own_runtime: OwnRuntime) -> None:
     """A pod with a user namespace SHOULD be ready if the runtime's configuration allows pings to all groups:
     the pod requests no sysctl, and the kernel accepts only groups of the namespace.
 

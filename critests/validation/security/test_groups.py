@@ -50,7 +50,7 @@ def test_the_user_of_the_image_has_its_groups(
 
 
 @requirement("USR-12")
-def test_merge_unites_requested_groups_and_those_of_the_image(
+def test_merge_combines_requested_groups_and_those_of_the_image(
     shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A process with the policy Merge MUST have the `supplemental_groups` and those of the image.
@@ -66,9 +66,7 @@ def test_merge_unites_requested_groups_and_those_of_the_image(
 
 @requirement("USR-13")
 @requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
-def test_strict_leaves_out_the_groups_of_the_image(
-    shared_containers: SharedContainers, seen_from: str
-) -> None:
+def test_strict_excludes_the_groups_of_the_image(shared_containers: SharedContainers, seen_from: str) -> None:
     """A process with the policy Strict MUST have only the `supplemental_groups` and its own group.
 
     Source: SupplementalGroupsPolicy.
@@ -81,7 +79,7 @@ def test_strict_leaves_out_the_groups_of_the_image(
 
 
 @requirement("USR-14")
-def test_groups_of_the_sandbox_are_accepted_and_leave_containers_alone(
+def test_groups_of_the_sandbox_do_not_apply_to_containers(
     shared_containers: SharedContainers,
 ) -> None:
     """A sandbox with `supplemental_groups` and a policy SHOULD start, and not change its containers' groups.
@@ -100,7 +98,7 @@ def test_groups_of_the_sandbox_are_accepted_and_leave_containers_alone(
 
 @requirement("USR-15")
 @requires(Capability.SUPPLEMENTAL_GROUPS_POLICY)
-def test_a_policy_that_does_not_exist_is_refused(containers: Containers) -> None:
+def test_unknown_supplemental_groups_policy_is_refused(containers: Containers) -> None:
     """CreateContainer SHOULD fail for an unknown value of `supplemental_groups_policy`.
 
     Source: LinuxContainerSecurityContext.supplemental_groups_policy.
@@ -113,7 +111,7 @@ def test_a_policy_that_does_not_exist_is_refused(containers: Containers) -> None
 
 
 @requirement("USR-16")
-def test_run_as_group_takes_the_place_of_the_group_in_passwd(
+def test_run_as_group_replaces_the_group_in_passwd(
     shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A process with `run_as_group` MUST NOT have its user's group of /etc/passwd as a supplementary one.
@@ -127,7 +125,7 @@ def test_run_as_group_takes_the_place_of_the_group_in_passwd(
 
 
 @requirement("USR-17/intact")
-def test_users_and_groups_of_the_image_stay_in_its_files(
+def test_users_and_groups_of_the_image_are_preserved(
     shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """The image's /etc/passwd and /etc/group SHOULD retain their entries, whatever user a container requests.
@@ -147,7 +145,7 @@ def test_users_and_groups_of_the_image_stay_in_its_files(
 
 
 @requirement("USR-17/entry")
-def test_an_entry_for_the_requested_user(
+def test_form_of_entries_for_the_requested_user(
     shared_containers: SharedContainers, record_variant: RecordVariant
 ) -> None:
     """A runtime MAY add entries for the requested user and group to /etc/passwd and /etc/group.

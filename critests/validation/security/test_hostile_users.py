@@ -22,7 +22,7 @@ def image_naming_root(number: str) -> Changes:
 
 @requirement("USR-24")
 @pytest.mark.parametrize("number", NUMBERS.values(), ids=NUMBERS)
-def test_a_number_that_no_user_can_have_is_no_name_of_root(
+def test_out_of_range_uid_of_an_image_is_not_root(
     containers: Containers, registry: Registry, number: str
 ) -> None:
     """An image whose user is a number out of range MUST NOT run as root through a line of its /etc/passwd.
@@ -40,7 +40,9 @@ def test_a_number_that_no_user_can_have_is_no_name_of_root(
 
 @requirement("USR-02")
 @pytest.mark.parametrize("target", ["/store/passwd", "../store/passwd"], ids=["absolute", "relative"])
-def test_users_are_found_behind_a_link(containers: Containers, registry: Registry, target: str) -> None:
+def test_username_is_resolved_through_a_symbolic_link(
+    containers: Containers, registry: Registry, target: str
+) -> None:
     """The image's /etc/passwd MUST resolve `run_as_username`, even if it is a link to another of its files.
 
     Source: LinuxContainerSecurityContext.run_as_username.
@@ -62,7 +64,7 @@ def test_users_are_found_behind_a_link(containers: Containers, registry: Registr
 
 @requirement("USR-25")
 @pytest.mark.parametrize("home", [INJECTION, INJECTION.replace("\n", "\\n")], ids=["newline", "escape"])
-def test_a_home_writes_no_line_of_the_users(containers: Containers, home: str) -> None:
+def test_newline_in_home_adds_no_line_to_passwd(containers: Containers, home: str) -> None:
     """A newline in HOME MUST NOT start a new line of /etc/passwd; such a container may be rejected.
 
     Source: ContainerConfig.envs. Not stated by the CRI; the author of a variable could become root.

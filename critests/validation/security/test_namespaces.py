@@ -83,7 +83,7 @@ def test_containers_of_a_pod_share_a_namespace_that_is_not_the_nodes(
         pytest.param("ipc", IPC_OF_THE_NODE, marks=requirement("NS-11"), id="ipc"),
     ],
 )
-def test_a_pod_with_a_namespace_of_the_node_is_in_it(
+def test_container_is_in_the_nodes_namespace_with_mode_node(
     shared_containers: SharedContainers,
     node_namespaces: NodeNamespaces,
     seen_from: str,
@@ -104,7 +104,7 @@ def test_a_pod_with_a_namespace_of_the_node_is_in_it(
 @requirement("NS-03")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_a_container_has_processes_of_its_own(
+def test_container_has_a_pid_namespace_of_its_own(
     shared_containers: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
     """The processes of a container MUST be in a PID namespace of their own with the mode CONTAINER, which
@@ -118,7 +118,7 @@ def test_a_container_has_processes_of_its_own(
 
 
 @requirement("NS-03")
-def test_the_first_process_is_number_one_and_sees_only_its_own(shared_containers: SharedContainers) -> None:
+def test_first_process_has_pid_1_and_sees_only_its_descendants(shared_containers: SharedContainers) -> None:
     """The first process of a container MUST have PID 1 with the mode CONTAINER, and /proc MUST show its
     descendants only.
 
@@ -135,7 +135,7 @@ def test_the_first_process_is_number_one_and_sees_only_its_own(shared_containers
 
 @requirement("NS-04/pid-1")
 @requires(Capability.SHARED_PROCESSES)
-def test_process_one_of_a_shared_pid_namespace(
+def test_pid_1_of_a_shared_pid_namespace(
     shared_containers: SharedContainers, record_variant: RecordVariant
 ) -> None:
     """Process 1 of a pod with a shared PID namespace MAY be any program; with containerd and CRI-O it is the
@@ -156,7 +156,7 @@ def test_process_one_of_a_shared_pid_namespace(
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
 @pytest.mark.parametrize("pod", ["own", "node"])
-def test_mounts_are_never_the_nodes(
+def test_mount_namespace_is_never_the_nodes(
     shared_containers: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str, pod: str
 ) -> None:
     """Every process of a container MUST be in a mount namespace of the container's own, whatever other
@@ -174,7 +174,7 @@ def test_mounts_are_never_the_nodes(
 @requirement("NS-13/private")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_the_name_of_a_pod_is_not_the_nodes(
+def test_uts_namespace_of_a_pod_is_not_the_nodes(
     shared_containers: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
     """The processes of a container MUST NOT be in the node's UTS namespace if the pod has a network of its
@@ -191,7 +191,7 @@ def test_the_name_of_a_pod_is_not_the_nodes(
 
 @requirement("NS-13/host-network")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_the_name_of_a_pod_on_the_nodes_network(
+def test_uts_namespace_of_a_pod_on_the_nodes_network(
     shared_containers: SharedContainers, node_namespaces: NodeNamespaces, record_variant: RecordVariant
 ) -> None:
     """The UTS namespace of a pod on the node's network MAY be the node's, or one with the same hostname.
@@ -209,7 +209,7 @@ def test_the_name_of_a_pod_on_the_nodes_network(
 @requirement("NS-15")
 @requires(Capability.CGROUP_V2, Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_cgroups_are_those_of_the_container(
+def test_cgroup_namespace_is_not_the_nodes(
     shared_containers: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
     """Every process of a container SHOULD be in a cgroup namespace other than the node's with cgroup v2.
@@ -243,7 +243,7 @@ def test_status_of_a_sandbox_reports_its_namespaces(
 @requirement("NS-17")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_time_is_the_nodes(
+def test_time_namespace_is_the_nodes(
     shared_containers: SharedContainers, node_namespaces: NodeNamespaces, seen_from: str
 ) -> None:
     """Every process of a container SHOULD be in the node's time namespace, as no request changes it.
@@ -255,7 +255,7 @@ def test_time_is_the_nodes(
 
 @requirement("NS-12")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_ipc_of_a_container_alone(
+def test_form_of_ipc_mode_container(
     shared_containers: SharedContainers, node_namespaces: NodeNamespaces, record_variant: RecordVariant
 ) -> None:
     """The IPC mode CONTAINER MAY be rejected, or result in an IPC namespace of the container or the pod; it
@@ -276,7 +276,7 @@ def test_ipc_of_a_container_alone(
 
 @requirement("NS-14")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_container_that_asks_for_another_network_than_its_pod(
+def test_form_of_another_network_mode_than_the_pods(
     shared_containers: SharedContainers, node_namespaces: NodeNamespaces, record_variant: RecordVariant
 ) -> None:
     """A container with the node's network in a pod with its own network MAY be rejected, or get either.
@@ -296,7 +296,7 @@ def test_a_container_that_asks_for_another_network_than_its_pod(
 
 @requirement("NS-18")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_container_that_asks_for_the_pids_of_a_pod_that_has_none(
+def test_form_of_pid_mode_pod_in_a_sandbox_with_mode_container(
     shared_containers: SharedContainers, node_namespaces: NodeNamespaces, record_variant: RecordVariant
 ) -> None:
     """A container with the PID mode POD in a sandbox with the mode CONTAINER MAY be rejected, or join a

@@ -8,7 +8,7 @@ QUESTIONS = {"effective user": system_call("geteuid", program="/bin/setuid-sys")
 
 
 @requirement("SEC-08")
-def test_no_new_privs_keeps_a_setuid_program_from_gaining(
+def test_setuid_program_retains_the_user_with_no_new_privs(
     runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A process with `no_new_privs` MUST retain its user when it executes a set-user-ID program of root.
@@ -25,7 +25,7 @@ def test_no_new_privs_keeps_a_setuid_program_from_gaining(
 
 
 @requirement("SEC-09")
-def test_without_no_new_privs_a_setuid_program_gains(
+def test_setuid_program_runs_as_root_without_no_new_privs(
     runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A set-user-ID program of root MUST run as root without `no_new_privs`.

@@ -70,7 +70,7 @@ def test_read_only_paths_cannot_be_written(
 
 
 @requirement("SEC-06")
-def test_nothing_is_hidden_where_no_paths_are_named(
+def test_no_path_is_protected_if_the_lists_are_empty(
     shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """Paths below /proc MUST NOT be masked or read-only if `masked_paths` and `readonly_paths` are empty.
@@ -87,7 +87,7 @@ def test_nothing_is_hidden_where_no_paths_are_named(
 
 
 @requirement("SEC-07")
-def test_paths_that_are_not_there_are_passed_over(containers: Containers) -> None:
+def test_missing_paths_are_ignored(containers: Containers) -> None:
     """Masked and read-only paths that the container does not have MUST be ignored.
 
     Source: LinuxContainerSecurityContext.masked_paths and readonly_paths; the OCI runtime specification.
@@ -104,7 +104,7 @@ def test_paths_that_are_not_there_are_passed_over(containers: Containers) -> Non
 
 @requirement("SEC-13")
 @pytest.mark.parametrize("attempt", ["write core_pattern", "write sysrq-trigger"])
-def test_settings_of_the_kernel_cannot_be_written(
+def test_kernel_parameters_cannot_be_written(
     runtime: Runtime, shared_containers: SharedContainers, seen_from: str, attempt: str
 ) -> None:
     """The kernel parameters in /proc/sys, and /proc/sysrq-trigger, MUST NOT be writable with the kubelet's

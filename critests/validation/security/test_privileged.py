@@ -122,7 +122,7 @@ def host_devices(runtime: Runtime) -> dict[str, str]:
 
 
 @requirement("PRV-03")
-def test_nothing_is_hidden_from_privileged_processes(
+def test_no_path_is_protected_from_privileged_processes(
     runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A privileged process MUST find /sys and /proc writable, and nothing in them masked or read-only.
@@ -162,7 +162,7 @@ def test_privileged_processes_are_not_confined(
 
 
 @requirement("PRV-06/error")
-def test_a_privileged_container_in_a_sandbox_that_is_not(containers: Containers) -> None:
+def test_privileged_container_in_an_unprivileged_sandbox_is_refused(containers: Containers) -> None:
     """CreateContainer or StartContainer MUST fail for a privileged container in an unprivileged sandbox.
 
     Source: LinuxSandboxSecurityContext.privileged.
@@ -194,7 +194,7 @@ def test_other_containers_of_a_privileged_sandbox_are_confined(
 
 
 @requirement("PRV-08")
-def test_a_privileged_user_that_is_not_root(
+def test_form_of_a_privileged_user_that_is_not_root(
     runtime: Runtime, shared_containers: SharedContainers, record_variant: RecordVariant
 ) -> None:
     """A privileged process MUST have the requested user; its effective capabilities then MAY differ.
@@ -210,7 +210,7 @@ def test_a_privileged_user_that_is_not_root(
 
 
 @requirement("PRV-11")
-def test_paths_to_hide_mean_nothing_to_privileged_processes(
+def test_masked_and_read_only_paths_do_not_apply_to_privileged_processes(
     runtime: Runtime, shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """The `masked_paths` and `readonly_paths` of a privileged container MUST NOT be masked or read-only.
@@ -225,7 +225,7 @@ def test_paths_to_hide_mean_nothing_to_privileged_processes(
 
 
 @requirement("PRV-06/differing")
-def test_a_sandbox_that_is_called_privileged_afterwards(
+def test_form_of_a_privileged_container_with_another_sandbox_config(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """CreateContainer MAY reject or accept a privileged container whose `sandbox_config` is privileged in an

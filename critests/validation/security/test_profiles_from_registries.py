@@ -35,7 +35,7 @@ def pod(own_runtime: OwnRuntime, profile: MintedImage) -> Sandbox:
 @disruptive
 @configured(ProfilesFromRegistries())
 @requires(Capability.SECCOMP, Capability.SAME_HOST)
-def test_a_profile_of_a_registry_refuses_what_it_names(own_runtime: OwnRuntime, pod: Sandbox) -> None:
+def test_seccomp_profile_from_a_registry_is_in_force(own_runtime: OwnRuntime, pod: Sandbox) -> None:
     """The containers of a pod whose annotation names a seccomp profile in a registry MUST have that profile,
     if the runtime offers such annotations.
 

@@ -95,7 +95,7 @@ def test_mounts_of_the_caller_stay_writable_on_a_read_only_root(
 
 @requirement("SEC-02")
 @pytest.mark.parametrize("place", IN_THE_ROOT)
-def test_the_root_is_writable_unless_asked_for(
+def test_the_root_is_writable_by_default(
     shared_containers: SharedContainers, seen_from: str, place: str
 ) -> None:
     """A container without `readonly_rootfs` MUST be able to write to its root file system.
@@ -108,7 +108,7 @@ def test_the_root_is_writable_unless_asked_for(
 
 
 @requirement("SEC-02")
-def test_what_a_container_writes_is_its_own(containers: Containers) -> None:
+def test_changes_are_not_visible_in_other_containers(containers: Containers) -> None:
     """Changes in the root file system of a container MUST NOT appear in another container of the same image.
 
     Source: LinuxContainerSecurityContext.readonly_rootfs; an image does not change with its containers.
@@ -126,7 +126,7 @@ def test_what_a_container_writes_is_its_own(containers: Containers) -> None:
 
 @requirement("SEC-03")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_what_was_written_is_there_until_the_container_is_removed(
+def test_changes_are_preserved_until_the_container_is_removed(
     runtime: Runtime, containers: Containers
 ) -> None:
     """Files in the root file system of a container MUST be preserved when it is stopped, until it is removed.
@@ -170,7 +170,7 @@ def test_a_read_only_sandbox_leaves_containers_writable(shared_containers: Share
 
 
 @requirement("SEC-12")
-def test_the_security_context_of_a_sandbox_is_not_that_of_its_containers(
+def test_the_security_context_of_a_sandbox_does_not_apply_to_containers(
     shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """The user, groups and read-only root of a sandbox MUST NOT apply to containers without their own.
@@ -208,7 +208,9 @@ def test_no_process_inherits_a_directory_of_the_host(
 
 @requirement("SEC-15")
 @pytest.mark.parametrize("number", [3, 5, 6, 7, 8, 9, 10])
-def test_an_open_file_as_working_directory_leads_nowhere(containers: Containers, number: int) -> None:
+def test_working_directory_in_proc_self_fd_does_not_leave_the_container(
+    containers: Containers, number: int
+) -> None:
     """A `working_dir` in /proc/self/fd MUST be rejected, or resolve to no directory outside of the container.
 
     Source: ContainerConfig.working_dir; not stated by the CRI (CVE-2024-21626).

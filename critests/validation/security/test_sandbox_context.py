@@ -82,7 +82,9 @@ def test_the_process_of_a_sandbox_has_its_user_and_group(process_of: ProcessOf) 
 
 @requirement("SEC-16/groups")
 @pytest.mark.parametrize("user", [None, USER], ids=["alone", "with a user"])
-def test_the_process_of_a_sandbox_has_its_further_groups(process_of: ProcessOf, user: int | None) -> None:
+def test_the_process_of_a_sandbox_has_its_supplemental_groups(
+    process_of: ProcessOf, user: int | None
+) -> None:
     """The process of a sandbox SHOULD have the `supplemental_groups` of its security context.
 
     Source: LinuxSandboxSecurityContext.supplemental_groups.
@@ -93,7 +95,7 @@ def test_the_process_of_a_sandbox_has_its_further_groups(process_of: ProcessOf, 
 
 
 @requirement("SEC-16/filter")
-def test_the_process_of_a_sandbox_has_its_filter(process_of: ProcessOf) -> None:
+def test_the_process_of_a_sandbox_has_the_runtime_default_filter(process_of: ProcessOf) -> None:
     """The process of a sandbox SHOULD have a seccomp filter if its security context requests RuntimeDefault.
 
     Source: LinuxSandboxSecurityContext.seccomp.
@@ -104,7 +106,7 @@ def test_the_process_of_a_sandbox_has_its_filter(process_of: ProcessOf) -> None:
 
 
 @requirement("SEC-16/filter")
-def test_the_process_of_a_sandbox_has_a_filter_of_the_node(process_of: ProcessOf, host_folder: Path) -> None:
+def test_the_process_of_a_sandbox_has_a_localhost_filter(process_of: ProcessOf, host_folder: Path) -> None:
     """The process of a sandbox SHOULD have a seccomp filter if the request names a profile of the node.
 
     Source: LinuxSandboxSecurityContext.seccomp, SecurityProfile.localhost_ref.
@@ -118,7 +120,7 @@ def test_the_process_of_a_sandbox_has_a_filter_of_the_node(process_of: ProcessOf
 
 
 @requirement("SEC-16/filter")
-def test_a_sandbox_with_a_filter_that_is_not_there_is_refused(
+def test_sandbox_with_a_missing_seccomp_profile_is_refused(
     runtime: Runtime, sandboxes: Sandboxes, host_folder: Path
 ) -> None:
     """RunPodSandbox SHOULD reject a sandbox whose seccomp profile does not exist on the node.

@@ -58,7 +58,7 @@ def localhost(profiles: Path, name: str) -> cri.SecurityProfile:
 
 
 @requirement("SCP-01/filter")
-def test_the_default_profile_is_a_filter(shared_containers: SharedContainers, seen_from: str) -> None:
+def test_runtime_default_sets_a_seccomp_filter(shared_containers: SharedContainers, seen_from: str) -> None:
     """Every process of a container with RuntimeDefault MUST have a seccomp filter.
 
     Source: SecurityProfile.profile_type.
@@ -71,7 +71,7 @@ def test_the_default_profile_is_a_filter(shared_containers: SharedContainers, se
 
 
 @requirement("SCP-01/content")
-def test_the_default_profile_refuses_what_no_container_needs(
+def test_runtime_default_denies_new_user_namespaces(
     shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """The runtime's default profile SHOULD deny the creation of a user namespace without SYS_ADMIN.
@@ -94,7 +94,7 @@ def test_the_default_profile_refuses_what_no_container_needs(
 
 
 @requirement("SCP-02")
-def test_unconfined_is_no_filter(shared_containers: SharedContainers, seen_from: str) -> None:
+def test_unconfined_sets_no_seccomp_filter(shared_containers: SharedContainers, seen_from: str) -> None:
     """A process of a container with Unconfined MUST NOT have a seccomp filter.
 
     Source: SecurityProfile.profile_type.
@@ -108,7 +108,7 @@ def test_unconfined_is_no_filter(shared_containers: SharedContainers, seen_from:
 
 
 @requirement("SCP-03")
-def test_a_profile_of_the_node_refuses_what_it_names(
+def test_localhost_seccomp_profile_denies_its_system_calls(
     shared_containers: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
     """A system call that a Localhost profile denies MUST fail with the profile's error, and other calls MUST
@@ -126,7 +126,7 @@ def test_a_profile_of_the_node_refuses_what_it_names(
 
 
 @requirement("SCP-03")
-def test_a_profile_of_the_node_kills_who_makes_the_call(
+def test_localhost_seccomp_profile_kills_the_caller(
     shared_containers: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
     """A system call for which a Localhost profile has the action KILL MUST kill its process with SIGSYS.
@@ -143,9 +143,7 @@ def test_a_profile_of_the_node_kills_who_makes_the_call(
 
 @requirement("SCP-04")
 @pytest.mark.parametrize("reference", ["missing", "broken", "relative", "empty"])
-def test_a_profile_that_cannot_be_used_is_refused(
-    containers: Containers, profiles: Path, reference: str
-) -> None:
+def test_invalid_seccomp_profile_is_refused(containers: Containers, profiles: Path, reference: str) -> None:
     """CreateContainer or StartContainer MUST fail if the profile is missing or not valid JSON, or its path is
     relative or empty.
 
@@ -165,7 +163,7 @@ def test_a_profile_that_cannot_be_used_is_refused(
 
 @requirement("SCP-05")
 @pytest.mark.parametrize("profile", [UNCONFINED, RUNTIME_DEFAULT], ids=["unconfined", "default"])
-def test_a_path_without_localhost_means_nothing(
+def test_localhost_ref_has_no_effect_with_other_types(
     shared_containers: SharedContainers, profiles: Path, profile: cri.SecurityProfile
 ) -> None:
     """A `localhost_ref` with another type than Localhost SHOULD be rejected, or have no effect.
@@ -189,7 +187,7 @@ def test_a_path_without_localhost_means_nothing(
 
 @requirement("SCP-06/unconfined")
 @pytest.mark.parametrize("seen_from", [FIRST_PROCESS, EXEC])
-def test_without_a_profile_there_is_no_filter(
+def test_no_seccomp_filter_without_a_profile(
     runtime: Runtime, containers: Containers, seen_from: str
 ) -> None:
     """A process of a container without a profile MUST NOT have a seccomp filter, unless the runtime's
@@ -208,7 +206,7 @@ def test_without_a_profile_there_is_no_filter(
 
 
 @requirement("SCP-06/configured")
-def test_no_profile_at_all(containers: Containers, record_variant: RecordVariant) -> None:
+def test_form_of_seccomp_without_a_profile(containers: Containers, record_variant: RecordVariant) -> None:
     """A process of a container without a profile MAY be unconfined, or under a configured default profile.
 
     Source: LinuxContainerSecurityContext.seccomp.
@@ -224,7 +222,7 @@ def test_no_profile_at_all(containers: Containers, record_variant: RecordVariant
 
 
 @requirement("SCP-08")
-def test_a_profile_means_nothing_to_privileged_processes(
+def test_seccomp_profile_does_not_apply_to_privileged_processes(
     runtime: Runtime, shared_containers: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
     """A privileged process MUST NOT have a seccomp filter, even if the request names a profile.
@@ -263,7 +261,7 @@ def test_rules_of_a_profile_are_preserved(
 
 @requirement("SCP-10")
 @pytest.mark.parametrize("seen_from", [EXEC, STREAMING_EXEC])
-def test_a_profile_holds_for_commands(
+def test_seccomp_profile_applies_to_commands(
     shared_containers: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
     """A command run with ExecSync or Exec MUST be under the profile of its container.
@@ -278,7 +276,7 @@ def test_a_profile_holds_for_commands(
 
 
 @requirement("SCP-11")
-def test_a_user_that_may_gain_is_under_the_profile(
+def test_seccomp_profile_applies_without_no_new_privs(
     shared_containers: SharedContainers, profiles: Path, seen_from: str
 ) -> None:
     """A process that is not root MUST be under the profile, even without `no_new_privs`.

@@ -51,7 +51,7 @@ def notifying_container(containers: Containers, images: Images, profile: cri.Sec
 
 @requirement("SCP-12")
 @requires(Capability.SECCOMP, Capability.SAME_HOST, Capability.SHARED_KERNEL)
-def test_a_listener_of_a_profile_decides_over_system_calls(notifying_container: Container) -> None:
+def test_seccomp_listener_decides_over_system_calls(notifying_container: Container) -> None:
     """A Localhost profile with a `listenerPath` MAY be rejected; otherwise the listener MUST be notified of
     the profile's system calls, and its response decides.
 

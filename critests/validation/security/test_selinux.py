@@ -66,7 +66,7 @@ def is_readable(file: str, process: ProcessEvidence) -> bool:
 
 
 @requirement("SEL-01")
-def test_a_process_has_the_label_that_is_asked_for(shared_containers: SharedContainers) -> None:
+def test_process_has_the_requested_selinux_label(shared_containers: SharedContainers) -> None:
     """The first process MUST have the user, role, type and level of the request.
 
     Source: LinuxContainerSecurityContext.selinux_options.
@@ -94,7 +94,7 @@ def test_containers_of_a_pod_share_a_level_of_their_own(shared_containers: Share
 
 @requirement("SEL-03")
 @pytest.mark.parametrize("invalid", INVALID_LABELS)
-def test_a_label_that_the_policy_does_not_know_is_refused(containers: Containers, invalid: str) -> None:
+def test_unknown_selinux_label_is_refused(containers: Containers, invalid: str) -> None:
     """CreateContainer or StartContainer MUST fail for a label that the policy does not define.
 
     Source: LinuxContainerSecurityContext.selinux_options.
@@ -105,7 +105,7 @@ def test_a_label_that_the_policy_does_not_know_is_refused(containers: Containers
 
 
 @requirement("SEL-04")
-def test_the_level_of_a_pod_is_that_of_its_containers(shared_containers: SharedContainers) -> None:
+def test_containers_have_the_selinux_level_of_their_pod(shared_containers: SharedContainers) -> None:
     """A container without options of its own SHOULD have the level of its sandbox.
 
     Source: LinuxSandboxSecurityContext.selinux_options. Not stated by the CRI for containers; the shared
@@ -158,7 +158,7 @@ def test_the_type_of_a_process_in_a_namespace_of_the_node(
 
 
 @requirement("SEL-06/given")
-def test_parts_of_a_label_that_are_given_are_used(shared_containers: SharedContainers) -> None:
+def test_requested_parts_of_a_label_are_applied(shared_containers: SharedContainers) -> None:
     """The process MUST have the requested level, even if the request has no other part of a label.
 
     Source: SELinuxOption.level.
@@ -171,7 +171,7 @@ def test_parts_of_a_label_that_are_given_are_used(shared_containers: SharedConta
 
 
 @requirement("SEL-06/missing")
-def test_where_missing_parts_of_a_label_come_from(
+def test_form_of_the_missing_parts_of_a_label(
     shared_containers: SharedContainers, record_variant: RecordVariant
 ) -> None:
     """The level MAY be the pod's or a new one if the request has only a type.

@@ -150,7 +150,7 @@ def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes, sepa
         pytest.param("nosuch.parameter", marks=requirement("SYS-04/other-names"), id="absent"),
     ],
 )
-def test_what_becomes_of_a_sysctl_of_no_namespace(
+def test_form_of_a_sysctl_of_no_namespace(
     sandboxes: Sandboxes, record_variant: RecordVariant, name: str
 ) -> None:
     """A pod with a kernel parameter that is unknown or not namespaced MAY be rejected, or run without it.
@@ -173,9 +173,7 @@ def test_what_becomes_of_a_sysctl_of_no_namespace(
     [("net.ipv4.tcp_fin_timeout", "not a number"), ("net.ipv4.no_such_parameter", "1")],
     ids=["invalid-value", "unknown-name"],
 )
-def test_an_impossible_sysctl_is_refused(
-    runtime: Runtime, sandboxes: Sandboxes, name: str, value: str
-) -> None:
+def test_invalid_sysctl_is_refused(runtime: Runtime, sandboxes: Sandboxes, name: str, value: str) -> None:
     """RunPodSandbox MUST reject an invalid value of a kernel parameter, and a parameter that the network
     namespace does not have; no sandbox is left.
 
@@ -212,7 +210,7 @@ def test_a_sysctl_of_a_namespace_of_the_node_is_not_changed(
 
 @requirement("SYS-06")
 @requires(Capability.SHARED_KERNEL)
-def test_a_sysctl_that_is_written_with_slashes(
+def test_form_of_a_sysctl_with_slashes(
     sandboxes: Sandboxes, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """A kernel parameter whose name has slashes instead of dots MAY be set, skipped or rejected; the node's
@@ -236,7 +234,7 @@ def test_a_sysctl_that_is_written_with_slashes(
     ("name", "value"),
     [("net.ipv4.ip_unprivileged_port_start", "77"), ("net.ipv4.ping_group_range", "5\t6")],
 )
-def test_a_default_of_the_runtime_does_not_win(
+def test_requested_sysctl_overrides_the_runtimes_default(
     sandboxes: Sandboxes, containers: Containers, name: str, value: str
 ) -> None:
     """A requested kernel parameter MUST override the runtime's default, as of unprivileged ports and pings.
@@ -251,7 +249,7 @@ def test_a_default_of_the_runtime_does_not_win(
 
 
 @requirement("SYS-08")
-def test_every_container_of_the_pod_sees_its_sysctls(sandboxes: Sandboxes, containers: Containers) -> None:
+def test_every_container_of_the_pod_has_its_sysctls(sandboxes: Sandboxes, containers: Containers) -> None:
     """A kernel parameter of the pod MUST have its value in each of its containers, including later ones.
 
     Source: LinuxPodSandboxConfig.sysctls, of the sandbox and not of one container.

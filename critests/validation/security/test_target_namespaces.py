@@ -30,7 +30,7 @@ def namespaces_of_target(target: str) -> cri.NamespaceOption:
 @requirement("NS-06")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
 @pytest.mark.parametrize("seen_from", [*VIEWS, HOST])
-def test_a_container_joins_the_processes_of_its_target(
+def test_container_joins_the_pid_namespace_of_its_target(
     shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """Every process of a container with the PID mode TARGET MUST be in the PID namespace of its target.
@@ -48,7 +48,7 @@ def test_a_container_joins_the_processes_of_its_target(
 
 @requirement("NS-07/unknown")
 @pytest.mark.parametrize("target", ["", secrets.token_hex(32)], ids=["missing", "unknown"])
-def test_a_target_that_nobody_knows_is_refused(containers: Containers, target: str) -> None:
+def test_unknown_target_is_refused(containers: Containers, target: str) -> None:
     """CreateContainer or StartContainer with an empty or unknown `target_id` MUST be rejected.
 
     Source: NamespaceOption.target_id.
@@ -57,7 +57,7 @@ def test_a_target_that_nobody_knows_is_refused(containers: Containers, target: s
 
 
 @requirement("NS-07/exited")
-def test_a_target_that_has_ended_is_refused(containers: Containers, exited_container: Container) -> None:
+def test_exited_target_is_refused(containers: Containers, exited_container: Container) -> None:
     """CreateContainer or StartContainer SHOULD reject a target that has exited, as it has no PID namespace.
 
     Source: NamespaceOption.target_id.
@@ -77,7 +77,7 @@ def test_a_target_in_another_pod_is_refused(containers: Containers, own_sandbox:
 
 
 @requirement("NS-07/created")
-def test_a_target_that_has_not_been_started(
+def test_form_of_a_target_that_is_not_started(
     containers: Containers, container: Container, record_variant: RecordVariant
 ) -> None:
     """CreateContainer or StartContainer MAY reject a target that is created and not started, or join it.
@@ -94,7 +94,7 @@ def test_a_target_that_has_not_been_started(
 
 
 @requirement("NS-08")
-def test_a_target_that_nothing_joins_is_not_looked_for(containers: Containers) -> None:
+def test_target_id_is_ignored_without_mode_target(containers: Containers) -> None:
     """A `target_id` SHOULD be ignored if no namespace has the mode TARGET.
 
     Source: NamespaceOption.target_id, which belongs to TARGET.
@@ -109,7 +109,7 @@ def test_a_target_that_nothing_joins_is_not_looked_for(containers: Containers) -
 
 
 @requirement("NS-09")
-def test_a_container_that_joined_ends_alone(runtime: Runtime, containers: Containers) -> None:
+def test_target_continues_when_a_joined_container_exits(runtime: Runtime, containers: Containers) -> None:
     """A target MUST continue to run when a container that joined its PID namespace exits.
 
     Source: NamespaceOption.pid; a PID namespace exists as long as its first process.
@@ -125,7 +125,7 @@ def test_a_container_that_joined_ends_alone(runtime: Runtime, containers: Contai
 
 
 @requirement("NS-09")
-def test_containers_that_joined_end_with_their_target(runtime: Runtime, containers: Containers) -> None:
+def test_joined_containers_exit_with_their_target(runtime: Runtime, containers: Containers) -> None:
     """Containers that joined the PID namespace of a target MUST exit with it.
 
     Source: NamespaceOption.pid; the kernel kills all processes of a PID namespace when its first one exits.

@@ -76,7 +76,7 @@ def test_files_of_the_image_are_owned_by_root_inside(shared_containers: SharedCo
 @requirement("UNS-09")
 @requires(Capability.USER_NAMESPACES, Capability.SAME_HOST, Capability.ROOT)
 @pytest.mark.parametrize("mapping", [False, True], ids=["without", "with"])
-def test_files_of_the_host_have_the_owners_that_the_mount_maps(
+def test_files_of_the_host_have_the_mapped_owners(
     shared_containers: SharedContainers, host_folder: Path, *, mapping: bool
 ) -> None:
     """Files of a host path MUST appear as owned by nobody in a user namespace if the mount maps no IDs, and
@@ -106,7 +106,7 @@ def test_files_of_the_host_have_the_owners_that_the_mount_maps(
 
 @requirement("MNT-24")
 @requires(Capability.USER_NAMESPACES, Capability.SAME_HOST, Capability.ROOT)
-def test_what_is_written_through_a_mapped_mount_is_owned_by_the_same_ids(
+def test_files_written_through_a_mapped_mount_have_the_same_owners(
     containers: Containers, shared_containers: SharedContainers, host_folder: Path
 ) -> None:
     """Files that root of a user namespace creates through a mount with mapped IDs MUST be root's on the host,
@@ -135,7 +135,7 @@ def test_what_is_written_through_a_mapped_mount_is_owned_by_the_same_ids(
 
 @requirement("MNT-25")
 @requires(Capability.SAME_HOST, Capability.ROOT)
-def test_mapped_mounts_that_are_not_offered_are_refused(
+def test_mapped_mounts_that_are_not_supported_are_refused(
     runtime: Runtime, containers: Containers, sandboxes: Sandboxes, host_folder: Path
 ) -> None:
     """A mount with mapped IDs MUST be rejected by a handler that does not offer them, or have the mapping: it
@@ -163,7 +163,7 @@ def test_mapped_mounts_that_are_not_offered_are_refused(
 
 @requirement("UNS-12")
 @requires(Capability.USER_NAMESPACES)
-def test_sessions_reach_a_pod_with_a_user_namespace(
+def test_sessions_work_in_a_pod_with_a_user_namespace(
     shared_containers: SharedContainers, streams: Streams
 ) -> None:
     """ExecSync, Exec and the log MUST work in a pod with a user namespace as in any other.
@@ -219,7 +219,7 @@ def test_standard_output_can_be_opened_by_name(
 
 @requirement("UNS-16")
 @requires(Capability.USER_NAMESPACES, Capability.SAME_HOST, Capability.ROOT)
-def test_root_of_a_user_namespace_has_no_power_over_the_host(
+def test_root_of_a_user_namespace_has_no_privileges_on_the_host(
     containers: Containers, shared_containers: SharedContainers, host_folder: Path
 ) -> None:
     """Root of a user namespace MUST NOT be able to change the owner of a file of the host's root, or create
@@ -244,7 +244,7 @@ def test_root_of_a_user_namespace_has_no_power_over_the_host(
 
 @requirement("PRV-09")
 @requires(Capability.USER_NAMESPACES, Capability.SAME_HOST, Capability.ROOT)
-def test_a_privileged_container_of_a_user_namespace_has_no_power_over_the_host(
+def test_a_privileged_container_of_a_user_namespace_has_no_privileges_on_the_host(
     sandboxes: Sandboxes, containers: Containers, host_folder: Path
 ) -> None:
     """A privileged container in a pod with a user namespace SHOULD have its privileges in that namespace
@@ -286,9 +286,7 @@ def test_sysctls_are_set_in_a_pod_with_a_user_namespace(shared_containers: Share
 
 @requirement("SYS-09/mapped")
 @requires(Capability.USER_NAMESPACES)
-def test_pings_are_allowed_to_groups_that_a_user_namespace_has(
-    sandboxes: Sandboxes, containers: Containers
-) -> None:
+def test_ping_group_range_within_a_user_namespace(sandboxes: Sandboxes, containers: Containers) -> None:
     """The sysctl net.ipv4.ping_group_range SHOULD be set in a pod with a user namespace that has the groups.
 
     Source: LinuxPodSandboxConfig.sysctls.
@@ -306,7 +304,7 @@ def test_pings_are_allowed_to_groups_that_a_user_namespace_has(
 
 @requirement("SYS-09/beyond")
 @requires(Capability.USER_NAMESPACES)
-def test_pings_that_are_allowed_to_groups_that_a_user_namespace_lacks(
+def test_form_of_a_ping_group_range_beyond_a_user_namespace(
     sandboxes: Sandboxes, containers: Containers, record_variant: RecordVariant
 ) -> None:
     """The sysctl net.ipv4.ping_group_range with groups that the pod's user namespace lacks MAY be rejected,

@@ -64,7 +64,7 @@ def test_the_nodes_user_namespace_is_joined(
 
 @requirement("UNS-03")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_pod_that_says_nothing_of_user_namespaces(
+def test_form_of_a_pod_without_userns_options(
     shared_containers: SharedContainers, node_namespaces: NodeNamespaces, record_variant: RecordVariant
 ) -> None:
     """A pod without `userns_options` MAY be in the node's user namespace, or in one of its own.
@@ -81,7 +81,7 @@ def test_a_pod_that_says_nothing_of_user_namespaces(
 
 @requirement("UNS-04")
 @pytest.mark.parametrize("mode", [cri.CONTAINER, cri.TARGET], ids=["container", "target"])
-def test_user_namespaces_of_a_container_alone_are_refused(
+def test_user_namespace_modes_container_and_target_are_refused(
     runtime: Runtime, sandboxes: Sandboxes, mode: "cri.NamespaceMode"
 ) -> None:
     """RunPodSandbox MUST reject a user namespace with the mode CONTAINER or TARGET.
@@ -113,7 +113,7 @@ def rows(mappings: list[cri.IDMapping]) -> list[tuple[int, int, int]]:
 @requirement("UNS-05/refused")
 @requires(Capability.USER_NAMESPACES)
 @pytest.mark.parametrize("case", UNUSUAL_MAPPINGS)
-def test_a_mapping_is_made_as_requested_or_refused(
+def test_id_mapping_is_set_as_requested_or_refused(
     shared_containers: SharedContainers, sandboxes: Sandboxes, case: str
 ) -> None:
     """A mapping that a runtime cannot set SHOULD be rejected, and never replaced by another one.
@@ -132,9 +132,7 @@ def test_a_mapping_is_made_as_requested_or_refused(
 @requirement("UNS-05/form")
 @requires(Capability.USER_NAMESPACES)
 @pytest.mark.parametrize("case", UNUSUAL_MAPPINGS)
-def test_which_mappings_a_runtime_makes(
-    sandboxes: Sandboxes, case: str, record_variant: RecordVariant
-) -> None:
+def test_form_of_unusual_id_mappings(sandboxes: Sandboxes, case: str, record_variant: RecordVariant) -> None:
     """A runtime MAY reject mappings other than one range from 0 with the same IDs for users and groups.
 
     Source: UserNamespace.uids and gids; containerd and CRI-O accept that one alone.
@@ -152,7 +150,7 @@ def test_which_mappings_a_runtime_makes(
 
 @requirement("UNS-06")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_user_namespace_that_is_not_offered_is_refused_or_real(
+def test_unsupported_user_namespace_is_refused_or_as_requested(
     runtime: Runtime, shared_containers: SharedContainers, sandboxes: Sandboxes
 ) -> None:
     """A handler that does not offer user namespaces MUST reject a pod with one, or create it with exactly the
@@ -170,7 +168,7 @@ def test_a_user_namespace_that_is_not_offered_is_refused_or_real(
 
 
 @requirement("UNS-18")
-def test_what_becomes_of_a_user_namespace_that_is_not_offered(
+def test_form_of_an_unsupported_user_namespace(
     runtime: Runtime, shared_containers: SharedContainers, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """A handler that does not offer user namespaces MAY create one all the same; then every process is in it.
@@ -191,7 +189,7 @@ def test_what_becomes_of_a_user_namespace_that_is_not_offered(
 
 @requirement("UNS-08")
 @requires(Capability.USER_NAMESPACES, Capability.SHARED_KERNEL, Capability.ROOT)
-def test_the_host_sees_a_process_by_its_mapped_user(shared_containers: SharedContainers) -> None:
+def test_process_has_the_mapped_ids_on_the_host(shared_containers: SharedContainers) -> None:
     """A process of the container MUST have the mapped IDs on the host.
 
     Source: IDMapping.
@@ -239,7 +237,7 @@ def test_a_user_namespace_on_the_nodes_network(shared_containers: SharedContaine
 
 
 @requirement("UNS-10/otherwise")
-def test_a_user_namespace_on_the_nodes_network_that_is_not_offered(
+def test_form_of_an_unsupported_user_namespace_on_the_nodes_network(
     runtime: Runtime, shared_containers: SharedContainers, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """A pod on the node's network with a user namespace MAY be rejected or run if runtime or handler do not
@@ -261,7 +259,7 @@ def test_a_user_namespace_on_the_nodes_network_that_is_not_offered(
 
 @requirement("UNS-11")
 @pytest.mark.parametrize("shared_with_node", ["pid", "ipc"])
-def test_a_user_namespace_with_other_namespaces_of_the_node(
+def test_form_of_a_user_namespace_with_namespaces_of_the_node(
     shared_containers: SharedContainers,
     sandboxes: Sandboxes,
     shared_with_node: str,

@@ -20,7 +20,7 @@ from critests.testing import (
 @disruptive
 @requires(Capability.USER_NAMESPACES)
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL], ids=["in order", "killed"])
-def test_a_pod_keeps_its_mapping_over_a_restart(own_runtime: OwnRuntime, end: signal.Signals) -> None:
+def test_id_mapping_is_retained_over_a_restart(own_runtime: OwnRuntime, end: signal.Signals) -> None:
     """The containers of a pod MUST retain their ID mapping over a restart of the daemon, and later containers
     MUST get the same.
 

@@ -99,7 +99,7 @@ def test_a_sandbox_group_without_a_user_is_refused(runtime: Runtime, sandboxes: 
 
 @requirement("USR-08")
 @pytest.mark.parametrize("image", OF_IMAGES)
-def test_the_user_of_the_image_is_used_where_none_is_asked_for(
+def test_the_user_of_the_image_is_the_default(
     shared_containers: SharedContainers, image: str, seen_from: str
 ) -> None:
     """Processes MUST run as the image's user, a number or a name with or without a group, by default.
@@ -112,7 +112,7 @@ def test_the_user_of_the_image_is_used_where_none_is_asked_for(
 
 
 @requirement("USR-09")
-def test_a_user_of_the_image_that_it_lacks_is_refused(images: Images, containers: Containers) -> None:
+def test_image_user_missing_from_passwd_is_refused(images: Images, containers: Containers) -> None:
     """CreateContainer or StartContainer MUST fail if the image's /etc/passwd lacks the image's own user.
 
     Source: the user of the OCI image configuration.
@@ -123,7 +123,7 @@ def test_a_user_of_the_image_that_it_lacks_is_refused(images: Images, containers
 
 
 @requirement("USR-10")
-def test_a_uid_that_the_image_lacks_has_no_groups_but_its_own(
+def test_uid_missing_from_passwd_has_only_the_requested_groups(
     shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A UID that the image's /etc/passwd lacks MUST be accepted, and its processes have GID 0 and no groups
@@ -170,7 +170,7 @@ def test_commands_run_as_the_user_of_the_container(
         pytest.param({"user": 1 << 32}, marks=requirement("USR-19/refused"), id="above 32 bits"),
     ],
 )
-def test_a_user_that_cannot_be_is_refused(containers: Containers, identity: dict[str, Any]) -> None:
+def test_invalid_user_is_refused(containers: Containers, identity: dict[str, Any]) -> None:
     """CreateContainer or StartContainer SHOULD fail if both `run_as_user` and `run_as_username` are set, or
     if `run_as_user` is outside the range of UIDs.
 
@@ -181,7 +181,7 @@ def test_a_user_that_cannot_be_is_refused(containers: Containers, identity: dict
 
 
 @requirement("USR-21")
-def test_a_user_that_is_not_root_holds_no_capabilities(
+def test_a_user_that_is_not_root_has_no_capabilities(
     shared_containers: SharedContainers, seen_from: str
 ) -> None:
     """A process that is not root MUST NOT have effective or permitted capabilities that are not ambient.
@@ -209,7 +209,7 @@ def test_a_user_that_is_not_root_can_reopen_its_output(
 
 
 @requirement("USR-23")
-def test_a_user_name_that_is_a_number(containers: Containers, record_variant: RecordVariant) -> None:
+def test_form_of_a_numeric_user_name(containers: Containers, record_variant: RecordVariant) -> None:
     """A `run_as_username` that is a number and no name of /etc/passwd MAY be used as a UID, or be rejected.
 
     Source: LinuxContainerSecurityContext.run_as_username; the CRI requires a name that exists.
@@ -224,7 +224,7 @@ def test_a_user_name_that_is_a_number(containers: Containers, record_variant: Re
 
 
 @requirement("USR-19/upper-half")
-def test_a_uid_in_the_upper_half(containers: Containers, record_variant: RecordVariant) -> None:
+def test_form_of_a_uid_above_31_bits(containers: Containers, record_variant: RecordVariant) -> None:
     """A `run_as_user` from 2^31 up to 2^32 - 2, which the kernel accepts, MAY be used or rejected.
 
     Source: LinuxContainerSecurityContext.run_as_user; the CRI does not say.
@@ -240,7 +240,7 @@ def test_a_uid_in_the_upper_half(containers: Containers, record_variant: RecordV
 
 
 @requirement("USR-04/outcome")
-def test_user_and_user_name_together_are_never_root(
+def test_uid_and_user_name_together_are_never_root(
     containers: Containers, record_variant: RecordVariant
 ) -> None:
     """A container with both `run_as_user` and `run_as_username` MAY be rejected or run as either; it MUST NOT
@@ -258,7 +258,7 @@ def test_user_and_user_name_together_are_never_root(
 
 
 @requirement("USR-07/no-process")
-def test_a_sandbox_group_where_no_process_could_have_it(
+def test_form_of_a_sandbox_group_without_a_sandbox_process(
     runtime: Runtime, sandboxes: Sandboxes, record_variant: RecordVariant
 ) -> None:
     """RunPodSandbox with `run_as_group` and no user MAY be rejected or succeed if sandboxes have no process.

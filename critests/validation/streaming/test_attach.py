@@ -132,7 +132,7 @@ def after_ready(session: RemoteCommand) -> bytes:
 
 
 @requirement("ATT-01")
-def test_attach_shows_output_and_errors(runtime: Runtime, containers: Containers, streams: Streams) -> None:
+def test_attach_sends_stdout_and_stderr(runtime: Runtime, containers: Containers, streams: Streams) -> None:
     """Attach MUST send what the process prints after the client has attached, stdout and stderr in separate
     streams.
 
@@ -152,7 +152,7 @@ def test_attach_shows_output_and_errors(runtime: Runtime, containers: Containers
 
 
 @requirement("ATT-01")
-def test_attach_shows_the_output_of_what_takes_input(
+def test_attach_without_stdin_sends_the_output_of_a_container_with_stdin(
     runtime: Runtime, containers: Containers, streams: Streams
 ) -> None:
     """Attach with stdout only to a container that has stdin MUST send the output for as long as the client is
@@ -173,7 +173,7 @@ def test_attach_shows_the_output_of_what_takes_input(
 
 
 @requirement("ATT-02")
-def test_attach_hands_over_input(attached: Attached) -> None:
+def test_attach_passes_stdin(attached: Attached) -> None:
     """Attach with stdin to a container that has stdin MUST pass the client's input to the process, and send
     its output, once.
 
@@ -189,7 +189,7 @@ def test_attach_hands_over_input(attached: Attached) -> None:
 
 
 @requirement("ATT-02")
-def test_attach_carries_much_both_ways(attached: Attached) -> None:
+def test_attach_transfers_large_input_and_output(attached: Attached) -> None:
     """Attach MUST transfer large amounts of input and output completely and unchanged.
 
     Source: AttachRequest.stdin and stdout, ContainerConfig.stdin.
@@ -203,7 +203,7 @@ def test_attach_carries_much_both_ways(attached: Attached) -> None:
 
 
 @requirement("ATT-03")
-def test_attach_with_input_to_a_container_without(
+def test_attach_with_stdin_to_a_container_without(
     containers: Containers, attach_result: AttachResult, record_variant: RecordVariant
 ) -> None:
     """Attach with stdin to a container that has none MAY be rejected, or send the output; the container MUST
@@ -222,7 +222,7 @@ def test_attach_with_input_to_a_container_without(
 
 @requirement("ATT-04")
 @pytest.mark.parametrize("terminal", ["with a terminal", "without a terminal"])
-def test_attach_as_to_a_terminal_that_is_none(
+def test_attach_with_another_tty_than_the_containers(
     containers: Containers, attach_result: AttachResult, record_variant: RecordVariant, terminal: str
 ) -> None:
     """Attach with another `tty` than the container's MAY be rejected, or send the output; the container MUST
@@ -301,7 +301,7 @@ def test_attach_again_after_detaching(runtime: Runtime, containers: Containers, 
 
 
 @requirement("ATT-07")
-def test_detaching_closes_stdin_that_is_for_once(
+def test_detaching_closes_stdin_with_stdin_once(
     runtime: Runtime, containers: Containers, streams: Streams
 ) -> None:
     """Attach MUST close the process's stdin when the client detaches, if `stdin_once` is true.
@@ -322,7 +322,9 @@ def test_detaching_closes_stdin_that_is_for_once(
 
 
 @requirement("ATT-08")
-def test_two_clients_attached_at_once(runtime: Runtime, containers: Containers, streams: Streams) -> None:
+def test_output_reaches_two_attached_clients(
+    runtime: Runtime, containers: Containers, streams: Streams
+) -> None:
     """Attach SHOULD send the output to both of two clients that are attached at the same time.
 
     Source: Attach.
@@ -357,7 +359,7 @@ def test_attach_ends_with_its_container(runtime: Runtime, containers: Containers
 
 
 @requirement("ATT-10/isolation")
-def test_client_that_does_not_read_holds_up_nobody_else(
+def test_attached_client_that_does_not_read_blocks_no_other_call(
     runtime: Runtime, running_container: Container, stalled: Stalled
 ) -> None:
     """Calls about the container and others MUST return while an attached client does not read, and the log
@@ -382,7 +384,7 @@ def test_client_that_does_not_read_holds_up_nobody_else(
 
 
 @requirement("ATT-10/pause")
-def test_what_becomes_of_output_that_a_client_does_not_read(
+def test_form_of_output_that_an_attached_client_does_not_read(
     stalled: Stalled, record_variant: RecordVariant
 ) -> None:
     """Output and log of a container MAY pause or continue while an attached client does not read.
@@ -416,8 +418,8 @@ def test_attached_output_is_in_the_log_too(
 
 
 @requirement("ATT-12")
-@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
-def test_attach_to_a_container_that_does_not_run(
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "exited"])
+def test_attach_to_a_container_that_is_not_running(
     runtime: Runtime,
     containers: Containers,
     streams: Streams,

@@ -60,7 +60,7 @@ def of_script(container: Container, script: str, *, stdin: bool = False) -> cri.
 
 
 @requirement("EXE-01")
-def test_exec_keeps_output_and_errors_apart(
+def test_exec_separates_stdout_and_stderr(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """Exec without a terminal MUST send stdout and stderr in separate streams, byte for byte.
@@ -80,7 +80,7 @@ def test_exec_keeps_output_and_errors_apart(
 @pytest.mark.parametrize(
     "protocol", [pytest.param(Protocol.WEBSOCKET, marks=requires(Capability.EXEC_WEBSOCKET)), Protocol.SPDY]
 )
-def test_exec_hands_over_its_input(
+def test_exec_passes_stdin(
     runtime: Runtime, running_container: Container, streams: Streams, protocol: Protocol
 ) -> None:
     """Exec MUST pass the bytes that the client writes to stdin to the command unchanged.
@@ -98,7 +98,7 @@ def test_exec_hands_over_its_input(
 
 
 @requirement("EXE-03")
-def test_exec_sees_the_end_of_its_input(
+def test_exec_closes_stdin_with_the_clients_stream(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """Exec MUST close the command's stdin when the client closes the stream, and send what the command prints
@@ -202,7 +202,7 @@ def test_exec_status_comes_after_all_output(
 
 
 @requirement("EXE-11")
-def test_exec_transfers_much_in_both_directions(
+def test_exec_transfers_large_input_and_output(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """Exec MUST transfer 16 MiB of input and of output completely and in order.
@@ -306,7 +306,7 @@ def test_exec_with_one_output_only(
 
 
 @requirement("EXE-14")
-def test_exec_with_input_only(runtime: Runtime, running_container: Container, streams: Streams) -> None:
+def test_exec_with_stdin_only(runtime: Runtime, running_container: Container, streams: Streams) -> None:
     """Exec with stdin only MUST work.
 
     Source: ExecRequest.stdin.
@@ -326,7 +326,7 @@ def test_exec_with_input_only(runtime: Runtime, running_container: Container, st
 
 
 @requirement("EXE-15/exited")
-def test_exec_in_an_ended_container_fails(containers: Containers, ending: Ending) -> None:
+def test_exec_in_an_exited_container_fails(containers: Containers, ending: Ending) -> None:
     """Exec in an exited container MUST fail, at the call or with a status of Failure.
 
     Source: Exec.
@@ -340,8 +340,8 @@ def test_exec_in_an_ended_container_fails(containers: Containers, ending: Ending
 
 
 @requirement("EXE-15/form")
-@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "ended"])
-def test_form_of_exec_in_a_container_that_does_not_run(
+@pytest.mark.parametrize("state", [cri.CONTAINER_CREATED, cri.CONTAINER_EXITED], ids=["created", "exited"])
+def test_form_of_exec_in_a_container_that_is_not_running(
     containers: Containers, ending: Ending, record_variant: RecordVariant, state: "cri.ContainerState"
 ) -> None:
     """Exec in a container that is not running MAY fail at the call or with its status, and in a created one
@@ -376,7 +376,7 @@ def test_exec_ends_with_its_container(
 
 
 @requirement("EXE-17")
-def test_many_execs_at_once_do_not_disturb_each_other(
+def test_concurrent_execs_do_not_affect_each_other(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """Exec MUST give each of many concurrent sessions in a container its own input, output and exit code.

@@ -52,7 +52,7 @@ def test_exec_with_a_terminal_has_one_output(terminal: Terminal) -> None:
 
 
 @requirement("EXE-08")
-def test_exec_terminal_takes_a_size_before_its_first_output(terminal: Terminal) -> None:
+def test_exec_sets_the_terminal_size_before_the_first_output(terminal: Terminal) -> None:
     """Exec MUST set the terminal to a size that the client sends as soon as the session is open.
 
     Source: ExecRequest.tty; the stream for sizes.
@@ -81,7 +81,7 @@ def test_exec_signals_a_new_terminal_size(terminal: Terminal) -> None:
 
 
 @requirement("EXE-09")
-def test_exec_ignores_a_terminal_of_no_size(terminal: Terminal) -> None:
+def test_exec_ignores_a_terminal_size_of_zero(terminal: Terminal) -> None:
     """Exec SHOULD ignore a terminal size of zero and apply later sizes.
 
     Source: the stream for sizes.
@@ -98,7 +98,7 @@ def test_exec_ignores_a_terminal_of_no_size(terminal: Terminal) -> None:
 
 
 @requirement("EXE-09")
-def test_exec_survives_a_size_that_is_no_json(terminal: Terminal) -> None:
+def test_exec_continues_after_an_invalid_terminal_size(terminal: Terminal) -> None:
     """Exec SHOULD NOT end the session when the client sends something other than a size on the resize stream.
 
     Source: the stream for sizes.
@@ -137,7 +137,7 @@ def test_exec_with_a_terminal_ends_with_its_client(
 
 
 @requirement("EXE-10/form")
-def test_how_a_command_with_a_terminal_ends_with_its_client(
+def test_form_of_the_end_of_a_terminal_command_with_its_client(
     terminal: Terminal, runtime: Runtime, running_container: Container, record_variant: RecordVariant
 ) -> None:
     """Exec with a terminal MAY send SIGHUP to the command, close its stdin, or kill it when the client

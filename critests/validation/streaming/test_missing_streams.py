@@ -102,7 +102,7 @@ def test_form_of_the_end_of_a_session_without_all_its_streams(
 
 @requirement("PFW-18")
 @disruptive
-def test_halves_of_connections_harm_no_others(own_runtime: OwnRuntime) -> None:
+def test_incomplete_connections_do_not_affect_others(own_runtime: OwnRuntime) -> None:
     """PortForward SHOULD open other connections of a session, which work, and the daemon SHOULD live, while
     the server waits for the second streams of incomplete connections and discards them.
 

@@ -91,7 +91,9 @@ def test_where_port_forward_to_an_unknown_sandbox_fails(
 
 
 @requirement("PFW-01")
-def test_port_forward_carries_bytes_both_ways(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
+def test_port_forward_transfers_bytes_in_both_directions(
+    sandbox: Sandbox, serve: Serve, streams: Streams
+) -> None:
     """PortForward MUST carry the client's bytes to the server in the pod, and the server's bytes back.
 
     Source: PortForward; the sub-protocol portforward.k8s.io.
@@ -107,7 +109,7 @@ def test_port_forward_carries_bytes_both_ways(sandbox: Sandbox, serve: Serve, st
 
 
 @requirement("PFW-02")
-def test_port_forward_of_many_connections_at_once(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
+def test_port_forward_of_concurrent_connections(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
     """PortForward MUST carry several independent connections in one session at once, and further ones after
     these have ended.
 
@@ -146,9 +148,7 @@ def test_port_forward_of_several_ports(sandbox: Sandbox, serve: Serve, streams: 
 
 
 @requirement("PFW-04")
-def test_port_forward_reaches_what_listens_on_loopback_only(
-    sandbox: Sandbox, serve: Serve, streams: Streams
-) -> None:
+def test_port_forward_reaches_a_server_on_loopback(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
     """PortForward MUST reach a server that listens on the pod's 127.0.0.1 only.
 
     Source: PortForward, which connects inside the pod's network.
@@ -164,7 +164,7 @@ def test_port_forward_reaches_what_listens_on_loopback_only(
 
 @requires(Capability.IPV6)
 @requirement("PFW-05")
-def test_port_forward_reaches_what_listens_on_loopback_of_ipv6_only(
+def test_port_forward_reaches_a_server_on_ipv6_loopback(
     sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
     """PortForward SHOULD reach a server that listens on the pod's ::1 only.
@@ -211,7 +211,7 @@ def test_port_forward_to_a_pod_on_the_nodes_network(sandboxes: Sandboxes, stream
 
 
 @requirement("PFW-07")
-def test_port_forward_says_that_nobody_listens(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
+def test_port_forward_reports_that_nothing_listens(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
     """PortForward MUST report on the error stream that nothing listens at a port, and the session MUST
     continue for other ports.
 
@@ -230,7 +230,7 @@ def test_port_forward_says_that_nobody_listens(sandbox: Sandbox, serve: Serve, s
 
 
 @requirement("PFW-08")
-def test_answer_that_comes_after_the_end_of_the_question(
+def test_form_of_a_response_after_the_client_has_closed_its_side(
     sandbox: Sandbox, serve: Serve, streams: Streams, record_variant: RecordVariant
 ) -> None:
     """PortForward MAY send or lose what the server in the pod writes a moment after the client has closed its
@@ -250,7 +250,7 @@ def test_answer_that_comes_after_the_end_of_the_question(
 
 
 @requirement("PFW-09")
-def test_port_forward_transfers_much(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
+def test_port_forward_transfers_large_data(sandbox: Sandbox, serve: Serve, streams: Streams) -> None:
     """PortForward MUST transfer megabytes completely and in order.
 
     Source: PortForward.
@@ -266,8 +266,8 @@ def test_port_forward_transfers_much(sandbox: Sandbox, serve: Serve, streams: St
 
 
 @requirement("PFW-10")
-@pytest.mark.parametrize("port", [0, 65536 + 7010], ids=["0", "beyond the last"])
-def test_port_forward_to_a_port_that_cannot_be_fails(
+@pytest.mark.parametrize("port", [0, 65536 + 7010], ids=["0", "above 65535"])
+def test_port_forward_to_an_invalid_port_fails(
     sandbox: Sandbox, serve: Serve, ending: Ending, port: int
 ) -> None:
     """PortForward MUST reject ports below 1 and above 65535: at the call, at the upgrade or in the stream.
@@ -364,7 +364,7 @@ def test_port_forward_does_not_delay_removal(
 
 
 @requirement("PFW-17/others")
-def test_port_forward_outlives_connections_that_are_reset(
+def test_port_forward_continues_after_reset_connections(
     sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
     """PortForward SHOULD end only a connection that the server in the pod resets: the session's other
@@ -392,7 +392,7 @@ def test_port_forward_outlives_connections_that_are_reset(
 
 
 @requirement("PFW-17/silent")
-def test_a_reset_by_the_server_is_no_error_of_the_session(
+def test_reset_by_the_server_is_not_reported_as_an_error(
     sandbox: Sandbox, serve: Serve, streams: Streams
 ) -> None:
     """PortForward SHOULD pass on that the server in the pod resets a connection, without reporting it on the

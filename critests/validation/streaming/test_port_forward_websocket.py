@@ -38,7 +38,7 @@ def forward(sandbox: Sandbox, streams: Streams) -> Forward:
 
 
 @requirement("PFW-12")
-def test_port_forward_over_websocket_carries_bytes_to_each_port(serve: Serve, forward: Forward) -> None:
+def test_port_forward_over_websocket_reaches_each_port(serve: Serve, forward: Forward) -> None:
     """PortForward over WebSocket MUST use the channels 2i and 2i+1 for data and errors of the request's i-th
     port; both begin with the port number and carry its bytes.
 
@@ -55,7 +55,7 @@ def test_port_forward_over_websocket_carries_bytes_to_each_port(serve: Serve, fo
 
 
 @requirement("PFW-12")
-def test_port_forward_over_websocket_carries_much_both_ways(serve: Serve, forward: Forward) -> None:
+def test_port_forward_over_websocket_transfers_large_data(serve: Serve, forward: Forward) -> None:
     """PortForward over WebSocket MUST transfer large amounts of data completely and unchanged in both
     directions.
 
@@ -70,7 +70,7 @@ def test_port_forward_over_websocket_carries_much_both_ways(serve: Serve, forwar
 
 
 @requirement("PFW-16")
-def test_port_forward_over_websocket_says_that_nobody_listens(forward: Forward) -> None:
+def test_port_forward_over_websocket_reports_that_nothing_listens(forward: Forward) -> None:
     """PortForward over WebSocket to a port where nothing listens MUST begin both channels with the port
     number and report the error on the error channel, before a close frame ends the session.
 

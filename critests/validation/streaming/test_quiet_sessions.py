@@ -35,7 +35,7 @@ def echoes(session: RemoteCommand, line: bytes) -> bool:
 
 @requirement("STR-16")
 @slow
-def test_sessions_outlast_minutes_of_quiet(
+def test_idle_sessions_stay_open(
     runtime: Runtime, streams: Streams, containers: Containers, serve: Serve
 ) -> None:
     """Sessions of Exec, Attach and PortForward SHOULD stay open and work after minutes without traffic.

@@ -33,7 +33,7 @@ WEBSOCKET_PROTOCOLS = {
     "v4 in base64": ("v4.base64.channel.k8s.io",),
     "unversioned": ("channel.k8s.io",),
     "unversioned in base64": ("base64.channel.k8s.io",),
-    "none named": (),
+    "no sub-protocol": (),
 }
 STREAM_SETS = {
     "output only": {"stdout": True},
@@ -117,7 +117,7 @@ def test_url_of_a_session_is_complete_and_reachable(url_of: UrlOf, streams: Stre
 
 
 @requirement("STR-02")
-def test_url_of_a_session_is_good_for_one_use(
+def test_url_of_a_session_is_accepted_once(
     streams: Streams, rejected_upgrade: RejectedUpgrade, url_of: UrlOf
 ) -> None:
     """The streaming server SHOULD accept a URL once only: a second use gets HTTP 404.
@@ -134,7 +134,7 @@ def test_url_of_a_session_is_good_for_one_use(
 
 
 @requirement("STR-02")
-def test_token_that_was_never_given_is_unknown(url_of: UrlOf, rejected_upgrade: RejectedUpgrade) -> None:
+def test_token_that_was_never_issued_is_not_found(url_of: UrlOf, rejected_upgrade: RejectedUpgrade) -> None:
     """The streaming server SHOULD respond with HTTP 404 to a URL with a token that it has never issued.
 
     Source: ExecResponse.url.
@@ -169,7 +169,7 @@ def test_tokens_of_sessions_are_long_and_all_different(url_of: UrlOf) -> None:
         pytest.param(TERMINAL_AND_ERRORS, marks=requirement("STR-05/error"), id="a terminal and errors"),
     ],
 )
-def test_session_with_impossible_streams_is_refused(
+def test_session_with_invalid_streams_is_refused(
     runtime: Runtime, running_container: Container, rpc: str, flags: dict[str, bool]
 ) -> None:
     """Exec and Attach MUST fail if none of stdin, stdout and stderr is requested, and if a terminal and
@@ -188,7 +188,7 @@ def test_session_with_impossible_streams_is_refused(
         pytest.param(TERMINAL_AND_ERRORS, marks=requirement("STR-05/code"), id="a terminal and errors"),
     ],
 )
-def test_code_for_a_session_with_impossible_streams(
+def test_code_for_a_session_with_invalid_streams(
     runtime: Runtime, running_container: Container, rpc: str, flags: dict[str, bool]
 ) -> None:
     """Exec and Attach SHOULD fail with InvalidArgument without any stream, and with a terminal and stderr.
@@ -245,7 +245,7 @@ def test_session_over_spdy(
 
 
 @requirement("STR-08/v4")
-def test_client_that_prefers_v4_gets_v4(
+def test_server_chooses_v4_if_the_client_prefers_it(
     runtime: Runtime, running_container: Container, streams: Streams
 ) -> None:
     """The streaming server MUST choose v4.channel.k8s.io if a client lists it first, before older ones.
@@ -270,7 +270,7 @@ def test_client_that_prefers_v4_gets_v4(
     [(("v2.channel.k8s.io", V4), "v2.channel.k8s.io"), (("v99.channel.k8s.io", V4, "v2.channel.k8s.io"), V4)],
     ids=["an old one first", "an unknown one first"],
 )
-def test_client_gets_the_first_protocol_that_the_server_knows(
+def test_server_chooses_the_first_protocol_that_it_knows(
     runtime: Runtime, running_container: Container, streams: Streams, offered: tuple[str, ...], chosen: str
 ) -> None:
     """The streaming server SHOULD choose the first of the client's sub-protocols that it knows.
@@ -285,7 +285,7 @@ def test_client_gets_the_first_protocol_that_the_server_knows(
 
 
 @requirement("STR-09")
-def test_server_names_what_it_speaks_where_nothing_is_in_common(
+def test_server_lists_its_protocols_if_it_knows_none_of_the_clients(
     url_of: UrlOf, rejected_upgrade: RejectedUpgrade
 ) -> None:
     """The streaming server SHOULD respond with HTTP 403 and the list of its sub-protocols if it knows none of
@@ -301,7 +301,7 @@ def test_server_names_what_it_speaks_where_nothing_is_in_common(
 
 @requirement("STR-10")
 @pytest.mark.parametrize("flags", STREAM_SETS.values(), ids=STREAM_SETS)
-def test_session_begins_when_its_streams_are_there(
+def test_command_starts_when_its_streams_are_open(
     runtime: Runtime, running_container: Container, streams: Streams, flags: dict[str, bool]
 ) -> None:
     """Exec over SPDY MUST run the command once these streams are open: the error stream, one for each flag of
@@ -373,7 +373,7 @@ def test_numbers_of_websocket_channels(
 @pytest.mark.parametrize(
     "protocol", [pytest.param(Protocol.WEBSOCKET, marks=requires(Capability.EXEC_WEBSOCKET)), Protocol.SPDY]
 )
-def test_pings_are_answered(
+def test_server_responds_to_pings(
     runtime: Runtime, running_container: Container, streams: Streams, protocol: Protocol
 ) -> None:
     """The streaming server SHOULD respond to pings of the session's protocol while the command is quiet, and

@@ -60,7 +60,7 @@ def echo(session: RemoteCommand, line: bytes) -> bytes:
 
 
 @requirement("STR-20")
-def test_session_does_not_fall_silent_when_the_daemon_restarts(
+def test_session_continues_or_ends_when_the_daemon_restarts(
     own_runtime: OwnRuntime, cat_session: CatSession
 ) -> None:
     """A session of Exec SHOULD continue or end, also for its client, when the daemon restarts.
@@ -95,7 +95,7 @@ def test_sessions_can_be_opened_after_the_daemon_restarted(
 
 @requirement("STR-03")
 @slow
-def test_urls_that_nobody_uses_do_not_pile_up(own_runtime: OwnRuntime) -> None:
+def test_number_of_unused_urls_is_limited(own_runtime: OwnRuntime) -> None:
     """Exec SHOULD fail with ResourceExhausted if there are very many URLs that no client has used.
 
     Source: ExecResponse.url, the gRPC status codes; not stated by the CRI, otherwise the daemon would store

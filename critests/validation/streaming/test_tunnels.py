@@ -21,7 +21,7 @@ def tunnel(sandbox: Sandbox, streams: Streams) -> PortForward:
 
 
 @requirement("STR-15")
-def test_port_forward_through_a_tunnel_carries_bytes_and_errors(serve: Serve, tunnel: PortForward) -> None:
+def test_port_forward_through_a_tunnel_transfers_data_and_errors(serve: Serve, tunnel: PortForward) -> None:
     """PortForward over SPDY/3.1+portforward.k8s.io, SPDY inside WebSocket, MUST carry the bytes of a port in
     both directions, and report on the error stream that nothing listens at a port.
 

@@ -39,7 +39,7 @@ def session(runtime: Runtime, running_container: Container, streams: Streams) ->
 
 
 @requirement("STR-14")
-def test_the_end_of_input_over_websocket(session: RemoteCommand) -> None:
+def test_closing_stdin_over_websocket(session: RemoteCommand) -> None:
     """Exec over v5.channel.k8s.io MUST close the command's stdin when the client says so on channel 255, and
     send what the command prints after that.
 
@@ -56,7 +56,7 @@ def test_the_end_of_input_over_websocket(session: RemoteCommand) -> None:
 
 @requirement("STR-22")
 @pytest.mark.parametrize("rpc", ["Exec", "Attach"])
-def test_a_session_that_is_over_ends_with_a_close_frame(
+def test_completed_session_ends_with_a_close_frame(
     runtime: Runtime, containers: Containers, streams: Streams, rpc: str
 ) -> None:
     """The streaming server SHOULD end a WebSocket session with a close frame when the process has exited.
