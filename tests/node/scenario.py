@@ -1,11 +1,10 @@
-"""Run as a program in namespaces of its own: does one thing with a throwaway runtime and prints what that
-left behind.
+"""A program that does one thing with a private runtime, and prints what is left of it.
 
     python -m tests.node.scenario CASE BINARY
 
-In a process, network and mount namespace with empty /run, /tmp and /var/lib, nobody else's doings show, so
-that "nothing is left" can be asserted exactly. Cgroups are not separated; there only what can be ours is
-looked at.
+It runs in its own process, network and mount namespaces with empty /run, /tmp and /var/lib, so that a test
+can assert that nothing is left. Cgroups are shared with the machine: only those that may belong to the case
+count.
 """
 
 import contextlib
@@ -39,11 +38,11 @@ RUN = os.environ.setdefault("SCENARIO_RUN", f"{int(time.time())}-{secrets.token_
 """The run id, the same in the processes that a case starts."""
 TRAP = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 0.2; done"]
 OWN_PROCESSES = cri.NamespaceOption(pid=cri.CONTAINER)
-"""For pods that are not made of a process with a lower oom_score_adj, which root may not give everywhere."""
+"""For pods without a sandbox process, whose oom_score_adj root cannot lower on every machine."""
 SECONDS = 20.0
 SETTLE_SECONDS = 2.0
 IDS = Path("/tmp/ids")
-"""The ids of all runtimes, pods and containers made."""
+"""The ids of all created runtimes, pods and containers."""
 
 
 def start(binary: str, *, wrapped: bool = False) -> ThrowawayRuntime:
@@ -68,7 +67,7 @@ def remember(*ids: str) -> None:
 
 def run_pods(runtime: ThrowawayRuntime, parent: str = "") -> list[str]:
     """Run a pod with a host port and a container with each handler, the first below a cgroup; return the
-    pods' addresses.
+    addresses of the pods.
     """
     addresses = []
     with RegistryServer(PORT) as registry, grpc.insecure_channel(runtime.endpoint) as channel:
@@ -128,7 +127,7 @@ def until(condition: Callable[[], object], what: str) -> None:
 
 @contextlib.contextmanager
 def harness(binary: str, case: str = "owner") -> Iterator[subprocess.Popen[str]]:
-    """Start another process that owns a runtime with pods; yields once they run."""
+    """Start another process that owns a runtime with pods; yields when they run."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.node.scenario", case, binary], stdout=subprocess.PIPE, text=True
     )
@@ -142,7 +141,7 @@ def harness(binary: str, case: str = "owner") -> Iterator[subprocess.Popen[str]]
 
 
 def interrupt(number: int, _frame: FrameType | None) -> None:
-    """Let a signal end this process in order, as Ctrl-C does."""
+    """End this process like Ctrl-C."""
     raise KeyboardInterrupt(f"ended by {signal.Signals(number).name}")
 
 
@@ -157,7 +156,7 @@ def own(binary: str, parent: str = "") -> None:
 
 
 def own_with_pod_cgroups(binary: str) -> None:
-    """Leave cgroups of pods, as a run does that is killed: it removes them itself when it ends in order."""
+    """Own pods with cgroup parents, which only a killed run leaves behind."""
     own(binary, f"/critests/{RUN}/pod1")
 
 
@@ -165,18 +164,16 @@ def by_stop(binary: str) -> None:
     before = MachineSnapshot.take()
     with start(binary) as runtime:
         assert len(set(run_pods(runtime))) == len(runtime.handlers)
-        made = {change.kind for change in difference(before, MachineSnapshot.take()) if can_be_ours(change)}
-        assert made >= before.things.keys() - {"loop device", "kernel switch"}, (
-            f"a snapshot that sees nothing proves nothing: only {made}"
+        kinds = {change.kind for change in difference(before, MachineSnapshot.take()) if can_be_ours(change)}
+        assert kinds >= before.things.keys() - {"loop device", "kernel switch"}, (
+            f"the snapshot misses kinds of changes: it has only {kinds}"
         )
         runtime.stop()
         runtime.stop()
 
 
 def with_wrappers_that_wait(binary: str) -> None:
-    """The runtime is stopped while a wrapper of the OCI runtime and ones of CNI plugins sleep instead of
-    doing their work.
-    """
+    """Stop the runtime while wrappers of the OCI runtime and of CNI plugins sleep."""
     with start(binary, wrapped=True) as runtime:
         assert runtime.oci_wrapper is not None
         assert runtime.cni_wrapper is not None
@@ -256,7 +253,7 @@ def by_sigkill_and_reaper(binary: str) -> None:
 
 
 def next_to_a_live_one(binary: str) -> None:
-    """A dead run is reaped while another lives, and the live one does not notice."""
+    """Reap a dead run while another one is live, which is not affected."""
     with start(binary) as live:
         run_pods(live)
         with harness(binary) as process:
@@ -275,9 +272,9 @@ def next_to_a_live_one(binary: str) -> None:
 
 
 def failing(change: Callable[[Path], None]) -> Callable[[str], None]:
-    """Return a case in which the start fails because of a binary made by `change` at a path."""
+    """Return a case in which the start fails because of the binary that `change` writes to a path."""
 
-    def attempt(binary: str) -> None:  # noqa: ARG001 - all cases are called alike
+    def attempt(binary: str) -> None:  # noqa: ARG001 - all cases have the same arguments
         path = Path("/tmp/bin/containerd")
         path.parent.mkdir()
         change(path)
@@ -302,8 +299,8 @@ def script(text: str) -> Callable[[Path], None]:
     return write
 
 
-def nonsense(path: Path) -> None:
-    path.write_bytes(b"\x7fELF nonsense")
+def garbage(path: Path) -> None:
+    path.write_bytes(b"\x7fELF garbage")
     path.chmod(0o755)
 
 
@@ -320,12 +317,12 @@ CASES: dict[str, Callable[[str], None]] = {
     "SIGHUP": by_signal(signal.SIGHUP),
     "SIGKILL and watcher": by_sigkill_and_watcher,
     "SIGKILL and reaper": by_sigkill_and_reaper,
-    "beside a live one": next_to_a_live_one,
+    "next to a live one": next_to_a_live_one,
     "daemon ends at once": failing(script("echo it cannot be >&2; exit 3")),
     "configuration is broken": failing(
         script('for last; do :; done; echo "[" >> "$last"; exec /usr/bin/containerd "$@"')
     ),
-    "not a program": failing(nonsense),
+    "not a program": failing(garbage),
 }
 
 
@@ -339,26 +336,25 @@ def processes(word: str) -> list[int]:
     return found
 
 
-def separated() -> None:
-    """Give this process, which is the first of its namespaces, a machine of its own to look at.
+def isolate() -> None:
+    """Hide the files of the machine from this process, which is the first one of its namespaces.
 
-    Mounts that were inherited go first: the kernel takes them away when their owner elsewhere removes what
-    they lie on.
+    Inherited mounts are removed first: they would disappear if their owner removes the mount points.
     """
     if os.getpid() != 1:
-        raise SystemExit("to be run by unshare --mount --pid --net --ipc --fork --mount-proc")
+        raise SystemExit("run this with unshare --mount --pid --net --ipc --fork --mount-proc")
     unmount_below([Path("/run"), Path("/tmp"), Path("/var/lib")])
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/mnt"], check=True)
     for path in (Path("/run"), Path("/tmp"), Path("/var/lib")):
-        hide(path, keeping={Path(__file__).parents[2], Path(sys.prefix), Path(sys.base_prefix)})
+        hide(path, visible_paths={Path(__file__).parents[2], Path(sys.prefix), Path(sys.base_prefix)})
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
 
 
-def hide(path: Path, *, keeping: set[Path]) -> None:
-    """Make a directory look empty but for what is needed from below it, as a checkout in /tmp is."""
+def hide(path: Path, *, visible_paths: set[Path]) -> None:
+    """Hide the content of a directory, except for paths that are needed, such as a checkout in /tmp."""
     visible = {
         Path("/mnt") / str(number): needed
-        for number, needed in enumerate(sorted(keeping))
+        for number, needed in enumerate(sorted(visible_paths))
         if path in needed.parents
     }
     for aside, needed in visible.items():
@@ -373,9 +369,7 @@ def hide(path: Path, *, keeping: set[Path]) -> None:
 
 
 def can_be_ours(change: MachineChange) -> bool:
-    """Leave out what others on this machine do to its cgroups meanwhile, and what a case keeps for its own
-    book-keeping.
-    """
+    """Return whether a change can be the case's: not a cgroup of another program, nor a file of the case."""
     if change.kind == "cgroup":
         shared = change.thing.endswith("/k8s.io") and not any(
             path.is_dir() for path in Path(change.thing).glob("*")
@@ -389,12 +383,11 @@ def main(case: str, binary: str) -> None:
     if case in OWNERS:
         CASES[case](binary)
         return
-    separated()
+    isolate()
     before = MachineSnapshot.take()
     CASES[case](binary)
-    end = (
-        time.monotonic() + SETTLE_SECONDS
-    )  # the kernel ends network namespaces and cgroups when it finds the time
+    # the kernel removes network namespaces and cgroups asynchronously
+    end = time.monotonic() + SETTLE_SECONDS
     while (
         changes := [
             str(change) for change in difference(before, MachineSnapshot.take()) if can_be_ours(change)

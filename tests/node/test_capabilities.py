@@ -1,4 +1,4 @@
-"""What probes make of a runtime that does not answer."""
+"""Probes of a runtime that does not respond."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from critests.client.endpoint import Endpoint
 from critests.node.observing.capabilities import CapabilityMatrix, RuntimeProbes
 from tests.criserver import CriServer, serve
 
-ASKED = {
+PROBED_RPC = {
     Capability.CHECKPOINT: "CheckpointContainer",
     Capability.POD_STATS: "PodSandboxStats",
     Capability.METRICS: "ListMetricDescriptors",
@@ -19,9 +19,9 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("capability", ASKED)
-def test_an_rpc_that_hangs_says_nothing_of_a_feature(capability: Capability) -> None:
-    with serve(CriServer(wrong={f"hangs={ASKED[capability]}"})) as endpoint:
+@pytest.mark.parametrize("capability", PROBED_RPC)
+def test_capability_is_unknown_if_its_rpc_hangs(capability: Capability) -> None:
+    with serve(CriServer(wrong={f"hangs={PROBED_RPC[capability]}"})) as endpoint:
         connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines(0.02))
         found = CapabilityMatrix(RuntimeProbes(connection).all()).fact(capability)
         connection.close()

@@ -1,4 +1,4 @@
-"""CDI specifications: what is written, and where runtimes of our own look for them."""
+"""CDI specifications that the suite writes, and those of the machine."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from critests.node.observing import cdi
 from critests.node.observing.cdi import CdiFolder
 
 
-def test_a_specification_holds_what_was_asked_for(tmp_path: Path) -> None:
+def test_write_creates_a_specification_with_devices_and_edits(tmp_path: Path) -> None:
     folder = CdiFolder(tmp_path)
 
     kind = folder.write(
@@ -34,7 +34,7 @@ def test_a_specification_holds_what_was_asked_for(tmp_path: Path) -> None:
     }
 
 
-def test_kinds_are_fresh_unless_one_is_replaced(tmp_path: Path) -> None:
+def test_each_specification_has_a_new_kind_unless_it_replaces_one(tmp_path: Path) -> None:
     folder = CdiFolder(tmp_path)
 
     first, second = folder.write({}), folder.write({})
@@ -44,7 +44,7 @@ def test_kinds_are_fresh_unless_one_is_replaced(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_what_was_written_goes(tmp_path: Path) -> None:
+def test_clear_removes_only_its_own_specifications(tmp_path: Path) -> None:
     folder = CdiFolder(tmp_path)
     (tmp_path / "of-another.json").write_text("{}")
     folder.write({"one": cdi.variables("A=b")})
@@ -55,7 +55,7 @@ def test_what_was_written_goes(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["of-another.json"]
 
 
-def test_only_a_new_specification_is_waited_for(tmp_path: Path) -> None:
+def test_write_waits_only_for_new_specifications(tmp_path: Path) -> None:
     waited: list[list[str]] = []
     folder = CdiFolder(tmp_path, until_read=lambda: waited.append([path.name for path in tmp_path.iterdir()]))
 
@@ -66,7 +66,7 @@ def test_only_a_new_specification_is_waited_for(tmp_path: Path) -> None:
     assert waited == [[f"{kind.replace('/', '-')}.json"]]
 
 
-def test_a_gpu_of_the_machine_is_what_its_vendor_has_described(tmp_path: Path) -> None:
+def test_gpu_of_the_machine_is_read_from_the_vendors_specification(tmp_path: Path) -> None:
     (tmp_path / "broken.conf").write_text("no specification")
     (tmp_path / "net.json").write_text('{"kind": "vendor.example/nic", "devices": [{"name": "one"}]}')
     # as nvidia-ctk writes it
@@ -96,5 +96,5 @@ devices:
     assert json.loads(gpu.text)["kind"] == "nvidia.com/gpu"
 
 
-def test_a_machine_without_a_gpu_has_none(tmp_path: Path) -> None:
+def test_gpu_of_the_machine_is_none_without_a_specification(tmp_path: Path) -> None:
     assert cdi.gpu_of_the_machine([tmp_path]) is None

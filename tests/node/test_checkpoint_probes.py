@@ -1,4 +1,4 @@
-"""Whether checkpoints can be taken here is found by taking one; where none could be, CRIU itself is asked."""
+"""The probes take a checkpoint; if it fails, they run CRIU by itself."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +31,7 @@ def facts(server: CriServer, logs: Path) -> dict[Capability, CapabilityFact]:
             connection.close()
 
 
-def test_a_checkpoint_that_is_taken_shows_both(tmp_path: Path) -> None:
+def test_successful_checkpoint_proves_criu_and_checkpoint_images(tmp_path: Path) -> None:
     found = facts(CriServer(), tmp_path)
 
     assert {capability: fact.present for capability, fact in found.items()} == {
@@ -41,24 +41,24 @@ def test_a_checkpoint_that_is_taken_shows_both(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("code", "present"), [(0, True), (1, False)], ids=["dumps", "fails"])
-def test_a_checkpoint_that_fails_is_the_machines_fault_where_criu_alone_dumps_no_process(
+def test_after_a_failed_checkpoint_criu_is_present_if_it_dumps_a_process(
     code: int, present: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "criu"
-    check = "test $1 != check || exit 0"  # it finds nothing missing
+    check = "test $1 != check || exit 0"  # it succeeds in any case
     process = 'test -d /proc/$3 && test -z "$(ls -A $5)" || exit 2'
-    program.write_text(f"#!/bin/sh\n{check}\n{process}\necho said >&2\nexit {code}\n", encoding="utf-8")
+    program.write_text(f"#!/bin/sh\n{check}\n{process}\necho message >&2\nexit {code}\n", encoding="utf-8")
     program.chmod(0o755)
     monkeypatch.setattr(checkpoint_probes, "shutil", SimpleNamespace(which=lambda *_, **__: str(program)))
 
     found = facts(CriServer(wrong=["fails=CheckpointContainer"]), tmp_path)
 
     assert found[Capability.CRIU].present is present
-    assert found[Capability.CRIU].evidence == "said"
+    assert found[Capability.CRIU].evidence == "message"
     assert found[Capability.CHECKPOINT_IMAGES].present is False
 
 
-def test_without_criu_none_can_be_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_criu_is_absent_without_its_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkpoint_probes, "shutil", SimpleNamespace(which=lambda *_, **__: None))
 
     found = facts(CriServer(wrong=["fails=CheckpointContainer"]), tmp_path)

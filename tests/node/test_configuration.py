@@ -70,13 +70,13 @@ def footprint(tmp_path: Path) -> Footprint:
         ("containerd (devel)", None),
     ],
 )
-def test_versions_are_read_as_distributions_write_them(
+def test_version_numbers_are_parsed_from_the_formats_of_distributions(
     text: str, numbers: tuple[int, int, int] | None
 ) -> None:
     assert version_numbers(text) == numbers
 
 
-def test_containerd_1_is_configured_in_version_2_of_the_format(footprint: Footprint) -> None:
+def test_containerd_1_has_version_2_of_the_configuration(footprint: Footprint) -> None:
     data = tomllib.loads(containerd_configuration.configuration(footprint, SETTINGS))
     cri = data["plugins"]["io.containerd.grpc.v1.cri"]
     assert data["version"] == 2
@@ -91,7 +91,7 @@ def test_containerd_1_is_configured_in_version_2_of_the_format(footprint: Footpr
     assert data["plugins"]["io.containerd.nri.v1.nri"]["disable"] is True
 
 
-def test_containerd_2_is_configured_in_version_3_of_the_format(footprint: Footprint) -> None:
+def test_containerd_2_has_version_3_of_the_configuration(footprint: Footprint) -> None:
     data = tomllib.loads(
         containerd_configuration.configuration(footprint, replace(SETTINGS, version=(2, 1, 9)))
     )
@@ -104,7 +104,7 @@ def test_containerd_2_is_configured_in_version_3_of_the_format(footprint: Footpr
 
 
 @pytest.mark.parametrize("version", [(1, 6, 20), (1, 7, 24), (2, 0, 0), (2, 1, 9)])
-def test_no_path_of_the_configuration_is_shared_with_another_runtime(
+def test_containerd_configuration_has_only_paths_of_its_own(
     footprint: Footprint, version: tuple[int, int, int]
 ) -> None:
     allowed = ("/usr/", str(footprint.state), str(footprint.root))
@@ -115,7 +115,7 @@ def test_no_path_of_the_configuration_is_shared_with_another_runtime(
 
 
 @pytest.mark.parametrize("selinux", [True, False])
-def test_selinux_is_used_where_the_kernel_has_it(footprint: Footprint, selinux: bool) -> None:
+def test_selinux_is_enabled_if_the_kernel_has_it(footprint: Footprint, selinux: bool) -> None:
     plugins, older = (
         tomllib.loads(
             containerd_configuration.configuration(
@@ -134,9 +134,7 @@ def test_selinux_is_used_where_the_kernel_has_it(footprint: Footprint, selinux: 
 
 
 @pytest.mark.parametrize("version", [(1, 7, 24), (2, 1, 9)])
-def test_plugins_of_a_containerd_have_a_socket_of_its_own(
-    footprint: Footprint, version: tuple[int, int, int]
-) -> None:
+def test_nri_of_containerd_has_its_own_socket(footprint: Footprint, version: tuple[int, int, int]) -> None:
     nri, off = (
         tomllib.loads(
             containerd_configuration.configuration(
@@ -151,7 +149,7 @@ def test_plugins_of_a_containerd_have_a_socket_of_its_own(
     assert all(path.startswith(str(footprint.nri)) for path in paths)
 
 
-def test_plugins_of_a_crio_have_a_socket_of_its_own(footprint: Footprint) -> None:
+def test_nri_of_crio_has_its_own_socket(footprint: Footprint) -> None:
     nri = tomllib.loads(
         crio_configuration.configuration(
             footprint, replace(SETTINGS, version=(1, 36, 3), extra_settings=(NriPlugins(),))
@@ -167,7 +165,7 @@ def test_plugins_of_a_crio_have_a_socket_of_its_own(footprint: Footprint) -> Non
     ("version", "plugin"),
     [((1, 7, 24), "io.containerd.grpc.v1.cri"), ((2, 1, 9), "io.containerd.cri.v1.runtime")],
 )
-def test_containerd_looks_for_cdi_specifications_in_a_directory_of_its_own(
+def test_containerd_has_its_own_directory_of_cdi_specifications(
     footprint: Footprint, version: tuple[int, int, int], plugin: str
 ) -> None:
     text = containerd_configuration.configuration(footprint, replace(SETTINGS, version=version))
@@ -176,19 +174,19 @@ def test_containerd_looks_for_cdi_specifications_in_a_directory_of_its_own(
     assert runtime["cdi_spec_dirs"] == [str(footprint.cdi)]
 
 
-def test_registries_on_loopback_are_spoken_to_without_tls(footprint: Footprint) -> None:
+def test_registry_on_loopback_is_used_without_tls(footprint: Footprint) -> None:
     arguments = containerd_configuration.write_configuration(footprint, SETTINGS)
     hosts = tomllib.loads((footprint.state / "certs.d/127.0.0.1:5010/hosts.toml").read_text())
     assert hosts["server"] == "http://127.0.0.1:5010"
     assert arguments == ["--config", str(footprint.state / "containerd.toml")]
 
 
-def test_crio_keeps_everything_in_its_own_directories(footprint: Footprint) -> None:
+def test_crio_configuration_has_only_paths_of_its_own(footprint: Footprint) -> None:
     arguments = crio_configuration.write_configuration(footprint, SETTINGS)
     data = tomllib.loads((footprint.state / "crio.conf").read_text())
     allowed = ("/usr/", str(footprint.state), str(footprint.root), str(footprint.sockets))
     assert [path for path in strings(data) if path.startswith("/") and not path.startswith(allowed)] == []
-    # what it would make and change below /etc when it starts
+    # without these, CRI-O creates and changes files below /etc at its start
     assert data["crio"]["image"].keys() >= {"signature_policy_dir", "namespaced_auth_dir"}
     assert data["crio"]["runtime"]["irqbalance_config_restore_file"] == "disable"
     assert data["crio"]["image"]["pause_command"] == ""
@@ -209,7 +207,7 @@ def test_crio_keeps_everything_in_its_own_directories(footprint: Footprint) -> N
 @pytest.mark.parametrize(
     ("overlays", "drivers"), [(True, ("overlayfs", "overlay")), (False, ("native", "vfs"))]
 )
-def test_images_are_not_stored_as_overlays_on_an_overlay(
+def test_storage_driver_is_overlay_only_if_overlays_work(
     footprint: Footprint, overlays: bool, drivers: tuple[str, str]
 ) -> None:
     settings = replace(SETTINGS, overlays=overlays)
@@ -225,7 +223,7 @@ def test_images_are_not_stored_as_overlays_on_an_overlay(
 @pytest.mark.parametrize(
     ("version", "has_setting"), [((1, 34, 11), False), ((1, 36, 2), False), ((1, 36, 3), True)]
 )
-def test_crio_watches_the_network_if_it_can(
+def test_crio_has_a_cni_grace_period_if_the_version_supports_it(
     footprint: Footprint, version: tuple[int, int, int], has_setting: bool
 ) -> None:
     data = tomllib.loads(crio_configuration.configuration(footprint, replace(SETTINGS, version=version)))
@@ -233,7 +231,7 @@ def test_crio_watches_the_network_if_it_can(
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ("exit 3", "ended with code 3: no output"),
         ("echo containerd x 1.5.18", "CRI v1 begins with containerd 1.6"),
@@ -241,13 +239,13 @@ def test_crio_watches_the_network_if_it_can(
         ("echo containerd unknown", "names no version"),
     ],
 )
-def test_a_binary_that_is_no_fitting_containerd_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
+def test_unsuitable_containerd_binary_is_rejected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, message: str
 ) -> None:
     for helper in ("runc", "containerd-shim-runc-v2"):
         program(tmp_path / helper, "exit 0")
     monkeypatch.setenv("PATH", os.defpath)
-    with pytest.raises(MissingProgram, match=said):
+    with pytest.raises(MissingProgram, match=message):
         find_daemon(
             KINDS["containerd"],
             program(tmp_path / "containerd", script),
@@ -256,7 +254,7 @@ def test_a_binary_that_is_no_fitting_containerd_is_refused(
         )
 
 
-def test_the_shim_next_to_the_binary_is_taken_first(tmp_path: Path) -> None:
+def test_shim_next_to_the_binary_is_preferred(tmp_path: Path) -> None:
     for helper in ("runc", "containerd-shim-runc-v2"):
         program(tmp_path / helper, "exit 0")
     extra = {"wrapped": tmp_path / "wrapper"}
@@ -267,10 +265,10 @@ def test_the_shim_next_to_the_binary_is_taken_first(tmp_path: Path) -> None:
     assert daemon.handlers["wrapped"] == tmp_path / "wrapper"
 
 
-def test_a_program_that_the_user_names_stands_in_for_the_installed_one(
+def test_program_named_by_the_user_replaces_the_installed_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is known of the installed crun says nothing of another one, which is asked for itself."""
+    """Limits of the installed crun do not apply to another one, which is probed itself."""
     for installed in ("runc", "crun", "containerd-shim-runc-v2"):
         program(tmp_path / installed, "exit 0")
     monkeypatch.setattr(daemon_choice, "unified_controllers_with_version_1", lambda: ("hugetlb",))
@@ -292,7 +290,7 @@ WITH_SHIM = replace(SETTINGS, handlers={"runc": Path("/usr/sbin/runc"), "gvisor"
     ("version", "plugin"),
     [((1, 7, 24), "io.containerd.grpc.v1.cri"), ((2, 1, 9), "io.containerd.cri.v1.runtime")],
 )
-def test_containerd_starts_a_shim_for_a_handler_that_has_one(
+def test_containerd_is_configured_with_the_shim_of_a_handler(
     footprint: Footprint, version: tuple[int, int, int], plugin: str
 ) -> None:
     containerd_configuration.write_configuration(footprint, replace(WITH_SHIM, version=version))
@@ -311,7 +309,7 @@ def test_containerd_starts_a_shim_for_a_handler_that_has_one(
     assert handlers["runc"]["runtime_type"] == "io.containerd.runc.v2"
 
 
-def test_crio_starts_a_shim_for_a_handler_that_has_one(footprint: Footprint) -> None:
+def test_crio_is_configured_with_the_shim_of_a_handler(footprint: Footprint) -> None:
     data = tomllib.loads(crio_configuration.configuration(footprint, replace(WITH_SHIM, version=(1, 36, 3))))
 
     handlers = data["crio"]["runtime"]["runtimes"]
@@ -320,7 +318,7 @@ def test_crio_starts_a_shim_for_a_handler_that_has_one(footprint: Footprint) -> 
     assert handlers["runc"]["runtime_type"] == "oci"
 
 
-def test_a_shim_is_no_oci_runtime_and_finds_programs_next_to_it(tmp_path: Path, footprint: Footprint) -> None:
+def test_shim_is_no_oci_runtime_and_its_directory_is_in_path(tmp_path: Path, footprint: Footprint) -> None:
     for helper in ("runc", "containerd-shim-runc-v2"):
         program(tmp_path / helper, "exit 0")
     binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
@@ -350,7 +348,7 @@ def test_the_daemon_gets_no_variable_that_could_change_its_behaviour(
     assert environment["CRITESTS_THROWAWAY"] == str(footprint.state)
 
 
-def test_a_program_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_version_of_a_hanging_program_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binaries, "_ANSWER_SECONDS", 0.1)
     with pytest.raises(MissingProgram, match="did not answer within"):
         version_text(program(tmp_path / "slow", "exec sleep 60"))
@@ -370,7 +368,7 @@ def strings(value: object) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-def test_a_template_of_the_network_is_filled_in_by_containerd(footprint: Footprint) -> None:
+def test_cni_template_has_placeholders_for_containerd(footprint: Footprint) -> None:
     containerd_configuration.write_configuration(
         footprint, replace(SETTINGS, extra_settings=(CniTemplate(),))
     )
@@ -395,7 +393,7 @@ def test_a_template_of_the_network_is_filled_in_by_containerd(footprint: Footpri
         (crio_configuration, CniTemplate()),
     ],
 )
-def test_an_unsupported_setting_is_named_in_a_sentence(
+def test_error_names_the_unsupported_setting(
     footprint: Footprint, kind: ModuleType, setting: RuntimeSetting
 ) -> None:
     with pytest.raises(SettingNotSupported, match=setting.meaning):

@@ -129,7 +129,7 @@ def test_both_conversions_of_shares() -> None:
     assert weights_of(1 << 40) == {10_000}
 
 
-def test_lists_of_the_kernel() -> None:
+def test_cpu_lists_of_the_kernel_are_parsed() -> None:
     assert numbers_in("0-2,7\n") == {0, 1, 2, 7}
     assert numbers_in("") == frozenset()
 
@@ -156,7 +156,7 @@ def test_folders_of_version_1() -> None:
     )
 
 
-def test_folder_of_version_2_made_by_systemd() -> None:
+def test_folder_of_version_2_created_by_systemd() -> None:
     scope = "/critests.slice/critests-r.slice/critests-r-podu.slice/crio-1.scope"
     mounts = [("/", "/sys/fs/cgroup", "rw - cgroup2 cgroup2 rw,nsdelegate")]
 
@@ -172,14 +172,14 @@ def test_folder_where_only_a_part_of_the_hierarchy_is_mounted() -> None:
     assert folders_of([Membership((), "/docker/abc/pod/c")], mounts) == (2, [Path("/sys/fs/cgroup/pod/c")])
 
 
-def test_limits_are_right_below_the_parent() -> None:
+def test_limits_are_directly_below_the_parent() -> None:
     assert limits_at("/critests/r/podu/c/container", "/critests/r/podu") == "/critests/r/podu/c"
     assert limits_at("/critests/r/podu/c", "/critests/r/podu") == "/critests/r/podu/c"
     assert limits_at("/elsewhere/c", "/critests/r/podu") == "/elsewhere/c"
     assert limits_at("/elsewhere/c", "") == "/elsewhere/c"
 
 
-def test_shares_that_stand_for_one_weight() -> None:
+def test_same_weight_compares_shares_after_conversion() -> None:
     assert same_weight(512, 512)
     # 20 by the linear conversion, and back
     assert same_weight(500, 512)

@@ -1,4 +1,4 @@
-"""Steps that hang in a wrapper."""
+"""Invocations that hang in a wrapper."""
 
 import shutil
 import subprocess
@@ -9,8 +9,8 @@ from critests.node.wrappers.hanging import FOR_EVER, cut_off, held, let_go
 from critests.node.wrappers.stand_in import OciWrapper
 
 
-def test_what_hangs_is_found_and_cut_off_with_what_it_started(tmp_path: Path) -> None:
-    """A `sleep` that is left would hold the output open for as long as it was to wait."""
+def test_hanging_invocation_is_killed_with_its_children(tmp_path: Path) -> None:
+    """A remaining `sleep` would keep the output open for its whole duration."""
     wrapper = OciWrapper(tmp_path / "wrapper", Path(shutil.which("true") or "/bin/true"))
     assert held(wrapper) == []
     wrapper.plan({"create": [FOR_EVER]})
@@ -25,8 +25,8 @@ def test_what_hangs_is_found_and_cut_off_with_what_it_started(tmp_path: Path) ->
     assert held(wrapper) == []
 
 
-def test_what_is_let_go_comes_to_its_end(tmp_path: Path) -> None:
-    """The program that was held up runs, as if it had only been slow."""
+def test_released_invocation_completes(tmp_path: Path) -> None:
+    """The delayed program runs, as if it had only been slow."""
     wrapper = OciWrapper(tmp_path / "wrapper", Path(shutil.which("echo") or "/bin/echo"))
     wrapper.plan({"create": [FOR_EVER]})
 

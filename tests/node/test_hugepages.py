@@ -7,7 +7,7 @@ from critests.node.cgroups.cgroup_mounts import CgroupFacts
 from critests.node.cgroups.hugepages import hugepage_sizes, limited_sizes
 
 
-def test_sizes_are_written_as_the_kubelet_does(tmp_path: Path) -> None:
+def test_hugepage_sizes_have_the_kubelets_format(tmp_path: Path) -> None:
     for size in (1048576, 2048, 64):
         (tmp_path / f"hugepages-{size}kB").mkdir()
 
@@ -16,7 +16,7 @@ def test_sizes_are_written_as_the_kubelet_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("controllers", "sizes"), [(("cpu", "hugetlb"), ["2MB"]), (("cpu",), [])])
-def test_sizes_are_limited_where_a_controller_can(
+def test_limited_sizes_require_the_hugetlb_controller(
     controllers: tuple[str, ...], sizes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hugepages, "cgroup_facts", lambda: CgroupFacts(2, "/sys/fs/cgroup", controllers))

@@ -1,6 +1,4 @@
-"""A kind of runtime is a module with what is known of it, a module with how it is started, and a row in each
-table: one that is added here is found, named, started, recognised and removed like the others.
-"""
+"""A kind of runtime that is added to the tables is found, started, recognised and removed like the others."""
 
 import os
 import signal
@@ -76,7 +74,7 @@ def third(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def binary(tmp_path: Path) -> Path:
-    """Our own CRI server under the name of a daemon, and the programs that it says it needs."""
+    """The small CRI server as the program of a daemon, and the helpers that the kind requires."""
     version = '[ "$1" = --version ] && echo thirdd version 3.2.1 && exit'
     serve = f'cd {ROOT} && exec {sys.executable} -m tests.criserver "$@"'
     for name, text in (("thirdd", f"{version}\n{serve}"), ("third-helper", "exit 0"), ("runc", "exit 0")):
@@ -86,7 +84,7 @@ def binary(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("third")
-def test_it_is_found_and_named() -> None:
+def test_added_kind_is_parsed_and_named_in_errors() -> None:
     assert parse_subject("third=/bin/sh") == ThrowawaySubject("third", Path("/bin/sh"))
     with pytest.raises(EndpointError, match=r"/run/third\.sock"):
         discovery.find(None, None, {}, Path("/no/such/file"))
@@ -95,7 +93,7 @@ def test_it_is_found_and_named() -> None:
 
 
 @pytest.mark.usefixtures("third")
-def test_what_it_leaves_is_recognised(tmp_path: Path) -> None:
+def test_leftovers_of_an_added_kind_are_recognised(tmp_path: Path) -> None:
     footprint = Footprint(
         "third", "1-abc", "a1b2c3", tmp_path, tmp_path, ("10.192.0.0/20",), ProcessIdentity(1, 1, "b")
     )
@@ -105,7 +103,7 @@ def test_what_it_leaves_is_recognised(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["state/runroot/overlay", "state/runroot/vfs", "root/root/vfs"])
-def test_containers_of_crio_are_known_however_it_stores_images(folder: str, tmp_path: Path) -> None:
+def test_container_ids_of_crio_are_found_for_each_storage_driver(folder: str, tmp_path: Path) -> None:
     footprint = Footprint(
         "crio", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", (), ProcessIdentity(1, 1, "b")
     )
@@ -115,7 +113,7 @@ def test_containers_of_crio_are_known_however_it_stores_images(folder: str, tmp_
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
 @pytest.mark.usefixtures("third")
-def test_it_is_started_and_goes_without_a_trace(binary: Path) -> None:
+def test_added_kind_is_started_and_leaves_nothing(binary: Path) -> None:
     run_id = f"{os.getpid()}-abcdef"
     with start_throwaway(
         "third", run_id=run_id, binary=binary, pause_image="x/pause:1", cni_plugins=binary.parent
@@ -167,9 +165,9 @@ def pair(binary: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThrowawayRun
         log_file=log,
     ) as runtime:
         yield runtime
-    said = log.read_text(encoding="utf-8")
-    assert str(runtime.companions[0]) in said, "its log is kept"
-    assert runtime.endpoint in said
+    output = log.read_text(encoding="utf-8")
+    assert str(runtime.companions[0]) in output, "the log has the companion's output"
+    assert runtime.endpoint in output
     assert not run_directories.run_dir(f"{os.getpid()}-abcde1").exists()
 
 
@@ -182,14 +180,14 @@ def companion_of(runtime: ThrowawayRuntime) -> int:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
 @pytest.mark.usefixtures("third")
-def test_a_companion_is_started_first_and_ended_last(pair: ThrowawayRuntime) -> None:
+def test_companion_is_started_first_and_stopped_last(pair: ThrowawayRuntime) -> None:
     companion, daemon = companion_of(pair), pair.pid
     started = [start_time(companion), start_time(daemon)]
     assert sorted(started, key=lambda ticks: ticks or 0) == started
 
     pair.restart()
 
-    assert companion_of(pair) == companion, "a restart of the daemon leaves it alone"
+    assert companion_of(pair) == companion, "a restart of the daemon does not restart it"
     assert pair.pid != daemon
     pair.stop()
     assert start_time(companion) is None
@@ -197,7 +195,7 @@ def test_a_companion_is_started_first_and_ended_last(pair: ThrowawayRuntime) -> 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="starts a daemon as a throwaway runtime")
 @pytest.mark.usefixtures("third")
-def test_the_death_of_a_companion_is_the_end_of_the_runtime(pair: ThrowawayRuntime) -> None:
+def test_exit_of_a_companion_is_the_exit_of_the_runtime(pair: ThrowawayRuntime) -> None:
     context = SimpleNamespace(daemon_pid=pair.pid, companions=list(pair.companions))
     watch = DaemonWatch(cast("RunContext", context))
     companion = companion_of(pair)
@@ -215,8 +213,8 @@ def test_the_death_of_a_companion_is_the_end_of_the_runtime(pair: ThrowawayRunti
 
 
 @pytest.mark.parametrize("name", startable.KINDS)
-def test_every_socket_of_a_kind_can_be_connected_to(name: str) -> None:
-    """The longest run id there is; the directories are those of every machine."""
+def test_socket_paths_of_a_kind_are_short_enough(name: str) -> None:
+    """The run id has the largest length, and the directories are the same on every machine."""
     run_id = "9999999999-abcdef"
     state = run_directories.run_dir(run_id) / run_directories.NODE / f"{name}-abcdef"
     footprint = Footprint(name, run_id, "abcdef", state, state, (), ProcessIdentity(1, 1, "b"))

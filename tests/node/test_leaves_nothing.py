@@ -14,7 +14,7 @@ ISOLATED = ["unshare", "--mount", "--pid", "--net", "--ipc", "--fork", "--mount-
 
 
 def daemons(program: str) -> list[Path]:
-    """Return the daemons of a kind on this machine: the first on PATH, and those that were brought here."""
+    """Return the daemons of a kind on this machine: the first on PATH, and those below CRITESTS_RUNTIMES."""
     folders = [Path(part) for part in search_path().split(os.pathsep)]
     installed = next((folder / program for folder in folders if (folder / program).is_file()), None)
     further = sorted(Path(os.environ.get("CRITESTS_RUNTIMES", ROOT / ".runtimes")).glob(f"*/{program}"))
@@ -33,37 +33,39 @@ EVERY_KIND = [
     *(pytest.param(path, id=str(path), marks=ANOTHER) for path in CRIOS),
     *([] if CRIOS else [NO_CRIO]),
 ]
-ENDS = ("SIGKILL and watcher", "SIGKILL and reaper", "beside a live one")
-"""What `make test` tries."""
+DEFAULT_CASES = ("SIGKILL and watcher", "SIGKILL and reaper", "next to a live one")
+"""The cases that `make test` runs."""
 FAILED_STARTS = ("daemon ends at once", "configuration is broken", "not a program")
 
 
 def left_by(case: str, binary: Path) -> tuple[list[str], str]:
     command = [*ISOLATED, sys.executable, "-m", "tests.node.scenario", case, str(binary)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=90, check=False)
-    assert done.returncode == 0, done.stderr
-    left: list[str] = json.loads(done.stdout.splitlines()[-1])
-    return left, done.stderr
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=90, check=False)
+    assert process.returncode == 0, process.stderr
+    left: list[str] = json.loads(process.stdout.splitlines()[-1])
+    return left, process.stderr
 
 
 @pytest.mark.runtime
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, marks=[] if case in ENDS else pytest.mark.nightly("another end of the same kind"))
+        pytest.param(
+            case, marks=[] if case in DEFAULT_CASES else pytest.mark.nightly("another case of the same kind")
+        )
         for case in CASES
         if case not in {*OWNERS, *FAILED_STARTS}
     ],
 )
 @pytest.mark.parametrize("binary", EVERY_KIND)
-def test_nothing_is_left_of_a_throwaway_runtime(binary: Path, case: str) -> None:
+def test_removed_runtime_leaves_nothing(binary: Path, case: str) -> None:
     left, _ = left_by(case, binary)
     assert left == []
 
 
 @pytest.mark.runtime
 @pytest.mark.parametrize(
-    ("case", "said"),
+    ("case", "message"),
     [
         (
             "daemon ends at once",
@@ -73,9 +75,9 @@ def test_nothing_is_left_of_a_throwaway_runtime(binary: Path, case: str) -> None
         ("not a program", "cannot be run: Exec format error"),
     ],
 )
-def test_nothing_is_left_of_a_runtime_that_does_not_start(case: str, said: str) -> None:
+def test_runtime_that_fails_to_start_leaves_nothing(case: str, message: str) -> None:
     if not BINARIES:
         pytest.skip("needs root and a containerd")
     left, output = left_by(case, BINARIES[0])
     assert left == []
-    assert said in output
+    assert message in output

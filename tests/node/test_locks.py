@@ -24,7 +24,7 @@ def directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_lock_excludes_and_is_given_back(tmp_path: Path) -> None:
+def test_lock_excludes_others_until_it_is_released(tmp_path: Path) -> None:
     path = tmp_path / "deep/lock"
     with FileLock(path):
         assert is_held(path)
@@ -34,7 +34,7 @@ def test_a_lock_excludes_and_is_given_back(tmp_path: Path) -> None:
     assert not is_held(path)
 
 
-def test_a_lock_whose_file_was_removed_meanwhile_is_taken_on_the_new_file(tmp_path: Path) -> None:
+def test_lock_is_acquired_on_the_new_file_after_its_file_was_removed(tmp_path: Path) -> None:
     first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
     assert first.try_acquire()
     (tmp_path / "lock").unlink()
@@ -45,7 +45,7 @@ def test_a_lock_whose_file_was_removed_meanwhile_is_taken_on_the_new_file(tmp_pa
     assert not (tmp_path / "lock").exists()
 
 
-def test_a_run_is_live_while_it_is_held() -> None:
+def test_run_is_live_while_its_lock_is_held() -> None:
     with RunHold("1-abc") as hold:
         assert run_is_live("1-abc")
         assert known_runs() == {"1-abc": True}
@@ -56,14 +56,14 @@ def test_a_run_is_live_while_it_is_held() -> None:
     assert known_runs() == {}
 
 
-def test_a_run_is_live_while_one_of_its_throwaway_runtimes_is() -> None:
+def test_run_is_live_while_one_of_its_private_runtimes_is_locked() -> None:
     with FileLock(run_directories.run_dir("1-abc") / "node/containerd-1/lock"):
         assert run_is_live("1-abc")
     assert not run_is_live("1-abc")
     assert known_runs() == {"1-abc": False}
 
 
-def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:
+def test_lock_is_released_when_its_process_dies(tmp_path: Path) -> None:
     held = (
         "l = FileLock(Path(sys.argv[1])); l.acquire(seconds=1); print('held', flush=True); sys.stdin.read()"
     )
@@ -83,7 +83,7 @@ def test_a_lock_goes_with_its_process(tmp_path: Path) -> None:
     assert not is_held(tmp_path / "lock")
 
 
-def test_a_process_is_not_mistaken_for_another() -> None:
+def test_process_identity_includes_start_time_and_boot_id() -> None:
     this = ProcessIdentity.of(os.getpid())
     assert this.alive
     assert not ProcessIdentity(this.pid, this.started + 1, this.boot).alive

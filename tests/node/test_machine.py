@@ -58,7 +58,7 @@ def test_the_binary_behind_a_socket_is_found(tmp_path: Path) -> None:
     assert listener.version == f"Python {platform.python_version()}"
 
 
-def test_a_socket_that_is_not_there_is_an_error_and_a_process_that_is_not_there_is_unknown(
+def test_missing_socket_is_an_error_and_missing_process_is_unknown(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(FileNotFoundError):
@@ -87,7 +87,7 @@ def proc_with(directory: Path, processes: Mapping[int, tuple[str, list[str]]]) -
         ("python3", ["python3", "kubelet"], 0),
     ],
 )
-def test_a_kubelet_process_counts_where_it_uses_the_endpoint(
+def test_kubelet_counts_if_it_uses_the_endpoint(
     tmp_path: Path, name: str, arguments: list[str], signs: int
 ) -> None:
     assert len(live_kubelet(ENDPOINT, [], proc=proc_with(tmp_path / "proc", {7: (name, arguments)}))) == signs
@@ -106,7 +106,7 @@ def test_the_kubelets_configuration_file_is_read(tmp_path: Path) -> None:
     )
 
 
-def test_pods_with_our_label_are_no_kubelets(tmp_path: Path) -> None:
+def test_pods_with_the_suites_label_are_no_sign_of_a_kubelet(tmp_path: Path) -> None:
     proc = proc_with(tmp_path / "proc", {})
     assert live_kubelet(ENDPOINT, [OURS, {"app": "x"}], proc=proc) == []
     (sign,) = live_kubelet(ENDPOINT, [OURS, THEIRS, THEIRS], proc=proc)
@@ -116,7 +116,7 @@ def test_pods_with_our_label_are_no_kubelets(tmp_path: Path) -> None:
     )
 
 
-def test_a_difference_says_what_appeared_and_what_went() -> None:
+def test_difference_lists_added_and_removed_things() -> None:
     before = MachineSnapshot({"mount": frozenset({"/a", "/b"}), "cgroup": frozenset()})
     after = MachineSnapshot({"mount": frozenset({"/a"}), "cgroup": frozenset({"/k8s.io"})})
     changes = difference(before, after)
@@ -124,8 +124,8 @@ def test_a_difference_says_what_appeared_and_what_went() -> None:
     assert mentioning(changes, ["k8s"]) == [MachineChange("cgroup", "/k8s.io", appeared=True)]
 
 
-def test_a_path_lies_on_the_deepest_mount_above_it_and_on_the_last_of_those(tmp_path: Path) -> None:
-    """Whatever another runtime has mounted elsewhere, and unmounts while the table is read."""
+def test_mount_of_a_path_is_the_last_of_the_deepest_mounts_above_it(tmp_path: Path) -> None:
+    """Mounts elsewhere, which another runtime may unmount while the table is read, do not matter."""
     table = [
         ("/", "/", "rw - ext4 /dev/vda rw"),
         ("/", str(tmp_path), "rw - overlay overlay rw"),

@@ -1,4 +1,4 @@
-"""The suite's own mounts of this machine: made, seen, and gone."""
+"""The suite's own mounts: creation, propagation, listing and removal."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from critests.node.cleanup.leftovers import unmount_below
 from critests.node.host import mounting
 from critests.node.host.mount_table import mounts_below
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes mounts")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="creates mounts")
 
 
 @pytest.fixture
@@ -19,15 +19,15 @@ def mounts(tmp_path: Path) -> HostMounts:
     return HostMounts(tmp_path)
 
 
-def test_later_mounts_spread_only_from_what_is_shared(mounts: HostMounts, tmp_path: Path) -> None:
+def test_later_mounts_propagate_only_from_a_shared_mount(mounts: HostMounts, tmp_path: Path) -> None:
     try:
-        for name, shared in (("spreads", True), ("keeps", False)):
+        for name, shared in (("shared", True), ("private", False)):
             place, peer = mounts.bound(name, shared=shared), tmp_path / f"peer-{name}"
             peer.mkdir()
             mounting.mount(peer, source=str(place), flags=mounting.BIND)
             mounts.tmpfs(place / "late")
-        assert mounts.below(tmp_path / "peer-spreads") == [str(tmp_path / "peer-spreads/late")]
-        assert mounts.below(tmp_path / "peer-keeps") == []
+        assert mounts.below(tmp_path / "peer-shared") == [str(tmp_path / "peer-shared/late")]
+        assert mounts.below(tmp_path / "peer-private") == []
     finally:
         assert unmount_below([tmp_path]) == []
 
@@ -46,14 +46,14 @@ def test_a_path_below_shared_mounts_is_listed_once(tmp_path: Path) -> None:
         assert unmount_below([tmp_path]) == []
 
 
-def test_a_refused_mount_says_where(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No such device") as refused:
+def test_error_of_a_mount_has_its_path(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such device") as error:
         mounting.mount(tmp_path, kind="nosuchfs")
 
-    assert refused.value.filename == str(tmp_path)
+    assert error.value.filename == str(tmp_path)
 
 
-def test_a_mount_can_be_taken_away(mounts: HostMounts, tmp_path: Path) -> None:
+def test_unmount_removes_a_mount(mounts: HostMounts, tmp_path: Path) -> None:
     place = mounts.tmpfs(tmp_path / "place")
 
     mounting.unmount(place)
@@ -61,7 +61,7 @@ def test_a_mount_can_be_taken_away(mounts: HostMounts, tmp_path: Path) -> None:
     assert mounts_below([tmp_path]) == []
 
 
-def test_a_dead_run_is_forgotten_with_what_its_tests_had_mounted(
+def test_forget_dead_run_unmounts_the_mounts_of_its_tests(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("critests.node.run_state.run_directories.FILES", tmp_path / "lib")

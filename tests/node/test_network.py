@@ -11,7 +11,7 @@ from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from critests.runtimes.cni_conflist import conflist
 
-TRACES = Footprint(
+FOOTPRINT = Footprint(
     "containerd",
     "1-abc",
     "a1b2c3",
@@ -32,14 +32,14 @@ TRACES = Footprint(
         (["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"], "100.64.0.0/20"),
     ],
 )
-def test_the_subnet_chosen_overlaps_nothing(taken: list[str], chosen: str) -> None:
+def test_free_subnet_overlaps_no_network_in_use(taken: list[str], chosen: str) -> None:
     assert free_subnet([ipaddress.IPv4Network(text) for text in taken]) == ipaddress.IPv4Network(chosen)
 
 
-def test_routes_addresses_and_name_servers_are_in_use_and_default_routes_are_not(
+def test_networks_in_use_are_those_of_routes_addresses_and_name_servers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    answers: dict[str, list[dict[str, object]]] = {
+    output: dict[str, list[dict[str, object]]] = {
         "route": [
             {"dst": "default"},
             {"dst": "0.0.0.0/0"},
@@ -56,7 +56,7 @@ def test_routes_addresses_and_name_servers_are_in_use_and_default_routes_are_not
             }
         ],
     }
-    monkeypatch.setattr(cni, "_ip", lambda *words: answers[words[0]])
+    monkeypatch.setattr(cni, "_ip", lambda *words: output[words[0]])
     assert {str(network) for network in cni.networks_in_use()} >= {
         "10.1.0.0/16",
         "10.2.0.1/32",
@@ -65,8 +65,8 @@ def test_routes_addresses_and_name_servers_are_in_use_and_default_routes_are_not
     assert not [network for network in cni.networks_in_use() if network.prefixlen == 0]
 
 
-def test_the_network_configuration_names_only_our_own_things() -> None:
-    data = json.loads(conflist(TRACES))
+def test_conflist_has_only_names_and_paths_of_its_runtime() -> None:
+    data = json.loads(conflist(FOOTPRINT))
     bridge, portmap = data["plugins"]
     assert data["name"] == "critests-a1b2c3"
     assert bridge["bridge"] == "crt-a1b2c3"
@@ -76,12 +76,12 @@ def test_the_network_configuration_names_only_our_own_things() -> None:
     assert portmap["capabilities"] == {"portMappings": True}
 
 
-def test_no_check_is_asked_of_a_network_whose_addresses_udev_changes() -> None:
-    """libcni returns at once from CHECK then, as the CNI specification says of `disableCheck`."""
-    assert json.loads(conflist(TRACES))["disableCheck"] is True
+def test_conflist_disables_check() -> None:
+    """CHECK of the bridge plugin may fail after udev has changed a MAC address, so libcni must skip it."""
+    assert json.loads(conflist(FOOTPRINT))["disableCheck"] is True
 
 
-def test_the_plugins_are_found_where_the_user_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plugin_directory_is_found_in_cni_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for plugin in cni.PLUGINS:
         (tmp_path / plugin).touch()
     monkeypatch.setenv("CNI_PATH", os.pathsep.join(["/nowhere", str(tmp_path)]))
@@ -118,7 +118,7 @@ NAT = r"""*nat
 COMMIT""".replace(" \\\n", " ").splitlines()
 
 
-def test_only_the_rules_of_our_network_are_removed() -> None:
+def test_removal_includes_only_rules_of_the_network() -> None:
     removal = firewall.removal_of(NAT, "critests-a1b2c3", ["10.192.0.0/20"])
     assert removal == [
         (
@@ -131,7 +131,7 @@ def test_only_the_rules_of_our_network_are_removed() -> None:
     ]
 
 
-# what CRI-O writes for a pod with a host port, and an idle portmap
+# the rules of CRI-O for a pod with a host port, and an unused chain of portmap
 CRIO_NAT = r"""*nat
 :PREROUTING ACCEPT [0:0]
 :CNI-HOSTPORT-DNAT - [0:0]
@@ -155,7 +155,7 @@ CRIO_NAT = r"""*nat
 COMMIT""".replace(" \\\n", " ").splitlines()
 
 
-def test_what_crio_maps_for_a_pod_of_our_network_is_removed() -> None:
+def test_removal_includes_host_ports_that_crio_mapped_for_the_network() -> None:
     removal = firewall.removal_of(CRIO_NAT, "critests-a1b2c3", ["10.192.0.0/20"])
     assert removal == [
         '-D KUBE-HOSTPORTS -p tcp -m comment --comment "ours hostport 80" -m tcp --dport 80 -j KUBE-HP-OURS',
@@ -169,9 +169,9 @@ def test_entry_chains_stay_while_a_port_is_mapped() -> None:
     assert firewall.removal_of_entry_chains(NAT) == []
 
 
-def test_entry_chains_go_with_the_jumps_to_them() -> None:
-    idle = [line for line in NAT if not line.startswith(("-A CNI-HOSTPORT-DNAT", "-A CNI-DN"))]
-    assert firewall.removal_of_entry_chains(idle) == [
+def test_unused_entry_chains_are_removed_with_the_jumps_to_them() -> None:
+    unused = [line for line in NAT if not line.startswith(("-A CNI-HOSTPORT-DNAT", "-A CNI-DN"))]
+    assert firewall.removal_of_entry_chains(unused) == [
         "-D PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT",
         '-D POSTROUTING -m comment --comment "CNI portfwd requiring masquerade" -j CNI-HOSTPORT-MASQ',
         *(f"-F {chain}" for chain in firewall.PORTMAP_CHAINS),
@@ -179,9 +179,9 @@ def test_entry_chains_go_with_the_jumps_to_them() -> None:
     ]
 
 
-def test_entry_chains_of_crio_go_with_its_own_jumps() -> None:
-    idle = [line for line in CRIO_NAT if not line.startswith("-A KUBE-HOSTPORTS")]
-    removal = firewall.removal_of_entry_chains(idle, ["CNI-HOSTPORT-DNAT"])
+def test_unused_entry_chains_of_crio_are_removed_with_the_jumps_to_them() -> None:
+    unused = [line for line in CRIO_NAT if not line.startswith("-A KUBE-HOSTPORTS")]
+    removal = firewall.removal_of_entry_chains(unused, ["CNI-HOSTPORT-DNAT"])
     assert [line.rpartition(" -j ")[2] for line in removal] == [
         *("KUBE-HOSTPORTS", "KUBE-HOSTPORTS", "CRIO-HOSTPORTS-MASQ"),
         *("-F KUBE-HOSTPORTS", "-F CRIO-HOSTPORTS-MASQ"),
@@ -189,13 +189,13 @@ def test_entry_chains_of_crio_go_with_its_own_jumps() -> None:
     ]
 
 
-def test_entry_chains_that_were_there_before_stay() -> None:
-    idle = [line for line in CRIO_NAT if not line.startswith("-A KUBE-HOSTPORTS")]
+def test_entry_chains_that_existed_before_are_not_removed() -> None:
+    unused = [line for line in CRIO_NAT if not line.startswith("-A KUBE-HOSTPORTS")]
     before = [firewall.PORTMAP_CHAINS[0], firewall.CRIO_CHAINS[1]]
-    assert firewall.removal_of_entry_chains(idle, before) == []
+    assert firewall.removal_of_entry_chains(unused, before) == []
 
 
-def test_what_the_plugin_has_given_away_is_read_from_its_files(tmp_path: Path) -> None:
+def test_leases_are_read_from_the_files_of_host_local(tmp_path: Path) -> None:
     footprint = Footprint(
         "containerd", "1-abc", "a1b2c3", tmp_path, tmp_path, ("10.9.0.0/20",), ProcessIdentity(1, 1, "b")
     )

@@ -4,17 +4,17 @@ import pytest
 
 from critests.node.network.network_facts import dropping, mac_address_policy
 
-DEFAULT = "# as systemd ships it\n[Match]\nOriginalName=*\n\n[Link]\nMACAddressPolicy=persistent\n"
-OF_A_CARD = "[Match]\nDriver=e1000\n[Link]\nMACAddressPolicy=random\n"
-OF_VETH = "[Match]\nDriver=bridge veth\n[Link]\nMACAddressPolicy=none\n"
+DEFAULT = "# the default of systemd\n[Match]\nOriginalName=*\n\n[Link]\nMACAddressPolicy=persistent\n"
+FOR_A_DRIVER = "[Match]\nDriver=e1000\n[Link]\nMACAddressPolicy=random\n"
+FOR_VETH = "[Match]\nDriver=bridge veth\n[Link]\nMACAddressPolicy=none\n"
 
 
 @pytest.mark.parametrize(
     ("files", "policy"),
     [
         ({"usr/99-default.link": DEFAULT}, "persistent"),
-        ({"usr/99-default.link": DEFAULT, "usr/10-card.link": OF_A_CARD}, "persistent"),
-        ({"usr/99-default.link": DEFAULT, "run/10-veth.link": OF_VETH}, "none"),
+        ({"usr/99-default.link": DEFAULT, "usr/10-card.link": FOR_A_DRIVER}, "persistent"),
+        ({"usr/99-default.link": DEFAULT, "run/10-veth.link": FOR_VETH}, "none"),
         ({"usr/99-default.link": DEFAULT, "run/99-default.link": "[Match]\nOriginalName=*\n"}, "none"),
         (
             {"usr/99-default.link": DEFAULT, "run/10-without.link": "[Link]\nMACAddressPolicy=none\n"},
@@ -22,9 +22,9 @@ OF_VETH = "[Match]\nDriver=bridge veth\n[Link]\nMACAddressPolicy=none\n"
         ),
         ({}, "none"),
     ],
-    ids=["default", "another driver's", "ours", "taken out", "matches nothing", "none"],
+    ids=["default", "for another driver", "for veth", "overridden", "without a match", "none"],
 )
-def test_the_policy_for_a_veth_pair_is_that_of_the_first_file_that_matches(
+def test_mac_address_policy_is_that_of_the_first_matching_file(
     files: dict[str, str], policy: str, tmp_path: Path
 ) -> None:
     for name, text in files.items():
@@ -34,13 +34,13 @@ def test_the_policy_for_a_veth_pair_is_that_of_the_first_file_that_matches(
     assert mac_address_policy((tmp_path / "run", tmp_path / "usr"), udev=tmp_path) == policy
 
 
-def test_without_udev_there_is_no_policy(tmp_path: Path) -> None:
+def test_mac_address_policy_is_empty_without_udev(tmp_path: Path) -> None:
     (tmp_path / "99-default.link").write_text(DEFAULT, encoding="utf-8")
 
     assert mac_address_policy((tmp_path,), udev=tmp_path / "control") == ""
 
 
-def test_what_drops_what_is_forwarded_is_named_by_its_table() -> None:
+def test_dropping_lists_tables_that_drop_forwarded_packets() -> None:
     def chain(table: str, **more: str) -> dict[str, dict[str, str]]:
         return {"chain": {"family": "inet", "table": table, "name": "x", **more}}
 

@@ -1,4 +1,4 @@
-"""Whether an OCI runtime takes a version of its specification is asked of the program itself."""
+"""The probe for a version of the OCI specification runs the OCI runtime with a bundle of that version."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ while [ $# -gt 0 ]; do
 done
 """
 CHECKS = """case $version in
-1.0.* | 1.1.*) words='nobody to give the terminal to' ;;
+1.0.* | 1.1.*) words='no receiver of the terminal' ;;
 *) words='unknown version' ;;
 esac
 """
@@ -54,36 +54,36 @@ def program(folder: Path, script: str) -> Path:
         ("exit 3", ""),
     ],
     ids=[
-        "logs that it does not know it",
-        "prints that it does not know it",
-        "fails all the same",
-        "only names it",
-        "never says the same",
-        "makes a container of it",
-        "says nothing",
+        "logs that it is unknown",
+        "prints that it is unknown",
+        "fails with every version",
+        "names it in every error",
+        "never fails the same way",
+        "creates a container",
+        "prints no error",
     ],
 )
-def test_a_version_is_refused_where_another_one_gets_another_answer(
+def test_version_is_rejected_if_another_version_gets_another_error(
     tmp_path: Path, script: str, words: str
 ) -> None:
     assert refusal(program(tmp_path, script), "1.2.1", CGROUP) == words
 
 
-def test_a_version_that_is_known_is_taken(tmp_path: Path) -> None:
+def test_known_version_is_accepted(tmp_path: Path) -> None:
     assert refusal(program(tmp_path, CHECKS + LOGS), "1.1.0", CGROUP) == ""
 
 
-def test_what_is_tried_is_below_the_cgroup_of_the_runtime(tmp_path: Path) -> None:
+def test_probe_container_is_below_the_cgroup_of_the_runtime(tmp_path: Path) -> None:
     script = CHECKS.replace("'unknown version'", '"unknown in $cgroup"') + LOGS
 
     assert refusal(program(tmp_path, script), "1.2.1", CGROUP) == "unknown in /critests-unit/critests-version"
 
 
-def test_a_program_that_is_gone_refuses_nothing(tmp_path: Path) -> None:
+def test_missing_program_rejects_nothing(tmp_path: Path) -> None:
     assert refusal(tmp_path / "nowhere", "1.2.1", CGROUP) == ""
 
 
-def test_a_container_that_was_made_after_all_is_deleted(tmp_path: Path) -> None:
+def test_created_probe_container_is_deleted(tmp_path: Path) -> None:
     path = program(tmp_path, "exit 0")
 
     refusal(path, "1.2.1", CGROUP)
@@ -93,7 +93,7 @@ def test_a_container_that_was_made_after_all_is_deleted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["config.json", "userdata/config.json"])
-def test_the_version_that_a_daemon_writes_is_read_from_its_bundle(tmp_path: Path, place: str) -> None:
+def test_written_version_is_read_from_the_daemons_bundle(tmp_path: Path, place: str) -> None:
     file = tmp_path / "bundles" / "abc" / place
     file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"ociVersion": "1.2.1"}), encoding="utf-8")
@@ -107,7 +107,7 @@ def test_the_version_that_a_daemon_writes_is_read_from_its_bundle(tmp_path: Path
 @pytest.mark.parametrize(
     ("written", "unfit"), [("1.2.1", ["crun"]), ("1.1.0", []), ("", [])], ids=["unknown", "known", "unseen"]
 )
-def test_a_handler_whose_program_does_not_know_the_version_is_unfit(
+def test_handler_is_unfit_if_its_program_does_not_know_the_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, unfit: list[str]
 ) -> None:
     monkeypatch.setattr(OciRuntimes, "written_version", lambda *_: written)
@@ -132,7 +132,7 @@ def test_a_handler_whose_program_does_not_know_the_version_is_unfit(
     assert server.calls == ["RunPodSandbox", "StopPodSandbox", "RemovePodSandbox"]
 
 
-def test_a_handler_whose_shim_starts_nothing_is_unfit(tmp_path: Path) -> None:
+def test_handler_is_unfit_if_its_shim_starts_no_container(tmp_path: Path) -> None:
     shim = Path("/opt/gvisor/containerd-shim-runsc-v1")
     runtimes = OciRuntimes(shims={"gvisor": shim, "": shim})
     with serve(CriServer()) as endpoint:
@@ -149,7 +149,7 @@ def test_a_handler_whose_shim_starts_nothing_is_unfit(tmp_path: Path) -> None:
     assert f"no container starts with {shim}: RunPodSandbox failed with" in found["gvisor"]
 
 
-def test_a_handler_that_was_left_out_is_unfit_whatever_else_is_seen(tmp_path: Path) -> None:
+def test_left_out_handlers_are_unfit(tmp_path: Path) -> None:
     """CRI-O finds some OCI runtimes by itself."""
     runtimes = OciRuntimes({"crun": program(tmp_path, CHECKS + LOGS)}, {"crun": "no cgroup", "other": "gone"})
 

@@ -1,4 +1,4 @@
-"""Of an OCI runtime that makes no container of the plainest bundle, the daemon is not accused."""
+"""A handler is unfit if its OCI runtime cannot create a container from a minimal bundle."""
 
 from pathlib import Path
 
@@ -14,9 +14,9 @@ from critests.node.observing.plain_container import refused_alone
 from tests.criserver import CriServer, serve
 
 IMAGE = ImageName("example.test/busybox:1", "example.test/busybox:1")
-REFUSES = "echo 'no such hierarchy' >&2; exit 1"
-MAKES = "exit 0"
-NEVER_THE_SAME = 'echo "failed at $(date +%N)" >&2; exit 1'
+FAILS = "echo 'no such hierarchy' >&2; exit 1"
+CREATES = "exit 0"
+NEVER_FAILS_ALIKE = 'echo "failed at $(date +%N)" >&2; exit 1'
 
 
 def program(folder: Path, name: str, script: str) -> Path:
@@ -29,31 +29,31 @@ def program(folder: Path, name: str, script: str) -> Path:
 @pytest.mark.parametrize(
     ("script", "reference", "words"),
     [
-        (REFUSES, MAKES, "no such hierarchy"),
-        (MAKES, MAKES, ""),
-        (REFUSES, REFUSES, ""),
-        (NEVER_THE_SAME, MAKES, ""),
+        (FAILS, CREATES, "no such hierarchy"),
+        (CREATES, CREATES, ""),
+        (FAILS, FAILS, ""),
+        (NEVER_FAILS_ALIKE, CREATES, ""),
     ],
-    ids=["only this one refuses", "it makes one", "both refuse", "never says the same"],
+    ids=["only this one fails", "it creates one", "both fail", "never fails the same way"],
 )
-def test_an_oci_runtime_is_unable_where_it_refuses_what_another_takes(
+def test_oci_runtime_fails_alone_if_another_creates_the_container(
     tmp_path: Path, script: str, reference: str, words: str
 ) -> None:
-    asked, other = program(tmp_path, "crun", script), program(tmp_path, "runc", reference)
+    tested, other = program(tmp_path, "crun", script), program(tmp_path, "runc", reference)
 
-    assert refused_alone(asked, other, "critests-unit") == words
-
-
-def test_nothing_is_said_without_another_one_to_ask(tmp_path: Path) -> None:
-    asked = program(tmp_path, "crun", REFUSES)
-    (tmp_path / "link").symlink_to(asked)
-
-    assert refused_alone(asked, None, "critests-unit") == ""
-    assert refused_alone(asked, tmp_path / "link", "critests-unit") == ""
-    assert refused_alone(tmp_path / "nowhere", asked, "critests-unit") == ""
+    assert refused_alone(tested, other, "critests-unit") == words
 
 
-def found(
+def test_no_failure_is_reported_without_another_oci_runtime(tmp_path: Path) -> None:
+    tested = program(tmp_path, "crun", FAILS)
+    (tmp_path / "link").symlink_to(tested)
+
+    assert refused_alone(tested, None, "critests-unit") == ""
+    assert refused_alone(tested, tmp_path / "link", "critests-unit") == ""
+    assert refused_alone(tmp_path / "nowhere", tested, "critests-unit") == ""
+
+
+def unfit_on_server(
     wrong: set[str], runtimes: OciRuntimes, folder: Path, image: ImageName | None = IMAGE
 ) -> dict[str, str]:
     run = RunIdentity.new()
@@ -70,59 +70,61 @@ def found(
 @pytest.mark.parametrize(
     ("wrong", "script", "unfit"),
     [
-        ({"fails=RunPodSandbox"}, REFUSES, True),
-        ({"fails=RunPodSandbox"}, MAKES, False),
-        (set(), REFUSES, False),
-        ({"fails=CreateContainer"}, REFUSES, True),
-        ({"fails=StartContainer"}, REFUSES, True),
-        ({"fails=CreateContainer"}, MAKES, False),
+        ({"fails=RunPodSandbox"}, FAILS, True),
+        ({"fails=RunPodSandbox"}, CREATES, False),
+        (set(), FAILS, False),
+        ({"fails=CreateContainer"}, FAILS, True),
+        ({"fails=StartContainer"}, FAILS, True),
+        ({"fails=CreateContainer"}, CREATES, False),
     ],
     ids=[
-        "neither makes one",
+        "neither creates one",
         "a fault of the daemon",
-        "the daemon makes one",
-        "the daemon makes the sandbox, but creates no container",
-        "the daemon makes the sandbox, but starts no container",
+        "the daemon creates one",
+        "the daemon runs the sandbox, but creates no container",
+        "the daemon runs the sandbox, but starts no container",
         "a fault of the daemon in containers",
     ],
 )
-def test_the_default_handler_is_unfit_where_neither_daemon_nor_program_makes_anything(
+def test_default_handler_is_unfit_if_neither_daemon_nor_program_creates_a_container(
     wrong: set[str], script: str, unfit: bool, tmp_path: Path
 ) -> None:
-    asked, other = program(tmp_path, "crun", script), program(tmp_path, "runc", MAKES)
+    tested, other = program(tmp_path, "crun", script), program(tmp_path, "runc", CREATES)
 
-    why = found(wrong, OciRuntimes(default=asked, reference=other, cgroup="critests-unit"), tmp_path)
+    why = unfit_on_server(
+        wrong, OciRuntimes(default=tested, reference=other, cgroup="critests-unit"), tmp_path
+    )
 
     assert list(why) == ([""] if unfit else [])
     for reason in why.values():
-        assert reason.startswith(f"{asked} makes no container on this machine")
+        assert reason.startswith(f"{tested} makes no container on this machine")
         assert "'no such hierarchy'" in reason
 
 
 @pytest.mark.parametrize(
     "wrong", [set(), {"fails=RunPodSandbox"}], ids=["the default works", "nothing works"]
 )
-def test_a_further_handler_is_unfit_where_neither_daemon_nor_program_makes_anything(
+def test_additional_handler_is_unfit_if_neither_daemon_nor_program_creates_a_container(
     wrong: set[str], tmp_path: Path
 ) -> None:
-    """Our server knows no handler of that name."""
-    asked, other = program(tmp_path, "crun", REFUSES), program(tmp_path, "runc", MAKES)
+    """The server has no handler with that name."""
+    tested, other = program(tmp_path, "crun", FAILS), program(tmp_path, "runc", CREATES)
     runtimes = OciRuntimes(
-        {"new": asked, "works": other}, default=other, reference=other, cgroup="critests-unit"
+        {"new": tested, "works": other}, default=other, reference=other, cgroup="critests-unit"
     )
 
-    assert list(found(wrong, runtimes, tmp_path)) == ["new"]
+    assert list(unfit_on_server(wrong, runtimes, tmp_path)) == ["new"]
 
 
-def test_without_an_image_a_sandbox_is_enough(tmp_path: Path) -> None:
-    asked, other = program(tmp_path, "crun", REFUSES), program(tmp_path, "runc", MAKES)
-    runtimes = OciRuntimes(default=asked, reference=other, cgroup="critests-unit")
+def test_sandbox_is_enough_without_an_image(tmp_path: Path) -> None:
+    tested, other = program(tmp_path, "crun", FAILS), program(tmp_path, "runc", CREATES)
+    runtimes = OciRuntimes(default=tested, reference=other, cgroup="critests-unit")
 
-    assert found({"fails=CreateContainer"}, runtimes, tmp_path, None) == {}
+    assert unfit_on_server({"fails=CreateContainer"}, runtimes, tmp_path, None) == {}
 
 
-def test_a_handler_that_the_daemon_starts_containers_with_is_fit(tmp_path: Path) -> None:
-    asked, other = program(tmp_path, "crun", REFUSES), program(tmp_path, "runc", MAKES)
-    runtimes = OciRuntimes({"runc": asked}, default=other, reference=other, cgroup="critests-unit")
+def test_handler_is_fit_if_the_daemon_starts_containers_with_it(tmp_path: Path) -> None:
+    tested, other = program(tmp_path, "crun", FAILS), program(tmp_path, "runc", CREATES)
+    runtimes = OciRuntimes({"runc": tested}, default=other, reference=other, cgroup="critests-unit")
 
-    assert found(set(), runtimes, tmp_path) == {}
+    assert unfit_on_server(set(), runtimes, tmp_path) == {}

@@ -35,19 +35,19 @@ def container_fact(
             requests = RequestBuilder(run, tmp_path, CgroupParents(run, CgroupDriver.CGROUPFS))
             image = ImageName("example.test/busybox:1", "example.test/busybox:1")
             connection.images.PullImage(pulling(image.written))
-            made = ContainerProbes(connection, "", requests, image=lambda: image, daemon=lambda: 1)
-            return made.all()[capability]()
+            probe = ContainerProbes(connection, "", requests, image=lambda: image, daemon=lambda: 1)
+            return probe.all()[capability]()
         finally:
             connection.close()
 
 
-def test_a_slow_machine_gets_more_time_to_reach_a_host_port(
+def test_timeout_of_a_host_port_scales_with_the_deadlines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    waited: list[float] = []
+    timeouts: list[float] = []
 
     def connected(_address: str, _port: int, seconds: float) -> bool:
-        waited.append(seconds)
+        timeouts.append(seconds)
         return True
 
     monkeypatch.setattr(probes, "_takes_connection", connected)
@@ -55,13 +55,13 @@ def test_a_slow_machine_gets_more_time_to_reach_a_host_port(
     container_fact(CriServer(), tmp_path, Capability.HOST_PORTS)
     container_fact(CriServer(), tmp_path, Capability.HOST_PORTS, scale=4)
 
-    assert waited == [probes.PORT_SECONDS, 4 * probes.PORT_SECONDS]
+    assert timeouts == [probes.PORT_SECONDS, 4 * probes.PORT_SECONDS]
 
 
 @pytest.mark.parametrize(
-    ("wrong", "present"), [(["fails=CreateContainer"], True), ([], False)], ids=["refused", "accepted"]
+    ("wrong", "present"), [(["fails=CreateContainer"], True), ([], False)], ids=["rejected", "accepted"]
 )
-def test_an_unknown_device_shows_whether_names_are_read(
+def test_cdi_is_present_if_an_unknown_device_is_rejected(
     wrong: list[str], present: bool, tmp_path: Path
 ) -> None:
     assert container_fact(CriServer(wrong=wrong), tmp_path, Capability.CDI).present is present
@@ -76,13 +76,13 @@ def test_an_unknown_device_shows_whether_names_are_read(
         (("SYS_RESOURCE",), ["fails=RunPodSandbox"], True),
     ],
     ids=[
-        "root may not lower the score",
-        "no pod starts",
-        "the runtime manages without",
-        "the failure is the runtime's own",
+        "root cannot lower the score",
+        "no pod can run",
+        "the runtime works without it",
+        "the runtime fails for another reason",
     ],
 )
-def test_only_what_the_machine_withholds_blocks_pods_with_one_pid_namespace(
+def test_shared_processes_are_absent_only_if_the_daemon_lacks_cap_sys_resource(
     held: tuple[str, ...], wrong: list[str], present: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probes, "process_capabilities", lambda _: SimpleNamespace(permitted=held))
@@ -91,13 +91,13 @@ def test_only_what_the_machine_withholds_blocks_pods_with_one_pid_namespace(
     assert ("lacks CAP_SYS_RESOURCE" in fact.evidence) is not present
 
 
-def test_of_a_daemon_that_has_ended_nobody_says_what_it_may(
+def test_shared_processes_are_unknown_if_the_daemon_has_exited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ended(_: int) -> None:
+    def exited(_: int) -> None:
         raise ProcessLookupError("there is no process 1")
 
-    monkeypatch.setattr(probes, "process_capabilities", ended)
+    monkeypatch.setattr(probes, "process_capabilities", exited)
 
     assert shared_processes(CriServer(), tmp_path).present is None
 
@@ -109,16 +109,16 @@ def test_of_a_daemon_that_has_ended_nobody_says_what_it_may(
         ("another-boot\n", 7, True, False),
         ("another-boot\n", None, False, False),
     ],
-    ids=["our kernel", "a kernel of the sandbox's own", "another machine"],
+    ids=["the same kernel", "a guest kernel", "another machine"],
 )
 def test_a_guest_kernel_is_distinguished_from_another_machine(
     boot_id: str, daemon_pid: int | None, same_host: bool, shared_kernel: bool
 ) -> None:
-    # the probe asks nothing else of them
+    # the only attribute that the probe uses
     anything: Any = SimpleNamespace(exec=lambda *_: SimpleNamespace(stdout=boot_id.encode()))
-    made = ContainerProbes(anything, "", anything, image=pytest.fail, daemon=lambda: daemon_pid)
+    probe = ContainerProbes(anything, "", anything, image=pytest.fail, daemon=lambda: daemon_pid)
 
-    facts = made.machine_of(anything)
+    facts = probe.machine_of(anything)
 
     assert facts[Capability.SAME_HOST].present is same_host
     assert facts[Capability.SHARED_KERNEL].present is shared_kernel
@@ -132,19 +132,19 @@ def test_a_guest_kernel_is_distinguished_from_another_machine(
         ("", b"system_u:system_r:container_t:s0:c1,c2\0", True),
         ("system_u:system_r:container_runtime_t:s0", b"", False),
     ],
-    ids=["labels them", "labels none", "its daemon cannot be seen", "shows no label"],
+    ids=["labels containers", "labels no containers", "daemon not visible", "no label visible"],
 )
 def test_a_runtime_without_labels_is_distinguished_from_one_with_selinux(
     daemon: str, container: bytes, labels: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probes, "text_of", lambda _: daemon)
     anything: Any = SimpleNamespace(exec=lambda *_: SimpleNamespace(stdout=container))
-    made = ContainerProbes(anything, "", anything, image=pytest.fail, daemon=lambda: 7)
+    probe = ContainerProbes(anything, "", anything, image=pytest.fail, daemon=lambda: 7)
 
-    assert made.labels_of(anything).present is labels
+    assert probe.labels_of(anything).present is labels
 
 
-def refuse(peer: Peer) -> None:
+def reject(peer: Peer) -> None:
     peer.read_head()
     peer.send(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 3\r\n\r\nno!")
 
@@ -154,21 +154,21 @@ def refuse(peer: Peer) -> None:
     [
         (Peer.accept_websocket, True, "it chose v4.channel.k8s.io"),
         (lambda peer: peer.accept_websocket(""), False, "it chose none"),
-        (refuse, False, "HTTP 403"),
+        (reject, False, "HTTP 403"),
         (lambda peer: peer.read_head(), None, "closed the connection"),
     ],
-    ids=["switches", "switches to no sub-protocol", "refuses", "says nothing"],
+    ids=["switches", "switches to no subprotocol", "rejects", "does not respond"],
 )
-def test_a_server_takes_sessions_over_websocket_where_it_switches_to_the_subprotocol(
+def test_exec_websocket_is_present_if_the_server_switches_to_the_subprotocol(
     play: Callable[[Peer], object], works: bool | None, evidence: str
 ) -> None:
     with serving(play) as url:
         runtime = SimpleNamespace(Exec=lambda _: SimpleNamespace(url=url))
         connection: Any = SimpleNamespace(runtime=runtime)
         anything: Any = SimpleNamespace(id="container")
-        made = ContainerProbes(connection, "", anything, image=pytest.fail, daemon=lambda: 7)
+        probe = ContainerProbes(connection, "", anything, image=pytest.fail, daemon=lambda: 7)
 
-        fact = made.exec_websocket(anything)
+        fact = probe.exec_websocket(anything)
 
     assert fact.present is works
     assert evidence in fact.evidence

@@ -1,4 +1,4 @@
-"""A file of another mount namespace is found where its process would find it."""
+"""Paths are resolved as a process in another mount namespace resolves them."""
 
 import os
 import subprocess
@@ -9,12 +9,12 @@ import pytest
 
 from critests.node.host.process_view import seen_by
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes a mount namespace")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="creates a mount namespace")
 
 
 @pytest.fixture
 def process(tmp_path: Path) -> Iterator[int]:
-    """A process that sees other files below a directory than we do."""
+    """A process in a mount namespace with other files below a directory."""
     script = (
         f"mount -t tmpfs none {tmp_path} && cd {tmp_path} && mkdir -p run/deep && echo theirs > run/file &&"
         f" ln -s {tmp_path}/run/file absolute && ln -s ../file run/deep/relative && ln -s run var && ln -s"
@@ -24,22 +24,24 @@ def process(tmp_path: Path) -> Iterator[int]:
     (tmp_path / "run/file").write_text("ours\n")
     with subprocess.Popen(
         ["unshare", "--mount", "sh", "-c", script], stdout=subprocess.PIPE, text=True
-    ) as found:
-        assert found.stdout is not None
-        assert found.stdout.readline() == "ready\n"
-        yield found.pid
-        found.kill()
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process.pid
+        process.kill()
 
 
 @pytest.mark.parametrize("path", ["run/file", "absolute", "run/deep/relative", "var/file", "var/../absolute"])
-def test_links_lead_where_they_lead_the_process(process: int, tmp_path: Path, path: str) -> None:
+def test_links_are_resolved_in_the_mount_namespace_of_the_process(
+    process: int, tmp_path: Path, path: str
+) -> None:
     assert seen_by(process, tmp_path / path).read_text() == "theirs\n"
 
 
-def test_a_loop_ends(process: int, tmp_path: Path) -> None:
+def test_a_loop_of_links_is_not_followed_forever(process: int, tmp_path: Path) -> None:
     assert str(seen_by(process, tmp_path / "loop")).startswith(f"/proc/{process}/root/")
 
 
 @pytest.mark.parametrize("pid", [None, os.getpid(), 4194304], ids=["unknown", "the same view", "gone"])
-def test_otherwise_a_path_stays_as_it_is(pid: int | None, tmp_path: Path) -> None:
+def test_path_is_unchanged_without_another_mount_namespace(pid: int | None, tmp_path: Path) -> None:
     assert seen_by(pid, tmp_path / "file") == tmp_path / "file"

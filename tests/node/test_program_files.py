@@ -33,7 +33,7 @@ def test_each_file_has_its_role_path_version_and_digest(tmp_path: Path) -> None:
     ]
 
 
-def test_a_file_that_is_not_there_has_neither_version_nor_digest(tmp_path: Path) -> None:
+def test_missing_file_has_neither_version_nor_digest(tmp_path: Path) -> None:
     (found,) = describe_files([("CNI plugin", tmp_path / "bridge")])
 
     assert (found.version, found.sha256) == ("", "")
@@ -46,7 +46,7 @@ def test_the_executable_of_a_running_daemon_is_described() -> None:
     assert (found.role, found.path, found.sha256) == ("daemon", str(executable), digest(executable))
 
 
-def test_a_daemon_that_cannot_be_seen_has_no_file() -> None:
+def test_daemon_without_a_visible_process_has_no_files() -> None:
     assert describe_daemon(None) == []
     assert describe_daemon(2**22 + 1) == []
 

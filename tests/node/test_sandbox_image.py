@@ -27,7 +27,7 @@ def missing(connection: Connection, folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         (f"wants-image={NOWHERE}", f"without the image {NOWHERE},"),
         (f"wants-image={PULLABLE}", ""),
@@ -38,15 +38,15 @@ def missing(connection: Connection, folder: Path) -> str:
     ],
     ids=[
         "cannot be pulled",
-        "comes when it is pulled",
+        "can be pulled",
         "fails for another reason",
         "no such RPC",
-        "no list",
-        "all is well",
+        "ListImages fails",
+        "no failure",
     ],
 )
-def test_an_image_is_missing_that_the_runtime_names_and_cannot_get(
-    wrong: str, said: str, tmp_path: Path
+def test_sandbox_image_is_missing_if_the_runtime_names_it_and_cannot_pull_it(
+    wrong: str, message: str, tmp_path: Path
 ) -> None:
     with (
         serve(CriServer(wrong={wrong} if wrong else set())) as endpoint,
@@ -55,12 +55,12 @@ def test_an_image_is_missing_that_the_runtime_names_and_cannot_get(
         words = missing(connection, tmp_path)
         left = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
 
-    assert said in words
-    assert bool(words) == bool(said)
+    assert message in words
+    assert bool(words) == bool(message)
     assert not left
 
 
-def test_the_image_of_another_release_is_not_taken_for_it(tmp_path: Path) -> None:
+def test_image_of_another_release_does_not_count_as_the_sandbox_image(tmp_path: Path) -> None:
     with (
         serve(CriServer(wrong={f"wants-image={NOWHERE}"}, images={OLDER: ImageConfig()})) as endpoint,
         closing(connect(Endpoint.parse(endpoint))) as connection,

@@ -1,4 +1,4 @@
-"""Labels are asked of the policy; the kernel of the test need not have SELinux."""
+"""Labels come from the policy; the tests need no SELinux in the kernel."""
 
 import os
 from pathlib import Path
@@ -14,8 +14,8 @@ from critests.node.starting.selinux import label_directories, label_like
 
 @pytest.fixture
 def labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """The labels that were given, by directory, where the policy knows one path."""
-    given: dict[str, bytes] = {}
+    """The labels that were set, by directory; the policy has labels for two paths."""
+    recorded: dict[str, bytes] = {}
     program = tmp_path / "bin/matchpathcon"
     program.parent.mkdir()
     program.write_text(
@@ -28,24 +28,22 @@ def labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
 
-    def note(path: Path, name: str, value: bytes) -> None:
+    def record(path: Path, name: str, value: bytes) -> None:
         assert name == "security.selinux"
-        given[str(path)] = value
+        recorded[str(path)] = value
 
-    monkeypatch.setattr(os, "setxattr", note)
-    return given
+    monkeypatch.setattr(os, "setxattr", record)
+    return recorded
 
 
-def test_a_directory_gets_the_label_of_the_path_that_it_stands_for(
-    labels: dict[str, bytes], tmp_path: Path
-) -> None:
+def test_directory_gets_the_label_of_its_well_known_path(labels: dict[str, bytes], tmp_path: Path) -> None:
     label_like(tmp_path, "/run/runtime")
 
     assert labels == {str(tmp_path): b"system_u:object_r:runtime_run_t:s0\0"}
 
 
 @pytest.mark.parametrize("twin", ["", "/run/nobody"])
-def test_without_a_label_in_the_policy_none_is_given(
+def test_no_label_is_set_without_one_in_the_policy(
     twin: str, labels: dict[str, bytes], tmp_path: Path
 ) -> None:
     label_like(tmp_path, twin)
@@ -54,7 +52,7 @@ def test_without_a_label_in_the_policy_none_is_given(
 
 
 @pytest.mark.parametrize("mode", ["enforcing", "permissive", ""])
-def test_directories_of_a_runtime_are_labelled_where_selinux_is_on(
+def test_directories_of_a_runtime_are_labelled_if_selinux_is_enabled(
     mode: str, labels: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(selinux, "selinux_mode", lambda: mode)

@@ -1,4 +1,4 @@
-"""Who makes the cgroups of a throwaway runtime."""
+"""Which program creates the cgroups of a private runtime."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from critests.node.starting.throwaway import RuntimeStartFailed
 
 
 @pytest.mark.parametrize(
-    ("booted", "asked", "systemd"),
+    ("booted", "driver", "systemd"),
     [
         (True, CgroupDriver.UNKNOWN, True),
         (True, CgroupDriver.SYSTEMD, True),
@@ -18,15 +18,15 @@ from critests.node.starting.throwaway import RuntimeStartFailed
         (False, CgroupDriver.CGROUPFS, False),
     ],
 )
-def test_systemd_makes_cgroups_where_it_is_the_first_process(
-    booted: bool, asked: CgroupDriver, systemd: bool, monkeypatch: pytest.MonkeyPatch
+def test_systemd_creates_cgroups_if_it_booted_the_machine(
+    booted: bool, driver: CgroupDriver, systemd: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(start_runtime, "booted_by_systemd", lambda: booted)
 
-    assert systemd_makes_cgroups(asked) is systemd
+    assert systemd_makes_cgroups(driver) is systemd
 
 
-def test_systemd_cannot_make_cgroups_where_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_systemd_driver_is_rejected_without_systemd(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start_runtime, "booted_by_systemd", lambda: False)
 
     with pytest.raises(RuntimeStartFailed, match="not booted by systemd"):

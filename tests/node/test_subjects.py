@@ -1,4 +1,4 @@
-"""One grammar says what is under test, wherever the user names it."""
+"""Parsing of the subject under test: an endpoint, a private runtime, a handler or a run."""
 
 from pathlib import Path
 
@@ -34,14 +34,14 @@ def test_each_kind_of_subject_is_recognised(text: str, subject: Subject) -> None
     assert parse_subject(text) == subject
 
 
-def test_only_a_throwaway_runtime_is_a_node() -> None:
+def test_node_must_be_a_private_runtime() -> None:
     assert parse_throwaway("crio=/bin/sh") == ThrowawaySubject("crio", Path("/bin/sh"))
     with pytest.raises(UsageError, match=r"there is no way to start 'unix:///run/x\.sock' here"):
         parse_throwaway("unix:///run/x.sock")
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("docker", "there is no way to start 'docker' here; known are containerd and crio"),
         ("", "there is no way to start 'nothing' here"),
@@ -51,12 +51,12 @@ def test_only_a_throwaway_runtime_is_a_node() -> None:
         ("crio=/proc/version", "/proc/version is not executable"),
     ],
 )
-def test_a_throwaway_runtime_that_is_not_there_is_a_sentence(text: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_error_explains_why_a_private_runtime_cannot_be_started(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         parse_throwaway(text)
 
 
-def test_handlers_are_named_with_their_oci_runtimes() -> None:
+def test_handler_binaries_are_parsed_by_handler() -> None:
     assert parse_handler_binaries(["crun-1.28=/bin/sh", "gvisor=/bin/ls"]) == {
         "crun-1.28": Path("/bin/sh"),
         "gvisor": Path("/bin/ls"),

@@ -34,7 +34,7 @@ def directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def traces_in(directory: Path, *, name: str = "a1b2c3") -> Footprint:
+def footprint_in(directory: Path, *, name: str = "a1b2c3") -> Footprint:
     token, name = name, f"containerd-{name}"
     state = directory / "run/1-abc/node" / name
     state.mkdir(parents=True)
@@ -52,22 +52,22 @@ def traces_in(directory: Path, *, name: str = "a1b2c3") -> Footprint:
     )
 
 
-def test_traces_are_read_as_they_were_written(directories: Path) -> None:
-    footprint = traces_in(directories)
+def test_footprint_is_read_as_it_was_written(directories: Path) -> None:
+    footprint = footprint_in(directories)
     footprint.write()
     assert Footprint.read(footprint.state) == footprint
     assert len(footprint.bridge) <= 15
 
 
-def test_a_record_that_is_not_ours_is_refused(directories: Path) -> None:
-    footprint = traces_in(directories)
+def test_footprint_of_another_format_is_rejected(directories: Path) -> None:
+    footprint = footprint_in(directories)
     (footprint.state / run_directories.RECORD_FILE).write_text('{"state": "/etc"}')
     with pytest.raises(ValueError, match="not the record of a throwaway runtime"):
         Footprint.read(footprint.state)
 
 
-def test_a_dead_run_is_reaped_and_a_live_one_is_not(directories: Path) -> None:
-    dead, live = traces_in(directories, name="dead00"), traces_in(directories, name="11fe00")
+def test_reaper_removes_dead_runtimes_and_no_live_ones(directories: Path) -> None:
+    dead, live = footprint_in(directories, name="dead00"), footprint_in(directories, name="11fe00")
     for footprint in (dead, live):
         footprint.write()
         (footprint.root / "layer").mkdir()
@@ -81,21 +81,21 @@ def test_a_dead_run_is_reaped_and_a_live_one_is_not(directories: Path) -> None:
     assert (live.state / run_directories.RECORD_FILE).is_file()
 
 
-def test_reaping_the_last_removes_the_directories_above(directories: Path) -> None:
-    traces_in(directories).write()
+def test_reaper_removes_empty_parent_directories(directories: Path) -> None:
+    footprint_in(directories).write()
     assert len(runtime_removal.reap_dead_runs()) == 1
     assert list(directories.iterdir()) == [directories / "lib"] or not list(directories.iterdir())
     assert runtime_removal.reap_dead_runs() == []
 
 
-def test_files_whose_record_went_with_a_reboot_are_reaped(directories: Path) -> None:
+def test_reaper_removes_files_whose_footprint_was_lost_in_a_reboot(directories: Path) -> None:
     root = directories / "lib/1-abc/node/containerd-000000/layers"
     root.mkdir(parents=True)
     assert [entry.name for entry in runtime_removal.reap_dead_runs()] == ["containerd-000000"]
     assert not (directories / "lib/1-abc").exists()
 
 
-def test_a_dead_run_is_forgotten_and_a_live_one_is_not(directories: Path) -> None:
+def test_forget_dead_run_removes_only_directories_of_dead_runs(directories: Path) -> None:
     for name in ("lib/1-abc/logs", "run/1-abc", "lib/2-abc"):
         (directories / name).mkdir(parents=True)
     with locks.RunHold("1-abc"):
@@ -106,20 +106,20 @@ def test_a_dead_run_is_forgotten_and_a_live_one_is_not(directories: Path) -> Non
 
 
 @pytest.mark.parametrize("run_id", ["", "..", ".", "1/2", "/etc"])
-def test_what_is_no_run_is_not_removed(run_id: str) -> None:
+def test_forget_dead_run_rejects_an_invalid_run_id(run_id: str) -> None:
     with pytest.raises(ValueError, match="is not the id of a run"):
         runtime_removal.forget_dead_run(run_id)
 
 
-def test_a_broken_record_is_reported_and_not_removed(directories: Path) -> None:
-    footprint = traces_in(directories)
+def test_reaper_reports_a_malformed_footprint_and_removes_nothing(directories: Path) -> None:
+    footprint = footprint_in(directories)
     (footprint.state / run_directories.RECORD_FILE).write_text("[]")
     (reaped,) = [entry for entry in runtime_removal.reap_dead_runs() if entry.left]
     assert "not the record" in reaped.left
     assert footprint.state.exists()
 
 
-def test_what_a_daemon_says_of_a_handler_is_found_in_its_log(tmp_path: Path) -> None:
+def test_complaint_about_a_handler_is_the_warning_in_the_daemons_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text(
         'level=info msg="handler other"\nlevel=warning msg="other dropped"\n'
@@ -130,24 +130,24 @@ def test_what_a_daemon_says_of_a_handler_is_found_in_its_log(tmp_path: Path) -> 
     assert complaint_about(log, "runc") == complaint_about(tmp_path / "none", "runc") == ""
 
 
-def test_a_restart_may_take_as_long_as_the_start(directories: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[float] = []
+def test_restart_has_the_timeout_of_the_start(directories: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    timeouts: list[float] = []
 
     def ready(_: Path, *, until: float, **__: object) -> cri.VersionResponse:
-        given.append(until - time.monotonic())
+        timeouts.append(until - time.monotonic())
         return cri.VersionResponse()
 
     monkeypatch.setattr(readiness, "wait_until_listening", lambda *_, **__: None)
     monkeypatch.setattr(readiness, "wait_until_ready", ready)
     monkeypatch.setattr(throwaway, "start_watcher", lambda _: None)
     process: Any = SimpleNamespace(pid=1, end=lambda _: None, command=SimpleNamespace(socket=Path("socket")))
-    footprint = traces_in(directories)
+    footprint = footprint_in(directories)
     runtime = ThrowawayRuntime(footprint, process, lambda _: [process], directories / "log", footprint.lock)
 
     runtime.start_daemon(network=False, seconds=300.0)
     runtime.restart()
 
-    assert given == [pytest.approx(300.0, abs=10.0)] * 2
+    assert timeouts == [pytest.approx(300.0, abs=10.0)] * 2
 
 
 @pytest.fixture(params=EVERY_CONTAINERD)
@@ -164,7 +164,7 @@ def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[throwawa
 
 
 @pytest.mark.runtime
-def test_a_throwaway_runtime_comes_back_at_the_same_endpoint(runtime: throwaway.ThrowawayRuntime) -> None:
+def test_restarted_runtime_has_the_same_endpoint(runtime: throwaway.ThrowawayRuntime) -> None:
     path = Path(runtime.endpoint.removeprefix("unix://"))
     first = runtime.pid
     assert stat.S_ISSOCK(path.stat().st_mode)
@@ -189,26 +189,26 @@ def test_a_throwaway_runtime_comes_back_at_the_same_endpoint(runtime: throwaway.
 
 
 @pytest.mark.runtime
-def test_what_a_daemon_made_below_run_is_gone_when_its_machine_was_switched_off(
+def test_reboot_removes_the_daemons_files_below_run(
     runtime: throwaway.ThrowawayRuntime,
 ) -> None:
     first = runtime.pid
-    of_the_daemon, configured = runtime.state / "of the daemon", runtime.conflist.read_text(encoding="utf-8")
-    (of_the_daemon / "file").mkdir(parents=True)
+    daemon_folder, configured = runtime.state / "of the daemon", runtime.conflist.read_text(encoding="utf-8")
+    (daemon_folder / "file").mkdir(parents=True)
     persistent = runtime.root / "root" / "persistent"
     persistent.touch()
 
     runtime.reboot()
 
     assert runtime.pid != first
-    assert not of_the_daemon.exists()
+    assert not daemon_folder.exists()
     assert persistent.exists()
     assert runtime.conflist.read_text(encoding="utf-8") == configured
 
 
 @pytest.mark.runtime
 @pytest.mark.parametrize("binary", EVERY_CONTAINERD)
-def test_several_at_once_pull_from_our_registry_and_share_nothing(binary: Path) -> None:
+def test_concurrent_runtimes_share_a_registry_and_no_subnet(binary: Path) -> None:
     with RegistryServer() as registry, contextlib.ExitStack() as stack, ThreadPoolExecutor(3) as pool:
         registry.client().mint_pause()
         pause = f"{registry.address}/critests/pause:1"
@@ -241,7 +241,7 @@ def run_pod(runtime: throwaway.ThrowawayRuntime) -> str:
 
 
 @pytest.mark.runtime
-def test_a_log_that_cannot_be_written_is_a_failed_start_that_leaves_nothing(tmp_path: Path) -> None:
+def test_start_with_an_unwritable_log_fails_and_leaves_nothing(tmp_path: Path) -> None:
     if not BINARIES:
         pytest.skip("needs root and a containerd")
     run_id = f"{os.getpid()}-fedcba"

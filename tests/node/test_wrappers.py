@@ -1,6 +1,4 @@
-"""The wrappers around small programs of ours, under each shell of this machine that a node may have as
-/bin/sh.
-"""
+"""The wrappers around small test programs, in each shell of this machine that may be /bin/sh on a node."""
 
 import json
 import os
@@ -104,7 +102,9 @@ def invoked(
     ],
     ids=["nothing", "recording", "other operation", "delaying", "editing"],
 )
-def test_an_oci_runtime_is_called_as_without(oci: OciWrapper, plan: Mapping[str, Sequence[Action]]) -> None:
+def test_wrapped_oci_runtime_gets_the_same_arguments_and_input(
+    oci: OciWrapper, plan: Mapping[str, Sequence[Action]]
+) -> None:
     arguments = ("--log", "/l", "create", "--bundle", "/nowhere at all", "it's one", "", "two  *")
     oci.plan(plan)
     wrapped, bare = (call(path, *arguments, text="stdin\n") for path in (oci.path, oci.real))
@@ -112,7 +112,7 @@ def test_an_oci_runtime_is_called_as_without(oci: OciWrapper, plan: Mapping[str,
     assert wrapped.stderr.splitlines()[-1] == "to-stderr"
 
 
-def test_without_a_plan_file_the_program_runs(oci: OciWrapper) -> None:
+def test_program_runs_without_a_plan_file(oci: OciWrapper) -> None:
     shutil.rmtree(oci.directory / "edits")
     (oci.directory / "plan").unlink()
     assert call(oci.path, "x").stdout == "<x>"
@@ -143,21 +143,21 @@ def test_without_a_plan_file_the_program_runs(oci: OciWrapper) -> None:
     ],
     ids=" ".join,
 )
-def test_operation_and_id_are_found_behind_the_options(
+def test_operation_and_id_are_parsed_after_the_options(
     oci: OciWrapper, arguments: tuple[str, ...], operation: str, container: str
 ) -> None:
     found = invoked(oci, *arguments)
     assert (found.program, found.operation, found.id, found.exit_code) == ("runc", operation, container, 7)
 
 
-def test_a_record_is_on_the_clock_of_python(oci: OciWrapper) -> None:
+def test_record_has_times_of_the_monotonic_clock(oci: OciWrapper) -> None:
     begin = time.monotonic()
     found = invoked(oci, "start", "abc", plan={"start": [Record(), Delay(0.05), Delay(0.02)]})
     assert begin < found.begin < found.end < time.monotonic()
     assert found.seconds >= 0.07
 
 
-def test_without_the_kernels_file_a_program_prints_the_time(
+def test_clock_program_is_used_without_timer_list(
     tmp_path: Path, shell: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stand_in, "_TIMER_LIST", Path(os.devnull))
@@ -168,7 +168,7 @@ def test_without_the_kernels_file_a_program_prints_the_time(
     assert begin < found.begin < found.end < time.monotonic()
 
 
-def test_a_plan_changes_between_invocations(oci: OciWrapper) -> None:
+def test_changed_plan_applies_to_the_next_invocation(oci: OciWrapper) -> None:
     for plan, code in (
         ({}, 7),
         ({"start": [Fail(3, "no")]}, 3),
@@ -179,7 +179,7 @@ def test_a_plan_changes_between_invocations(oci: OciWrapper) -> None:
         assert call(oci.path, "start", "a").returncode == code
 
 
-def test_only_every_third_fails(oci: OciWrapper) -> None:
+def test_every_third_invocation_of_the_operation_fails(oci: OciWrapper) -> None:
     plan: dict[str, list[Action]] = {"start": [Fail(3, "the third", every=3)], "kill": [Record()]}
     oci.plan(plan)
     codes = [
@@ -191,13 +191,13 @@ def test_only_every_third_fails(oci: OciWrapper) -> None:
     assert call(oci.path, "start", "abc").returncode == 7
 
 
-def test_a_plan_for_a_while(oci: OciWrapper) -> None:
+def test_planned_applies_within_the_context_only(oci: OciWrapper) -> None:
     with oci.planned({"start": [Fail(3, "no")]}):
         assert call(oci.path, "start", "abc").returncode == 3
     assert call(oci.path, "start", "abc").returncode == 7
 
 
-def test_records_are_taken_once(oci: OciWrapper) -> None:
+def test_take_returns_each_record_once(oci: OciWrapper) -> None:
     oci.plan({"start": [Record()], "delete": [Record()]})
     for operation in ("create", "start", "delete"):
         call(oci.path, operation, "abc")
@@ -210,7 +210,7 @@ def test_records_are_taken_once(oci: OciWrapper) -> None:
     assert len(oci.records()) == 3
 
 
-def test_a_runtime_does_not_notice_that_it_cannot_be_recorded(oci: OciWrapper) -> None:
+def test_unwritable_records_do_not_affect_the_runtime(oci: OciWrapper) -> None:
     oci.plan({ALL: [Record()]})
     (oci.directory / "records").unlink()
     (oci.directory / "records").mkdir()
@@ -227,7 +227,7 @@ def test_a_runtime_does_not_notice_that_it_cannot_be_recorded(oci: OciWrapper) -
         ((), None),
     ],
 )
-def test_a_failure_is_reported_where_the_caller_reads_it(
+def test_planned_failure_is_written_to_log_file_and_stderr(
     oci: OciWrapper, tmp_path: Path, options: tuple[str, ...], logged: str | None
 ) -> None:
     oci.plan({"start": [Fail(9, "no space: é %s"), Record()]})
@@ -239,7 +239,7 @@ def test_a_failure_is_reported_where_the_caller_reads_it(
 
 
 @pytest.mark.parametrize("text", ["old", r"a.*[b]\^$/&", "it's", '"quoted" $HOME `x`', "-f"])
-def test_a_bundle_is_edited_literally(oci: OciWrapper, tmp_path: Path, text: str) -> None:
+def test_edit_replaces_text_of_the_bundle_literally(oci: OciWrapper, tmp_path: Path, text: str) -> None:
     config = tmp_path / "config.json"
     config.write_text(f"{{{text} and {text}}}aXXb")
     new = r"n\e&w/'"
@@ -255,7 +255,7 @@ def test_a_bundle_is_edited_literally(oci: OciWrapper, tmp_path: Path, text: str
     assert invocation.edits == 1
 
 
-def test_the_process_of_an_exec_is_edited(oci: OciWrapper, tmp_path: Path) -> None:
+def test_edit_changes_the_process_file_of_an_exec(oci: OciWrapper, tmp_path: Path) -> None:
     (tmp_path / "process").write_text("old")
     assert (
         invoked(
@@ -281,7 +281,7 @@ def test_the_process_of_an_exec_is_edited(oci: OciWrapper, tmp_path: Path) -> No
     ],
     ids=["two words", "one word", "nothing to edit", "no edit"],
 )
-def test_the_resources_of_an_update_are_edited_on_standard_input(
+def test_edit_changes_resources_on_standard_input_of_an_update(
     tmp_path: Path, shell: str, arguments: tuple[str, ...], planned: Action, read: str, edits: int
 ) -> None:
     oci = OciWrapper(tmp_path / "oci", executable(tmp_path / "runc", "#!/bin/sh\ncat\n"), shell=shell)
@@ -304,7 +304,7 @@ def test_the_resources_of_an_update_are_edited_on_standard_input(
         (ReplaceSignal(("KILL", "9"), "15"), ("kill", "abc", "10"), "<kill><abc><10>", 0),
     ],
 )
-def test_a_command_is_swallowed_or_sends_another_signal(
+def test_kill_is_skipped_or_sends_another_signal(
     oci: OciWrapper, planned: Action, arguments: tuple[str, ...], sent: str, edits: int
 ) -> None:
     oci.plan({"kill": [Record(), planned]})
@@ -317,7 +317,7 @@ def test_a_command_is_swallowed_or_sends_another_signal(
     assert call(oci.path, *arguments).stdout == sent
 
 
-def test_the_input_and_the_result_of_a_plugin_are_rewritten(cni: CniWrapper, tmp_path: Path) -> None:
+def test_programs_change_input_and_result_of_a_plugin(cni: CniWrapper, tmp_path: Path) -> None:
     change = executable(tmp_path / "change", "#!/bin/sh\nsed -i s/one/two/ $1\n")
     rewrite = executable(tmp_path / "rewrite", "#!/bin/sh\nsed -i s/10.0.0.1/10.0.0.2/ $1\n")
     cni.plan({"bridge/ADD": [ChangeInput(change), ChangeResult(rewrite), Record()]})
@@ -334,7 +334,7 @@ def test_the_input_and_the_result_of_a_plugin_are_rewritten(cni: CniWrapper, tmp
     assert (answer.stdout, answer.returncode, cni.take()[0].edits) == ("", 0, 1)
 
 
-def test_a_plugin_is_called_as_without(cni: CniWrapper) -> None:
+def test_wrapped_plugin_gets_the_same_input_and_environment(cni: CniWrapper) -> None:
     environment = {"CNI_COMMAND": "ADD", "CNI_CONTAINERID": "abc", "CNI_PATH": str(cni.plugins)}
     other = Fail(1, "no")
     plans: list[dict[str, list[Action]]] = [
@@ -353,7 +353,7 @@ def test_a_plugin_is_called_as_without(cni: CniWrapper) -> None:
     ] * 2
 
 
-def test_a_plugins_result_is_edited(cni: CniWrapper) -> None:
+def test_edit_changes_the_result_of_a_plugin(cni: CniWrapper) -> None:
     cni.plan(
         {"bridge/ADD": [Edit("10.0.0.1", "10.0.0.2"), Edit('"a/b"', '"c&d"'), Edit("absent", "x"), Record()]}
     )
@@ -365,7 +365,7 @@ def test_a_plugins_result_is_edited(cni: CniWrapper) -> None:
     assert (answer.returncode, json.loads(answer.stdout)["msg"]) == (1, "yes")
 
 
-def test_a_plugin_fails_with_an_error_object(cni: CniWrapper) -> None:
+def test_failing_plugin_prints_a_cni_error(cni: CniWrapper) -> None:
     cni.plan({"ADD": [Fail(11, "try again later")]})
     answer = call(cni.plugins / "portmap", CNI_COMMAND="ADD")
     assert (answer.returncode, json.loads(answer.stdout)) == (
@@ -374,7 +374,7 @@ def test_a_plugin_fails_with_an_error_object(cni: CniWrapper) -> None:
     )
 
 
-def test_actions_that_cannot_be_done_are_refused() -> None:
+def test_invalid_actions_are_rejected() -> None:
     for code, message in ((0, "x"), (256, "x"), (1, ""), (1, "a\nb"), (1, 'a"b'), (1, "a\\b"), (1, " a")):
         with pytest.raises(ValueError, match="not"):
             Fail(code, message)
@@ -391,7 +391,7 @@ def test_actions_that_cannot_be_done_are_refused() -> None:
             Edit(old, new)
 
 
-def test_a_program_changes_what_is_handed_over(oci: OciWrapper, tmp_path: Path) -> None:
+def test_programs_change_the_bundle_of_an_oci_runtime(oci: OciWrapper, tmp_path: Path) -> None:
     bundle = tmp_path / "a bundle"
     bundle.mkdir()
     (bundle / "config.json").write_text("old")

@@ -39,7 +39,7 @@ def daemon_in(directory: Path, kind: str = "crio") -> DaemonChoice:
     )
 
 
-def test_both_daemons_are_configured_with_what_stands_in(footprint: Footprint, tmp_path: Path) -> None:
+def test_daemons_are_configured_with_the_wrappers(footprint: Footprint, tmp_path: Path) -> None:
     daemon, oci, cni = attach(daemon_in(tmp_path), footprint, oci=True, cni=True)
     assert oci is not None
     assert cni is not None
@@ -58,7 +58,7 @@ def test_both_daemons_are_configured_with_what_stands_in(footprint: Footprint, t
     assert f'bin_dirs = ["{cni.plugins}"]' in containerd_configuration.configuration(footprint, settings)
 
 
-def test_one_of_them_leaves_the_other_as_it_is(footprint: Footprint, tmp_path: Path) -> None:
+def test_oci_and_cni_wrappers_are_independent(footprint: Footprint, tmp_path: Path) -> None:
     plain = daemon_in(tmp_path)
     assert attach(plain, footprint, oci=False, cni=False) == (plain, None, None)
     daemon, oci, cni = attach(plain, footprint, oci=False, cni=True)
@@ -67,7 +67,7 @@ def test_one_of_them_leaves_the_other_as_it_is(footprint: Footprint, tmp_path: P
     assert cni.real_plugins == plain.cni_plugins
 
 
-def test_scripts_lie_where_they_can_be_executed(
+def test_wrappers_are_written_to_a_directory_without_noexec(
     footprint: Footprint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = {footprint.state}
@@ -82,14 +82,14 @@ def test_scripts_lie_where_they_can_be_executed(
         attach(daemon_in(tmp_path), footprint, oci=True, cni=False)
 
 
-def test_the_handler_under_test_is_the_one_that_is_wrapped(footprint: Footprint, tmp_path: Path) -> None:
+def test_handler_under_test_is_wrapped(footprint: Footprint, tmp_path: Path) -> None:
     daemon, oci, _ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False, handler="crun")
     assert oci is not None
     assert daemon.handlers == {"runc": Path("/usr/bin/runc"), "crun": oci.path}
     assert oci.path.name == "crun"
 
 
-def test_a_handler_that_a_daemon_has_by_itself_leaves_the_default_one_wrapped(
+def test_default_handler_is_wrapped_if_the_daemon_adds_the_handler_itself(
     footprint: Footprint, tmp_path: Path
 ) -> None:
     daemon, oci, _ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False, handler="kata")
@@ -97,7 +97,7 @@ def test_a_handler_that_a_daemon_has_by_itself_leaves_the_default_one_wrapped(
     assert daemon.handlers["runc"] == oci.path
 
 
-def test_nothing_can_stand_before_a_shim(footprint: Footprint, tmp_path: Path) -> None:
+def test_handler_with_its_own_shim_cannot_be_wrapped(footprint: Footprint, tmp_path: Path) -> None:
     daemon = daemon_in(tmp_path)
     shim = Path("/opt/gvisor/containerd-shim-runsc-v1")
     with_shim = replace(daemon, handlers={**daemon.handlers, "gvisor": shim})

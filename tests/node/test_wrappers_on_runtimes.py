@@ -1,5 +1,5 @@
-"""Both wrappers below every real runtime of a machine: what is planned is seen by a CRI client, and nothing
-is left.
+"""Both wrappers with every runtime of this machine: a CRI client observes the planned actions, and nothing is
+left.
 """
 
 import os
@@ -27,7 +27,7 @@ from tests.node.test_leaves_nothing import BINARIES, EVERY_KIND
 pytestmark = pytest.mark.runtime
 
 OWN_PROCESSES = cri.NamespaceOption(pid=cri.CONTAINER)
-"""CRI-O makes no process of the sandbox then, whose oom_score_adj root may not lower everywhere."""
+"""With it CRI-O starts no sandbox process, whose oom_score_adj root cannot lower on every machine."""
 
 
 class Pods:
@@ -62,7 +62,7 @@ class Pods:
             metadata=cri.ContainerMetadata(name="container"),
             image=cri.ImageSpec(image=self.image, user_specified_image=self.image),
             command=["/bin/sh", "-c", script],
-            envs=[cri.KeyValue(key="PROMISE", value=b"is-kept")],
+            envs=[cri.KeyValue(key="TEXT", value=b"original")],
             log_path=f"{self.number}.log",
             linux=cri.LinuxContainerConfig(
                 security_context=cri.LinuxContainerSecurityContext(namespace_options=OWN_PROCESSES)
@@ -108,11 +108,11 @@ def pods(running: Pods) -> Iterator[Pods]:
 
 def timed(call: Callable[[], str | None]) -> tuple[float, float, str]:
     begin = time.monotonic()
-    answer = call()
-    return begin, time.monotonic() - begin, answer or ""
+    response = call()
+    return begin, time.monotonic() - begin, response or ""
 
 
-def test_a_pods_life_is_recorded_and_its_time_divided(pods: Pods) -> None:
+def test_lifecycle_of_a_pod_is_recorded_and_its_time_split(pods: Pods) -> None:
     pods.oci.plan({ALL: [Record()]})
     pods.cni.plan({ALL: [Record()]})
     config = pods.configuration()
@@ -125,34 +125,34 @@ def test_a_pods_life_is_recorded_and_its_time_divided(pods: Pods) -> None:
 
     oci, cni = pods.oci.take(), pods.cni.take()
     assert {one.exit_code for one in cni} == {0}
-    # some runtimes need no plugin for the loopback device, and CHECK what was added
+    # some runtimes do not call the loopback plugin, and some call CHECK after ADD
     assert {(one.program, one.operation) for one in cni if one.id == pod} >= {
         (name, operation) for name in ("bridge", "portmap") for operation in ("ADD", "DEL")
     }
-    # not every pod has a process of its own
+    # not every runtime starts a sandbox process
     owners = {one.id for one in oci}
     assert {container} <= owners <= {pod, container}
     for owner in owners:
-        # CRI-O asks for the state in between
+        # CRI-O calls `state` in between
         operations = [one.operation for one in oci if one.id == owner and one.operation != "state"]
         assert operations[:2] == ["create", "start"]
         assert {"kill", "delete"} <= set(operations)
     of_run, of_create, of_start = (
         split(begin, seconds, cni=cni, oci=oci) for begin, seconds in (run, create, start)
     )
-    assert_sensible(of_run, run[1], sandbox_process=pod in owners)
+    assert_phases(of_run, run[1], sandbox_process=pod in owners)
     assert of_run.cni > 0
     assert of_create.cni == of_start.cni == 0
-    assert_sensible(of_start, start[1])
+    assert_phases(of_start, start[1])
 
 
-def assert_sensible(phases: Phases, seconds: float, *, sandbox_process: bool = True) -> None:
+def assert_phases(phases: Phases, seconds: float, *, sandbox_process: bool = True) -> None:
     assert (phases.oci > 0) is sandbox_process
     assert phases.rest > 0
     assert phases.total == pytest.approx(seconds)
 
 
-def test_a_delay_of_start_shows_in_start_container(pods: Pods) -> None:
+def test_delay_of_start_extends_start_container(pods: Pods) -> None:
     config = pods.configuration()
     pod = pods.run(config)
     container = pods.create(pod, config, "exec sleep 100")
@@ -165,7 +165,7 @@ def test_a_delay_of_start_shows_in_start_container(pods: Pods) -> None:
     assert split(begin, seconds, oci=[invocation]).oci == pytest.approx(invocation.seconds)
 
 
-def test_a_failure_of_cni_fails_the_sandbox(pods: Pods) -> None:
+def test_failed_cni_add_fails_run_pod_sandbox(pods: Pods) -> None:
     pods.cni.plan({"bridge/ADD": [Record(), Fail(11, "planned by a test")]})
     with pytest.raises(grpc.RpcError, match="planned by a test"):
         pods.run(pods.configuration())
@@ -174,7 +174,7 @@ def test_a_failure_of_cni_fails_the_sandbox(pods: Pods) -> None:
     pods.run(pods.configuration())
 
 
-def test_a_failure_of_start_fails_the_container_with_its_message(pods: Pods) -> None:
+def test_failed_start_fails_start_container_with_its_message(pods: Pods) -> None:
     config = pods.configuration()
     pod = pods.run(config)
     container = pods.create(pod, config, "exec sleep 100")
@@ -183,16 +183,16 @@ def test_a_failure_of_start_fails_the_container_with_its_message(pods: Pods) -> 
         pods.start(container)
 
 
-def test_an_edit_of_the_bundle_is_seen_in_the_container(pods: Pods) -> None:
+def test_edited_bundle_takes_effect_in_the_container(pods: Pods) -> None:
     config = pods.configuration()
     pod = pods.run(config)
-    pods.oci.plan({"create": [Record(), Edit("PROMISE=is-kept", "PROMISE=is broken")]})
-    container = pods.create(pod, config, "echo $PROMISE")
+    pods.oci.plan({"create": [Record(), Edit("TEXT=original", "TEXT=after the edit")]})
+    container = pods.create(pod, config, "echo $TEXT")
     pods.start(container)
     log = pods.logs / f"{pods.number}.log"
-    assert eventually(log.read_bytes, lambda seen: b"\n" in seen).endswith(b"stdout F is broken\n")
+    assert eventually(log.read_bytes, lambda seen: b"\n" in seen).endswith(b"stdout F after the edit\n")
     assert [one.edits for one in pods.oci.take()] == [1]
-    # a stop that meets the end is refused now and then by some runtimes (CNC-13), and clean-up stops it
+    # some runtimes sometimes reject a stop during the exit (CNC-13), and the clean-up stops the container
     request = cri.ContainerStatusRequest(container_id=container)
     eventually(
         lambda: pods.connection.runtime.ContainerStatus(request).status.state,
@@ -200,7 +200,7 @@ def test_an_edit_of_the_bundle_is_seen_in_the_container(pods: Pods) -> None:
     )
 
 
-def test_sessions_and_their_exit_codes_pass_a_recording_wrapper(pods: Pods) -> None:
+def test_exec_sync_works_through_a_recording_wrapper(pods: Pods) -> None:
     config = pods.configuration()
     pod = pods.run(config)
     container = pods.create(pod, config, "exec sleep 100")
@@ -209,12 +209,12 @@ def test_sessions_and_their_exit_codes_pass_a_recording_wrapper(pods: Pods) -> N
     request = cri.ExecSyncRequest(
         container_id=container, cmd=["/bin/sh", "-c", "echo out; echo err >&2; exit 3"], timeout=10
     )
-    answer = pods.connection.runtime.ExecSync(request)
-    assert (answer.stdout, answer.stderr, answer.exit_code) == (b"out\n", b"err\n", 3)
+    response = pods.connection.runtime.ExecSync(request)
+    assert (response.stdout, response.stderr, response.exit_code) == (b"out\n", b"err\n", 3)
     assert [(one.operation, one.id) for one in pods.oci.take()] == [("exec", container)]
 
 
-def test_nothing_is_wrapped_unasked() -> None:
+def test_runtime_has_no_wrappers_by_default() -> None:
     if not BINARIES:
         pytest.skip("needs root and a containerd")
     with start_throwaway(run_id=f"{os.getpid()}-fedcba", pause_image="x", binary=BINARIES[0]) as runtime:

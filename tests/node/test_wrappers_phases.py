@@ -10,7 +10,7 @@ def invocation(begin: float, end: float, container: str = "a") -> Invocation:
     return Invocation("runc", "create", container, begin, end - begin, 0)
 
 
-def test_a_call_is_divided() -> None:
+def test_split_divides_a_call_into_cni_oci_and_rest() -> None:
     phases = split(
         10,
         5,
@@ -21,19 +21,19 @@ def test_a_call_is_divided() -> None:
     assert phases.total == pytest.approx(5)
 
 
-def test_what_overlaps_is_missing_from_the_rest_once() -> None:
+def test_overlapping_invocations_are_subtracted_from_the_rest_once() -> None:
     phases = split(0, 4, cni=[invocation(0, 2)], oci=[invocation(1, 3)])
     assert (phases.cni, phases.oci, phases.rest) == (2, 2, 1)
 
 
-def test_only_what_belongs_to_the_call_counts() -> None:
+def test_invocations_for_other_ids_do_not_count() -> None:
     phases = split(0, 4, cni=[invocation(0, 1, "a"), invocation(1, 3, "b")], ids={"a"})
     assert (phases.cni, phases.rest) == (1, 3)
     assert split(0, 4).rest == 4
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50))), st.integers(0, 50), st.integers(0, 20))
-def test_the_union_is_the_seconds_in_which_anything_ran(
+def test_covered_is_the_length_of_the_union_of_intervals(
     intervals: list[tuple[int, int]], begin: int, seconds: int
 ) -> None:
     assert covered(intervals) == sum(

@@ -1,4 +1,4 @@
-"""What goes over the socket between a runtime and a plugin."""
+"""Frames on the socket between a runtime and a plugin."""
 
 import socket
 import struct
@@ -10,7 +10,7 @@ from critests.node.nri import ttrpc
 from critests.node.nri.multiplexer import PLUGIN, RUNTIME, Multiplexer
 
 
-def test_a_piece_is_preceded_by_its_connection_and_its_length() -> None:
+def test_multiplexed_data_has_a_header_with_connection_and_length() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         Multiplexer(ours).send(RUNTIME, b"hello")
@@ -18,7 +18,7 @@ def test_a_piece_is_preceded_by_its_connection_and_its_length() -> None:
         assert theirs.recv(100) == b"\0\0\0\2\0\0\0\5hello"
 
 
-def test_what_is_long_is_sent_in_pieces_that_fit_the_reader() -> None:
+def test_long_data_is_sent_in_pieces_of_4096_bytes() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         Multiplexer(ours).send(PLUGIN, bytes(5000))
@@ -27,7 +27,7 @@ def test_what_is_long_is_sent_in_pieces_that_fit_the_reader() -> None:
         assert [reader.receive(), reader.receive()] == [(PLUGIN, bytes(4096)), (PLUGIN, bytes(904))]
 
 
-def test_an_end_is_reported() -> None:
+def test_receive_fails_after_the_connection_was_closed() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
         Multiplexer(ours).close()
@@ -36,7 +36,7 @@ def test_an_end_is_reported() -> None:
             Multiplexer(theirs).receive()
 
 
-def test_frames_are_put_together_from_pieces() -> None:
+def test_frames_are_assembled_from_pieces() -> None:
     sent = [ttrpc.request(1, "s", "m", b"payload", 2.0), ttrpc.answer(3, b"answer")]
     data = b"".join(frame.packed() for frame in sent)
     frames = ttrpc.Frames()
@@ -45,7 +45,7 @@ def test_frames_are_put_together_from_pieces() -> None:
     assert list(ttrpc.Frames().feed(data)) == sent
 
 
-def test_a_frame_begins_with_ten_bytes() -> None:
+def test_request_frame_has_a_header_of_ten_bytes() -> None:
     packed = ttrpc.request(5, "pkg.Service", "Method", b"x", 1.5).packed()
 
     assert struct.unpack(">IIBB", packed[:10]) == (len(packed) - 10, 5, ttrpc.REQUEST, 0)
@@ -54,7 +54,7 @@ def test_a_frame_begins_with_ten_bytes() -> None:
     )
 
 
-def test_an_error_is_an_answer_with_a_status() -> None:
+def test_refusal_is_a_response_with_a_status() -> None:
     frame = ttrpc.refusal(7, ttrpc.UNKNOWN, "no")
 
     response = ttrpc_pb2.Response.FromString(frame.payload)

@@ -1,4 +1,4 @@
-"""The plugin, against a runtime's side of the socket."""
+"""The plugin, connected to a fake runtime."""
 
 import socket
 import threading
@@ -26,7 +26,7 @@ SECONDS = 10.0
 
 
 class Peer:
-    """What a runtime does at its end, one call after the other."""
+    """The runtime's end of the connection, which makes one call at a time."""
 
     def __init__(self, trunk: socket.socket) -> None:
         trunk.settimeout(SECONDS)
@@ -77,7 +77,7 @@ def peer(sockets: tuple[socket.socket, socket.socket]) -> Peer:
     return Peer(sockets[1])
 
 
-def test_it_says_which_moments_it_wants(plugin: NriPlugin, peer: Peer) -> None:
+def test_plugin_subscribes_to_events_in_configure(plugin: NriPlugin, peer: Peer) -> None:
     answer = peer.call("Configure", nri.ConfigureRequest(runtime_name="ours", request_timeout=2000))
 
     assert nri.ConfigureResponse.FromString(answer.payload).events == WITHOUT_VALIDATION == 0x7FF
@@ -85,7 +85,7 @@ def test_it_says_which_moments_it_wants(plugin: NriPlugin, peer: Peer) -> None:
     assert (plugin.configuration.runtime_name, plugin.configuration.request_timeout) == ("ours", 2000)
 
 
-def test_it_puts_a_synchronization_of_several_messages_together(plugin: NriPlugin, peer: Peer) -> None:
+def test_synchronization_of_several_messages_is_joined(plugin: NriPlugin, peer: Peer) -> None:
     first = nri.SynchronizeRequest(pods=[nri.PodSandbox(id="p")], more=True)
     last = nri.SynchronizeRequest(containers=[nri.Container(id="c", pod_sandbox_id="p")])
 
@@ -99,7 +99,7 @@ def test_it_puts_a_synchronization_of_several_messages_together(plugin: NriPlugi
     assert (set(plugin.snapshot.pods), set(plugin.snapshot.containers)) == ({"p"}, {"c"})
 
 
-def test_moments_of_old_and_new_runtimes_have_one_name(plugin: NriPlugin, peer: Peer) -> None:
+def test_events_of_old_and_new_runtimes_have_the_same_names(plugin: NriPlugin, peer: Peer) -> None:
     pod, container = nri.PodSandbox(id="p"), nri.Container(id="c")
     peer.call("RunPodSandbox", nri.PodRequest(pod=pod))
     peer.call("StateChange", nri.StateChangeEvent(event=nri.RUN_POD_SANDBOX, pod=pod))
@@ -115,7 +115,7 @@ def test_moments_of_old_and_new_runtimes_have_one_name(plugin: NriPlugin, peer: 
     assert plugin.first("StopContainer", "c") is None
 
 
-def test_a_hook_makes_the_answer(plugin: NriPlugin, peer: Peer) -> None:
+def test_hook_returns_the_response(plugin: NriPlugin, peer: Peer) -> None:
     adjustment = nri.ContainerAdjustment(annotations={"a": "b"})
 
     with plugin.hooked("CreateContainer", lambda _: nri.CreateContainerResponse(adjust=adjustment)):
@@ -126,7 +126,7 @@ def test_a_hook_makes_the_answer(plugin: NriPlugin, peer: Peer) -> None:
     assert after.payload == b""
 
 
-def test_a_hook_can_refuse(plugin: NriPlugin, peer: Peer) -> None:
+def test_hook_can_reject_a_call(plugin: NriPlugin, peer: Peer) -> None:
     def refuse(_: PluginEvent) -> NoReturn:
         raise HookRefusal("not this one")
 
@@ -137,12 +137,12 @@ def test_a_hook_can_refuse(plugin: NriPlugin, peer: Peer) -> None:
     assert (answer.status.code, answer.status.message) == (ttrpc.UNKNOWN, "not this one")
 
 
-def test_what_it_does_not_know_it_does_not_implement(plugin: NriPlugin, peer: Peer) -> None:
+def test_unknown_method_is_unimplemented(plugin: NriPlugin, peer: Peer) -> None:
     assert peer.call("Newest", nri.Empty()).status.code == ttrpc.UNIMPLEMENTED
     assert plugin.received == []
 
 
-def test_it_calls_the_runtime(plugin: NriPlugin, peer: Peer) -> None:
+def test_plugin_calls_the_runtime(plugin: NriPlugin, peer: Peer) -> None:
     failed = nri.UpdateContainersResponse(failed=[nri.ContainerUpdate(container_id="c")])
     calls: list[ttrpc_pb2.Request] = []
     serving = threading.Thread(target=lambda: calls.extend((peer.take(nri.Empty()), peer.take(failed))))
@@ -161,7 +161,7 @@ def test_it_calls_the_runtime(plugin: NriPlugin, peer: Peer) -> None:
     assert (registration.plugin_name, registration.plugin_idx) == ("test", "07")
 
 
-def test_what_the_runtime_refuses_is_raised(plugin: NriPlugin, peer: Peer) -> None:
+def test_error_of_the_runtime_is_raised(plugin: NriPlugin, peer: Peer) -> None:
     serving = threading.Thread(target=lambda: peer.take(ttrpc_pb2.Status(code=2, message="no")))
     serving.start()
 
@@ -172,7 +172,7 @@ def test_what_the_runtime_refuses_is_raised(plugin: NriPlugin, peer: Peer) -> No
     assert failure.value.code == 2
 
 
-def test_it_notices_that_it_was_given_up(plugin: NriPlugin, peer: Peer) -> None:
+def test_plugin_notices_a_closed_connection(plugin: NriPlugin, peer: Peer) -> None:
     peer.multiplexer.close()
 
     assert plugin.ends_within(SECONDS)
@@ -180,12 +180,12 @@ def test_it_notices_that_it_was_given_up(plugin: NriPlugin, peer: Peer) -> None:
         plugin.register()
 
 
-def test_a_socket_that_nobody_serves_takes_no_plugins(tmp_path: Path) -> None:
+def test_connect_fails_without_a_listening_runtime(tmp_path: Path) -> None:
     with pytest.raises(PluginNotConnected, match="takes no plugins"):
         NriPlugin.connect(tmp_path / "nri.sock", "test", "07", seconds=1)
 
 
-def test_a_runtime_that_does_not_synchronize_is_reported(tmp_path: Path) -> None:
+def test_connect_fails_without_synchronize(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "nri.sock"))
         server.listen()

@@ -1,4 +1,4 @@
-"""An image comes into a private runtime by a program that knows how."""
+"""Import of an image into a private runtime by the program of its kind."""
 
 import re
 from dataclasses import replace
@@ -20,7 +20,7 @@ NAME = "critests.example/imported:1"
 
 @pytest.fixture
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ThrowawayRuntime:
-    """What is asked of a CRI-O, with a directory of its own for programs."""
+    """The attributes of a CRI-O that the import uses, with a directory of programs."""
     footprint = Footprint(
         kind="crio",
         run_id="1000000000-abcdef",
@@ -47,29 +47,29 @@ def skopeo(runtime: ThrowawayRuntime, script: str) -> None:
     program.chmod(0o755)
 
 
-def test_the_program_next_to_the_daemon_gets_archive_name_and_storage(
+def test_import_passes_archive_name_and_storage_to_the_program_next_to_the_daemon(
     runtime: ThrowawayRuntime, tmp_path: Path
 ) -> None:
-    skopeo(runtime, f'/bin/echo "$*" "$CONTAINERS_STORAGE_CONF" > {tmp_path}/said')
+    skopeo(runtime, f'/bin/echo "$*" "$CONTAINERS_STORAGE_CONF" > {tmp_path}/arguments')
 
     import_image(runtime, tmp_path / "image.tar", NAME)
 
-    said = (tmp_path / "said").read_text(encoding="utf-8").split()
-    assert said[-3:] == [
+    arguments = (tmp_path / "arguments").read_text(encoding="utf-8").split()
+    assert arguments[-3:] == [
         f"oci-archive:{tmp_path}/image.tar",
         f"containers-storage:{NAME}",
         str(runtime.state / "storage.conf"),
     ]
 
 
-def test_the_error_of_the_program_is_reported(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
-    skopeo(runtime, "echo 'no room' >&2; exit 3")
+def test_import_reports_the_error_of_the_program(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+    skopeo(runtime, "echo 'no space' >&2; exit 3")
 
-    with pytest.raises(ImageImportFailed, match=re.escape("ended with 3: no room")):
+    with pytest.raises(ImageImportFailed, match=re.escape("ended with 3: no space")):
         import_image(runtime, tmp_path / "image.tar", NAME)
 
 
-def test_a_kind_without_such_a_program_is_a_sentence(
+def test_import_fails_for_a_kind_without_an_import_program(
     runtime: ThrowawayRuntime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(image_import, "KINDS", {"crio": replace(KINDS["crio"], importing=None)})

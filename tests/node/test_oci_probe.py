@@ -1,4 +1,4 @@
-"""What is left of a container that an OCI runtime was asked for."""
+"""Removal of cgroups that the probe of an OCI runtime left."""
 
 import os
 import subprocess
@@ -10,14 +10,14 @@ import pytest
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
 from critests.node.observing.oci_probe import NAME, remove_leftover_references
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="makes cgroups")
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="creates cgroups")
 
-PLACE = "critests-unit-asking"
+PLACE = "critests-unit-probe"
 
 
 @pytest.fixture
 def hierarchy() -> Iterator[Path]:
-    """A hierarchy in which cgroups can be made by hand and hold processes at once."""
+    """A cgroup hierarchy with a cgroup of the probe's name that can contain processes."""
     for found in cgroup_hierarchies():
         place = found / PLACE / NAME
         try:
@@ -35,14 +35,14 @@ def hierarchy() -> Iterator[Path]:
     pytest.skip("no hierarchy of cgroups can be written")
 
 
-def test_an_empty_cgroup_that_an_asking_left_goes(hierarchy: Path) -> None:
+def test_empty_leftover_cgroup_is_removed(hierarchy: Path) -> None:
     left = hierarchy / PLACE / NAME
 
     assert remove_leftover_references() == [left]
     assert (hierarchy / PLACE).is_dir()
 
 
-def test_a_cgroup_that_holds_something_stays(hierarchy: Path) -> None:
+def test_cgroup_with_a_process_is_not_removed(hierarchy: Path) -> None:
     used = hierarchy / PLACE / NAME
     with subprocess.Popen(["sleep", "60"]) as process:
         try:
@@ -54,7 +54,7 @@ def test_a_cgroup_that_holds_something_stays(hierarchy: Path) -> None:
             process.kill()
 
 
-def test_a_cgroup_of_another_name_stays(hierarchy: Path) -> None:
+def test_cgroup_with_another_name_is_not_removed(hierarchy: Path) -> None:
     (hierarchy / PLACE / NAME).rmdir()
 
     assert remove_leftover_references() == []
