@@ -53,11 +53,11 @@ def _name(element: Any) -> str:  # noqa: ANN401 - see above
 
 def differences(message: Message, expected: Message) -> dict[str, tuple[Any, Any]]:
     """Return the values in which two messages differ, by path; None for a value that one of them lacks."""
-    actual, wanted = values_by_path(message), values_by_path(expected)
+    actual_values, expected_values = values_by_path(message), values_by_path(expected)
     return {
-        path: (actual.get(path), wanted.get(path))
-        for path in sorted(actual.keys() | wanted.keys())
-        if actual.get(path) != wanted.get(path)
+        path: (actual_values.get(path), expected_values.get(path))
+        for path in sorted(actual_values.keys() | expected_values.keys())
+        if actual_values.get(path) != expected_values.get(path)
     }
 
 

@@ -117,12 +117,12 @@ class SavedPod:
         Raises:
             grpc.RpcError: RestorePod failed.
         """
-        answer = self.runtime.stub.RestorePod(request, timeout=timeout)
-        sandbox = self.sandboxes.adopt(answer.pod_sandbox_id, request.config)
+        response = self.runtime.stub.RestorePod(request, timeout=timeout)
+        sandbox = self.sandboxes.adopt(response.pod_sandbox_id, request.config)
         configs = {config.metadata.name: config for config in request.container_configs}
         return sandbox, [
             self.containers.adopt(each.container_id, configs[each.name], sandbox)
-            for each in answer.restored_containers
+            for each in response.restored_containers
             if each.name in configs
         ]
 

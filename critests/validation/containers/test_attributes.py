@@ -47,10 +47,10 @@ def test_status_reports_the_requested_name_and_attempt(runtime: Runtime, contain
     """
     container = containers.created(name="named-" + secrets.token_hex(4), attempt=3)
 
-    answer = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id))
+    response = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id))
 
-    assert answer.status.id == container.id
-    assert answer.status.metadata == container.config.metadata
+    assert response.status.id == container.id
+    assert response.status.metadata == container.config.metadata
 
 
 ATTRIBUTES: dict[str, Callable[[Container], Any]] = {
@@ -237,12 +237,12 @@ def test_verbose_status_reports_pid_and_process_settings(
     Source: ContainerStatusResponse.info. The CRI does not state its keys; tools for debugging a node rely on
     these two.
     """
-    answer = runtime.stub.ContainerStatus(
+    response = runtime.stub.ContainerStatus(
         cri.ContainerStatusRequest(container_id=running_container.id, verbose=True)
     )
 
     reported: dict[str, Any] = {}
-    for info in objects_of(answer.info):
+    for info in objects_of(response.info):
         reported |= info
     assert reported.get("pid", 0) > 0
     assert "process" in reported.get("runtimeSpec", {})
@@ -254,9 +254,9 @@ def test_plain_status_has_no_debugging_information(runtime: Runtime, running_con
 
     Source: ContainerStatusRequest.verbose.
     """
-    answer = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=running_container.id))
+    response = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=running_container.id))
 
-    assert dict(answer.info) == {}
+    assert dict(response.info) == {}
 
 
 @requirement("CTA-23/equal")

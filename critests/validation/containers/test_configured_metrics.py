@@ -36,8 +36,8 @@ def test_only_collected_metrics_are_described(own_runtime: OwnRuntime) -> None:
     Source: ListMetricDescriptors, which describes the metrics that ListPodSandboxMetrics returns.
     """
     own_runtime.container()
-    answer = own_runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
-    described = {descriptor.name for descriptor in answer.descriptors}
+    response = own_runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
+    described = {descriptor.name for descriptor in response.descriptors}
 
     collected = own_runtime.eventually("metrics", lambda: names_of_metrics(own_runtime), METRIC_SECONDS)
 

@@ -23,7 +23,7 @@ from critests.testing import (
     slow,
 )
 
-Ended = int | grpc.StatusCode
+ExecResult = int | grpc.StatusCode
 """The exit code of the command, or the code of the error."""
 
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=24 << 20, memory_swap_limit_in_bytes=24 << 20)
@@ -37,7 +37,9 @@ ARGUMENTS = {
 }
 
 
-def attempt(runtime: Runtime, request: cri.ExecSyncRequest, *allowed: grpc.StatusCode) -> tuple[Ended, float]:
+def attempt(
+    runtime: Runtime, request: cri.ExecSyncRequest, *allowed: grpc.StatusCode
+) -> tuple[ExecResult, float]:
     """Call ExecSync and return the exit code or the code of the error, and the seconds that the call took.
 
     Args:
@@ -46,12 +48,12 @@ def attempt(runtime: Runtime, request: cri.ExecSyncRequest, *allowed: grpc.Statu
         allowed: codes that do not count as a rejection and that the call may still fail with.
     """
     begin = time.perf_counter()
-    ended: Ended
+    result: ExecResult
     try:
-        ended = runtime.stub.ExecSync(request).exit_code
+        result = runtime.stub.ExecSync(request).exit_code
     except grpc.RpcError as error:
-        ended = refused_with(error, *allowed)
-    return ended, time.perf_counter() - begin
+        result = refused_with(error, *allowed)
+    return result, time.perf_counter() - begin
 
 
 def processes(container: Container) -> list[str]:
@@ -66,9 +68,9 @@ def test_exec_sync_returns_the_exit_code(runtime: Runtime, running_container: Co
 
     Source: ExecSyncResponse.exit_code.
     """
-    answer = runtime.stub.ExecSync(running_container.script_request(f"exit {code}"))
+    response = runtime.stub.ExecSync(running_container.script_request(f"exit {code}"))
 
-    assert answer.exit_code == code
+    assert response.exit_code == code
 
 
 @requirement("EXS-03")
@@ -80,10 +82,10 @@ def test_exec_sync_of_a_missing_program(
 
     Source: ExecSync; not stated by the CRI.
     """
-    ended, _ = attempt(runtime, running_container.exec_request("/no/such/program"))
+    result, _ = attempt(runtime, running_container.exec_request("/no/such/program"))
 
-    record_variant(f"exit code {ended}" if isinstance(ended, int) else f"fails with {ended.name}")
-    assert ended != 0
+    record_variant(f"exit code {result}" if isinstance(result, int) else f"fails with {result.name}")
+    assert result != 0
     assert running_container.state() == cri.CONTAINER_RUNNING
     assert running_container.output("echo", "alive") == "alive"
 
@@ -97,9 +99,9 @@ def test_exec_sync_reports_death_by_a_signal(
 
     Source: ExecSyncResponse.exit_code; not stated by the CRI, shells and all OCI runtimes do so.
     """
-    answer = runtime.stub.ExecSync(running_container.script_request(f"kill -{name} $$"))
+    response = runtime.stub.ExecSync(running_container.script_request(f"kill -{name} $$"))
 
-    assert answer.exit_code == 128 + number
+    assert response.exit_code == 128 + number
 
 
 @requirement("EXS-05")
@@ -121,10 +123,10 @@ def test_exec_sync_without_a_timeout_waits(runtime: Runtime, running_container: 
     Source: ExecSyncRequest.timeout, where 0 means no timeout.
     """
     # longer than likely default timeouts: 10, 20 and 30 seconds
-    answer = runtime.stub.ExecSync(running_container.script_request("sleep 31; echo finished", timeout=0))
+    response = runtime.stub.ExecSync(running_container.script_request("sleep 31; echo finished", timeout=0))
 
-    assert answer.stdout == b"finished\n"
-    assert answer.exit_code == 0
+    assert response.stdout == b"finished\n"
+    assert response.exit_code == 0
 
 
 @requirement("EXS-07")
@@ -137,15 +139,15 @@ def test_exec_sync_returns_when_its_timeout_expires(runtime: Runtime, running_co
     """
     request = running_container.exec_request("sleep", "20", timeout=2)
 
-    ended, seconds = attempt(runtime, request, grpc.StatusCode.DEADLINE_EXCEEDED)
+    result, seconds = attempt(runtime, request, grpc.StatusCode.DEADLINE_EXCEEDED)
 
-    assert ended is grpc.StatusCode.DEADLINE_EXCEEDED or (isinstance(ended, int) and ended != 0), (
-        f"ended with {ended}"
+    assert result is grpc.StatusCode.DEADLINE_EXCEEDED or (isinstance(result, int) and result != 0), (
+        f"ExecSync returned {result}"
     )
     # the timeout is in whole seconds, and a runtime that counts ticks of a second may lose part of the first
-    assert seconds >= 1, f"ended after {seconds:.1f} s, with a timeout of 2 s"
+    assert seconds >= 1, f"ExecSync returned after {seconds:.1f} s, with a timeout of 2 s"
     # a busy machine may take seconds to kill the command and to respond
-    assert seconds < 2 + 3 * runtime.scale, f"ended after {seconds:.1f} s, with a timeout of 2 s"
+    assert seconds < 2 + 3 * runtime.scale, f"ExecSync returned after {seconds:.1f} s, with a timeout of 2 s"
 
 
 @requirement("EXS-08")
@@ -184,7 +186,7 @@ def test_exec_sync_does_not_wait_for_children_after_its_timeout(
 
     _, seconds = attempt(runtime, request, grpc.StatusCode.DEADLINE_EXCEEDED)
 
-    assert seconds < 1 + 3 * runtime.scale, f"ended after {seconds:.1f} s, with a timeout of 1 s"
+    assert seconds < 1 + 3 * runtime.scale, f"ExecSync returned after {seconds:.1f} s, with a timeout of 1 s"
 
 
 @requirement("EXS-15/exited")
@@ -211,13 +213,13 @@ def test_form_of_exec_sync_in_a_container_that_does_not_run(
     container = containers.in_state(state)
 
     try:
-        answer = runtime.stub.ExecSync(container.exec_request("echo", "ran"))
+        response = runtime.stub.ExecSync(container.exec_request("echo", "ran"))
     except grpc.RpcError as error:
         record_variant(f"fails with {refused_with(error).name}")
         return
 
     record_variant("runs the command")
-    assert (answer.exit_code, answer.stdout) == (0, b"ran\n")
+    assert (response.exit_code, response.stdout) == (0, b"ran\n")
 
 
 @requirement("EXS-17")
@@ -230,9 +232,9 @@ def test_exec_sync_inherits_environment_and_working_directory(
     """
     container = containers.running(envs={"GIVEN": "given value"}, working_dir="/home/tester")
 
-    answer = runtime.stub.ExecSync(container.script_request("echo $GIVEN; pwd"))
+    response = runtime.stub.ExecSync(container.script_request("echo $GIVEN; pwd"))
 
-    assert answer.stdout.decode().splitlines() == ["given value", "/home/tester"]
+    assert response.stdout.decode().splitlines() == ["given value", "/home/tester"]
 
 
 @requirement("EXS-17")
@@ -250,9 +252,9 @@ def test_exec_sync_inherits_user_and_groups(runtime: Runtime, containers: Contai
     )
     first = container.process_status(FIRST_PROCESS)
 
-    answer = runtime.stub.ExecSync(container.exec_request("id", "-u"))
+    response = runtime.stub.ExecSync(container.exec_request("id", "-u"))
 
-    assert answer.stdout == b"1000\n"
+    assert response.stdout == b"1000\n"
     command = container.process_status(EXEC)
     # real, effective, saved and file system id
     assert (command.uids, command.gids) == ((1000,) * 4, (2001,) * 4)
@@ -319,12 +321,12 @@ def test_exec_sync_is_bound_by_the_limits_of_its_container(runtime: Runtime, con
     container = containers.running(resources=SMALL)
 
     # `dd` allocates a buffer of one block, four times the limit
-    answer = runtime.stub.ExecSync(
+    response = runtime.stub.ExecSync(
         container.exec_request("dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
     )
 
     # SIGKILL
-    assert answer.exit_code == 128 + 9
+    assert response.exit_code == 128 + 9
     assert container.state() == cri.CONTAINER_RUNNING
 
 
@@ -338,11 +340,13 @@ def test_exec_sync_fails_cleanly_at_the_memory_limit(runtime: Runtime, container
     container = containers.running(first=FILL_UP, resources=SMALL, wait_for_log="full")
 
     try:
-        answer = runtime.stub.ExecSync(container.exec_request("echo", "hello"))
+        response = runtime.stub.ExecSync(container.exec_request("echo", "hello"))
     except grpc.RpcError as error:
         refused_with(error)
     else:
-        assert answer.exit_code or answer.stdout == b"hello\n", "ExecSync reports success without the output"
+        assert response.exit_code or response.stdout == b"hello\n", (
+            "ExecSync reports success without the output"
+        )
 
 
 @requirement("EXS-22")
@@ -364,8 +368,8 @@ def test_exec_sync_ends_with_its_container(runtime: Runtime, running_container: 
         runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=running_container.id))
 
     runtime.eventually("the end of the call", call.done, 3)
-    ended = call.code() if call.code() is not grpc.StatusCode.OK else call.result().exit_code
-    assert ended not in {0, grpc.StatusCode.UNAVAILABLE}
+    result = call.code() if call.code() is not grpc.StatusCode.OK else call.result().exit_code
+    assert result not in {0, grpc.StatusCode.UNAVAILABLE}
 
 
 @requirement("EXS-22")
@@ -392,8 +396,8 @@ def test_exec_sync_ends_with_its_container_in_other_pid_namespaces(
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=0))
 
     runtime.eventually("the end of the call", call.done, 3)
-    ended = call.code() if call.code() is not grpc.StatusCode.OK else call.result().exit_code
-    assert ended not in {0, grpc.StatusCode.UNAVAILABLE}
+    result = call.code() if call.code() is not grpc.StatusCode.OK else call.result().exit_code
+    assert result not in {0, grpc.StatusCode.UNAVAILABLE}
 
 
 @requirement("EXS-23")
@@ -437,9 +441,9 @@ def test_exec_sync_passes_arguments_unchanged(
 
     Source: ExecSyncRequest.cmd.
     """
-    answer = runtime.stub.ExecSync(running_container.exec_request("printf", "%s\\n", *ARGUMENTS[arguments]))
+    response = runtime.stub.ExecSync(running_container.exec_request("printf", "%s\\n", *ARGUMENTS[arguments]))
 
-    assert answer.stdout.decode().splitlines() == ARGUMENTS[arguments]
+    assert response.stdout.decode().splitlines() == ARGUMENTS[arguments]
 
 
 @requirement("EXS-25")
@@ -455,7 +459,7 @@ def test_exec_sync_reports_arguments_that_are_too_long(
     argument = "x" * (1 << 20)
 
     with may_be_refused():
-        answer = runtime.stub.ExecSync(running_container.exec_request("echo", argument))
-        assert answer.exit_code != 0 or answer.stdout.decode() == argument + "\n"
+        response = runtime.stub.ExecSync(running_container.exec_request("echo", argument))
+        assert response.exit_code != 0 or response.stdout.decode() == argument + "\n"
 
     assert running_container.output("echo", "alive") == "alive"

@@ -10,7 +10,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.testing import Container, OwnRuntime, blocked, disruptive, requirement, slow
 
-Remains = Callable[[], dict[str, int]]
+CountResources = Callable[[], dict[str, int]]
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def container(own_runtime: OwnRuntime, token: str) -> Container:
 
 
 @pytest.fixture
-def remains(own_runtime: OwnRuntime, container: Container, token: str) -> Remains:
+def count_resources(own_runtime: OwnRuntime, container: Container, token: str) -> CountResources:
     """Counts the processes and files of the daemon and of the container's parent process."""
     first = next(
         (
@@ -66,19 +66,21 @@ def run_commands(own_runtime: OwnRuntime, container: Container, batches: int) ->
 @slow
 @disruptive
 def test_many_commands_leave_nothing_behind(
-    own_runtime: OwnRuntime, container: Container, remains: Remains
+    own_runtime: OwnRuntime, container: Container, count_resources: CountResources
 ) -> None:
     """ExecSync SHOULD leave no more processes, open files and state files after many commands than before.
 
     Source: ExecSync; not stated by the CRI, probes run commands as long as a pod runs.
     """
     run_commands(own_runtime, container, 2)  # by then the daemon has opened what it opens only once
-    before = remains()
+    before = count_resources()
 
     run_commands(own_runtime, container, 10)
 
     # a leak adds one for each of 100 commands; other activity of the daemon adds less than a fifth of that
-    def left() -> dict[str, int]:
-        return {what: more for what, number in remains().items() if (more := number - before[what]) > 20}
+    def leftovers() -> dict[str, int]:
+        return {
+            what: more for what, number in count_resources().items() if (more := number - before[what]) > 20
+        }
 
-    own_runtime.eventually("what 100 commands leave behind to go", left, 5, lambda more: not more)
+    own_runtime.eventually("what 100 commands leave behind to go", leftovers, 5, lambda more: not more)

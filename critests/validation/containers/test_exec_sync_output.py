@@ -94,10 +94,10 @@ def test_exec_sync_returns_the_exact_bytes(runtime: Runtime, running_container: 
     """
     text, printed = OUTPUTS[kind]
 
-    answer = runtime.stub.ExecSync(running_container.script_request(text))
+    response = runtime.stub.ExecSync(running_container.script_request(text))
 
-    assert answer.stdout == printed
-    assert answer.stderr == b""
+    assert response.stdout == printed
+    assert response.stderr == b""
 
 
 @requirement("EXS-01/small")
@@ -106,12 +106,12 @@ def test_exec_sync_separates_stdout_and_stderr(runtime: Runtime, running_contain
 
     Source: ExecSyncResponse.stdout and stderr.
     """
-    answer = runtime.stub.ExecSync(
+    response = runtime.stub.ExecSync(
         running_container.script_request("echo to output; echo to error >&2; echo more output")
     )
 
-    assert answer.stdout == b"to output\nmore output\n"
-    assert answer.stderr == b"to error\n"
+    assert response.stdout == b"to output\nmore output\n"
+    assert response.stderr == b"to error\n"
 
 
 @requirement("EXS-01/large")
@@ -146,7 +146,9 @@ def test_exec_sync_returns_when_a_background_child_exits(
 
     assert call.response.stdout == b"started\n"
     assert call.response.exit_code == 0
-    assert call.seconds < 1 + 3 * runtime.scale, f"ended after {call.seconds:.1f} s, the child after 1 s"
+    assert call.seconds < 1 + 3 * runtime.scale, (
+        f"ExecSync returned after {call.seconds:.1f} s, the child after 1 s"
+    )
     assert running_container.output("echo", "alive") == "alive"
 
 
@@ -167,7 +169,7 @@ def test_exec_sync_waits_for_a_child_no_longer_than_its_timeout(
         )
     seconds = time.perf_counter() - begin
 
-    assert seconds < 1 + 3 * runtime.scale, f"ended after {seconds:.1f} s, with a timeout of 1 s"
+    assert seconds < 1 + 3 * runtime.scale, f"ExecSync returned after {seconds:.1f} s, with a timeout of 1 s"
     assert running_container.output("echo", "alive") == "alive"
 
 
@@ -179,10 +181,10 @@ def test_output_of_a_child_in_the_background(
 
     Source: ExecSyncResponse.stdout; not stated by the CRI.
     """
-    answer = runtime.stub.ExecSync(running_container.script_request("(sleep 0.3; echo late) & echo early"))
+    response = runtime.stub.ExecSync(running_container.script_request("(sleep 0.3; echo late) & echo early"))
 
-    assert answer.stdout in {b"early\n", b"early\nlate\n"}
-    record_variant("is included" if b"late" in answer.stdout else "is left out")
+    assert response.stdout in {b"early\n", b"early\nlate\n"}
+    record_variant("is included" if b"late" in response.stdout else "is left out")
 
 
 @requirement("EXS-12/survives")
@@ -194,16 +196,16 @@ def test_exec_sync_survives_too_much_output(
 
     Source: ExecSyncResponse.stdout.
     """
-    answer = response_or_none(
+    response = response_or_none(
         large_connection.runtime.ExecSync, running_container.script_request(printing(20 << 20), timeout=40)
     )
 
-    if answer is not None:
-        assert repeated_lines(20 << 20).startswith(answer.stdout), (
+    if response is not None:
+        assert repeated_lines(20 << 20).startswith(response.stdout), (
             "ExecSync did not return the beginning of the output"
         )
-        assert answer.stdout
-        assert answer.exit_code == 7
+        assert response.stdout
+        assert response.exit_code == 7
     assert runtime.stub.ExecSync(running_container.script_request("echo alive")).stdout == b"alive\n"
 
 
@@ -224,12 +226,12 @@ def test_exec_sync_truncates_output_at_16_mib(
     """
     script = printing(20 << 20, descriptor=DESCRIPTORS[stream])
 
-    answer = response_or_none(
+    response = response_or_none(
         large_connection.runtime.ExecSync, running_container.script_request(script, timeout=40)
     )
 
-    if answer is not None:
-        assert 0 < len(getattr(answer, stream)) <= 16 << 20
+    if response is not None:
+        assert 0 < len(getattr(response, stream)) <= 16 << 20
 
 
 @requirement("EXS-14")
@@ -243,10 +245,10 @@ def test_a_response_that_is_too_large_fails_only_its_call(
     """
     both = f"({printing(16 << 20)}); {printing(16 << 20, descriptor=2)}"
 
-    answer = response_or_none(runtime.stub.ExecSync, running_container.script_request(both, timeout=40))
+    response = response_or_none(runtime.stub.ExecSync, running_container.script_request(both, timeout=40))
 
-    if answer is not None:
-        assert answer.exit_code == 7
+    if response is not None:
+        assert response.exit_code == 7
     assert runtime.stub.ExecSync(running_container.script_request("echo alive")).stdout == b"alive\n"
 
 
@@ -258,10 +260,10 @@ def test_exec_sync_works_in_a_container_with_a_terminal(runtime: Runtime, contai
     """
     container = containers.running(tty=True)
 
-    answer = runtime.stub.ExecSync(container.script_request("echo printed; exit 5"))
+    response = runtime.stub.ExecSync(container.script_request("echo printed; exit 5"))
 
-    assert answer.stdout.split() == [b"printed"]
-    assert answer.exit_code == 5
+    assert response.stdout.split() == [b"printed"]
+    assert response.exit_code == 5
 
 
 @requirement("EXS-19/no-terminal")
@@ -274,12 +276,12 @@ def test_exec_sync_in_a_container_with_a_terminal_has_none(runtime: Runtime, con
     """
     container = containers.running(tty=True)
 
-    answer = runtime.stub.ExecSync(
+    response = runtime.stub.ExecSync(
         container.script_request("test -t 1 && echo terminal; printf 'one\\ntwo\\n'; echo error >&2")
     )
 
-    assert answer.stdout == b"one\ntwo\n"
-    assert answer.stderr == b"error\n"
+    assert response.stdout == b"one\ntwo\n"
+    assert response.stderr == b"error\n"
 
 
 @requirement("EXS-20")
@@ -293,9 +295,9 @@ def test_commands_at_the_same_time_are_not_mixed_up(runtime: Runtime, running_co
         runtime.stub.ExecSync.future(running_container.script_request(numbered_script(n))) for n in range(16)
     ]  # more than probes need
 
-    answers = [call.result() for call in calls]
+    responses = [call.result() for call in calls]
 
-    assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [
+    assert [(response.stdout, response.stderr, response.exit_code) for response in responses] == [
         result_of_numbered(n) for n in range(16)
     ]
 
@@ -321,8 +323,8 @@ def test_fifty_commands_at_the_same_time_all_succeed(own_runtime: OwnRuntime) ->
 
     codes = Counter(call.code().name for call in calls)
     assert codes == {"OK": 50}
-    answers = [call.result() for call in calls]
-    assert [(answer.stdout, answer.stderr, answer.exit_code) for answer in answers] == [
+    responses = [call.result() for call in calls]
+    assert [(response.stdout, response.stderr, response.exit_code) for response in responses] == [
         result_of_numbered(n) for n in range(50)
     ]
 

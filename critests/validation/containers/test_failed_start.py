@@ -71,15 +71,15 @@ def test_a_file_that_cannot_be_executed_is_never_running(
         changes={"files": [{"path": "bin/broken", "content": "no program\n", "mode": 0o755}]}
     )  # neither ELF nor `#!`: execve(2) fails with ENOEXEC
 
-    tried = attempt(containers.config(image=registry.pull(broken), command=["/bin/broken"]))
+    attempted = attempt(containers.config(image=registry.pull(broken), command=["/bin/broken"]))
 
-    if tried.container is not None:
+    if attempted.container is not None:
         entries = runtime.eventually(
             "the container to be exited or removed",
-            tried.container.entries,
+            attempted.container.entries,
             holds=lambda items: all(item.state == cri.CONTAINER_EXITED for item in items),
         )
-        assert (entries == [] and tried.failed) or tried.container.status().exit_code != 0
+        assert (entries == [] and attempted.failed) or attempted.container.status().exit_code != 0
 
 
 @pytest.mark.parametrize(
@@ -107,17 +107,17 @@ def test_form_of_a_failed_start(
 
     Source: ContainerStatus; the CRI does not state which of the two calls looks for the file.
     """
-    tried = attempt(containers.config(command=["/bin/critests-no-such-program"]))
+    attempted = attempt(containers.config(command=["/bin/critests-no-such-program"]))
 
-    if tried.container is None:
+    if attempted.container is None:
         record_variant("CreateContainer fails")
         return
-    assert tried.failed == "StartContainer"
+    assert attempted.failed == "StartContainer"
     # some runtimes remove a container that could not start
-    if not tried.container.entries():
+    if not attempted.container.entries():
         record_variant("StartContainer fails; the container is gone")
         return
-    status = tried.container.status()
+    status = attempted.container.status()
     record_variant(
         f"StartContainer fails; {cri.ContainerState.Name(status.state)}, {status.exit_code},"
         f" {status.reason or 'no reason'}"
@@ -134,10 +134,10 @@ def test_a_container_that_could_not_start_can_be_replaced(
     Source: RemoveContainer.
     """
     config = containers.config(command=["/bin/critests-no-such-program"])
-    tried = attempt(config)
+    attempted = attempt(config)
 
-    if tried.container is not None:
-        runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=tried.container.id))
+    if attempted.container is not None:
+        runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=attempted.container.id))
 
     second = attempt(containers.config(name=config.metadata.name, attempt=1))
     assert not second.failed

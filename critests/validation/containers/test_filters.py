@@ -11,9 +11,9 @@ from critests.testing import NO_SUCH_ID, Container, Containers, Runtime, Sandbox
 STATES = [cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED]
 
 
-def ids(answer: cri.ListContainersResponse) -> list[str]:
+def ids(response: cri.ListContainersResponse) -> list[str]:
     """Return the container ids of a response."""
-    return [item.id for item in answer.containers]
+    return [item.id for item in response.containers]
 
 
 @requirement("CTA-17")
@@ -24,10 +24,10 @@ def test_list_without_filter_has_containers_in_every_state(runtime: Runtime, con
     """
     created = {containers.in_state(state).id: state for state in STATES}
 
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest())
+    response = runtime.stub.ListContainers(cri.ListContainersRequest())
 
-    assert {item.id: item.state for item in answer.containers if item.id in created} == created
-    assert len(set(ids(answer))) == len(ids(answer))
+    assert {item.id: item.state for item in response.containers if item.id in created} == created
+    assert len(set(ids(response))) == len(ids(response))
 
 
 @requirement("CTA-18")
@@ -38,11 +38,11 @@ def test_list_filters_by_id(runtime: Runtime, container: Container, containers: 
     """
     containers.created()
 
-    answer = runtime.stub.ListContainers(
+    response = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(id=container.id))
     )
 
-    assert ids(answer) == [container.id]
+    assert ids(response) == [container.id]
 
 
 @requirement("CTA-18")
@@ -56,12 +56,12 @@ def test_list_filters_containers_by_state(
     """
     created = {other: containers.in_state(other).id for other in STATES}
 
-    answer = runtime.stub.ListContainers(
+    response = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(state=cri.ContainerStateValue(state=state)))
     )
 
-    assert {item.state for item in answer.containers} == {state}
-    assert set(ids(answer)) & set(created.values()) == {created[state]}
+    assert {item.state for item in response.containers} == {state}
+    assert set(ids(response)) & set(created.values()) == {created[state]}
 
 
 @requirement("CTA-18")
@@ -74,11 +74,11 @@ def test_list_filters_by_sandbox(
     """
     inside = {containers.created(in_sandbox=own_sandbox).id, containers.created(in_sandbox=own_sandbox).id}
 
-    answer = runtime.stub.ListContainers(
+    response = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))
     )
 
-    assert set(ids(answer)) == inside
+    assert set(ids(response)) == inside
     assert container.id not in inside
 
 
@@ -96,9 +96,9 @@ def test_list_filters_by_all_labels_together(runtime: Runtime, containers: Conta
     containers.created(labels={"colour": "red"})
 
     selector = cri.ContainerFilter(label_selector={"token": token, "colour": "red"})
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest(filter=selector))
+    response = runtime.stub.ListContainers(cri.ListContainersRequest(filter=selector))
 
-    assert ids(answer) == [matching.id]
+    assert ids(response) == [matching.id]
 
 
 @requirement("CTA-19")
@@ -109,11 +109,11 @@ def test_list_is_empty_for_labels_that_no_container_has(runtime: Runtime, contai
     """
     containers.created(labels={"colour": "red"})
 
-    answer = runtime.stub.ListContainers(
+    response = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(label_selector={"colour": secrets.token_hex(8)}))
     )
 
-    assert ids(answer) == []
+    assert ids(response) == []
 
 
 CONTRADICTIONS: dict[str, Callable[[cri.ContainerFilter], None]] = {
@@ -144,9 +144,9 @@ def test_list_filters_by_all_fields_together(runtime: Runtime, exact: cri.Contai
 
     Source: ContainerFilter.
     """
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest(filter=exact))
+    response = runtime.stub.ListContainers(cri.ListContainersRequest(filter=exact))
 
-    assert ids(answer) == [exact.id]
+    assert ids(response) == [exact.id]
 
 
 @requirement("CTA-20")
@@ -160,9 +160,9 @@ def test_list_is_empty_when_one_field_of_the_filter_does_not_match(
     """
     CONTRADICTIONS[contradiction](exact)
 
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest(filter=exact))
+    response = runtime.stub.ListContainers(cri.ListContainersRequest(filter=exact))
 
-    assert ids(answer) == []
+    assert ids(response) == []
 
 
 @requirement("CTA-21")
@@ -196,11 +196,11 @@ def test_list_is_empty_for_an_unknown_sandbox(runtime: Runtime, container: Conta
 
     Source: ContainerFilter.pod_sandbox_id.
     """
-    answer = runtime.stub.ListContainers(
+    response = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=NO_SUCH_ID))
     )
 
-    assert ids(answer) == []
+    assert ids(response) == []
     assert container.id
 
 
@@ -215,7 +215,9 @@ def test_list_has_no_container_of_the_sandbox_itself(
     """
     container = containers.created(in_sandbox=own_sandbox)
 
-    answer = runtime.stub.ListContainers(cri.ListContainersRequest())
+    response = runtime.stub.ListContainers(cri.ListContainersRequest())
 
-    assert [item.id for item in answer.containers if item.pod_sandbox_id == own_sandbox.id] == [container.id]
-    assert own_sandbox.id not in ids(answer)
+    assert [item.id for item in response.containers if item.pod_sandbox_id == own_sandbox.id] == [
+        container.id
+    ]
+    assert own_sandbox.id not in ids(response)

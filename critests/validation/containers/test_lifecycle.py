@@ -36,10 +36,10 @@ DEADLINES = [milliseconds / 1000 for milliseconds in range(1, 16)]
 
 def containers_named(runtime: Runtime, sandbox: Sandbox, name: str) -> list[cri.Container]:
     """Return the containers of a sandbox with a name, from ListContainers."""
-    answer = runtime.stub.ListContainers(
+    response = runtime.stub.ListContainers(
         cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=sandbox.id))
     )
-    return [item for item in answer.containers if item.metadata.name == name]
+    return [item for item in response.containers if item.metadata.name == name]
 
 
 def create_with_deadline(
@@ -47,8 +47,8 @@ def create_with_deadline(
 ) -> None:
     """Call CreateContainer with a deadline, which may be exceeded."""
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
-        answer = runtime.stub.CreateContainer(containers.creation(config), timeout=seconds)
-        containers.adopt(answer.container_id, config)
+        response = runtime.stub.CreateContainer(containers.creation(config), timeout=seconds)
+        containers.adopt(response.container_id, config)
 
 
 def create_with_retries(
@@ -80,10 +80,10 @@ def test_create_container_returns_a_container_that_has_not_run(
     """
     config = containers.config()
 
-    answer = runtime.stub.CreateContainer(containers.creation(config))
+    response = runtime.stub.CreateContainer(containers.creation(config))
 
-    assert answer.container_id
-    status = containers.adopt(answer.container_id, config).status()
+    assert response.container_id
+    status = containers.adopt(response.container_id, config).status()
     assert status.state == cri.CONTAINER_CREATED
     assert (status.started_at, status.finished_at, status.exit_code) == (0, 0, 0)
 
@@ -146,9 +146,9 @@ def test_create_container_accepts_every_name_of_an_image(
     config = containers.config(image=name, first="echo $FROM_IMAGE")
     config.image.image = REFERENCES[form](name, image) or blocked(f"ImageStatus has no {form}")
 
-    answer = runtime.stub.CreateContainer(containers.creation(config))
+    response = runtime.stub.CreateContainer(containers.creation(config))
 
-    container = containers.adopt(answer.container_id, config)
+    container = containers.adopt(response.container_id, config)
     container.start()
     assert container.wait_for_log("image value") == ["image value"]
 
@@ -178,12 +178,12 @@ def test_form_of_the_response_to_a_repeated_name_and_attempt(
     Source: ContainerMetadata; not stated by the CRI.
     """
     try:
-        answer = runtime.stub.CreateContainer(containers.creation(container.config)).container_id
+        response = runtime.stub.CreateContainer(containers.creation(container.config)).container_id
     except grpc.RpcError as error:
         record_variant(f"fails with {refused_with(error).name}")
         return
 
-    assert answer == container.id
+    assert response == container.id
     record_variant("returns the existing id")
 
 
@@ -196,9 +196,9 @@ def test_a_container_is_created_again_with_the_next_attempt(runtime: Runtime, co
     first = containers.exited()
     config = containers.config(name=first.config.metadata.name, attempt=1)
 
-    answer = runtime.stub.CreateContainer(containers.creation(config))
+    response = runtime.stub.CreateContainer(containers.creation(config))
 
-    second = containers.adopt(answer.container_id, config)
+    second = containers.adopt(response.container_id, config)
     second.start()
     assert second.state() == cri.CONTAINER_RUNNING
     assert {
@@ -215,9 +215,9 @@ def test_two_sandboxes_may_have_containers_of_one_name(
 
     Source: ContainerMetadata.name, which is unique within a sandbox only.
     """
-    answer = runtime.stub.CreateContainer(containers.creation(container.config, own_sandbox))
+    response = runtime.stub.CreateContainer(containers.creation(container.config, own_sandbox))
 
-    twin = containers.adopt(answer.container_id, container.config, own_sandbox)
+    twin = containers.adopt(response.container_id, container.config, own_sandbox)
     assert twin.id != container.id
     assert (twin.state(), container.state()) == (cri.CONTAINER_CREATED, cri.CONTAINER_CREATED)
 
@@ -272,9 +272,9 @@ def test_a_failed_create_leaves_nothing_behind(
         (sandbox.log_directory / config.log_path).exists(),
     )
     request.config.CopyFrom(config)
-    answer = runtime.stub.CreateContainer(request)
+    response = runtime.stub.CreateContainer(request)
 
-    assert containers.adopt(answer.container_id, config).state() == cri.CONTAINER_CREATED
+    assert containers.adopt(response.container_id, config).state() == cri.CONTAINER_CREATED
     assert remaining == []
     assert not log, "the failed CreateContainer left a log file"
 

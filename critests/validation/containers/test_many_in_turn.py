@@ -78,11 +78,11 @@ def test_many_containers_in_turn_leave_nothing_behind(own_runtime: OwnRuntime) -
 
     ids = run_in_turn(own_runtime, pod, range(NOISE, NOISE + CONTAINERS))
 
-    def left() -> dict[str, int]:
+    def leftovers() -> dict[str, int]:
         more = {what: number - before[what] for what, number in usage_of(own_runtime, daemon).items()}
         grown = {what: number for what, number in more.items() if number > NOISE}
         return grown | {what: number for what, number in named_after(ids, own_runtime).items() if number}
 
     own_runtime.eventually(
-        f"what {CONTAINERS} containers leave behind to go", left, 10, lambda more: not more
+        f"what {CONTAINERS} containers leave behind to go", leftovers, 10, lambda more: not more
     )

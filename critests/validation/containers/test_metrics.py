@@ -51,10 +51,10 @@ GAUGES = {
 """Metrics of values that rise and fall."""
 SIZES = {"container_fs_inodes_total"}
 """Metrics that end in _total because they are a size; they are not counters."""
-TAKEN_BYTES = 64 * MIB
-TAKE = f"{{ (dd if=/dev/zero bs={TAKEN_BYTES} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 & }}"
+ALLOCATED_BYTES = 64 * MIB
+ALLOCATE = f"{{ (dd if=/dev/zero bs={ALLOCATED_BYTES} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 & }}"
 """Leaves a process that holds a full buffer of that size: `dd` waits, as `sleep` does not read the pipe."""
-BURN = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+USE_CPU = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
 KILLED_CHILD = "dd if=/dev/zero of=/dev/null bs=96M count=1; echo done"
 """The kernel OOM-kills `dd` in a container with 32 MiB; the shell continues."""
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB)
@@ -62,8 +62,8 @@ SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_
 
 def descriptors_by_name(runtime: Runtime) -> dict[str, cri.MetricDescriptor]:
     """Return the metric descriptors by name."""
-    answer = runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
-    return {descriptor.name: descriptor for descriptor in answer.descriptors}
+    response = runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
+    return {descriptor.name: descriptor for descriptor in response.descriptors}
 
 
 def require_metric(runtime: Runtime, name: str) -> None:
@@ -240,7 +240,7 @@ def test_counters_never_decrease(runtime: Runtime, containers: Containers) -> No
     last: dict[tuple[str, ...], int] = {}
     decreased = []
     for _ in range(4):
-        container.exec("/bin/sh", "-c", BURN)
+        container.exec("/bin/sh", "-c", USE_CPU)
         for metric in metrics_of_container(runtime, container):
             if metric.metric_type == cri.COUNTER:
                 key = (metric.name, *metric.label_values)
@@ -305,13 +305,13 @@ def test_metrics_agree_with_the_statistics(runtime: Runtime, containers: Contain
     """
     name = "container_memory_working_set_bytes"
     require_metric(runtime, name)
-    container = containers.running(first=TAKE)
+    container = containers.running(first=ALLOCATE)
 
     runtime.eventually(
         "the allocated memory in the working set of the metrics",
         lambda: values_of(metrics_of_container(runtime, container), name),
         METRIC_SECONDS,
-        holds=lambda found: len(found) == 1 and 0.8 * TAKEN_BYTES < found[0] < 2 * TAKEN_BYTES,
+        holds=lambda found: len(found) == 1 and 0.8 * ALLOCATED_BYTES < found[0] < 2 * ALLOCATED_BYTES,
     )
 
     [working_set] = values_of(metrics_of_container(runtime, container), name)

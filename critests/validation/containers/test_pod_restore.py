@@ -69,13 +69,13 @@ def test_a_restored_pod_has_a_container_for_each_configuration(saved_pod: SavedP
     """
     request = saved_pod.request()
 
-    answer = saved_pod.runtime.stub.RestorePod(request)
+    response = saved_pod.runtime.stub.RestorePod(request)
 
-    sandbox = saved_pod.sandboxes.adopt(answer.pod_sandbox_id, request.config)
+    sandbox = saved_pod.sandboxes.adopt(response.pod_sandbox_id, request.config)
     assert sandbox.id != ""
     assert [entry.state for entry in sandbox.entries()] == [cri.SANDBOX_READY]
-    assert sorted(each.name for each in answer.restored_containers) == ["one", "two"]
-    ids = {each.container_id for each in answer.restored_containers}
+    assert sorted(each.name for each in response.restored_containers) == ["one", "two"]
+    ids = {each.container_id for each in response.restored_containers}
     assert len(ids) == 2
     listed = saved_pod.runtime.stub.ListContainers(cri.ListContainersRequest()).containers
     assert {each.id for each in listed if each.pod_sandbox_id == sandbox.id} == ids

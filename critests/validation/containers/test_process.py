@@ -42,9 +42,11 @@ def environment(container: Container, seen_from: str = FIRST_PROCESS) -> dict[st
     """Return the environment of a container's process: all values of each variable."""
     if seen_from == FIRST_PROCESS:
         container.until_its_command_runs()
-    answer = container.exec("cat", "/proc/1/environ" if seen_from == FIRST_PROCESS else "/proc/self/environ")
+    response = container.exec(
+        "cat", "/proc/1/environ" if seen_from == FIRST_PROCESS else "/proc/self/environ"
+    )
     variables: dict[str, list[str]] = {}
-    for pair in answer.stdout.decode(errors="backslashreplace").split("\0")[:-1]:
+    for pair in response.stdout.decode(errors="backslashreplace").split("\0")[:-1]:
         name, _, value = pair.partition("=")
         variables.setdefault(name, []).append(value)
     return variables

@@ -170,11 +170,11 @@ def test_hosts_file_of_the_runtime(running_container: Container, record_variant:
 
     Source: ContainerConfig.mounts; not stated by the CRI, the kubelet mounts its own.
     """
-    answer = running_container.exec("sh", "-c", "test ! -e /etc/hosts || cat /etc/hosts")
+    response = running_container.exec("sh", "-c", "test ! -e /etc/hosts || cat /etc/hosts")
 
-    record_variant("is made" if answer.stdout else "is not there")
-    assert answer.exit_code == 0
-    assert not answer.stdout or b"localhost" in answer.stdout
+    record_variant("is made" if response.stdout else "is not there")
+    assert response.exit_code == 0
+    assert not response.stdout or b"localhost" in response.stdout
 
 
 @requirement("GEN-15/taken")

@@ -150,9 +150,9 @@ def test_remove_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
 
     Source: RemoveContainer, which is idempotent.
     """
-    answer = runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=NO_SUCH_ID))
+    response = runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=NO_SUCH_ID))
 
-    assert answer == cri.RemoveContainerResponse()
+    assert response == cri.RemoveContainerResponse()
 
 
 @requirement("CTR-31/error")
@@ -212,8 +212,8 @@ def test_remove_container_leaves_the_log_to_the_kubelet(
 
 def filesystems(runtime: Runtime) -> list[cri.FilesystemUsage]:
     """Return the usage of the file systems of images and containers, from ImageFsInfo."""
-    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
-    return [*answer.image_filesystems, *answer.container_filesystems]
+    response = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    return [*response.image_filesystems, *response.container_filesystems]
 
 
 def used_on_disk(runtime: Runtime) -> int:

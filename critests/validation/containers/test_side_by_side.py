@@ -107,9 +107,9 @@ def test_create_container_does_not_change_its_sandbox(
     request.sandbox_config.labels["later"] = "label"
     request.sandbox_config.annotations["later"] = "annotation"
 
-    answer = runtime.stub.CreateContainer(request)
+    response = runtime.stub.CreateContainer(request)
 
-    containers.adopt(answer.container_id, request.config, own_sandbox)
+    containers.adopt(response.container_id, request.config, own_sandbox)
     after = own_sandbox.status()
     assert (after.labels, after.annotations, after.metadata) == (
         before.labels,

@@ -35,10 +35,10 @@ STATS_SECONDS = 30.0
 """Runtimes measure memory and disk usage only every ten seconds or so."""
 NANOSECONDS = 1_000_000_000
 MINUTE_NS = 60 * NANOSECONDS
-BURN = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; times; echo burnt"
+USE_CPU = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; times; echo done"
 """Uses a fraction of a second of CPU time; the first line of `times` is the CPU time of the shell."""
-TAKEN_BYTES, TAKEN_AT_LEAST = 64 * MIB, 56 * MIB
-TAKE = f"(dd if=/dev/zero bs={TAKEN_BYTES} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 &"
+ALLOCATED_BYTES, ALLOCATED_AT_LEAST = 64 * MIB, 56 * MIB
+ALLOCATE = f"(dd if=/dev/zero bs={ALLOCATED_BYTES} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 &"
 """Leaves a process that holds a full buffer of that size: `dd` waits, as `sleep` does not read the pipe."""
 WRITTEN_BYTES, FILES = 16 * MIB, 200
 WRITE = (
@@ -61,8 +61,8 @@ def stats_of(runtime: Runtime) -> StatsOf:
 def selected(runtime: Runtime, **fields: object) -> list[str]:
     """Return the container ids of ListContainerStats with a filter."""
     stats_filter = cri.ContainerStatsFilter(**fields)  # type: ignore[arg-type]  # the message's own fields
-    answer = runtime.stub.ListContainerStats(cri.ListContainerStatsRequest(filter=stats_filter))
-    return [item.attributes.id for item in answer.stats]
+    response = runtime.stub.ListContainerStats(cri.ListContainerStatsRequest(filter=stats_filter))
+    return [item.attributes.id for item in response.stats]
 
 
 @requirement("STA-01")
@@ -136,19 +136,19 @@ def test_cpu_time_includes_what_the_container_uses(
 
     Source: CpuUsage.usage_core_nano_seconds.
     """
-    container = containers.running(first=BURN, wait_for_log="burnt")
+    container = containers.running(first=USE_CPU, wait_for_log="done")
     minutes, _, seconds = container.log_lines()[0].split()[0].partition("m")
-    burnt = int((60 * int(minutes) + float(seconds.rstrip("s"))) * NANOSECONDS)
+    used_ns = int((60 * int(minutes) + float(seconds.rstrip("s"))) * NANOSECONDS)
 
     first = runtime.eventually(
         "the CPU time that the shell used",
         lambda: stats_of(container).cpu.usage_core_nano_seconds.value,
         STATS_SECONDS,
-        lambda used: used >= 0.9 * burnt,
+        lambda used: used >= 0.9 * used_ns,
     )
 
     # generous: only another unit would exceed it
-    assert first < 20 * burnt + 10 * NANOSECONDS
+    assert first < 20 * used_ns + 10 * NANOSECONDS
     assert stats_of(container).cpu.usage_core_nano_seconds.value >= first
 
 
@@ -189,13 +189,13 @@ def test_working_set_grows_by_the_allocated_memory(
     """
     before = stats_of(running_container).memory.working_set_bytes.value
     with setting_up():
-        runtime.stub.ExecSync(running_container.script_request(TAKE))
+        runtime.stub.ExecSync(running_container.script_request(ALLOCATE))
 
     runtime.eventually(
-        f"{TAKEN_AT_LEAST >> 20} MiB more than {before} bytes in the working set",
+        f"{ALLOCATED_AT_LEAST >> 20} MiB more than {before} bytes in the working set",
         lambda: stats_of(running_container).memory.working_set_bytes.value,
         STATS_SECONDS,
-        lambda used: before + TAKEN_AT_LEAST <= used < before + 3 * TAKEN_BYTES,
+        lambda used: before + ALLOCATED_AT_LEAST <= used < before + 3 * ALLOCATED_BYTES,
     )
 
 
@@ -250,13 +250,13 @@ def test_memory_usage_includes_the_working_set(
     if not (first.HasField("usage_bytes") and first.HasField("rss_bytes")):
         unsupported("usage_bytes and rss_bytes: absent from ContainerStats")
     with setting_up():
-        runtime.stub.ExecSync(running_container.script_request(TAKE))
+        runtime.stub.ExecSync(running_container.script_request(ALLOCATE))
 
     memory = runtime.eventually(
         "the allocated memory in rss_bytes",
         lambda: stats_of(running_container).memory,
         STATS_SECONDS,
-        lambda usage: usage.rss_bytes.value >= TAKEN_AT_LEAST,
+        lambda usage: usage.rss_bytes.value >= ALLOCATED_AT_LEAST,
     )
 
     assert memory.usage_bytes.value >= memory.working_set_bytes.value
@@ -350,9 +350,9 @@ def test_list_of_stats_has_every_running_container_once(runtime: Runtime, contai
     running = sorted(containers.running().id for _ in range(3))
     containers.in_state(cri.CONTAINER_EXITED)
 
-    answer = runtime.stub.ListContainerStats(cri.ListContainerStatsRequest())
+    response = runtime.stub.ListContainerStats(cri.ListContainerStatsRequest())
 
-    assert sorted(item.attributes.id for item in answer.stats if item.attributes.id in running) == running
+    assert sorted(item.attributes.id for item in response.stats if item.attributes.id in running) == running
 
 
 @requirement("STA-16")

@@ -33,15 +33,15 @@ from critests.testing import (
 MIB = 1 << 20
 STATS_SECONDS = 30.0
 """Runtimes measure only every ten seconds or so."""
-BURN = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
-TAKE = f"(dd if=/dev/zero bs={64 * MIB} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 &"
+USE_CPU = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+ALLOCATE = f"(dd if=/dev/zero bs={64 * MIB} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 &"
 """Leaves a process that holds a full buffer of 64 MiB: `dd` waits, as `sleep` does not read the pipe."""
 MANY_FILES = "mkdir /many; cd /many; seq 1 5000 | xargs touch; echo written"
 LIST_SECONDS = 2.0
 """Limit for ListContainerStats, before scaling; a runtime that first reads every file of every layer exceeds
 it.
 """
-COMING = 8
+TEMPORARY = 8
 """How many containers are created and removed while others stay."""
 
 
@@ -72,7 +72,7 @@ class MeasuredContainer:
 def measured(containers: Containers) -> MeasuredContainer:
     """A container that has used CPU time and memory."""
     mark = f"mark-{secrets.token_hex(8)}"
-    first = f": {mark}; {BURN}; {TAKE} echo done"
+    first = f": {mark}; {USE_CPU}; {ALLOCATE} echo done"
     return MeasuredContainer(containers.running(first=first, wait_for_log="done"), mark)
 
 
@@ -124,7 +124,7 @@ def creating_and_removing(containers: Containers, pod: Sandbox) -> Callable[[], 
 
     def create_and_remove() -> None:
         with setting_up():
-            for _ in range(COMING):
+            for _ in range(TEMPORARY):
                 containers.running(in_sandbox=pod).discard()
 
     return create_and_remove
@@ -160,7 +160,7 @@ def test_cpu_time_in_stats_continues_after_a_restart(own_runtime: OwnRuntime) ->
 
     Source: ContainerStats, CpuUsage.usage_core_nano_seconds.
     """
-    container = own_runtime.container(first=f"{BURN}; echo done", wait_for_log="done")
+    container = own_runtime.container(first=f"{USE_CPU}; echo done", wait_for_log="done")
     request = cri.ContainerStatsRequest(container_id=container.id)
     before = own_runtime.stub.ContainerStats(request).stats.cpu.usage_core_nano_seconds.value
 
@@ -204,7 +204,7 @@ def test_stats_are_reported_for_a_pod_with_a_user_namespace(
     Source: ContainerStats, UserNamespace.
     """
     pod = sandboxes.ready(namespaces=with_user_namespace())
-    containers.running(in_sandbox=pod, first=f"{BURN}; {TAKE} echo done", wait_for_log="done")
+    containers.running(in_sandbox=pod, first=f"{USE_CPU}; {ALLOCATE} echo done", wait_for_log="done")
 
     def used() -> tuple[int, int]:
         stats = single("its stats", runtime.stub.ListContainerStats(selection(pod)).stats)

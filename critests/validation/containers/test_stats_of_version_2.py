@@ -50,8 +50,8 @@ def read_pressure(throttled_container: Container) -> ReadPressure:
     """Reads the CPU pressure of the throttled container from the kernel."""
 
     def read() -> Pressure:
-        answer = throttled_container.exec("cat", "/sys/fs/cgroup/cpu.pressure")
-        lines = parse(answer.stdout.decode())
+        response = throttled_container.exec("cat", "/sys/fs/cgroup/cpu.pressure")
+        lines = parse(response.stdout.decode())
         if "some" not in lines:
             blocked("the kernel counts no pressure: a container cannot read cpu.pressure")
         return lines["some"]

@@ -3,7 +3,7 @@
 from critests.api import api_pb2 as cri
 from critests.testing import ConditionNotMet, OwnRuntime, disruptive, requirement, slow
 
-LOOKED_AT_SECONDS = 14.0
+WATCHED_SECONDS = 14.0
 """A runtime that acts on such labels checks them every ten seconds."""
 
 
@@ -22,7 +22,7 @@ def test_labels_of_an_image_do_not_stop_its_container(own_runtime: OwnRuntime) -
         own_runtime.eventually(
             "the container to stop because of its image's labels",
             container.state,
-            LOOKED_AT_SECONDS,
+            WATCHED_SECONDS,
             lambda state: state != cri.CONTAINER_RUNNING,
         )
     except ConditionNotMet:

@@ -166,12 +166,12 @@ def test_stop_of_a_container_that_never_ran(
     """
     try:
         runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
-        answer = "succeeds"
+        response = "succeeds"
     except grpc.RpcError as error:
-        answer = f"fails with {refused_with(error).name}"
+        response = f"fails with {refused_with(error).name}"
 
     state = container.state()
-    record_variant(f"{answer}; {cri.ContainerState.Name(state)}")
+    record_variant(f"{response}; {cri.ContainerState.Name(state)}")
     assert state in {cri.CONTAINER_CREATED, cri.CONTAINER_EXITED}
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
@@ -182,9 +182,9 @@ def test_stop_of_an_unknown_container_succeeds(runtime: Runtime) -> None:
 
     Source: StopContainer, which is idempotent; the kubelet may stop a container that was removed meanwhile.
     """
-    answer = runtime.stub.StopContainer(cri.StopContainerRequest(container_id=NO_SUCH_ID, timeout=1))
+    response = runtime.stub.StopContainer(cri.StopContainerRequest(container_id=NO_SUCH_ID, timeout=1))
 
-    assert answer == cri.StopContainerResponse()
+    assert response == cri.StopContainerResponse()
 
 
 @requirement("STP-15/grace")
@@ -284,9 +284,9 @@ def test_exec_works_during_the_grace_period(runtime: Runtime, containers: Contai
     stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=10))
     container.wait_for_log("stopping")
 
-    answer = runtime.stub.ExecSync(container.exec_request("echo", "alive", timeout=5))
+    response = runtime.stub.ExecSync(container.exec_request("echo", "alive", timeout=5))
 
-    assert (answer.exit_code, answer.stdout) == (0, b"alive\n")
+    assert (response.exit_code, response.stdout) == (0, b"alive\n")
     with may_be_refused(grpc.StatusCode.UNAVAILABLE):
         # the container may exit before the command that makes it exit
         container.exec("touch", "/go")
@@ -309,8 +309,8 @@ def test_a_running_command_continues_during_the_grace_period(
 
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=20))
 
-    answer = command.result()
-    assert answer.stdout == b"whole\n"
+    response = command.result()
+    assert response.stdout == b"whole\n"
     assert container.status().exit_code == 4
 
 

@@ -36,9 +36,9 @@ that no pod has.
 MANY, AT_ONCE = 120, 8
 """Number of containers of a long list, and how many of them are created at the same time."""
 LARGE = {"example.com/large": "x" * 200_000}
-ENOUGH_LARGE = 88
+LARGE_COUNT = 88
 """Number of containers with that annotation that exceeds the 16 MiB of a response."""
-HUGE, FEW_HUGE = {"example.com/huge": "x" * 3_000_000}, 6
+HUGE, HUGE_COUNT = {"example.com/huge": "x" * 3_000_000}, 6
 """An annotation, and the number of containers with it that exceeds the 16 MiB of a response."""
 CANCELLED = 50
 
@@ -212,7 +212,7 @@ def test_a_streamed_list_may_exceed_the_size_of_a_response(own_runtime: OwnRunti
     Source: the comment of StreamContainers. Not stated by the CRI; it is the purpose of these RPCs.
     """
     pod = own_runtime.sandbox()
-    ids = create_many(own_runtime.containers, pod, ENOUGH_LARGE, annotations=LARGE)
+    ids = create_many(own_runtime.containers, pod, LARGE_COUNT, annotations=LARGE)
 
     streamed = CONTAINERS.streamed(own_runtime)
 
@@ -228,7 +228,7 @@ def test_a_streamed_list_of_few_huge_items(own_runtime: OwnRuntime, record_varia
 
     Source: StreamContainers; the CRI does not state how items are distributed over messages.
     """
-    create_many(own_runtime.containers, own_runtime.sandbox(), FEW_HUGE, annotations=HUGE)
+    create_many(own_runtime.containers, own_runtime.sandbox(), HUGE_COUNT, annotations=HUGE)
 
     try:
         pieces = CONTAINERS.items_by_message(own_runtime)

@@ -292,9 +292,9 @@ def test_credentials_for_the_server_of_the_image_are_sent(
         username=USERNAME, password=PASSWORD, server_address=f"https://{minted.registry}"
     )
 
-    answer = runtime.images.PullImage(images.pull_request(minted.reference, credentials))
+    response = runtime.images.PullImage(images.pull_request(minted.reference, credentials))
 
-    assert answer.image_ref != ""
+    assert response.image_ref != ""
     assert USERNAME in {request.username for request in registry.requests(minted)}
 
 

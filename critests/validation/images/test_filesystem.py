@@ -52,12 +52,12 @@ TO_REMOVE = filling(32, 500)
 def usage(runtime: Runtime) -> Usage:
     """Return a function that reads the usage of the first image file system, as the kubelet does."""
 
-    def look() -> cri.FilesystemUsage:
+    def read() -> cri.FilesystemUsage:
         listed = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest()).image_filesystems
         assert len(listed) > 0, "ImageFsInfo names no image file system"
         return listed[0]
 
-    return look
+    return read
 
 
 @pytest.fixture
@@ -65,9 +65,12 @@ def usage_once(runtime: Runtime, usage: Usage) -> UsageOnce:
     """Return a function that waits until the runtime has refreshed the usage and it fulfils a condition."""
 
     def fresh() -> cri.FilesystemUsage:
-        asked = time.time_ns()
+        since = time.time_ns()
         return runtime.eventually(
-            "another look at the file system", usage, STATS_SECONDS, lambda seen: seen.timestamp >= asked
+            "refreshed usage of the file system",
+            usage,
+            STATS_SECONDS,
+            lambda reported: reported.timestamp >= since,
         )
 
     return lambda what, holds: runtime.eventually(what, fresh, STATS_SECONDS, holds)
@@ -79,9 +82,9 @@ def test_image_file_system_has_a_mount_point(runtime: Runtime) -> None:
 
     Source: ImageFsInfoResponse.image_filesystems, FilesystemIdentifier.mountpoint.
     """
-    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    response = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
 
-    mountpoints = [filesystem.fs_id.mountpoint for filesystem in answer.image_filesystems]
+    mountpoints = [filesystem.fs_id.mountpoint for filesystem in response.image_filesystems]
     assert mountpoints != []
     assert [mountpoint for mountpoint in mountpoints if not mountpoint.startswith("/")] == []
 
@@ -92,9 +95,9 @@ def test_every_image_file_system_is_listed_once(runtime: Runtime) -> None:
 
     Source: ImageFsInfoResponse.image_filesystems and container_filesystems.
     """
-    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    response = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
 
-    for filesystems in (answer.image_filesystems, answer.container_filesystems):
+    for filesystems in (response.image_filesystems, response.container_filesystems):
         mountpoints = [filesystem.fs_id.mountpoint for filesystem in filesystems]
         assert sorted(set(mountpoints)) == sorted(mountpoints)
 
@@ -106,10 +109,10 @@ def test_mount_point_of_the_image_file_system_exists(runtime: Runtime) -> None:
 
     Source: FilesystemIdentifier.mountpoint.
     """
-    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    response = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
 
     mountpoints = [
-        runtime.seen_by_daemon(Path(filesystem.fs_id.mountpoint)) for filesystem in answer.image_filesystems
+        runtime.seen_by_daemon(Path(filesystem.fs_id.mountpoint)) for filesystem in response.image_filesystems
     ]
     assert mountpoints != []
     assert [mountpoint for mountpoint in mountpoints if not mountpoint.is_dir()] == []
@@ -121,9 +124,9 @@ def test_image_file_system_usage_is_recent(usage: Usage) -> None:
 
     Source: FilesystemUsage.timestamp.
     """
-    seen = usage()
+    reported = usage()
 
-    age_seconds = (time.time_ns() - seen.timestamp) / 1e9
+    age_seconds = (time.time_ns() - reported.timestamp) / 1e9
     # -5 s: the clock may be set back a little; 120 s is several periods of refreshing
     assert -5 <= age_seconds <= 120
 
@@ -140,7 +143,7 @@ def test_image_file_system_grows_with_a_pull(
     Source: FilesystemUsage.used_bytes, FilesystemUsage.inodes_used.
     """
     assert image.reference != ""
-    before = usage_once("use of the image file system", lambda seen: seen.used_bytes.value > 0)
+    before = usage_once("use of the image file system", lambda reported: reported.used_bytes.value > 0)
 
     registry.pull(registry.mint("large", changes=TO_PULL))
 
@@ -148,7 +151,7 @@ def test_image_file_system_grows_with_a_pull(
     assert inodes > 0
     after = usage_once(
         f"more than {used} bytes and {inodes} inodes in use",
-        lambda seen: seen.used_bytes.value > used and seen.inodes_used.value > inodes,
+        lambda reported: reported.used_bytes.value > used and reported.inodes_used.value > inodes,
     )
     assert after.used_bytes.value - used < 10 * TO_PULL["filler_bytes"]
 
@@ -165,13 +168,13 @@ def test_form_of_the_growth_of_the_image_file_system(
     Source: FilesystemUsage.used_bytes.
     """
     assert image.reference != ""
-    before = usage_once("use of the image file system", lambda seen: seen.used_bytes.value > 0)
+    before = usage_once("use of the image file system", lambda reported: reported.used_bytes.value > 0)
 
     registry.pull(registry.mint("large", changes=TO_PULL))
 
     after = usage_once(
         f"more than {before.used_bytes.value} bytes in use",
-        lambda seen: seen.used_bytes.value > before.used_bytes.value,
+        lambda reported: reported.used_bytes.value > before.used_bytes.value,
     )
     share = (after.used_bytes.value - before.used_bytes.value) / TO_PULL["filler_bytes"]
     # 0.8 and 1.5: others pull and remove small images meanwhile
@@ -191,24 +194,24 @@ def test_image_file_system_shrinks_with_a_removal(
     Source: FilesystemUsage.used_bytes.
     """
     minted = registry.mint("large", changes=TO_REMOVE)
-    empty = usage_once("a look before the pull", lambda seen: seen.timestamp > 0).used_bytes.value
+    empty = usage_once("usage before the pull", lambda reported: reported.timestamp > 0).used_bytes.value
     registry.pull(minted)
-    full = usage_once("use by the image", lambda seen: seen.used_bytes.value > empty).used_bytes.value
+    full = usage_once("use by the image", lambda reported: reported.used_bytes.value > empty).used_bytes.value
 
     runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=minted.reference)))
 
     # other pulls may add something meanwhile, but less than half of this image
-    little = full - (full - empty) // 2
-    usage_once("shrinking of the image file system", lambda seen: seen.used_bytes.value <= little)
+    threshold = full - (full - empty) // 2
+    usage_once("shrinking of the image file system", lambda reported: reported.used_bytes.value <= threshold)
 
 
-def is_split(answer: cri.ImageFsInfoResponse) -> bool:
+def is_split(response: cri.ImageFsInfoResponse) -> bool:
     """Return whether containers are stored on another file system than images."""
-    of_images, of_containers = (
+    image_mountpoints, container_mountpoints = (
         {filesystem.fs_id.mountpoint for filesystem in filesystems}
-        for filesystems in (answer.image_filesystems, answer.container_filesystems)
+        for filesystems in (response.image_filesystems, response.container_filesystems)
     )
-    return not of_containers <= of_images
+    return not container_mountpoints <= image_mountpoints
 
 
 @requirement("IMF-05/form")
@@ -220,12 +223,12 @@ def test_file_system_of_containers_stored_with_images(
 
     Source: ImageFsInfoResponse.container_filesystems.
     """
-    answer = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
-    if is_split(answer):
+    response = runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    if is_split(response):
         unsupported("container_filesystems name another file system")
 
-    record_variant("the same file system" if answer.container_filesystems else "empty")
-    assert len(answer.container_filesystems) <= len(answer.image_filesystems)
+    record_variant("the same file system" if response.container_filesystems else "empty")
+    assert len(response.container_filesystems) <= len(response.image_filesystems)
 
 
 @slow

@@ -24,9 +24,9 @@ def test_pulled_image_is_found_by_its_tag(runtime: Runtime, registry: Registry, 
     """
     minted = registry.mint()
 
-    answer = runtime.images.PullImage(images.pull_request(minted.reference))
+    response = runtime.images.PullImage(images.pull_request(minted.reference))
 
-    assert answer.image_ref != ""
+    assert response.image_ref != ""
     found = images.look_up(minted.reference)
     assert found is not None
     assert minted.reference in found.repo_tags
@@ -72,9 +72,9 @@ def test_digest_takes_precedence_over_a_tag(runtime: Runtime, registry: Registry
     """
     older, newer = registry.mint(), registry.mint()
 
-    answer = runtime.images.PullImage(images.pull_request(f"{older.reference}@{older.digest}"))
+    response = runtime.images.PullImage(images.pull_request(f"{older.reference}@{older.digest}"))
 
-    found = images.look_up(answer.image_ref)
+    found = images.look_up(response.image_ref)
     assert found is not None
     assert older.by_digest in found.repo_digests
     assert newer.by_digest not in found.repo_digests
@@ -128,11 +128,11 @@ def test_image_ref_is_the_id_of_the_image(
     """
     reference = reference_of(registry.mint(tags=["latest"]), form)
 
-    answer = runtime.images.PullImage(images.pull_request(reference))
+    response = runtime.images.PullImage(images.pull_request(reference))
 
     found = images.look_up(reference)
     assert found is not None
-    assert answer.image_ref == found.id
+    assert response.image_ref == found.id
 
 
 @requirement("IMG-09/same-ref")
@@ -214,13 +214,13 @@ def test_moved_tag_belongs_to_the_new_image_only(
     registry.pull(old)
     new = registry.mint()
 
-    answer = runtime.images.PullImage(images.pull_request(new.reference))
+    response = runtime.images.PullImage(images.pull_request(new.reference))
 
     found = images.look_up(new.reference)
     assert found is not None
     assert new.by_digest in found.repo_digests
     assert [image.id for image in images.listed(new) if new.reference in image.repo_tags] == [found.id]
-    assert answer.image_ref != ""
+    assert response.image_ref != ""
 
 
 @requirement("IMG-12/remains")
@@ -274,9 +274,9 @@ def test_pull_accepts_the_configuration_of_a_sandbox(
     minted = registry.mint()
     spec = cri.ImageSpec(image=minted.reference, user_specified_image=minted.reference)
 
-    answer = runtime.images.PullImage(cri.PullImageRequest(image=spec, sandbox_config=sandbox.config))
+    response = runtime.images.PullImage(cri.PullImageRequest(image=spec, sandbox_config=sandbox.config))
 
-    assert answer.image_ref != ""
+    assert response.image_ref != ""
     assert images.look_up(minted.reference) is not None
 
 

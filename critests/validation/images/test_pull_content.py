@@ -74,11 +74,11 @@ def printed(runtime: Runtime, registry: Registry, images: Images, containers: Co
 
     def pull_and_run(image: str, script: str) -> list[str]:
         minted = registry.mint(image)
-        answer = runtime.images.PullImage(images.pull_request(minted.reference))
+        response = runtime.images.PullImage(images.pull_request(minted.reference))
         # its layers stay after the test, as a concurrent pull of another test may rely on them (CNC-15)
         images.pull(image)
         return containers.exited(
-            image=ImageName(answer.image_ref, minted.reference), script=lingering(script)
+            image=ImageName(response.image_ref, minted.reference), script=lingering(script)
         ).log_lines()
 
     return pull_and_run

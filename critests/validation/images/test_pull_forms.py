@@ -96,9 +96,9 @@ def test_image_of_more_than_a_hundred_layers_works_or_is_refused(
 
     started: list[Container] = []
     with may_be_refused():
-        answer = runtime.images.PullImage(images.pull_request(minted.reference))
+        response = runtime.images.PullImage(images.pull_request(minted.reference))
         config = containers.config(script="echo runs")
-        config.image.image, config.image.user_specified_image = answer.image_ref, minted.reference
+        config.image.image, config.image.user_specified_image = response.image_ref, minted.reference
         started.append(containers.attempt(config))
 
     assert [container.final_log_lines() for container in started] in ([], [["runs"]])

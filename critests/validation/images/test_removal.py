@@ -139,8 +139,8 @@ def test_layers_that_another_image_shares_remain(
 
     runtime.images.RemoveImage(images.removal_request(removed.reference))
 
-    answer = runtime.stub.CreateContainer(containers.creation(config))
-    container = containers.adopt(answer.container_id, config)
+    response = runtime.stub.CreateContainer(containers.creation(config))
+    container = containers.adopt(response.container_id, config)
     container.start()
     assert container.wait_for_log(registry.prefix) == [registry.prefix]
 

@@ -46,23 +46,26 @@ class UsageGrowth:
 def growth(runtime: OwnRuntime, filesystems: FirstOf) -> UsageGrowth:
     """Let a container write, and return the growth of the first of the file systems that are reported."""
 
-    def look() -> cri.FilesystemUsage:
+    def read() -> cri.FilesystemUsage:
         listed = filesystems(runtime.images.ImageFsInfo(cri.ImageFsInfoRequest()))
         assert len(listed) > 0
         return listed[0]
 
-    def look_again() -> cri.FilesystemUsage:
-        asked = time.time_ns()
+    def read_refreshed() -> cri.FilesystemUsage:
+        since = time.time_ns()
         return runtime.eventually(
-            "another look at the file system", look, STATS_SECONDS, lambda seen: seen.timestamp >= asked
+            "refreshed usage of the file system",
+            read,
+            STATS_SECONDS,
+            lambda reported: reported.timestamp >= since,
         )
 
     container = runtime.container()
-    before = look_again()
+    before = read_refreshed()
     with setting_up():
         written = runtime.stub.ExecSync(container.script_request(WRITE))
         assert written.exit_code == 0, written.stderr
-    after = look_again()
+    after = read_refreshed()
     return UsageGrowth(
         after.used_bytes.value - before.used_bytes.value, after.inodes_used.value - before.inodes_used.value
     )
@@ -77,9 +80,9 @@ def test_images_are_in_the_configured_directory(own_runtime: OwnRuntime) -> None
     """
     folder = own_runtime.daemon.root / IMAGE_FOLDER
 
-    answer = own_runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    response = own_runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
 
-    named = [Path(filesystem.fs_id.mountpoint) for filesystem in answer.image_filesystems]
+    named = [Path(filesystem.fs_id.mountpoint) for filesystem in response.image_filesystems]
     assert named != []
     assert [path for path in named if not path.is_relative_to(folder)] == []
 
@@ -93,15 +96,17 @@ def test_file_system_of_containers_is_reported(own_runtime: OwnRuntime) -> None:
 
     Source: ImageFsInfoResponse.container_filesystems, FilesystemIdentifier.mountpoint; KEP-4191.
     """
-    answer = own_runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
+    response = own_runtime.images.ImageFsInfo(cri.ImageFsInfoRequest())
 
-    of_images, of_containers = (
+    image_mountpoints, container_mountpoints = (
         [filesystem.fs_id.mountpoint for filesystem in filesystems]
-        for filesystems in (answer.image_filesystems, answer.container_filesystems)
+        for filesystems in (response.image_filesystems, response.container_filesystems)
     )
-    assert len(of_containers) > 0
-    assert [path for path in of_containers if path in of_images] == []
-    assert [path for path in of_containers if not own_runtime.seen_by_daemon(Path(path)).is_dir()] == []
+    assert len(container_mountpoints) > 0
+    assert [path for path in container_mountpoints if path in image_mountpoints] == []
+    assert [
+        path for path in container_mountpoints if not own_runtime.seen_by_daemon(Path(path)).is_dir()
+    ] == []
 
 
 @requirement("IMF-06/images")
@@ -113,7 +118,7 @@ def test_image_usage_does_not_include_what_a_container_writes(own_runtime: OwnRu
 
     Source: FilesystemUsage.used_bytes, FilesystemUsage.inodes_used: what images use.
     """
-    grown = growth(own_runtime, lambda answer: answer.image_filesystems)
+    grown = growth(own_runtime, lambda response: response.image_filesystems)
 
     # half: a runtime may store some metadata of the container with the images
     assert grown.bytes < WRITTEN_BYTES // 2
@@ -131,7 +136,7 @@ def test_form_of_the_usage_of_what_a_container_writes(
 
     Source: FilesystemUsage.used_bytes speaks of images alone.
     """
-    grown = growth(own_runtime, lambda answer: answer.container_filesystems)
+    grown = growth(own_runtime, lambda response: response.container_filesystems)
 
     counted = grown.bytes >= WRITTEN_BYTES and grown.inodes >= FILES
     record_variant("counted to the file system of containers" if counted else "not counted in ImageFsInfo")

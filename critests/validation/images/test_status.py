@@ -50,7 +50,7 @@ def value_of(image: cri.Image, field: str) -> object:
 def entry(runtime: Runtime) -> Entry:
     """Return a function that finds the only entry with an id in the list of all images."""
 
-    def look(image_id: str) -> cri.Image:
+    def find(image_id: str) -> cri.Image:
         found = [
             image
             for image in runtime.images.ListImages(cri.ListImagesRequest()).images
@@ -59,7 +59,7 @@ def entry(runtime: Runtime) -> Entry:
         assert len(found) == 1, f"ListImages has {len(found)} entries with the id {image_id}"
         return found[0]
 
-    return look
+    return find
 
 
 @requirement("IMS-01")
@@ -70,9 +70,9 @@ def test_status_of_an_absent_image_is_empty(runtime: Runtime, image: ImageName) 
     """
     absent = f"{image.written}-absent"
 
-    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=absent)))
+    response = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=absent)))
 
-    assert not answer.HasField("image")
+    assert not response.HasField("image")
 
 
 @requirement("IMS-02/found")
@@ -81,10 +81,10 @@ def test_image_status_finds_an_image_by_its_name(runtime: Runtime, image: ImageN
 
     Source: ImageStatusRequest.image.
     """
-    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.written)))
+    response = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.written)))
 
-    assert answer.HasField("image")
-    assert image.written in answer.image.repo_tags
+    assert response.HasField("image")
+    assert image.written in response.image.repo_tags
 
 
 @requirement("IMS-02/found")
@@ -105,9 +105,9 @@ def test_image_status_finds_an_image_by_what_the_runtime_returned(
         "image_ref of the pull": image.reference,
     }[form]
 
-    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=reference)))
+    response = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=reference)))
 
-    assert answer.image == by_name
+    assert response.image == by_name
 
 
 @requirement("IMS-02/prefix")
@@ -125,16 +125,16 @@ def test_image_status_may_find_an_id_with_and_without_its_algorithm(
     other_form = by_name.id.removeprefix("sha256:") if prefixed else f"sha256:{by_name.id}"
 
     try:
-        answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=other_form)))
+        response = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=other_form)))
     except grpc.RpcError as error:
         code = refused_with(error).name
         record_variant(f"an id {'without' if prefixed else 'with'} sha256: in front is refused with {code}")
         return
 
-    assert answer.image in (by_name, cri.Image())
+    assert response.image in (by_name, cri.Image())
     record_variant(
-        f"an id is {'found' if answer.HasField('image') else 'not found'} {'without' if prefixed else 'with'}"
-        " sha256: in front"
+        f"an id is {'found' if response.HasField('image') else 'not found'}"
+        f" {'without' if prefixed else 'with'} sha256: in front"
     )
 
 
@@ -272,12 +272,12 @@ def test_verbose_status_of_an_image_has_its_configuration(runtime: Runtime, regi
     minted = registry.mint(changes={"labels": {"critests.example/note": "noted"}})
     registry.pull(minted)
 
-    answer = runtime.images.ImageStatus(
+    response = runtime.images.ImageStatus(
         cri.ImageStatusRequest(image=cri.ImageSpec(image=minted.reference), verbose=True)
     )
 
     # an image configuration of the OCI, with labels in `config`
-    images = [document.get("imageSpec", {}) for document in objects_of(answer.info)]
+    images = [document.get("imageSpec", {}) for document in objects_of(response.info)]
     labels = [image.get("config", {}).get("Labels", {}) for image in images]
     assert "noted" in [each.get("critests.example/note") for each in labels]
 
@@ -288,10 +288,10 @@ def test_plain_status_of_an_image_has_no_info(runtime: Runtime, image: ImageName
 
     Source: ImageStatusRequest.verbose, ImageStatusResponse.info.
     """
-    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.written)))
+    response = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=image.written)))
 
-    assert answer.HasField("image")
-    assert dict(answer.info) == {}
+    assert response.HasField("image")
+    assert dict(response.info) == {}
 
 
 @requirement("IMS-11/no-filter")
@@ -305,9 +305,9 @@ def test_list_images_without_a_filter_lists_all(
     """
     expected = {image.written, images.pull("user-number").written}
 
-    answer = runtime.images.ListImages(cri.ListImagesRequest(filter=selection))
+    response = runtime.images.ListImages(cri.ListImagesRequest(filter=selection))
 
-    assert expected <= {tag for listed in answer.images for tag in listed.repo_tags}
+    assert expected <= {tag for listed in response.images for tag in listed.repo_tags}
 
 
 @requirement("IMS-11/filter")
@@ -320,11 +320,11 @@ def test_list_images_may_filter_by_image(
     """
     other = images.pull("user-number")
 
-    answer = runtime.images.ListImages(
+    response = runtime.images.ListImages(
         cri.ListImagesRequest(filter=cri.ImageFilter(image=cri.ImageSpec(image=image.written)))
     )
 
-    tags = {tag for listed in answer.images for tag in listed.repo_tags}
+    tags = {tag for listed in response.images for tag in listed.repo_tags}
     assert image.written in tags
     record_variant("the filter is ignored" if other.written in tags else "the filter selects")
 
@@ -357,7 +357,7 @@ def test_list_images_lists_each_image_once(runtime: Runtime, registry: Registry)
     for reference in minted.references:
         registry.pull(minted, reference)
 
-    answer = runtime.images.ListImages(cri.ListImagesRequest())
+    response = runtime.images.ListImages(cri.ListImagesRequest())
 
-    ids = [image.id for image in answer.images]
+    ids = [image.id for image in response.images]
     assert sorted(ids) == sorted(set(ids))

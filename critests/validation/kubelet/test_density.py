@@ -38,9 +38,9 @@ def test_a_node_runs_the_maximum_number_of_pods(
     """
 
     def start(pod: KubeletPod) -> float:
-        begun = time.perf_counter()
+        begin = time.perf_counter()
         pod.run(pod.start(), "app")
-        return time.perf_counter() - begun
+        return time.perf_counter() - begin
 
     with ThreadPoolExecutor(2) as kubelet:
         seconds = sorted(kubelet.map(start, pods_of_a_node))

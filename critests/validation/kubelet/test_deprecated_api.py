@@ -24,14 +24,14 @@ def test_v1alpha2_is_absent_or_agrees_with_v1(
     )
 
     try:
-        answer = listing(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=sandbox.id)))
+        response = listing(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=sandbox.id)))
     except grpc.RpcError as error:
         code = refused_with(error, grpc.StatusCode.UNIMPLEMENTED)
         assert code is grpc.StatusCode.UNIMPLEMENTED
         record_variant("it is not served")
         return
 
-    assert [(each.id, each.state, each.metadata) for each in answer.items] == [
+    assert [(each.id, each.state, each.metadata) for each in response.items] == [
         (sandbox.id, cri.SANDBOX_READY, sandbox.config.metadata)
     ]
     record_variant("it is served beside v1")

@@ -27,9 +27,9 @@ def test_a_post_start_hook_runs_as_soon_as_the_start_returns(runtime: Runtime, p
     )
 
     runtime.stub.StartContainer(cri.StartContainerRequest(container_id=app.id))
-    answer = runtime.stub.ExecSync(app.script_request("touch /tmp/hook", timeout=10))
+    response = runtime.stub.ExecSync(app.script_request("touch /tmp/hook", timeout=10))
 
-    assert (answer.exit_code, answer.stderr) == (0, b"")
+    assert (response.exit_code, response.stderr) == (0, b"")
     app.wait_for_log("hooked")
 
 

@@ -49,14 +49,14 @@ def test_the_statuses_of_a_pod_agree_with_its_relist(runtime: Runtime, pod: Kube
     containers = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
     listed = sandbox.entry()
     status = sandbox.status()
-    of_the_pod = [each for each in containers if each.pod_sandbox_id == sandbox.id]
+    pod_containers = [each for each in containers if each.pod_sandbox_id == sandbox.id]
     statuses = [
         runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=each.id)).status
-        for each in of_the_pod
+        for each in pod_containers
     ]
 
     assert (status.state, status.metadata) == (listed.state, listed.metadata)
     assert [(each.id, each.state, each.metadata) for each in statuses] == [
-        (each.id, each.state, each.metadata) for each in of_the_pod
+        (each.id, each.state, each.metadata) for each in pod_containers
     ]
-    assert len(of_the_pod) == 3
+    assert len(pod_containers) == 3

@@ -33,7 +33,7 @@ LIMIT_FILES = ("memory.limit_in_bytes", "memory.max")
 
 
 @dataclass(frozen=True)
-class Sized:
+class LimitedPod:
     """A pod with one container that has a memory limit.
 
     Attributes:
@@ -46,13 +46,13 @@ class Sized:
     container: Container
     limit_file: Path
 
-    def inside(self) -> int | None:
+    def limit_inside(self) -> int | None:
         """Return the memory limit that the container reads from its cgroup."""
         return CgroupValues.printed(self.container.output("/bin/sh", "-c", INSIDE)).memory
 
 
 @pytest.fixture
-def sized(runtime: Runtime, pod: KubeletPod) -> Sized:
+def limited_pod(runtime: Runtime, pod: KubeletPod) -> LimitedPod:
     """A pod with a container with the limit `SMALL`, and the file with the limit of the pod's cgroup."""
     facts = cgroup_facts()
     if "memory" not in facts.controllers:
@@ -75,12 +75,12 @@ def sized(runtime: Runtime, pod: KubeletPod) -> Sized:
     ]
     if not limit_files:
         blocked("the cgroup of the pod is not found above its container's")
-    return Sized(sandbox, container, limit_files[0])
+    return LimitedPod(sandbox, container, limit_files[0])
 
 
 @requirement("K8S-08")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
-def test_a_pod_is_resized_in_place(runtime: Runtime, pod: KubeletPod, sized: Sized) -> None:
+def test_a_pod_is_resized_in_place(runtime: Runtime, pod: KubeletPod, limited_pod: LimitedPod) -> None:
     """UpdateContainerResources MUST raise a container's memory limit without a restart after the kubelet has
     raised that of the pod's cgroup, ContainerStatus MUST report it, and the pod's limit MUST NOT change.
 
@@ -88,24 +88,24 @@ def test_a_pod_is_resized_in_place(runtime: Runtime, pod: KubeletPod, sized: Siz
     It sends the pod's new resources with UpdatePodSandboxResources, and ignores a runtime that does not
     have it.
     """
-    before = sized.container.status()
+    before = limited_pod.container.status()
 
-    sized.limit_file.write_text(str(LIMIT_OF_THE_POD), encoding="ascii")
+    limited_pod.limit_file.write_text(str(LIMIT_OF_THE_POD), encoding="ascii")
     resources = cri.LinuxContainerResources(memory_limit_in_bytes=LARGE, oom_score_adj=1000)
     runtime.stub.UpdateContainerResources(
-        cri.UpdateContainerResourcesRequest(container_id=sized.container.id, linux=resources)
+        cri.UpdateContainerResourcesRequest(container_id=limited_pod.container.id, linux=resources)
     )
     with may_be_refused(grpc.StatusCode.UNIMPLEMENTED):
         runtime.stub.UpdatePodSandboxResources(
             cri.UpdatePodSandboxResourcesRequest(
-                pod_sandbox_id=sized.sandbox.id,
+                pod_sandbox_id=limited_pod.sandbox.id,
                 resources=cri.LinuxContainerResources(memory_limit_in_bytes=LIMIT_OF_THE_POD),
             )
         )
 
-    after = sized.container.status()
-    assert sized.inside() == LARGE
+    after = limited_pod.container.status()
+    assert limited_pod.limit_inside() == LARGE
     assert after.resources.linux.memory_limit_in_bytes == LARGE
     assert after.started_at == before.started_at
-    assert int(sized.limit_file.read_text(encoding="ascii")) == LIMIT_OF_THE_POD
+    assert int(limited_pod.limit_file.read_text(encoding="ascii")) == LIMIT_OF_THE_POD
     pod.await_states("app/0 RUNNING", "sandbox/0 READY")

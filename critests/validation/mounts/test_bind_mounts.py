@@ -65,10 +65,10 @@ def test_writes_are_visible_on_the_host_and_in_the_container(
     container = containers.running(mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder))])
 
     (host_folder / "of-the-host").write_text("from the host\n")
-    seen_inside = container.output("cat", "/mounted/of-the-host")
+    read_inside = container.output("cat", "/mounted/of-the-host")
     container.output("sh", "-c", "echo from the container > /mounted/of-the-container")
 
-    assert seen_inside == "from the host"
+    assert read_inside == "from the host"
     assert (host_folder / "of-the-container").read_text() == "from the container\n"
 
 
@@ -100,18 +100,18 @@ def test_nothing_can_be_written_below_a_read_only_mount(containers: Containers, 
     Source: Mount.readonly.
     """
     (host_folder / "old").write_text("as it was\n")
-    tries = ("touch /mounted/new", "rm /mounted/old", "chmod 0 /mounted/old", "echo x >> /mounted/old")
+    commands = ("touch /mounted/new", "rm /mounted/old", "chmod 0 /mounted/old", "echo x >> /mounted/old")
     container = containers.running(
         mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), readonly=True)],
-        first="; ".join(f"sh -c '{each}'" for each in tries) + "; echo tried >&2",
+        first="; ".join(f"sh -c '{each}'" for each in commands) + "; echo tried >&2",
         wait_for_log="tried",
     )
 
-    of_execs = [container.exec("sh", "-c", each) for each in tries]
+    exec_responses = [container.exec("sh", "-c", each) for each in commands]
 
     errors = container.log_lines("stderr")[:-1]
-    assert [READ_ONLY in line for line in errors] == [True] * len(tries), errors
-    assert [READ_ONLY in answer.stderr.decode() for answer in of_execs] == [True] * len(tries)
+    assert [READ_ONLY in line for line in errors] == [True] * len(commands), errors
+    assert [READ_ONLY in response.stderr.decode() for response in exec_responses] == [True] * len(commands)
     assert {path.name: path.read_text() for path in host_folder.iterdir()} == {"old": "as it was\n"}
 
 

@@ -123,8 +123,8 @@ def test_no_sub_path_leads_out_of_the_image(run_with: RunWith, path: str) -> Non
     with may_be_refused():
         found = run_with(path).output("find", "/volume", "-mindepth", "1").splitlines()
 
-    of_the_image = {"absolute-escape", "escape", "hello", "sub", "sub/deep", "sub/inside", "inside", "deep"}
-    assert {line.removeprefix("/volume/") for line in found} - of_the_image == set()
+    image_files = {"absolute-escape", "escape", "hello", "sub", "sub/deep", "sub/inside", "inside", "deep"}
+    assert {line.removeprefix("/volume/") for line in found} - image_files == set()
 
 
 @requirement("VOL-08/form")

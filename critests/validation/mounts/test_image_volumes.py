@@ -64,8 +64,8 @@ def test_an_image_volume_is_never_writable(containers: Containers, images: Image
         container = containers.attempt(containers.config(mounts=[mount]))
 
     if container is not None:
-        answer = container.exec("touch", "/volume/new")
-        assert (answer.exit_code != 0, b"Read-only file system" in answer.stderr) == (True, True)
+        response = container.exec("touch", "/volume/new")
+        assert (response.exit_code != 0, b"Read-only file system" in response.stderr) == (True, True)
         assert container.output("cat", "/volume/hello") == HELLO
 
 
@@ -206,13 +206,13 @@ def test_running_a_program_from_a_volume(
     """
     container = containers.running(mounts=[volume(image)])
 
-    answer = container.exec("/volume/bin/busybox", "echo", "it runs")
+    response = container.exec("/volume/bin/busybox", "echo", "it runs")
     noexec = "noexec" in container.mount_at("/volume").options
 
     record_variant(
-        f"it {'runs' if answer.exit_code == 0 else 'does not run'}, {'noexec' if noexec else 'no noexec'}"
+        f"it {'runs' if response.exit_code == 0 else 'does not run'}, {'noexec' if noexec else 'no noexec'}"
     )
-    assert (answer.stdout == b"it runs\n") is not noexec
+    assert (response.stdout == b"it runs\n") is not noexec
 
 
 @requirement("VOL-12/image")

@@ -25,10 +25,10 @@ def test_a_requested_mount_option_is_applied(containers: Containers, host_folder
     mount = cri.Mount(container_path="/mounted", host_path=str(host_folder), mount_options=[option])
     container = containers.running(mounts=[mount])
 
-    answer = container.exec("/bin/sh", "-c", "/mounted/program")
+    response = container.exec("/bin/sh", "-c", "/mounted/program")
 
     assert option in container.mount_at("/mounted").options
-    assert (answer.exit_code == 0) is (option != "noexec")
+    assert (response.exit_code == 0) is (option != "noexec")
 
 
 @requirement("MNT-27")

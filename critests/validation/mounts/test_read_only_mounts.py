@@ -28,9 +28,9 @@ def test_a_mount_below_a_read_only_one_stays_writable(
     below = host_mounts.tmpfs(host_folder / "below")
     container = containers.running(mounts=[mount_of(host_folder)])
 
-    answer = container.exec("sh", "-c", WRITE_BELOW)
+    response = container.exec("sh", "-c", WRITE_BELOW)
 
-    assert (answer.exit_code, (below / "new").exists()) == (0, True), answer.stderr
+    assert (response.exit_code, (below / "new").exists()) == (0, True), response.stderr
     assert container.mount_at("/mounted").read_only
 
 
@@ -47,12 +47,12 @@ def test_recursive_read_only_applies_to_all_mounts_below(
     host_mounts.tmpfs(below / "deeper")
     container = containers.running(mounts=[mount_of(host_folder, recursive_read_only=True)])
 
-    answers = [
+    responses = [
         container.exec("touch", f"/mounted/{place}new").stderr.decode()
         for place in ("", "below/", "below/deeper/")
     ]
 
-    assert ["Read-only file system" in answer for answer in answers] == [True] * 3, answers
+    assert ["Read-only file system" in response for response in responses] == [True] * 3, responses
     assert [path.name for path in below.iterdir()] == ["deeper"]
 
 

@@ -29,11 +29,11 @@ MOUNTS = 200
 
 def folders(host_folder: Path, *names: str) -> list[Path]:
     """Create directories on the host, each with a file of its own name."""
-    made = [host_folder / name for name in names]
-    for folder in made:
+    created = [host_folder / name for name in names]
+    for folder in created:
         folder.mkdir()
         (folder / folder.name).write_text(f"of {folder.name}\n")
-    return made
+    return created
 
 
 @requirement("MNT-18")
@@ -139,12 +139,12 @@ def test_a_container_has_hundreds_of_mounts(containers: Containers, host_folder:
 
     Source: ContainerConfig.mounts; some pods have that many files of secrets and config maps.
     """
-    made = folders(host_folder, *(f"number-{number}" for number in range(MOUNTS)))
+    created = folders(host_folder, *(f"number-{number}" for number in range(MOUNTS)))
 
     container = containers.exited(
         mounts=[
             cri.Mount(container_path=f"/mounted/{folder.name}", host_path=str(folder), readonly=True)
-            for folder in made
+            for folder in created
         ],
         script=lingering("cat /mounted/*/* | sort | uniq | wc -l"),
     )
