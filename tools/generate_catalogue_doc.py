@@ -37,11 +37,11 @@ do not edit it. Revision of the data: `{revision}`.
 
 ## How to read it
 
-**Level.** A violation of `MUST` is a failure, of `SHOULD` a warning. `OPT` is an optional feature: binding if
-the runtime has it, otherwise unsupported. `DIV`: the API does not specify it and runtimes differ; the run
-records the behaviour, and only a hang, crash or leak fails. `†`: no text of the API requires it, it is our
-engineering judgement; a violation is at most a warning.
-*Disruptive*: the test restarts, starves or provokes the daemon; it runs on a throwaway runtime, or with
+**Level.** A breach of `MUST` is a failure, of `SHOULD` a warning. `OPT` is an optional feature: binding if
+the runtime has it, otherwise unsupported. `DIV`: the API leaves a choice and runtimes differ; the run
+records the variant, and only a hang, crash or leak fails. `†`: our engineering judgement, which no text of
+the API requires; a breach is at most a warning.
+*Disruptive*: the test restarts, starves or provokes the daemon; it runs on a private runtime, or with
 `--disruptive`.
 
 **Since.** The Kubernetes minor version that introduced the field, the RPC or the rule; `≤1.15` is older than

@@ -119,7 +119,7 @@ def main(arguments: list[str]) -> int:
             wrong.append(f"{page.name} quotes something that does not exist: {error}")
             continue
         if new != text and options.check:
-            wrong.append(f"{page.name} is out of date: call `make docs`")
+            wrong.append(f"{page.name} is out of date: run `make docs`")
         elif new != text:
             page.write_text(new, encoding="utf-8")
     if wrong:

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Downloads further containerd versions from other suites of the distribution: DIR/1.7 and DIR/2.1, each with its shims and ctr.
+# Downloads other containerd versions from other suites of the distribution: DIR/1.7 and DIR/2.1, each with its shims and ctr.
 #   usage: tools/get-runtimes.sh DIR [VERSION…]
-# They are unpacked, not installed. A present version that runs is not replaced. runc, crun and the CNI plugins are those of the machine.
-# The packages come from the mirror of Debian or Ubuntu that this machine's apt is set up with. Elsewhere, or where Ubuntu's mirror has dropped
+# They are unpacked, not installed. A version that is present and runs is not replaced. runc, crun and the CNI plugins are those of the machine.
+# The packages come from the mirror of Debian or Ubuntu in this machine's apt configuration. Without one, or if Ubuntu's mirror no longer has
 # a release, name a mirror of Debian: DEBIAN_MIRROR=URL
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,12 +12,12 @@ declare -A in_debian=([1.7]="trixie" [2.1]="sid forky") in_ubuntu=([1.7]="noble"
 [ $# -gt 0 ] || set -- 1.7 2.1
 mkdir -p "$dir"
 
-version_in() { # the version that DIR/1.7 or the like holds; nothing if it is not that one
+version_in() { # the full version of the containerd in DIR/$1; nothing if it is not a $1
     "$dir/$1/containerd" --version 2>/dev/null | sed -nE "s/^.* ($1\.[0-9][^ ]*) .*$/\1/p" | head -1
 }
 missing=()
 for version; do
-    : "${in_debian[$version]:?"containerd $version: not known; known are ${!in_debian[*]}"}"
+    : "${in_debian[$version]:?"containerd $version is unknown; known are ${!in_debian[*]}"}"
     if present=$(version_in "$version") && [ -n "$present" ]; then
         echo "$dir/$version: containerd $present is there"
     else
@@ -26,7 +26,7 @@ for version; do
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-mirror_of() { # from both of apt's forms: "deb [options] URL suite…" and "URIs: URL"
+mirror_of() { # reads both formats of apt: "deb [options] URL suite…" and "URIs: URL"
     cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list /etc/apt/sources.list.d/*.sources 2>/dev/null |
         sed -nE -e 's/^[[:space:]]*(deb[[:space:]]+(\[[^]]*\][[:space:]]+)?|URIs:[[:space:]]*)([^[:space:]]+).*/\3/p' |
         grep -E "/$1/?\$" | head -1
@@ -41,16 +41,16 @@ elif [ -n "$ubuntu" ]; then
     mirror=$ubuntu keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg
     suites_with() { echo "${in_ubuntu[$1]}"; }
 else
-    echo "containerd ${missing[*]}: this machine's apt knows no mirror of Debian or Ubuntu. Name one of Debian: DEBIAN_MIRROR=<URL that ends in /debian>" >&2
+    echo "containerd ${missing[*]}: this machine's apt has no mirror of Debian or Ubuntu. Name one of Debian: DEBIAN_MIRROR=<URL that ends in /debian>" >&2
     exit 1
 fi
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
-chmod 755 "$work" # apt fetches as a user of its own
+chmod 755 "$work" # apt downloads as the user _apt
 
-fetch() { # fetch VERSION SUITE: 0 if that suite has it
+fetch() { # fetch VERSION SUITE; returns 0 if the suite has the version
     local version=$1 suite=$2 at="$work/$2" candidate
     mkdir -p "$at/lists/partial" "$at/cache/archives/partial"
     chmod 777 "$at"
@@ -80,7 +80,7 @@ for version in "${missing[@]}"; do
     present=$(version_in "$version" || true)
     if [ -z "$present" ]; then
         echo "containerd $version: the mirror does not have it in $(suites_with "$version"), or it does not run here." \
-            "Another place to look: DEBIAN_MIRROR=<URL that ends in /debian>" >&2
+            "Try another mirror: DEBIAN_MIRROR=<URL that ends in /debian>" >&2
         exit 1
     fi
     echo "$dir/$version: containerd $present"

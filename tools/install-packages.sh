@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Installs only the missing packages, from the distribution.   usage: tools/install-packages.sh python|runtime|archive|checks|browser…
+# Installs missing packages from the distribution.   usage: tools/install-packages.sh python|runtime|archive|checks|browser…
 #   python    Python 3.11 or newer with venv
 #   runtime   containerd, runc, the CNI plugins, a static busybox, iptables
-#   archive   Debian's keyring, to fetch from its newer suites
-#   checks    other programs that some unit tests compare with the suite's; such a test is skipped without its program
-#   browser   Chromium, in which the tests check pages; they are skipped without it
-# An installed containerd is used as it is. One that this script installs does not run as a service.
+#   archive   Debian's keyring, to download from its newer suites
+#   checks    programs whose results some unit tests compare with the suite's; without its program such a test is skipped
+#   browser   Chromium, in which the tests check pages; without it they are skipped
+# An installed containerd is not changed. A containerd that this script installs does not run as a service.
 set -euo pipefail
 
-# Debian's way to install a package without its service being started: an answer of 101 from policy-rc.d.
+# Debian does not start the service of a new package if policy-rc.d exits with 101.
 policy=/usr/sbin/policy-rc.d
 ours="# critests: no service is started while its packages are being installed; safe to remove"
 put_back() {
     if grep -qsxF "$ours" $policy; then rm -f $policy; fi
     if [ -e $policy.before-critests ] || [ -L $policy.before-critests ]; then mv -f $policy.before-critests $policy; fi
 }
-[ "$(id -u)" != 0 ] || put_back # in case an earlier call was killed
+[ "$(id -u)" != 0 ] || put_back # an earlier call may have been killed
 
 declare -A why=()
 python_is_there() {
@@ -49,7 +49,7 @@ look_for() {
         command -v runc >/dev/null || why[runc]="what containerd starts containers with"
         cni_plugins_are_there || why[containernetworking-plugins]="the network of its pods"
         command -v iptables >/dev/null || why[iptables]="the port mappings of its pods"
-        command -v ip >/dev/null || why[iproute2]="to remove the pods' bridge afterwards"
+        command -v ip >/dev/null || why[iproute2]="removes the pods' bridge afterwards"
         busybox_is_static || why[busybox-static]="what the test images are made of"
         ;;
     archive)
@@ -57,14 +57,14 @@ look_for() {
         ;;
     checks)
         command -v qemu-aarch64 >/dev/null || why[qemu-user]="runs the test images' programs for arm64"
-        command -v skopeo >/dev/null || why[skopeo]="a second opinion on the test images"
-        command -v zstd >/dev/null || why[zstd]="a second opinion on compressed layers"
-        [ -e /usr/include/asm-generic/unistd.h ] || why[linux-libc-dev]="the kernel's own numbers of system calls"
+        command -v skopeo >/dev/null || why[skopeo]="checks the test images"
+        command -v zstd >/dev/null || why[zstd]="checks compressed layers"
+        [ -e /usr/include/asm-generic/unistd.h ] || why[linux-libc-dev]="the kernel's numbers of system calls"
         ;;
     browser)
         if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
-            why[chromium]="to look at pages as their readers do"
-            why[fonts-dejavu-core]="letters for it"
+            why[chromium]="shows the pages"
+            why[fonts-dejavu-core]="fonts for it"
         fi
         ;;
     *)
@@ -78,7 +78,7 @@ for purpose in "$@"; do look_for "$purpose"; done
 [ ${#why[@]} -gt 0 ] || exit 0
 
 by_hand() {
-    echo "$1 Please install these by hand, under the names that they have in your distribution, and call make again:" >&2
+    echo "$1 Please install these packages (their names in your distribution may differ), and run make again:" >&2
     for package in "${!why[@]}"; do echo "  $package  (${why[$package]})" >&2; done
     exit 1
 }
@@ -86,25 +86,25 @@ command -v apt-get >/dev/null || by_hand "Packages are missing, and this machine
 [ "$(id -u)" = 0 ] || by_hand "Packages are missing, and installing them needs root."
 
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
-quietly() { # what a command says is shown only if it fails
+quietly() { # prints the output of a command only if it fails
     local said
     said=$("$@" 2>&1 </dev/null) || {
         printf '%s\n' "$said" "This failed: $*" >&2
         return 1
     }
 }
-# a changed configuration file is preserved: dpkg's question about it would have no answer here
+# a changed configuration file is preserved, because nobody answers dpkg's question about it
 apt=(apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold)
 if [ -z "${CRITESTS_APT_UPDATED:-}" ]; then
-    quietly "${apt[@]}" update || echo "The package lists may be old; going on with what is known." >&2
+    quietly "${apt[@]}" update || echo "apt-get update failed; the package lists may be old." >&2
 fi
 
-echo "Installing what is missing, from this machine's distribution:"
+echo "Installing missing packages from this machine's distribution:"
 for package in "${!why[@]}"; do printf '  %-28s %s\n' "$package" "${why[$package]}"; done
 removed=$("${apt[@]}" --simulate --no-install-recommends install "${!why[@]}" 2>/dev/null | sed -n 's/^Remv \([^ ]*\).*/\1/p' | tr '\n' ' ') || true
 case $removed in
-"" | "busybox ") [ -z "$removed" ] || echo "  busybox-static takes the place of the package busybox; it is the same program, linked statically." ;;
-*) by_hand "Installing them with apt-get would remove ${removed}and that is not ours to decide." ;;
+"" | "busybox ") [ -z "$removed" ] || echo "  busybox-static replaces the package busybox; it is the same program, linked statically." ;;
+*) by_hand "Installing them with apt-get would remove ${removed}which this script does not do." ;;
 esac
 
 trap put_back EXIT
@@ -114,5 +114,5 @@ printf '#!/bin/sh\n%s\nexit 101\n' "$ours" >$policy
 chmod 755 $policy
 quietly "${apt[@]}" --yes --no-install-recommends install "${!why[@]}"
 if [ -n "${why[containerd]:-}" ] && command -v systemctl >/dev/null; then
-    quietly systemctl disable containerd.service && echo "The packaged service stays off (to have it: systemctl enable --now containerd)."
+    quietly systemctl disable containerd.service && echo "The packaged service is disabled (to enable it: systemctl enable --now containerd)."
 fi

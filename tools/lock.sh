@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Regenerates requirements/*.lock from pyproject.toml.   usage: tools/lock.sh UV [--upgrade]
-# No header, no index: a lock must not name the package index of its author.
+# Without header and index, because a lock must not name the package index of its author.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 uv=${1:?usage: tools/lock.sh UV [--upgrade]}

@@ -5,7 +5,7 @@ usage: tools/measure_reference.py [--node containerd=/path/to/containerd] [--rou
 [--without-runtime]
 
 Prints the noise of the machine, the client's cost of a call, the durations of the OCI runtimes alone for a
-container, and the resources that a throwaway runtime uses for a pod, by processes and by cgroup. Needs root
+container, and the resources that a private runtime uses for a pod, by processes and by cgroup. Needs root
 for the last two.
 """
 

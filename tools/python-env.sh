@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the packages of a lock into a Python environment.   usage: tools/python-env.sh DIR LOCK [--project]
-# --project puts critests itself in, from this checkout. A second call with nothing changed returns at once.
-# An environment that someone made by other means is never changed: it is used if it has what pyproject.toml asks for, else refused.
+# --project also installs critests from this checkout. A second call returns at once if nothing has changed.
+# An environment that this script did not create is never changed: it is used if it satisfies pyproject.toml, else rejected.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=${1:?usage: tools/python-env.sh DIR LOCK [--project]}
@@ -33,7 +33,7 @@ fi
 echo "Python environment $dir: $("$python" --version) and $(grep -c '^[a-z]' "$lock") packages from $lock"
 "$dir/bin/python" -c '' 2>/dev/null || rm -rf "$dir"
 mkdir -p "$dir"
-echo unfinished >"$stamp" # so that after an interruption it is still known to be ours
+echo unfinished >"$stamp" # marks the environment as created here, also after an interruption
 [ -x "$dir/bin/pip" ] || "$python" -m venv "$dir"
 pip=("$dir/bin/python" -m pip --disable-pip-version-check --no-input install -qq)
 "${pip[@]}" --require-hashes -r "$lock"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # `make allure`: renders runs with Allure 3.   usage: tools/render-allure.sh FOLDER RUN…
-#   FOLDER   gets results/ (what Allure reads), report/ (open index.html through a web server) and history.jsonl, which later reports go on with
-#   RUN      folder of a run; one of each runtime or version: they become environments, side by side
+#   FOLDER   gets results/ (Allure's input), report/ (open index.html through a web server) and history.jsonl, which later reports continue
+#   RUN      folder of a run; one per runtime or version, because each becomes an environment of the report
 # Needs Node 20 or newer with npm; Allure itself is installed once into a cache folder. CRITESTS names the command critests.
-# Allure writes a tag of an analytics service into its pages. It is taken out, and the script ends with an error if a trace of it is left.
+# Allure writes a tag of an analytics service into its pages. The script removes it, and fails if a trace of it is left.
 set -euo pipefail
 version=3.18.0
 critests=${CRITESTS:-critests}
@@ -41,7 +41,7 @@ const facts = readdirSync(here("./environments")).sort((one, other) => one - oth
 const versions = (runtime) => facts.filter((each) => each.runtime === runtime).length;
 const title = (each) => (versions(each.runtime) > 1 ? `${each.runtime} ${each["runtime-version"]}` : each.runtime);
 if (new Set(facts.map(title)).size < facts.length) {
-    throw new Error("one report shows one run of a runtime's version; render them one after another, history.jsonl keeps what came before");
+    throw new Error("a report has one run of a runtime's version; render them one after another, history.jsonl has the earlier ones");
 }
 const label = (labels, wanted) => labels.find(({ name }) => name === wanted)?.value;
 const matcher = (each) => ({ labels }) => ["runtime", "runtime-version"].every((name) => label(labels, name) === each[name]);

@@ -16,7 +16,7 @@ if [ "$envs" = env_list ] || [ "$envs" = all ]; then
 fi
 tools/install-packages.sh python
 if [[ $envs =~ (^|,)nightly(,|$) ]] && [ "$(id -u)" = 0 ]; then
-    for purpose in checks browser; do tools/install-packages.sh $purpose || echo "Going on without: the tests that need it are skipped."; done
+    for purpose in checks browser; do tools/install-packages.sh $purpose || echo "Tests that need these packages are skipped."; done
 fi
 if [[ $envs =~ $needs_runtime ]]; then tools/install-packages.sh runtime; fi
 tools/python-env.sh "$tox" requirements/tox.lock
@@ -27,7 +27,7 @@ if [[ $envs =~ (^|,)suite(,|$) ]]; then tools/get-runtimes.sh .runtimes 2.1; fi
 rm -rf "$reports"
 mkdir -p "$reports"
 code=0
-# two at a time, because each of them waits often; tox prints the output of a single one at once, of several at the end of each
+# two at a time, because each of them waits often; tox prints the output of a single job at once, of several jobs when each is complete
 how=(run)
 [[ $envs != *,* ]] || how=(run-parallel --parallel 2 --parallel-no-spinner)
 "$tox/bin/tox" "${how[@]}" --result-json "$reports/tox.json" -e "$envs" "$@" </dev/null || code=$?

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the wheel and tests it without the checkout: in an empty environment, from another folder.
-#   usage: tools/try-wheel.sh PYTHON JUNIT     PYTHON has what requirements/run.lock names, JUNIT is the report to be written
+#   usage: tools/try-wheel.sh PYTHON JUNIT     PYTHON has the packages of requirements/run.lock, JUNIT is the report to write
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${1:?usage: tools/try-wheel.sh PYTHON JUNIT}

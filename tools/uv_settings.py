@@ -33,7 +33,7 @@ def for_uv(pip: dict[str, str]) -> dict[str, str]:
     uv = {"UV_PYTHON_DOWNLOADS": "never"}
     if ssl.get_default_verify_paths().cafile:
         uv["UV_SYSTEM_CERTS"] = (
-            "1"  # as pip does; uv's own list of authorities knows nothing of a machine's additions
+            "1"  # as pip does; uv's list of authorities does not contain those that the machine adds
         )
     if "index-url" in pip:
         uv["UV_DEFAULT_INDEX"] = pip["index-url"]

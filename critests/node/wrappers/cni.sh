@@ -1,6 +1,6 @@
 # The CNI plugin's call: operation and container in the environment, the configuration on stdin, the result on stdout.
 
-# Change the configuration, if that is planned. Two processes, and one for each change.
+# Apply the planned changes to the configuration. Two processes, and one for each change.
 critests_before() {
     [ -n "$critests_changes" ] || return 0
     critests_input=$critests_edit_files/input.$$
@@ -16,8 +16,8 @@ critests_works_afterwards() {
     [ -n "$critests_edits$critests_rewrites" ]
 }
 
-# Edit the result, if that is planned. A process for the plugin, and two for each edit whose text is there; two for
-# what rewrites it, and one for each change.
+# Apply the planned edits and changes to the result. A process for the plugin, two for each edit whose text is found, two
+# for all changes, and one for each change.
 critests_call() {
     [ -n "$critests_edits$critests_rewrites" ] || {
         "$critests_real" "$@"
@@ -53,8 +53,8 @@ critests_refuse() {
 
 critests_program=${0##*/}
 critests_real=$critests_plugins/$critests_program
-# A plugin finds those that it calls itself (IPAM) in CNI_PATH: there it is to find the real ones, so that only what the
-# runtime calls is recorded, and is so once.
+# A plugin finds the plugins that it calls (IPAM) in CNI_PATH. It must find the real ones there, so that only the calls of
+# the runtime are recorded, and once.
 CNI_PATH=$critests_plugins:${CNI_PATH-}
 export CNI_PATH
 [ -s "$critests_plan" ] || exec "$critests_real" "$@"

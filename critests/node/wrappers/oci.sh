@@ -45,16 +45,16 @@ critests_operands() {
     critests_id=${1-} critests_operand=${2-}
 }
 
-# Keep what comes on standard input, as the resources of an update do, in a file for as long as it is edited: a process
-# to write it, and one to remove it.
+# Copy standard input, such as the resources of an update, into a file while it is edited: a process to write the file,
+# and one to remove it.
 critests_keep_input() {
     [ "$critests_edited" = - ] && [ -n "$critests_edits$critests_changes" ] || return 0
     critests_edited=$critests_edit_files/input.$$ critests_input=yes
     cat >"$critests_edited"
 }
 
-# Edit the bundle's config.json, or the file of the process or resources. A process to look and one to write, per edit;
-# for a change its own program.
+# Edit the bundle's config.json, or the file of the process or resources. A process to search and one to write, per edit;
+# a change is one program.
 critests_before() {
     critests_keep_input
     for critests_edit in $critests_edits; do
@@ -73,7 +73,7 @@ critests_works_afterwards() {
     [ -n "$critests_signal" ]
 }
 
-# A kill has its signal, the last word, replaced where that is planned.
+# Replace the signal of a kill, which is its last argument, if that is planned.
 critests_call() {
     if [ -n "$critests_signal" ]; then
         critests_left=$#

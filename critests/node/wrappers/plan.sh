@@ -1,11 +1,11 @@
 # What the two wrappers have in common: the plan, the clock, the record.
 #
 # Before this come the settings that Python wrote; after it, what is special to OCI runtimes or to CNI plugins:
-#   critests_before           edit what the program will read
-#   critests_call ARGUMENT…   run the program, where there is something to do afterwards
-#   critests_refuse           say on the right channel that the operation failed
-# Every name begins with critests_, as a variable that exists in the environment would be handed on changed. All is done
-# by what the shell has built in, except where a comment says that a process is started.
+#   critests_before           edit the program's input
+#   critests_call ARGUMENT…   run the program, if there is something to do afterwards
+#   critests_refuse           report a failure where the caller reads it
+# Every name begins with critests_, because a variable of the environment would be passed on changed. The code uses only
+# shell built-ins, which start no process, unless a comment mentions one.
 
 # Read the actions planned for $critests_operation of $critests_program. The plan is opened at each invocation, once.
 critests_read_plan() {
@@ -42,7 +42,7 @@ critests_read_plan() {
     done <"$critests_plan"
 }
 
-# Count the invocations of this operation; true for every NUMBER-th. Those that run at the same moment may count as one.
+# Count the invocations of this operation; true for every NUMBER-th. Concurrent invocations may count as one.
 critests_is_due() {
     [ "$1" -gt 1 ] || return 0
     critests_counted=0
@@ -54,8 +54,8 @@ critests_is_due() {
     [ $((critests_counted % $1)) -eq 0 ]
 }
 
-# Set critests_time to CLOCK_MONOTONIC in nanoseconds. The kernel writes it at the head of /proc/timer_list, which costs
-# no process; $critests_clock is a program that prints it, for where that file is hidden (one process).
+# Set critests_time to CLOCK_MONOTONIC in nanoseconds. /proc/timer_list has it in its head, and reading it starts no
+# process. $critests_clock is a program that prints it if that file is not readable (one process).
 critests_now() {
     if [ -n "$critests_clock" ]; then
         critests_time=$("$critests_clock")
@@ -69,12 +69,12 @@ critests_now() {
     critests_time=${critests_time#now at } critests_time=${critests_time% nsecs}
 }
 
-# Do what is planned, and then what the program does. Where nothing is left to do afterwards the program takes our place.
+# Do the planned actions and run the program. If nothing is left to do afterwards, the program replaces the shell.
 critests_perform() {
     critests_made=0
     [ -z "$critests_record" ] || { critests_now && critests_begin=$critests_time; }
     critests_before
-    # One process, which bears the mark by which it is found when the daemon is gone.
+    # One process. The clean-up finds it by this variable when the daemon is gone.
     # shellcheck disable=SC2086 # several numbers: sleep adds them up.
     [ -z "$critests_delays" ] || CRITESTS_THROWAWAY=$critests_state sleep $critests_delays
     if [ -n "$critests_code" ]; then
@@ -89,7 +89,7 @@ critests_perform() {
     fi
     if [ -n "$critests_record" ]; then
         critests_now
-        # One write to a file opened for appending; where it cannot be written, the runtime is not to notice.
+        # One write to a file opened for appending, so that records do not mix; the runtime must not notice if it fails.
         { printf '%s %s %s %s %s %s %s\n' "$critests_begin" "$critests_time" "$critests_code" "$critests_made" \
             "$critests_program" "${critests_operation:--}" "${critests_id:--}" >>"$critests_records"; } 2>/dev/null
     fi
