@@ -25,6 +25,7 @@ def values_by_path(message: Message, path: str = "") -> dict[str, Any]:
     values: dict[str, Any] = {}
     for field, value in message.ListFields():
         here = f"{path}.{field.name}" if path else field.name
+        # on the wire, a map is a repeated message, for which `is_repeated` is true as well
         if field.message_type is not None and field.message_type.GetOptions().map_entry:
             values |= {f"{here}[{key}]": each for key, each in value.items()}
         elif field.is_repeated:
@@ -37,6 +38,7 @@ def values_by_path(message: Message, path: str = "") -> dict[str, Any]:
 
 
 def _values_of(value: Any, path: str) -> dict[str, Any]:  # noqa: ANN401 - whatever a field holds
+    # stats wrap what they measure in UInt64Value; timestamps and settings are plain numbers
     if isinstance(value, cri.UInt64Value):
         return {path: VaryingNumber(value.value)}
     if isinstance(value, Message):
@@ -47,6 +49,7 @@ def _values_of(value: Any, path: str) -> dict[str, Any]:  # noqa: ANN401 - whate
 def _name(element: Any) -> str:  # noqa: ANN401 - see above
     """Return the id or name of a list element; empty if it has neither."""
     if isinstance(element, cri.ContainerStats | cri.PodSandboxStats):
+        # these two have neither an id nor a name of their own
         return element.attributes.id
     return getattr(element, "id", "") or getattr(element, "name", "")
 
@@ -82,4 +85,5 @@ def _contradicts(path: str, before: Any, reported: Any, after: Any) -> bool:  # 
         return not (min(before, after) <= reported * SIZE and reported <= max(before, after) * SIZE)
     if path.endswith("timestamp"):
         return not before <= reported <= after
+    # where the others differ, the value changed meanwhile, and any value may have been current
     return bool(before == after != reported)

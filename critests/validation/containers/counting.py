@@ -13,6 +13,7 @@ from critests.testing import Container, Runtime
 
 def count_from(start: int) -> str:
     """Return a script that counts upwards from a number, which it does not print itself."""
+    # 20 ms between two numbers, so that a freeze of the process is visible as a gap in the times of its log
     return f"i={start}; while :; do i=$((i + 1)); echo $i; sleep 0.02; done"
 
 

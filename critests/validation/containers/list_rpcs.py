@@ -59,6 +59,7 @@ class ListRpcs:
         return call
 
     def _request(self, rpc: str, filtered: dict[str, Any]) -> Message:
+        # the API names the request of every RPC after it
         request: type[Message] = getattr(cri, f"{rpc}Request")
         if not filtered:
             return request()

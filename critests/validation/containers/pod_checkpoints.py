@@ -137,6 +137,8 @@ def checkpoint_and_remove(
             name=name,
             script=count_from(place * DISTANCE),
             in_sandbox=sandbox,
+            # it has counted before the checkpoint: a process that starts anew would begin with the first
+            # number
             wait_for_log=f"{place * DISTANCE + 3}",
         )
         for place, name in enumerate(names)

@@ -131,13 +131,16 @@ def test_event_agrees_with_status_on_mounts_and_limits(
             ),
         ],
         resources=cri.LinuxContainerResources(
+            # memory and swap together have the same limit as memory alone: the container gets no swap
             memory_limit_in_bytes=64 << 20,
             memory_swap_limit_in_bytes=64 << 20,
             cpu_shares=256,
             cpu_period=100_000,
             cpu_quota=50_000,
             cpuset_cpus=str(usable_cpu()),
+            # every machine has memory node 0
             cpuset_mems="0",
+            # positive, because only CAP_SYS_RESOURCE may lower the value
             oom_score_adj=789,
         ),
     )
@@ -145,6 +148,7 @@ def test_event_agrees_with_status_on_mounts_and_limits(
     statuses = listener.first(container.id, STOPPED).containers_statuses
 
     expected = container.exited()
+    # two statuses without mounts would be equal as well
     assert len(expected.mounts) >= len(container.config.mounts)
     assert [differences(status, expected) for status in statuses] == [{}]
 
@@ -161,6 +165,7 @@ def test_event_agrees_with_status_on_images(
     see above.
     """
     volume = images.pull("volume").spec()
+    # not the name of the pull, so that the test shows whether the runtime retains what the request has
     volume.user_specified_image = "critests.example/of-the-user/volume:1"
     config = containers.config(
         script="exit 7",

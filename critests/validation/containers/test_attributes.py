@@ -22,6 +22,7 @@ from critests.testing import (
 )
 from critests.validation.containers.agreement import differences
 
+# Kubernetes permits an empty value and a key with a DNS prefix; an annotation may hold any text
 LABELS = {"plain": "value", "empty": "", "app.example.com/part-of": "a.b-c_d"}
 ANNOTATIONS = {"plain": "value", "example.com/json": '{"a": [1, "ä"]}', "empty": "", "lines": "one\ntwo"}
 
@@ -325,7 +326,9 @@ def test_status_reports_nothing_but_what_was_requested(runtime: Runtime, contain
 
     status = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id)).status
 
+    # without a configured signal, a runtime reports the default, or 0 if it does not have the field
     assert status.stop_signal in {cri.SIGNAL_RUNTIME_DEFAULT, cri.SIGNAL_SIGTERM}
+    # neither the request nor the image names a user
     assert (status.user.linux.uid, status.user.linux.gid) == (0, 0)
     for field in (*CHOSEN_BY_THE_RUNTIME, "user", "stop_signal"):
         status.ClearField(field)

@@ -32,6 +32,7 @@ taken = requires(Capability.CHECKPOINT, Capability.CRIU, Capability.SAME_HOST)
 @pytest.fixture
 def counter(runtime: Runtime, containers: Containers, host_folder: Path) -> CountingContainer:
     """A running container that counts."""
+    # it has counted before the checkpoint: a process that starts anew would begin with 1
     container = containers.running(script=COUNT, wait_for_log="3")
     return CountingContainer(runtime, container, host_folder / "checkpoint.tar")
 
@@ -55,6 +56,7 @@ def test_a_checkpoint_is_an_archive_and_the_container_continues(
     counter.wait_for_progress()
     after = counter.container.status()
     assert (after.state, after.started_at) == (cri.CONTAINER_RUNNING, before.started_at)
+    # a process that was started anew would have printed 1 again
     printed = counter.numbers()
     assert printed == list(range(1, len(printed) + 1))
 
@@ -233,6 +235,7 @@ def test_a_container_continues_from_a_checkpoint(
 
     Source: ImageSpec.image, as far as a runtime accepts the path of an archive there.
     """
+    # it counts on until the checkpoint, so the first number after the restore is larger
     before = len(counter.numbers())
     with setting_up():
         runtime.stub.CheckpointContainer(counter.request())

@@ -35,6 +35,7 @@ def test_only_collected_metrics_are_described(own_runtime: OwnRuntime) -> None:
 
     Source: ListMetricDescriptors, which describes the metrics that ListPodSandboxMetrics returns.
     """
+    # without a running container there would be no metrics at all
     own_runtime.container()
     response = own_runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
     described = {descriptor.name for descriptor in response.descriptors}

@@ -82,6 +82,7 @@ def stalled_client(own_runtime: OwnRuntime) -> Iterator[grpc.Call]:
 @pytest.fixture
 def create_large(own_runtime: OwnRuntime) -> Callable[[], list[Container]]:
     """Creates containers in one pod whose events are too large for the buffers of a connection."""
+    # of one pod, as each event carries the statuses of all containers of its pod
     pod = own_runtime.sandbox()
     containers = own_runtime.containers
     return lambda: [
@@ -97,6 +98,7 @@ def start_instant_containers(runtime: Runtime, containers: Containers, pod: Sand
             runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id))
             for container in instant
         ]
+        # all starts are under way before the first one is awaited
         for start in starts:
             start.result()
     assert len(pod.container_ids) == ROUNDS * AT_ONCE
@@ -157,6 +159,7 @@ def test_every_client_gets_every_event(events: Events, full_lifecycle: FullLifec
 
     for listener in (second, third):
         listener.first(container.id, DELETED)
+        # sorted, as the order is another promise
         assert sorted(listener.kinds(container.id)) == sorted(EVENT_KINDS)
 
 
@@ -189,6 +192,7 @@ def test_a_client_that_does_not_read_blocks_no_other_client(
 
     Source: GetContainerEvents. Not stated by the CRI; each client has its own stream.
     """
+    # the fixture has opened the stream before the listener opens its own
     assert stalled_client
     listener = own_events.listen()
 
@@ -208,6 +212,7 @@ def test_events_are_sent_after_a_stalled_client_disconnected(
     Source: GetContainerEvents. Not stated by the CRI; a client may be killed at any time.
     """
     listener = own_events.listen()
+    # by now the buffers of the stalled connection are full
     last = create_large()[-1]
 
     stalled_client.cancel()

@@ -37,6 +37,7 @@ STATES_AFTER = {
 """The states in which a container may be after each kind of event: later ones too."""
 ALLOCATE_96_MIB = ("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
 """Command with a buffer of one block, three times the limit below."""
+# without a limit for memory and swap together, the kernel would swap instead of killing
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 << 20, memory_swap_limit_in_bytes=32 << 20)
 QUIET_SECONDS = 1.5
 """How long a test watches a stream on which no event is expected."""
@@ -84,9 +85,11 @@ def test_events_of_a_container_are_in_lifecycle_order(
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=10))
     runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
 
+    # waits for both, as a runtime may send STOPPED after DELETED, which the assertion then shows
     listener.first(container.id, DELETED)
     listener.first(container.id, STOPPED)
 
+    # the first event of each kind, as repeated ones are another promise
     assert list(dict.fromkeys(listener.kinds(container.id))) == list(EVENT_KINDS)
 
 
@@ -100,6 +103,7 @@ def test_every_event_of_a_container_is_sent_once(events: Events, full_lifecycle:
 
     container = full_lifecycle(listener)
 
+    # a second event may come late
     assert not listener.ends_within(QUIET_SECONDS)
     assert sorted(listener.kinds(container.id)) == sorted(EVENT_KINDS)
 
@@ -120,6 +124,7 @@ def test_events_of_containers_that_are_removed_with_their_pod(
     container = containers.exited(in_sandbox=own_sandbox)
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
+    # whether an event comes is known only after a while
     assert not listener.ends_within(QUIET_SECONDS)
 
     record_variant("DELETED comes" if listener.events(container.id, DELETED) else "no event comes")
@@ -273,6 +278,7 @@ def test_the_event_of_a_killed_container_has_the_exit_code(
 
     Source: ContainerEventResponse.containers_statuses.
     """
+    # ignores SIGTERM, so that only SIGKILL explains the exit code
     container = containers.running(on_term="", labels=labels_of(sandbox))
     listener = events.listen()
 

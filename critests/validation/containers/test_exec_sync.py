@@ -32,6 +32,7 @@ FILL_UP = f"head -c {22 << 20} /dev/zero > /dev/shm/full; echo full"
 the kernel cannot write them back to a disk.
 """
 ARGUMENTS = {
+    # execve(2) accepts 32 pages, 128 KiB, for one argument
     "two arguments of 64 KiB": ["a" * 65536, "b" * 65536],
     "not ASCII": ["ä", "文", "🐧", "two  words"],
 }
@@ -62,6 +63,7 @@ def processes(container: Container) -> list[str]:
 
 
 @requirement("EXS-02")
+# with 126, shells report a command that they cannot execute: it is no error of the runtime
 @pytest.mark.parametrize("code", [0, 1, 126, 255])
 def test_exec_sync_returns_the_exit_code(runtime: Runtime, running_container: Container, code: int) -> None:
     """ExecSync MUST return the exit code of the command, and MUST NOT fail because of it.
@@ -112,6 +114,7 @@ def test_exec_sync_without_a_command_is_refused(runtime: Runtime, running_contai
     """
     runtime.refusal(runtime.stub.ExecSync, running_container.exec_request())
 
+    # the rejected call did not affect the container
     assert running_container.output("echo", "alive") == "alive"
 
 
@@ -158,6 +161,7 @@ def test_exec_sync_kills_the_command_when_its_timeout_expires(
 
     Source: ExecSyncRequest.timeout.
     """
+    # a number that no other command line in the container has
     request = running_container.exec_request("sleep", "4321", timeout=1)
 
     attempt(runtime, request, grpc.StatusCode.DEADLINE_EXCEEDED)
@@ -246,7 +250,9 @@ def test_exec_sync_inherits_user_and_groups(runtime: Runtime, containers: Contai
     container = containers.running(
         security_context=cri.LinuxContainerSecurityContext(
             run_as_user=cri.Int64Value(value=1000),
+            # not the primary group of the user in /etc/passwd, which is 1000
             run_as_group=cri.Int64Value(value=2001),
+            # /etc/group has no such group of the user
             supplemental_groups=[3000],
         )
     )
@@ -271,7 +277,9 @@ def test_exec_sync_inherits_capabilities_and_seccomp_mode(containers: Containers
     """
     container = containers.running(
         security_context=cri.LinuxContainerSecurityContext(
-            capabilities=cri.Capability(drop_capabilities=["CHOWN"]), no_new_privs=True
+            # runtimes grant CHOWN by default
+            capabilities=cri.Capability(drop_capabilities=["CHOWN"]),
+            no_new_privs=True,
         )
     )
 
@@ -357,6 +365,7 @@ def test_exec_sync_ends_with_its_container(runtime: Runtime, running_container: 
 
     Source: ExecSync, StopContainer, RemoveContainer.
     """
+    # without a timeout of its own, so that only the stop can end the call in time
     call = runtime.stub.ExecSync.future(running_container.script_request("touch /ready; sleep 50", timeout=0))
     runtime.eventually(
         "the command to start", lambda: running_container.exec("test", "-e", "/ready").exit_code == 0
@@ -369,6 +378,7 @@ def test_exec_sync_ends_with_its_container(runtime: Runtime, running_container: 
 
     runtime.eventually("the end of the call", call.done, 3)
     result = call.code() if call.code() is not grpc.StatusCode.OK else call.result().exit_code
+    # UNAVAILABLE is a lost connection to the daemon, not the end of the command
     assert result not in {0, grpc.StatusCode.UNAVAILABLE}
 
 
@@ -410,6 +420,7 @@ def test_exec_sync_that_the_client_cancels(
     Source: ExecSync; not stated by the CRI.
     """
     before = runtime.eventually(
+        # a container that has not yet started its own `sleep` would be counted with one process less
         "the container to wait",
         lambda: processes(running_container),
         holds=lambda lines: "sleep 3600" in lines,
@@ -456,6 +467,7 @@ def test_exec_sync_reports_arguments_that_are_too_long(
     Source: ExecSyncRequest.cmd; execve(2) of Linux rejects an argument of more than 32 pages, other kernels
     may accept it.
     """
+    # eight times the 128 KiB that execve(2) of Linux accepts for one argument
     argument = "x" * (1 << 20)
 
     with may_be_refused():

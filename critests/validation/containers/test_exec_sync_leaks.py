@@ -48,6 +48,7 @@ def count_resources(own_runtime: OwnRuntime, container: Container, token: str) -
             "open files of the daemon": daemon.num_fds(),
             "open files of the parent process": parent.num_fds(),
             "processes": len({*daemon.children(recursive=True), *parent.children(recursive=True)}),
+            # only of a runtime that the suite has started: other pods change the directories of another one
             "state files": sum(len(files) for _, _, files in os.walk(state)) if state else 0,
         }
 

@@ -31,6 +31,7 @@ AS_OCTAL = "".join(f"\\{byte:03o}" for byte in EVERY_BYTE)
 OUTPUTS = {
     "nothing": ("true", b""),
     "every byte value": (f"printf '{AS_OCTAL}'", EVERY_BYTE),
+    # as much as a pipe holds (pipe(7))
     "64 KiB": (f"yes {LINE.decode().strip()} | head -c 65536", (LINE * 4096)[:65536]),
 }
 
@@ -44,6 +45,7 @@ def large_connection(runtime: Runtime) -> Iterator[Connection]:
         tls=tls_files(runtime.context.settings),
         recorder=standard.recorder,
         hangs=standard.hangs,
+        # more than the 20 MiB that the tests print, so that only the runtime can truncate
         receive_limit_bytes=64 << 20,
     )
     yield opened
@@ -123,6 +125,7 @@ def test_exec_sync_returns_large_output_whole(
 
     Source: ExecSyncResponse.stdout and stderr, which the CRI lets a runtime truncate at 16 MiB.
     """
+    # half of the cap, so that no runtime may truncate
     script = printing(8 << 20, descriptor=DESCRIPTORS[stream])
 
     printed = getattr(runtime.stub.ExecSync(running_container.script_request(script)), stream)
@@ -196,6 +199,7 @@ def test_exec_sync_survives_too_much_output(
 
     Source: ExecSyncResponse.stdout.
     """
+    # 20 MiB: more than the 16 MiB at which the CRI lets a runtime truncate
     response = response_or_none(
         large_connection.runtime.ExecSync, running_container.script_request(printing(20 << 20), timeout=40)
     )
@@ -243,6 +247,7 @@ def test_a_response_that_is_too_large_fails_only_its_call(
 
     Source: the kubelet's limit of 16 MiB for one message.
     """
+    # each stream is within its cap; together they exceed the 16 MiB of a message
     both = f"({printing(16 << 20)}); {printing(16 << 20, descriptor=2)}"
 
     response = response_or_none(runtime.stub.ExecSync, running_container.script_request(both, timeout=40))
@@ -262,6 +267,7 @@ def test_exec_sync_works_in_a_container_with_a_terminal(runtime: Runtime, contai
 
     response = runtime.stub.ExecSync(container.script_request("echo printed; exit 5"))
 
+    # a terminal ends lines with a carriage return and a newline
     assert response.stdout.split() == [b"printed"]
     assert response.exit_code == 5
 
@@ -339,7 +345,9 @@ def test_too_much_output_is_not_held_in_memory(own_runtime: OwnRuntime) -> None:
     """
     container = own_runtime.container()
 
+    # the deadline of the call is later than the timeout of the command, which the runtime itself must enforce
     with may_be_refused(grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNKNOWN):
         own_runtime.stub.ExecSync(container.script_request(printing(PRINTED_BYTES), timeout=60), timeout=90)
 
+    # the peak since the start of the daemon, so the test needs a daemon of its own
     assert own_runtime.most_memory < PRINTED_BYTES

@@ -105,7 +105,9 @@ def test_an_oom_killed_container_has_the_reason_oomkilled(runtime: Runtime, cont
     Source: ContainerStatus.reason, whose value for this case the CRI defines.
     """
     container = containers.running(
-        command=["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M"], resources=SMALL
+        # a buffer of four times the limit
+        command=["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M"],
+        resources=SMALL,
     )
 
     # 128 + SIGKILL
@@ -155,6 +157,7 @@ def test_the_exit_of_an_instant_process_is_reported(runtime: Runtime, containers
 
     Source: StartContainer, ContainerStatus.
     """
+    # several, because a lost exit is a race
     instant = [containers.created(command=["/bin/false"]) for _ in range(4)]
 
     for container in instant:

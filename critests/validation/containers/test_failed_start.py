@@ -79,6 +79,7 @@ def test_a_file_that_cannot_be_executed_is_never_running(
             attempted.container.entries,
             holds=lambda items: all(item.state == cri.CONTAINER_EXITED for item in items),
         )
+        # a runtime may remove the container only if it has reported the failure
         assert (entries == [] and attempted.failed) or attempted.container.status().exit_code != 0
 
 
@@ -139,6 +140,7 @@ def test_a_container_that_could_not_start_can_be_replaced(
     if attempted.container is not None:
         runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=attempted.container.id))
 
+    # a command that exists, under the same name
     second = attempt(containers.config(name=config.metadata.name, attempt=1))
     assert not second.failed
     assert second.container is not None

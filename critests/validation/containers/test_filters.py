@@ -36,6 +36,7 @@ def test_list_filters_by_id(runtime: Runtime, container: Container, containers: 
 
     Source: ContainerFilter.id.
     """
+    # a second container, which the filter must exclude
     containers.created()
 
     response = runtime.stub.ListContainers(
@@ -117,6 +118,7 @@ def test_list_is_empty_for_labels_that_no_container_has(runtime: Runtime, contai
 
 
 CONTRADICTIONS: dict[str, Callable[[cri.ContainerFilter], None]] = {
+    # each contradicts the container in one field only
     "another id": lambda exact: exact.MergeFrom(cri.ContainerFilter(id=NO_SUCH_ID)),
     "another state": lambda exact: exact.MergeFrom(
         cri.ContainerFilter(state=cri.ContainerStateValue(state=cri.CONTAINER_EXITED))
@@ -179,6 +181,7 @@ def test_a_filter_without_state_matches_every_state(
         cri.ContainerFilter(pod_sandbox_id=own_sandbox.id),
         cri.ContainerFilter(pod_sandbox_id=own_sandbox.id),
     )
+    # sets the message, whose value is the default of the enum
     created.state.state = cri.CONTAINER_CREATED
 
     all_states = runtime.stub.ListContainers(cri.ListContainersRequest(filter=without))
@@ -201,6 +204,7 @@ def test_list_is_empty_for_an_unknown_sandbox(runtime: Runtime, container: Conta
     )
 
     assert ids(response) == []
+    # there is a container that a runtime without this filter would return
     assert container.id
 
 

@@ -24,6 +24,7 @@ FLOOD = (
     "line=$(head -c 8000 /dev/zero | tr '\\0' x); i=0; while [ $i -lt 500 ]; do echo $line; i=$((i+1)); done"
 )
 """Prints sixteen times the size of the disk, also more than all pipes and buffers hold, in long lines."""
+# the default of terminationGracePeriodSeconds
 GRACE_SECONDS = 30
 
 
@@ -72,6 +73,7 @@ def test_container_whose_log_disk_is_full_can_be_used_and_stopped(
     Source: ExecSync, StopContainerRequest.timeout. Not stated by the CRI for this case; the kubelet frees the
     space.
     """
+    # the flood is in the background, so that a blocked write does not keep the shell from its trap
     container = small_log_disk.running(f"trap 'exit 7' TERM; ({FLOOD}) & {FOREVER}")
     runtime.eventually("the disk of the log to be full", small_log_disk.is_full)
 

@@ -63,6 +63,7 @@ def create_with_retries(
             ).container_id
         except grpc.RpcError as error:
             refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED)
+        # a runtime may have created it although the client did not get the response
         return "".join(item.id for item in containers_named(runtime, sandbox, config.metadata.name))
 
     return containers.adopt(
@@ -109,6 +110,7 @@ def test_create_container_in_an_unknown_sandbox_is_refused(runtime: Runtime, con
     Source: CreateContainerRequest.pod_sandbox_id.
     """
     request = containers.creation(containers.config())
+    # everything else is valid, so that only the id can be the reason
     request.pod_sandbox_id = NO_SUCH_ID
 
     runtime.refusal(runtime.stub.CreateContainer, request)

@@ -90,6 +90,7 @@ def test_log_in_a_missing_directory(containers: Containers, record_variant: Reco
 
     Source: ContainerConfig.log_path; not stated by the CRI, the kubelet creates them itself.
     """
+    # a name that no other test of the same log directory uses
     config = containers.config(script="echo said", log_path=f"absent-{secrets.token_hex(4)}/below/0.log")
 
     try:
@@ -223,6 +224,7 @@ def test_a_line_of_exactly_the_limit(printed: Printed, record_variant: RecordVar
 
     Source: not stated by the CRI; the kubelet reads either.
     """
+    # the first record of a long line shows how long a record can be
     limit = len(printed(LONG_SCRIPT, 2)[0].payload)
 
     *records, end = printed(f"seq 0 19999 | tr '\\n' ',' | head -c {limit}; echo; echo end", 2)
@@ -380,6 +382,7 @@ def test_log_loses_nothing_of_100_mb(containers: Containers) -> None:
         for raw in log:
             # one line at a time: records of the whole log would take hundreds of megabytes
             record = container_log.parse(raw)[0]
+            # the number is at the beginning of the line, in its first record
             numbers += [record.payload[:7]] if length == 0 else []
             length = length + len(record.payload) if record.partial else 0
 

@@ -2,6 +2,7 @@
 
 from critests.testing import LogCap, OwnRuntime, configured, disruptive, requirement
 
+# bytes; a runtime may reject a cap below its read buffer of 8 KiB
 CAP = 16 << 10
 PRINTED = 2000
 """Lines; with time and stream they have six times as many bytes as the cap."""

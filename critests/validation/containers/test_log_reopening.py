@@ -149,6 +149,7 @@ def test_repeated_reopen_loses_nothing(runtime: Runtime, containers: Containers)
     Source: ReopenContainerLog; the log format lets a runtime split a line, also between two files.
     """
     # bursts of a thousand numbers with pauses, so that rotations fall within bursts and between them
+    # 2,000 bursts at most, in case the file /rotated never appears
     burst = "seq $((i * 1000 + 1)) $((i * 1000 + 1000)); i=$((i + 1))"
     bursts = f"i=0; while [ ! -e /rotated ] && [ $i -lt 2000 ]; do {burst}; sleep 0.02; done"
     container = containers.running(script=f"{bursts}; echo 0", wait_for_log="5")
@@ -162,6 +163,7 @@ def test_repeated_reopen_loses_nothing(runtime: Runtime, containers: Containers)
     container.exited()
     container.wait_for_log("0")
     printed = numbers(*files, container.log_path)
+    # the last burst is complete
     assert max(printed) % 1000 == 0
     assert printed == [*range(1, max(printed) + 1), 0]
 

@@ -57,6 +57,7 @@ ALLOCATE = f"{{ (dd if=/dev/zero bs={ALLOCATED_BYTES} count=1 | sleep 3600) </de
 USE_CPU = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
 KILLED_CHILD = "dd if=/dev/zero of=/dev/null bs=96M count=1; echo done"
 """The kernel OOM-kills `dd` in a container with 32 MiB; the shell continues."""
+# without a limit for memory and swap together, the kernel would swap instead of killing
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB)
 
 
@@ -191,6 +192,7 @@ def test_labels_of_a_metric_are_in_the_order_of_its_descriptor(
     wrong = {
         (metric.name, key, value)
         for metric in metrics
+        # not strict: MET-03 is about their number
         for key, value in zip(descriptors[metric.name].label_keys, metric.label_values, strict=False)
         if key in known and known[key] not in value
     }

@@ -179,6 +179,7 @@ def test_a_pod_checkpoint_is_written_below_its_directory(runtime: Runtime, pod: 
 
     runtime.stub.CheckpointPod(pod.request())
 
+    # another inode would be another directory under the same name
     assert pod.folder.stat().st_ino == before
     assert pod.digests() != {}
     assert [path.name for path in pod.folder.parent.iterdir()] == [pod.folder.name]
@@ -223,6 +224,7 @@ def test_a_pod_continues_when_its_checkpoint_exceeds_the_deadline(runtime: Runti
     Source: CheckpointPod.
     """
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+        # 50 ms are less than a checkpoint takes, see PAUSE_NS
         runtime.stub.CheckpointPod(pod.request(), timeout=0.05)
 
     pod.wait_for_progress()
@@ -233,6 +235,7 @@ def without_deadline(runtime: Runtime) -> Callable[[cri.CheckpointPodRequest], s
     """Calls CheckpointPod without a deadline, and returns how the call ended."""
 
     def call(request: cri.CheckpointPodRequest) -> str:
+        # a channel of its own: the suite sets a deadline for every call on its channels
         with contextlib.closing(open_channel(runtime.connection.endpoint)) as channel:
             pending = cri_grpc.RuntimeServiceStub(channel).CheckpointPod.future(request)
             try:

@@ -90,6 +90,7 @@ def test_restored_containers_wait_for_their_start(runtime: Runtime, saved_pod: S
     _, restored = saved_pod.restore(saved_pod.request())
 
     assert {container.state() for container in restored} == {cri.CONTAINER_CREATED}
+    # a process that runs would print a number every 20 ms
     assert [container.log_lines() for container in restored] == [[], []]
     wait_for_progress(runtime, *start_all(runtime, restored))
 
@@ -177,6 +178,7 @@ def test_a_restored_process_has_the_memory_of_the_checkpoint(runtime: Runtime, s
     wait_for_progress(runtime, *start_all(runtime, restored))
     for container in restored:
         before = saved_pod.last_numbers[container.status().metadata.name]
+        # above: it continued after the checkpoint; below: it is not the process of another container
         assert before < numbers(container)[0] < before + DISTANCE
 
 
@@ -193,6 +195,7 @@ def test_a_restored_container_has_its_new_labels_and_annotations(saved_pod: Save
     _, restored = saved_pod.restore(request)
 
     changed = container_named("one", restored)
+    # a runtime may have set only one of the two
     entry = changed.entry()
     status = changed.status()
     assert (entry.labels["restored"], status.labels["restored"]) == ("yes", "yes")
@@ -299,6 +302,7 @@ def test_a_restored_pod_logs_to_its_new_directory(runtime: Runtime, saved_pod: S
         assert container.status().log_path == str(sandbox.log_directory / container.config.log_path)
         printed = numbers(container)
         assert printed == list(range(printed[0], printed[0] + len(printed)))
+        # the log of the removed pod has the numbers before
         assert printed[0] > saved_pod.last_numbers[container.config.metadata.name]
 
 

@@ -29,6 +29,7 @@ VALUES = {
     "NOTHING": "",
     "SPACES": "  around  ",
     "UNICODE": "ä文🐧",
+    # below the 32 pages, 128 KiB, that execve(2) accepts for one string
     "LONG": "x" * (100 << 10),
 }
 DIRECTORIES = {
@@ -41,11 +42,13 @@ DIRECTORIES = {
 def environment(container: Container, seen_from: str = FIRST_PROCESS) -> dict[str, list[str]]:
     """Return the environment of a container's process: all values of each variable."""
     if seen_from == FIRST_PROCESS:
+        # until its execve(2), process 1 is the OCI runtime with its own environment
         container.until_its_command_runs()
     response = container.exec(
         "cat", "/proc/1/environ" if seen_from == FIRST_PROCESS else "/proc/self/environ"
     )
     variables: dict[str, list[str]] = {}
+    # the kernel ends every variable with a NUL byte
     for pair in response.stdout.decode(errors="backslashreplace").split("\0")[:-1]:
         name, _, value = pair.partition("=")
         variables.setdefault(name, []).append(value)
@@ -255,6 +258,7 @@ def test_stdin_that_is_not_requested_is_at_end_of_file(containers: Containers) -
 
     Source: ContainerConfig.stdin.
     """
+    # at end of file, `cat` exits with 0; `timeout` would end it with 143
     container = containers.exited(script=lingering("timeout 5 cat; echo ended with $?"))
 
     assert container.final_log_lines() == ["ended with 0"]
@@ -369,5 +373,6 @@ def test_orphans_of_a_shared_pid_namespace_are_reaped(
         "the orphan to be reaped",
         lambda: container.output("ps", "-o", "comm"),
         5,
+        # the one that is left is the first process of the container
         lambda output: output.count("sleep") == 1,
     )

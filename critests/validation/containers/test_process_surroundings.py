@@ -86,6 +86,7 @@ def test_default_file_systems_are_mounted(runtime: Runtime, running_container: C
         kinds[SHARED_MEMORY] = FILE_SYSTEMS[SHARED_MEMORY]
 
     assert {place: kinds.get(place, "nothing") for place in FILE_SYSTEMS} == FILE_SYSTEMS
+    # whatever kind of file system it is, the container can write to it
     script = f"echo text > {SHARED_MEMORY}/file && cat {SHARED_MEMORY}/file; rm -f {SHARED_MEMORY}/file"
     assert running_container.output("/bin/sh", "-c", script) == "text"
 
@@ -144,6 +145,7 @@ def test_requested_files_in_etc_replace_those_of_the_runtime(
 
     Source: ContainerConfig.mounts; the kubelet mounts /etc/hosts this way.
     """
+    # valid as a hosts file, and its comment identifies it
     (host_folder / name).write_text("127.0.0.1 localhost # written by the caller\n")
 
     container = containers.running(
@@ -183,6 +185,7 @@ def test_environment_that_is_not_utf_8_fails_no_container(containers: Containers
 
     Source: KeyValue.value, which is bytes; the kubelet passes on what a Secret holds.
     """
+    # no byte of UTF-8 is 0xFE or 0xFF
     envs = [cri.KeyValue(key="RAW", value=b"\xff\xfe")]
 
     container = containers.attempt(containers.config(envs=envs))

@@ -25,6 +25,7 @@ from critests.testing import (
 
 MIB = 1 << 20
 WRITTEN_BYTES = 96 * MIB
+# random, as a file system may compress zeros; `sync`, as some allocate blocks only when they write
 WRITE = f"dd if=/dev/urandom of=/written bs={MIB} count={WRITTEN_BYTES // MIB} 2>/dev/null; sync"
 USED_SECONDS = 65.0
 """Runtimes measure disk usage every ten or thirty seconds."""
@@ -218,6 +219,7 @@ def filesystems(runtime: Runtime) -> list[cri.FilesystemUsage]:
 
 def used_on_disk(runtime: Runtime) -> int:
     """Return the used bytes of the file systems of images and containers; each file system counts once."""
+    # by mount point, as images and containers may be on the same file system
     return sum({each.fs_id.mountpoint: each.used_bytes.value for each in filesystems(runtime)}.values())
 
 
@@ -252,5 +254,6 @@ def test_removal_frees_the_disk_space_of_a_container(own_runtime: OwnRuntime) ->
         f"{WRITTEN_BYTES} bytes less than {full}",
         lambda: used_on_disk(own_runtime),
         USED_SECONDS,
+        # not all of it: other files on the file system may grow meanwhile
         lambda used: used <= full - WRITTEN_BYTES * 9 // 10,
     )

@@ -69,6 +69,7 @@ def test_status_reports_that_a_mount_is_relabelled(containers: Containers, host_
     """
     mounts = [
         cri.Mount(container_path="/relabelled", host_path=str(host_folder), selinux_relabel=True),
+        # a second mount shows that the runtime does not report the same for all
         cri.Mount(container_path="/unchanged", host_path=str(host_folder)),
     ]
     container = containers.created(mounts=mounts)
@@ -223,6 +224,7 @@ def test_status_reports_other_resources_after_an_update(runtime: Runtime, contai
 
     reported = container.status().resources.linux
 
+    # an update of the swap limit is optional
     assert reported.memory_swap_limit_in_bytes in {64 << 20, 96 << 20}
     assert (reported.cpuset_cpus, reported.cpuset_mems) == (update.cpuset_cpus, update.cpuset_mems)
 

@@ -80,6 +80,7 @@ def test_a_container_continues_when_its_image_is_removed(
 
     Source: RemoveImage, ContainerStatus.image_ref. A runtime may reject the removal of an image in use.
     """
+    # an image of this test alone, which no other test needs
     name = registry.pull(registry.mint())
     container = containers.running(image=name)
 

@@ -41,6 +41,7 @@ ALLOCATED_BYTES, ALLOCATED_AT_LEAST = 64 * MIB, 56 * MIB
 ALLOCATE = f"(dd if=/dev/zero bs={ALLOCATED_BYTES} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 &"
 """Leaves a process that holds a full buffer of that size: `dd` waits, as `sleep` does not read the pipe."""
 WRITTEN_BYTES, FILES = 16 * MIB, 200
+# random, as a file system may compress zeros; `sync`, as some allocate blocks only when they write
 WRITE = (
     f"dd if=/dev/urandom of=/large bs={MIB} count={WRITTEN_BYTES // MIB} 2>/dev/null;"
     f" mkdir /many; i=0; while [ $i -lt {FILES} ]; do echo $i > /many/$i; i=$((i+1)); done; sync"
@@ -176,6 +177,7 @@ def test_rate_of_cpu_time_is_that_of_the_container(runtime: Runtime, containers:
 
     used = later.usage_core_nano_seconds.value - first.usage_core_nano_seconds.value
     average = used * NANOSECONDS // (later.timestamp - first.timestamp)
+    # one loop uses at most one core; the runtime chooses the interval of the rate, hence the wide bounds
     assert average / 10 < later.usage_nano_cores.value < 2 * NANOSECONDS
 
 
@@ -348,6 +350,7 @@ def test_list_of_stats_has_every_running_container_once(runtime: Runtime, contai
     # a runtime may not cache this response: the next one must have the containers that start after it
     runtime.stub.ListContainerStats(cri.ListContainerStatsRequest())
     running = sorted(containers.running().id for _ in range(3))
+    # an exited container, whose stats are optional, must not disturb the others
     containers.in_state(cri.CONTAINER_EXITED)
 
     response = runtime.stub.ListContainerStats(cri.ListContainerStatsRequest())
@@ -389,8 +392,10 @@ def test_list_of_stats_filters_by_all_labels_together(runtime: Runtime, containe
 
     Source: ContainerStatsFilter.label_selector.
     """
+    # unique, as containers of other tests may exist
     labels = {"token": secrets.token_hex(8), "colour": "green"}
     container = containers.running(labels=labels)
+    # each of these matches only one of the two labels
     for other in ({"colour": "red"}, {"token": secrets.token_hex(8)}):
         containers.running(labels=labels | other)
 

@@ -64,6 +64,7 @@ class MeasuredContainer:
 
     def cgroup_values(self) -> CgroupValues:
         """Return the counters of its cgroup, from this host."""
+        # the cgroup of the container is below that of the pod
         parent = self.container.sandbox.config.linux.cgroup_parent
         return container_cgroup.of_process(first_process(self.mark), parent)
 
@@ -72,6 +73,7 @@ class MeasuredContainer:
 def measured(containers: Containers) -> MeasuredContainer:
     """A container that has used CPU time and memory."""
     mark = f"mark-{secrets.token_hex(8)}"
+    # `:` ignores its arguments, so the mark is only visible in the command line
     first = f": {mark}; {USE_CPU}; {ALLOCATE} echo done"
     return MeasuredContainer(containers.running(first=first, wait_for_log="done"), mark)
 
@@ -85,6 +87,7 @@ def test_cpu_time_in_stats_is_that_of_the_kernel(runtime: Runtime, measured: Mea
 
     Source: CpuUsage.usage_core_nano_seconds.
     """
+    # a lower bound before the call and an upper one after it, as the counter only grows
     least = measured.cgroup_values().cpu_used
 
     reported = runtime.eventually(

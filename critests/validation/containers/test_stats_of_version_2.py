@@ -22,8 +22,10 @@ MIB = 1 << 20
 STATS_SECONDS = 30.0
 """Runtimes measure only every ten seconds or so."""
 TENTH_OF_A_CPU = cri.LinuxContainerResources(cpu_period=100_000, cpu_quota=10_000)
+# more than the quota allows, so that processes wait for CPU time, which is what pressure counts
 BUSY = "(while :; do :; done) & (while :; do :; done) &"
 """Two loops that would use a whole core each."""
+# the second limit includes the first: 16 MiB of swap
 SWAPPING = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=48 * MIB)
 
 pytestmark = [requires(Capability.CGROUP_V2), slow]

@@ -16,6 +16,7 @@ def test_states_never_go_back(runtime: Runtime, containers: Containers) -> None:
     Source: ContainerState; StartContainer, which starts a created container; no RPC leads back to an earlier
     state. The kubelet derives events from the changes.
     """
+    # long enough for RUNNING to be observed
     container = containers.created(script="sleep 0.3")
     states = [container.state()]
     starting = runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id))
@@ -28,6 +29,7 @@ def test_states_never_go_back(runtime: Runtime, containers: Containers) -> None:
         "the container to exit", record_states, holds=lambda state: state == cri.CONTAINER_EXITED
     )
     starting.result()
+    # after the exit, no earlier state may return
     for _ in range(3):
         record_states()
 

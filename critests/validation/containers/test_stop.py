@@ -33,6 +33,7 @@ def test_stop_sends_sigterm_to_the_first_process(runtime: Runtime, containers: C
 
     Source: StopContainer.
     """
+    # an exit code for each signal that a runtime might send instead
     codes = {"TERM": 41, "INT": 42, "HUP": 43, "QUIT": 44}
     traps = "; ".join(f"trap 'exit {code}' {name}" for name, code in codes.items())
     container = containers.running(script=f"{traps}; echo ready; {FOREVER}", wait_for_log="ready")
@@ -195,6 +196,7 @@ def test_a_stop_that_the_client_cancels_does_not_kill(runtime: Runtime, containe
     Source: StopContainer; not stated by the CRI, a restart of the kubelet must not shorten the grace period
     of a container.
     """
+    # if the cancelled call killed the process, it would be within this second, with another exit code
     container = containers.running(on_term="echo stopping; sleep 1; exit 5")
     cancelled = runtime.stub.StopContainer.future(
         cri.StopContainerRequest(container_id=container.id, timeout=60)
@@ -263,6 +265,7 @@ def test_stops_at_the_same_time_all_succeed(runtime: Runtime, containers: Contai
 
     Source: StopContainer, which is idempotent.
     """
+    # the signal takes effect while all four calls are under way
     container = containers.running(on_term="sleep 0.3; exit 5")
     request = cri.StopContainerRequest(container_id=container.id, timeout=30)
 
@@ -303,6 +306,7 @@ def test_a_running_command_continues_during_the_grace_period(
     Source: ExecSync, StopContainer; not stated by the CRI, a preStop hook may still run then.
     """
     container = containers.running(on_term="touch /term; while [ ! -e /done ]; do sleep 0.05; done; exit 4")
+    # a command that is killed with the signal prints nothing in the second after it
     script = "touch /ready; while [ ! -e /term ]; do sleep 0.05; done; sleep 1; echo whole; touch /done"
     command = runtime.stub.ExecSync.future(container.script_request(script, timeout=30))
     runtime.eventually("the command to start", lambda: container.exec("test", "-e", "/ready").exit_code == 0)

@@ -19,6 +19,7 @@ from critests.testing import (
     requires,
 )
 
+# all of them are SIGUSR2
 OTHER_FORMS = {"no SIG prefix": "USR2", "number": "12", "lower case": "sigusr2"}
 # The kernel's numbers: its real-time signals begin at 32, of which libc reserves the first two.
 SIGNALS = {
@@ -43,7 +44,10 @@ def exiting_at_any_of(*signals: str | int) -> str:
 
 @requirement("STP-10/name")
 @pytest.mark.parametrize(
-    ("image", "number"), [("process", 10), ("stop-signal-realtime", 37)], ids=["SIGUSR1", "SIGRTMIN+3"]
+    # by number, as a shell may have no name for SIGRTMIN+3, which is 34 + 3
+    ("image", "number"),
+    [("process", 10), ("stop-signal-realtime", 37)],
+    ids=["SIGUSR1", "SIGRTMIN+3"],
 )
 def test_stop_sends_the_signal_that_the_image_names(
     runtime: Runtime, containers: Containers, images: Images, image: str, number: int
@@ -56,6 +60,7 @@ def test_stop_sends_the_signal_that_the_image_names(
         image=images.pull(image), script=exiting_at_any_of("TERM", number), wait_for_log="ready"
     )
 
+    # a process that does not get the signal is killed after a second, with another exit code
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=1))
 
     assert container.status().exit_code == 42

@@ -249,6 +249,7 @@ def test_a_streamed_list_is_complete_after_cancelled_ones(
     """
     for _ in range(CANCELLED):
         messages = CONTAINERS.messages(runtime)
+        # the stream is open, and the runtime has begun to send
         assert next(iter(messages))
         messages.cancel()
 
@@ -267,7 +268,9 @@ def test_a_streamed_list_that_no_client_reads_blocks_nothing(
 
     Source: StreamContainers. Not stated by the CRI; no client may block a node.
     """
+    # 2 MB: more than a server can send to a client that does not read
     create_many(containers, own_sandbox, 10, annotations=LARGE)
+    # an iterator that is never advanced
     stalled = CONTAINERS.messages(runtime, pod_sandbox_id=own_sandbox.id)
 
     container_id = runtime.stub.CreateContainer(

@@ -1,4 +1,4 @@
-"""AUT: which credentials a pull uses, and to whom it sends them."""
+"""AUT: which credentials a pull uses, and to which server it sends them."""
 
 import base64
 
@@ -24,6 +24,7 @@ from critests.testing import (
 
 pytestmark = pytest.mark.usefixtures("authenticating_alone")
 
+# a password may contain colons: only the first one ends the username (RFC 7617)
 USERNAME, PASSWORD = "critests-user", "critests:pass word"
 BASIC = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
 TOKENS_FOR_A_USER = Access(scheme=Scheme.BEARER, username=USERNAME, password=PASSWORD)
@@ -45,6 +46,7 @@ FOR_ANOTHER_SERVER = cri.AuthConfig(
 )
 ENCODED = {
     "base64": base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode(),
+    # Docker's client ignores zero bytes at the end of what it decodes
     "base64 with trailing zero bytes": base64.b64encode(f"{USERNAME}:{PASSWORD}\0\0".encode()).decode(),
 }
 
@@ -196,6 +198,7 @@ def test_credentials_are_not_reused_for_a_later_pull(
     first, second = registry.mint(tags=["1"]), registry.mint(tags=["2"])
     registry.set_access(first, BASIC)
     runtime.images.PullImage(images.pull_request(first.reference, CREDENTIALS))
+    # those of the first pull have the username
     registry.forget_requests(first)
 
     runtime.refusal(runtime.images.PullImage, images.pull_request(second.reference))
@@ -272,6 +275,7 @@ def test_credentials_for_another_server_are_not_sent(
     minted = registry.mint()
     registry.set_access(minted, BASIC)
 
+    # without credentials, the registry rejects the pull
     with may_be_refused():
         runtime.images.PullImage(images.pull_request(minted.reference, FOR_ANOTHER_SERVER))
 
@@ -334,6 +338,7 @@ def test_a_token_that_expires_during_a_pull_is_renewed(
     # the token is checked before the manifest is sent; the blobs that it names are requested after that
     registry.fault(minted, SLOW_MANIFEST)
 
+    # the manifest alone takes 63 s
     runtime.images.PullImage(images.pull_request(minted.reference, CREDENTIALS), timeout=120 * runtime.scale)
 
     assert images.look_up(minted.reference) is not None

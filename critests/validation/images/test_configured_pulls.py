@@ -1,4 +1,4 @@
-"""IMG: what a runtime's configuration says of pulls: mirrors, time-outs, and registries without TLS."""
+"""IMG: settings of a runtime for pulls: mirrors, time-outs, and registries without TLS."""
 
 import base64
 import contextlib
@@ -50,6 +50,7 @@ USERNAME, PASSWORD = "critests-node", "critests: of the node"
 PROTECTED = Access(scheme=Scheme.BASIC, username=USERNAME, password=PASSWORD)
 PULLS = 40
 """The defect is a race, which some pulls lose: a time-out of 0 that fires before it is cancelled."""
+# longer than 10 s, after which a runtime has cancelled pulls by default
 PAUSING = RegistryFault(kind=FaultKind.DELAY, scope=Scope.LAYER, seconds=15)
 EVERY_REQUEST = RegistryFault(kind=FaultKind.UNAVAILABLE)
 
@@ -167,6 +168,7 @@ def test_a_slow_pull_is_not_cancelled(own_runtime: OwnRuntime, registry: Registr
 
     Source: not stated by the CRI; large images are pulled over slow networks.
     """
+    # filler is stored without compression, so the layer has this size
     size = STEADY.bytes_per_second * STEADY_SECONDS
     minted = registry.mint("large", changes={"filler_bytes": size, "filler_layers": 1})
     # the layer with the filler; the top one is small
@@ -232,17 +234,20 @@ class PlainListener:
                 with connection, contextlib.suppress(OSError):
                     # a client that waits for the server's first bytes sends nothing
                     connection.settimeout(2)
+                    # 16 bytes distinguish the method of an HTTP request from a TLS handshake
                     self.received.append(connection.recv(16))
 
 
 @pytest.fixture
 def unknown_registry() -> Iterator[PlainListener]:
     """A registry that no configuration of the runtime mentions."""
+    # not on loopback, where runtimes may use plain HTTP without configuration
     with socket.create_server((node_address(), 0)) as server:
         listener = PlainListener("{}:{}".format(*server.getsockname()))
         thread = threading.Thread(target=listener.listen, args=(server,), daemon=True)
         thread.start()
         yield listener
+        # ends the `accept` of the thread, which a close alone would not
         server.shutdown(socket.SHUT_RDWR)
         thread.join()
 

@@ -1,4 +1,4 @@
-"""IMF: the file systems that hold images, and their use."""
+"""IMF: the file systems that hold images, and their usage."""
 
 import time
 from collections.abc import Callable

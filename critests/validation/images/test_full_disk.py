@@ -27,6 +27,7 @@ SLACK_BYTES = 4 * MEBIBYTE
 """What a failed pull may leave on the disk: the runtime's database grows."""
 TOO_LARGE: dict[str, Changes] = {
     "to be stored": {"filler_bytes": 64 * MEBIBYTE, "filler_layers": 1},
+    # zeros: the compressed layer fits on the disk, and the unpacked file does not
     "to be unpacked": {"hollow_bytes": 64 * MEBIBYTE},
 }
 
@@ -71,5 +72,6 @@ def test_an_image_that_does_not_fit_on_the_disk_takes_no_space(
         lambda: free_bytes(small_disk_runtime),
         holds=lambda free: free >= before - SLACK_BYTES,
     )
+    # space that a failed pull occupies for ever would let later pulls fail
     small_disk_runtime.images.PullImage(pulling(small.reference))
     assert small_disk_runtime.damage() == ""

@@ -1,4 +1,4 @@
-"""IMG: layers that are made to harm the program that unpacks them."""
+"""IMG: layers that attack the program that unpacks them."""
 
 from critests.api import api_pb2 as cri
 from critests.testing import OwnRuntime, Registry, disruptive, may_be_refused, pulling, requirement

@@ -43,6 +43,7 @@ def test_an_image_is_pinned_by_any_of_its_names(
     Source: Image.pinned; the configuration says which images are pinned; the kubelet may remove all others.
     """
     salt = secrets.token_hex(8)
+    # equal salts make equal images, so both names belong to one image
     both = [registry.mint(repository=name, salt=salt) for name in (ORDINARY, PINNED)]
     for number in order:
         pinning_runtime.images.PullImage(pulling(both[number].reference))

@@ -39,6 +39,7 @@ def test_pull_without_a_tag_means_latest(runtime: Runtime, registry: Registry, i
     Source: PullImageRequest.image; critest pulls such names. `latest` is the default of image references.
     """
     minted = registry.mint(tags=["latest"])
+    # another tag of the repository, which the pull must leave alone
     registry.mint(tags=["1"])
 
     runtime.images.PullImage(images.pull_request(minted.name))
@@ -70,6 +71,7 @@ def test_digest_takes_precedence_over_a_tag(runtime: Runtime, registry: Registry
 
     Source: reference rules of the OCI distribution project; the kubelet passes such names on unchanged.
     """
+    # both have the same tag, which points to the newer image now
     older, newer = registry.mint(), registry.mint()
 
     response = runtime.images.PullImage(images.pull_request(f"{older.reference}@{older.digest}"))
@@ -310,7 +312,7 @@ def test_user_specified_image_is_not_what_is_pulled(
 
     Source: ImageSpec.user_specified_image.
     """
-    requested, written = registry.mint(repository="wanted"), registry.mint(repository="written")
+    requested, written = registry.mint(repository="requested"), registry.mint(repository="written")
     spec = cri.ImageSpec(image=requested.reference, user_specified_image=written.reference)
 
     runtime.images.PullImage(cri.PullImageRequest(image=spec))

@@ -31,6 +31,7 @@ ABSENT_REFERENCES = {
     "repository": "{name}-absent:1",
 }
 REFUSALS = {"401": RegistryFault(kind=FaultKind.UNAUTHORIZED), "403": RegistryFault(kind=FaultKind.FORBIDDEN)}
+# one second is the Retry-After of the response
 TOO_MANY_REQUESTS = RegistryFault(kind=FaultKind.TOO_MANY_REQUESTS, seconds=1)
 FAILING_LAYER = RegistryFault(kind=FaultKind.SERVER_ERROR, scope=Scope.LAYER)
 SERVER_ERRORS = {
@@ -77,6 +78,7 @@ def expect_failed_pull(runtime: Runtime, reference: str, timeout: float | None =
         runtime.refusal(runtime.images.PullImage, pulling(reference), timeout=timeout)
     except grpc.RpcError as error:
         refused_with(error, grpc.StatusCode.UNAVAILABLE)
+        # the version that the kubelet sends
         runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
 
 
@@ -311,6 +313,7 @@ def test_pull_works_after_one_that_was_cancelled(
         "a layer that stalls", lambda: [each for each in registry.requests(minted) if each.fault]
     )
 
+    # by now the runtime downloads, so that the cancellation meets a pull under way
     pull.cancel()
 
     assert images.look_up(minted.reference) is None

@@ -92,6 +92,7 @@ def test_image_of_more_than_a_hundred_layers_works_or_is_refused(
 
     Source: OCI image specification, which has no limit; file systems have one.
     """
+    # the paths of 110 layers exceed the page that mount(2) takes as options, unless a runtime shortens them
     minted = registry.mint("many-layers", changes={"filler_layers": 110})
 
     started: list[Container] = []

@@ -181,6 +181,7 @@ def test_removals_of_one_image_at_once_all_succeed(
     """
     minted = registry.mint(tags=["1", "2"])
     pulled = [registry.pull(minted, reference) for reference in minted.references]
+    # each name twice, so that one of the two calls finds the image removed
     references = (*minted.references, minted.by_digest, pulled[0].reference) * 2
 
     calls = [runtime.images.RemoveImage.future(images.removal_request(reference)) for reference in references]
@@ -205,6 +206,7 @@ def test_pulled_image_is_visible_at_once(runtime: Runtime, registry: Registry, i
 
     assert images.look_up(minted.reference) is not None
     assert [minted.reference in image.repo_tags for image in images.listed(minted)] == [True]
+    # the image came with this pull
     assert before == (None, [])
 
 

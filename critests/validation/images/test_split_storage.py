@@ -60,6 +60,7 @@ def growth(runtime: OwnRuntime, filesystems: FirstOf) -> UsageGrowth:
             lambda reported: reported.timestamp >= since,
         )
 
+    # before the first reading, so that its own layer does not count as growth
     container = runtime.container()
     before = read_refreshed()
     with setting_up():

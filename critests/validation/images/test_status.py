@@ -68,6 +68,7 @@ def test_status_of_an_absent_image_is_empty(runtime: Runtime, image: ImageName) 
 
     Source: ImageStatusResponse.image.
     """
+    # another tag of a repository that the runtime knows
     absent = f"{image.written}-absent"
 
     response = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=absent)))
@@ -145,6 +146,7 @@ def test_id_of_an_image_is_the_same_in_every_response(image: ImageName, images: 
 
     Source: Image.id, PullImageResponse.image_ref.
     """
+    # twice, as an id must also be stable
     first, again = images.look_up(image.written), images.look_up(image.written)
 
     assert first is not None

@@ -29,6 +29,7 @@ class Rotation:
 
     def rename(self) -> None:
         """Rename the log; the runtime continues to write to the renamed file until ReopenContainerLog."""
+        # the kubelet appends date and time to the name
         self._renamed.append(self.path.rename(f"{self.path}.2026010{len(self._renamed) + 1}-030405"))
 
     def compress(self) -> None:

@@ -56,6 +56,7 @@ def added_mounts(sandbox: Sandbox, name: str, attempt: int) -> list[cri.Mount]:
     """
     hosts = sandbox.log_directory / "etc-hosts"
     hosts.write_text(f"127.0.0.1\tlocalhost\n127.0.1.1\t{sandbox.config.hostname}\n", encoding="utf-8")
+    # any user of the container may read it
     hosts.chmod(0o644)
     termination_log = sandbox.log_directory / name / f"termination-log-{attempt}"
     termination_log.touch()
@@ -124,6 +125,7 @@ class KubeletPod:
         mounts = {mount.container_path: mount for mount in options.get("mounts", ())}
         if self.runtime.has(Capability.SAME_HOST):
             mounts = {mount.container_path: mount for mount in added_mounts(sandbox, name, attempt)} | mounts
+        # the path by which the kubelet, and `kubectl logs`, find the log
         options["log_path"] = f"{name}/{attempt}.log"
         options["mounts"] = list(mounts.values())
         return self.containers.config(

@@ -19,6 +19,7 @@ BYTES_OF_A_POD = 32 << 20
 @pytest.fixture
 def pods_of_a_node(own_runtime: OwnRuntime) -> list[KubeletPod]:
     """The pods of a full node, on the test's own runtime; none has been started."""
+    # too little memory would fail the test because of the machine
     needed, free = PODS * BYTES_OF_A_POD, psutil.virtual_memory().available
     if free < needed:
         blocked(f"{PODS} pods may need {needed >> 20} MiB, and {free >> 20} MiB are free")

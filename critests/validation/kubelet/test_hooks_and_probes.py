@@ -66,6 +66,7 @@ def test_a_container_whose_liveness_probe_fails_is_started_again(runtime: Runtim
 
     healthy = runtime.stub.ExecSync(request).exit_code
     runtime.stub.ExecSync(app.script_request("rm /tmp/healthy"))
+    # the default failureThreshold of a probe
     failing = [runtime.stub.ExecSync(request).exit_code for _ in range(3)]
     runtime.stub.StopContainer(cri.StopContainerRequest(container_id=app.id, timeout=30))
     again = pod.run(sandbox, "app", attempt=1, first="touch /tmp/healthy; echo up")
@@ -86,6 +87,7 @@ def test_probes_of_many_containers_stay_quick(runtime: Runtime, pod: KubeletPod)
     """
     sandbox = pod.start()
     probed = [pod.run(sandbox, f"app-{number}") for number in range(PROBED)]
+    # the default timeoutSeconds of a probe, longer on a slow machine
     timeout_seconds = max(1, round(runtime.scale))
 
     def probe(number: int) -> tuple[int, float]:
@@ -97,6 +99,7 @@ def test_probes_of_many_containers_stay_quick(runtime: Runtime, pod: KubeletPod)
         results = list(prober.map(probe, range(PROBED * ROUNDS)))
 
     assert {code for code, _ in results} == {0}
+    # medians of many probes, which a single slow one does not change
     third = len(results) // 3
     first, last = (median(seconds for _, seconds in part) for part in (results[:third], results[-third:]))
     # 0.5 s: differences below this come from other load on the machine

@@ -39,8 +39,10 @@ def test_a_pod_starts_as_the_kubelet_starts_one(
     ImageStatus, PullImage, CreateContainer, StartContainer.
     """
     minted = registry.mint(changes={"files": [{"path": "pulled-for-the-pod"}]})
+    # the version that the kubelet sends
     runtime.stub.Version(cri.VersionRequest(version="0.1.0"))
     runtime.stub.Status(cri.StatusRequest())
+    # older runtimes do not have this RPC
     with may_be_refused(grpc.StatusCode.UNIMPLEMENTED):
         runtime.stub.RuntimeConfig(cri.RuntimeConfigRequest())
 

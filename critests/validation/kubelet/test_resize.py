@@ -90,6 +90,7 @@ def test_a_pod_is_resized_in_place(runtime: Runtime, pod: KubeletPod, limited_po
     """
     before = limited_pod.container.status()
 
+    # the kubelet raises the limit of the pod first, as it bounds those of its containers
     limited_pod.limit_file.write_text(str(LIMIT_OF_THE_POD), encoding="ascii")
     resources = cri.LinuxContainerResources(memory_limit_in_bytes=LARGE, oom_score_adj=1000)
     runtime.stub.UpdateContainerResources(

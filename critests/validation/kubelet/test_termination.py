@@ -63,6 +63,7 @@ def test_the_containers_of_an_evicted_pod_are_killed_together(runtime: Runtime, 
     """
     sandbox = pod.start()
     names = ["one", "two", "three", "four"]
+    # none of them exits at SIGTERM, so that each takes the whole grace period
     ignoring = [pod.run(sandbox, name, on_term="") for name in names]
     for container in ignoring:
         container.wait_for_log("ready")

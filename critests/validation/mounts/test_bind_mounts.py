@@ -44,6 +44,7 @@ def test_a_host_path_is_mounted_at_the_container_path(
 
     config = containers.config(
         mounts=[cri.Mount(container_path="/made/for/it", host_path=str(host_folder / name))],
+        # the first command is for a directory, the second for a file
         script="cd /made/for/it && cat inside || cat /made/for/it",
     )
     container = containers.attempt(config)
@@ -103,6 +104,7 @@ def test_nothing_can_be_written_below_a_read_only_mount(containers: Containers, 
     commands = ("touch /mounted/new", "rm /mounted/old", "chmod 0 /mounted/old", "echo x >> /mounted/old")
     container = containers.running(
         mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder), readonly=True)],
+        # each in a shell, as the execs below run them
         first="; ".join(f"sh -c '{each}'" for each in commands) + "; echo tried >&2",
         wait_for_log="tried",
     )
@@ -238,6 +240,7 @@ def test_a_dangling_link_of_the_image_is_not_resolved_on_the_host(
 
 def make_outside_and_mounted(host_folder: Path) -> tuple[Path, Path]:
     """Create two directories of the host: one that no container may reach, and one to mount."""
+    # both have a file `inside`, whose text shows which of them a path leads to
     outside, mounted = host_folder / "outside", host_folder / "mounted"
     for folder in (outside, mounted):
         folder.mkdir()
@@ -332,6 +335,7 @@ def test_special_files_retain_their_type(
     with special_file(kind, path):
         container = containers.exited(
             mounts=[cri.Mount(container_path="/special", host_path=str(path))],
+            # the inode identifies the file of the host; a copy or a new file would have another one
             script=lingering("stat -c '%F %i' /special"),
         )
 

@@ -30,7 +30,9 @@ def running_with(propagation: "cri.MountPropagation", containers: Containers, fo
     """Run a container that may mount, with a directory of the host at /mounted."""
     return containers.running(
         security_context=cri.LinuxContainerSecurityContext(
+            # mount(2) needs SYS_ADMIN
             capabilities=cri.Capability(add_capabilities=["SYS_ADMIN"]),
+            # the default AppArmor profile denies mount(2)
             apparmor=cri.SecurityProfile(profile_type=cri.SecurityProfile.Unconfined),
         ),
         mounts=[cri.Mount(container_path="/mounted", host_path=str(folder), propagation=propagation)],
@@ -89,6 +91,7 @@ def parent(host_mounts: HostMounts) -> Path:
 @pytest.fixture
 def inner_runtime(request: pytest.FixtureRequest, runtime: Runtime, parent: Path) -> Iterator[OwnRuntime]:
     """A runtime whose images and containers lie below `parent`."""
+    # images and containers of the runtime are mounts below a mount of the container
     (parent / "root").mkdir()
     with start_configured(request, runtime, RuntimeSetup(root=parent / "root")) as own:
         yield own

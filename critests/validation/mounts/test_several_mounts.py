@@ -171,6 +171,7 @@ def test_a_node_agent_can_mount_the_whole_host(
             raise
         blocked(f"the root of this machine is a private mount, which a runtime may reject: {error.details()}")
 
+    # this process is only in the process table of the host
     ours = container.exec("cat", f"/host-proc/{os.getpid()}/cmdline").stdout
 
     assert container.output("cat", f"/host{folder}/mine") == "of mine"
@@ -196,6 +197,7 @@ def test_a_tmpfs_of_the_host_retains_its_options(
 
     assert "/mounted" in found
     assert found["/mounted"].kind == "tmpfs"
+    # the kernel shows the size in KiB
     assert found["/mounted"].super_options >= {"size=2048k", "noswap"}
 
 
@@ -226,6 +228,7 @@ def test_removed_containers_and_sandboxes_leave_no_mounts(
     container = containers.running(
         in_sandbox=sandbox, mounts=[cri.Mount(container_path="/mounted", host_path=str(host_folder))]
     )
+    # the mount of a writable layer has its path in an option of overlayfs
     layers = {option for option in container.mount_at("/").super_options if option.startswith("upperdir=")}
     assert mounts_on_host(host_mounts, container, layers), "nothing of the container is mounted on the host"
 

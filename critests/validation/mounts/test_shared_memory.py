@@ -26,6 +26,7 @@ def test_containers_of_a_pod_share_dev_shm(containers: Containers, sandboxes: Sa
 
     Source: NamespaceOption.ipc, with POD.
     """
+    # unique, as other tests share the sandbox and its memory
     name = f"{SHARED_MEMORY}/{secrets.token_hex(8)}"
     containers.running(first=f"echo shared > {name}; echo written", wait_for_log="written")
     in_same_pod = containers.exited(script=lingering(f"cat {name}"))

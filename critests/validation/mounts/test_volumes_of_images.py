@@ -84,6 +84,7 @@ def test_no_volume_of_an_image_shows_files_of_the_host(
     """
     (host_folder / "secret").write_text("of the host\n")
     ways = {
+        # 20 parents lead from any directory of a runtime to the root
         "parents": Changes(volumes=["/.." * 20 + str(host_folder)]),
         "link": Changes(
             volumes=["/way-out"],
