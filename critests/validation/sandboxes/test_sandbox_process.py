@@ -8,11 +8,13 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.testing import (
     Capability,
+    Containers,
     Runtime,
     Sandbox,
     Sandboxes,
     blocked,
     process_of_sandbox,
+    remains_of,
     requirement,
     requires,
 )
@@ -91,6 +93,36 @@ def test_pod_whose_process_died_can_be_created_again(
     answer = runtime.stub.RunPodSandbox(sandboxes.creation(again))
 
     assert sandboxes.adopt(answer.pod_sandbox_id, again).state() == cri.SANDBOX_READY
+
+
+@requirement("SBX-27")
+@requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
+def test_removal_of_a_pod_whose_sandbox_process_died_leaves_nothing(
+    runtime: Runtime, own_sandbox: Sandbox, containers: Containers
+) -> None:
+    """RemovePodSandbox SHOULD leave no mount, no process and no cgroup of a sandbox whose process was killed
+    while a container ran in it.
+
+    Source: RemovePodSandbox.
+    """
+    container = containers.running(in_sandbox=own_sandbox)
+    os.kill(process_of_sandbox(own_sandbox), signal.SIGKILL)
+    runtime.eventually(
+        "the sandbox to be not ready",
+        own_sandbox.state,
+        seconds=10,
+        holds=lambda state: state == cri.SANDBOX_NOTREADY,
+    )
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
+
+    runtime.eventually(
+        "the traces of the pod to go",
+        lambda: remains_of(own_sandbox.id, container.id),
+        seconds=10,
+        holds=lambda left: not left,
+    )
 
 
 @requirement("SBX-37")
