@@ -65,15 +65,15 @@ class Node:
             port: of the server.
             address: of the server, the node's by default.
         """
-        answer = b""
+        response = b""
         try:
             with socket.create_connection((address or self.address, port), self.timeout) as connection:
                 connection.shutdown(socket.SHUT_WR)
                 while piece := connection.recv(4096):
-                    answer += piece
+                    response += piece
         except OSError as error:
-            return f"{error}, after {answer!r}" if answer else str(error)
-        return answer.decode(errors="backslashreplace").strip()
+            return f"{error}, after {response!r}" if response else str(error)
+        return response.decode(errors="backslashreplace").strip()
 
     def reaches(self, port: int, address: str = "") -> bool:
         """Return whether a TCP connection is accepted; by default at the node's address."""

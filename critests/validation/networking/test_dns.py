@@ -197,13 +197,13 @@ def test_form_of_a_pod_without_hostname(
     config = runtime.requests.sandbox(hostname="")
 
     try:
-        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+        response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
         record_variant(f"is refused with {refused_with(error).name}")
         return
 
     container = containers.exited(
-        script=lingering("hostname"), in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
+        script=lingering("hostname"), in_sandbox=sandboxes.adopt(response.pod_sandbox_id, config)
     )
     name = "".join(container.log_lines())
     record_variant("the node's" if name == socket.gethostname() else "one that is made up")
@@ -222,12 +222,12 @@ def test_form_of_a_hostname_on_the_node(
     config = runtime.requests.sandbox(hostname="not-the-nodes", namespaces=HOST_NETWORK)
 
     try:
-        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+        response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
         record_variant(f"is refused with {refused_with(error).name}")
     else:
         container = containers.exited(
-            script=lingering("hostname"), in_sandbox=sandboxes.adopt(answer.pod_sandbox_id, config)
+            script=lingering("hostname"), in_sandbox=sandboxes.adopt(response.pod_sandbox_id, config)
         )
         name = "".join(container.log_lines())
         record_variant("is ignored" if name == node_hostname else "is used")

@@ -310,10 +310,10 @@ def test_pod_is_refused_if_its_cni_plugin_is_missing(
 
     for entry in runtime.sandboxes.created_from(config):
         faulty_runtime.remove(entry.id)
-    answer = runtime.retry_until_ok(
+    response = runtime.retry_until_ok(
         "RunPodSandbox with the plugin in place", lambda: runtime.stub.RunPodSandbox(request)
     )
-    assert runtime.sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
+    assert runtime.sandboxes.adopt(response.pod_sandbox_id, config).state() == cri.SANDBOX_READY
 
 
 @requirement("NET-25")

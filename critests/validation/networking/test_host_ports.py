@@ -273,9 +273,9 @@ def test_host_port_is_reachable_from_pods(
     server = run_server(sandboxes.ready(port_mappings=[tcp(port)]))
     client = server if seen_from == "the pod itself" else containers.running()
 
-    answer = client.exec("nc", "-w", "5", node.address, str(port))
+    response = client.exec("nc", "-w", "5", node.address, str(port))
 
-    assert answer.stdout == b"welcome\n", answer.stderr
+    assert response.stdout == b"welcome\n", response.stderr
 
 
 @requirement("NET-34")

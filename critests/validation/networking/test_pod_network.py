@@ -52,10 +52,10 @@ def test_address_of_a_pod_is_on_its_interface(
 
     Source: PodSandboxNetworkStatus.ip.
     """
-    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id))
+    response = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id))
 
     interfaces = running_container.output("ip", "-o", "addr")
-    assert f" {answer.status.network.ip}/" in interfaces
+    assert f" {response.status.network.ip}/" in interfaces
 
 
 @requires(Capability.SAME_HOST)

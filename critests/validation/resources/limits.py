@@ -57,7 +57,7 @@ class Limited:
         )
         return first_process(self.mark)
 
-    def shows(self, value: Callable[[CgroupValues], Value]) -> set[Value]:
+    def observed(self, value: Callable[[CgroupValues], Value]) -> set[Value]:
         """Return a value of its cgroup as read in the container and, if possible, on this machine: one
         element if both agree.
         """
@@ -80,7 +80,7 @@ class Limits:
     runtime: Runtime
     containers: Containers
 
-    def need(self, *controllers: str) -> None:
+    def require(self, *controllers: str) -> None:
         """Block the test if the machine lacks one of some cgroup controllers."""
         facts = cgroup_facts()
         lacking = sorted(set(controllers) - set(facts.controllers))

@@ -17,7 +17,7 @@ from critests.testing import (
     requires,
 )
 from critests.validation.resources.devices import spare_device
-from critests.validation.security.daemon import as_far_as_the_daemon_can
+from critests.validation.security.daemon import blocked_without_daemon_capabilities
 
 pytestmark = [requires(Capability.SAME_HOST), disruptive]
 PATH = "/dev/critests"
@@ -74,7 +74,7 @@ def test_privileged_containers_have_no_devices_of_the_host_if_configured(
     pod = own_runtime.sandbox(security_context=cri.LinuxSandboxSecurityContext(privileged=True))
 
     containers = own_runtime.containers
-    with as_far_as_the_daemon_can(own_runtime):
+    with blocked_without_daemon_capabilities(own_runtime):
         container = containers.attempt(containers.config(security_context=PRIVILEGED), in_sandbox=pod)
 
     assert container.exec("test", "-e", f"/dev/{device.name}").exit_code == 1

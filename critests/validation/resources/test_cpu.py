@@ -32,11 +32,11 @@ def test_cpu_shares_are_the_weight_of_the_cgroup(limits: Limits, shares: int) ->
 
     Source: LinuxContainerResources.cpu_shares.
     """
-    limits.need("cpu")
+    limits.require("cpu")
 
     limited = limits.running(resources=cri.LinuxContainerResources(cpu_shares=shares))
 
-    assert limited.shows(lambda cgroup: (cgroup.has_shares(shares), cgroup.cpu_weight)) == {
+    assert limited.observed(lambda cgroup: (cgroup.has_shares(shares), cgroup.cpu_weight)) == {
         (True, limited.inside().cpu_weight)
     }
 
@@ -50,11 +50,11 @@ def test_cpu_quota_and_period_are_those_of_the_cgroup(
 
     Source: LinuxContainerResources.cpu_quota and cpu_period.
     """
-    limits.need("cpu")
+    limits.require("cpu")
 
     limited = limits.running(resources=cri.LinuxContainerResources(cpu_quota=quota, cpu_period=60_000))
 
-    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.cpu_period)) == {(expected, 60_000)}
+    assert limited.observed(lambda cgroup: (cgroup.cpu_quota, cgroup.cpu_period)) == {(expected, 60_000)}
 
 
 @requirement("RES-03")
@@ -64,7 +64,7 @@ def test_cpu_quota_throttles(containers: Containers, limits: Limits) -> None:
     Source: LinuxContainerResources.cpu_quota. Two busy processes have a twentieth of a CPU, which they get on
     a busy machine too; the kernel's accounting of CPU time measures it.
     """
-    limits.need("cpu")
+    limits.require("cpu")
     quota = cri.LinuxContainerResources(cpu_quota=5_000, cpu_period=100_000, cpu_shares=1024)
 
     container = containers.running(script=BUSY, resources=quota)
@@ -87,12 +87,12 @@ def test_cpu_and_memory_sets_restrict(limits: Limits) -> None:
 
     Source: LinuxContainerResources.cpuset_cpus and cpuset_mems.
     """
-    limits.need("cpuset")
+    limits.require("cpuset")
     cpu = another_cpu()
 
     limited = limits.running(resources=cri.LinuxContainerResources(cpuset_cpus=str(cpu), cpuset_mems="0"))
 
-    assert limited.shows(lambda cgroup: (cgroup.cpus, cgroup.mems)) == {(frozenset({cpu}), frozenset({0}))}
+    assert limited.observed(lambda cgroup: (cgroup.cpus, cgroup.mems)) == {(frozenset({cpu}), frozenset({0}))}
     first = first_process(limited.container)
     assert (first.fields["Cpus_allowed_list"], first.fields["Mems_allowed_list"]) == (str(cpu), "0")
 
@@ -106,7 +106,7 @@ def test_impossible_cpu_or_memory_node_is_refused(limits: Limits, containers: Co
     Source: LinuxContainerResources.cpuset_cpus and cpuset_mems; not stated by the CRI, and any other CPU or
     node would violate the request.
     """
-    limits.need("cpuset")
+    limits.require("cpuset")
     resources = cri.LinuxContainerResources(cpuset_cpus=str(impossible_cpu()))
     if what == "memory node":
         resources = cri.LinuxContainerResources(cpuset_mems=str(impossible_node()))

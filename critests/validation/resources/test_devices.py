@@ -23,7 +23,7 @@ from critests.testing import (
     requires,
 )
 from critests.validation.resources.devices import Device, open_script, spare_device
-from critests.validation.security.daemon import as_far_as_the_daemon_can
+from critests.validation.security.daemon import blocked_without_daemon_capabilities
 
 pytestmark = requires(Capability.SAME_HOST)
 PATH = "/dev/critests"
@@ -245,7 +245,7 @@ def test_a_privileged_container_has_the_devices_of_the_host(
         container = containers.attempt(config, in_sandbox=pod)
     except grpc.RpcError as error:
         refused_with(error)
-        need_every_capability_of_the_daemon(runtime)
+        block_if_the_daemon_lacks_capabilities(runtime)
         raise
 
     assert container.output("/bin/sh", "-c", open_script(f"/dev/{device.name}")).splitlines() == [
@@ -255,7 +255,7 @@ def test_a_privileged_container_has_the_devices_of_the_host(
     ]
 
 
-def need_every_capability_of_the_daemon(runtime: Runtime) -> None:
+def block_if_the_daemon_lacks_capabilities(runtime: Runtime) -> None:
     """Block a test of a privileged container if the daemon lacks a capability itself, and so may be unable to
     grant it.
     """
@@ -312,7 +312,7 @@ def privileged(runtime: Runtime, sandboxes: Sandboxes, containers: Containers) -
     """A privileged container that runs."""
     pod = sandboxes.ready(security_context=cri.LinuxSandboxSecurityContext(privileged=True))
     config = containers.config(security_context=cri.LinuxContainerSecurityContext(privileged=True))
-    with as_far_as_the_daemon_can(runtime):
+    with blocked_without_daemon_capabilities(runtime):
         return containers.attempt(config, in_sandbox=pod)
 
 

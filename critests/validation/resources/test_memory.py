@@ -30,11 +30,11 @@ def test_memory_limit_is_that_of_the_cgroup(limits: Limits) -> None:
 
     Source: LinuxContainerResources.memory_limit_in_bytes.
     """
-    limits.need("memory")
+    limits.require("memory")
 
     limited = limits.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=48 * MIB))
 
-    assert limited.shows(lambda cgroup: cgroup.memory) == {48 * MIB}
+    assert limited.observed(lambda cgroup: cgroup.memory) == {48 * MIB}
 
 
 @requirement("RES-04")
@@ -46,7 +46,7 @@ def test_exceeding_the_memory_limit_kills_in_that_container_only(
 
     Source: LinuxContainerResources.memory_limit_in_bytes.
     """
-    limits.need("memory")
+    limits.require("memory")
     neighbour = limits.running()
 
     greedy = containers.running(command=GREEDY, resources=SMALL)
@@ -63,13 +63,13 @@ def test_unset_fields_set_no_limits(limits: Limits, containers: Containers) -> N
 
     Source: LinuxContainerResources, where zero means unset.
     """
-    limits.need("memory", "cpu")
+    limits.require("memory", "cpu")
     config = containers.config()
     config.linux.resources.Clear()
 
     limited = limits.running(config)
 
-    assert limited.shows(lambda cgroup: (cgroup.memory, cgroup.cpu_quota)) == {(None, None)}
+    assert limited.observed(lambda cgroup: (cgroup.memory, cgroup.cpu_quota)) == {(None, None)}
 
 
 @requirement("RES-05")
@@ -79,7 +79,7 @@ def test_all_cpus_may_be_used_by_default(runtime: Runtime, limits: Limits, conta
 
     Source: LinuxContainerResources.cpuset_cpus and cpuset_mems, where empty means unset.
     """
-    limits.need("cpuset")
+    limits.require("cpuset")
     config = containers.config()
     config.linux.resources.Clear()
 
@@ -99,7 +99,7 @@ def test_too_low_memory_limit_is_refused(limits: Limits, containers: Containers)
     Source: LinuxContainerResources.memory_limit_in_bytes; not stated by the CRI, and the container would be
     killed for no visible reason.
     """
-    limits.need("memory")
+    limits.require("memory")
     # a single page
     config = containers.config(resources=cri.LinuxContainerResources(memory_limit_in_bytes=4096))
 
@@ -114,7 +114,7 @@ def test_form_of_a_negative_memory_limit(
 
     Source: LinuxContainerResources.memory_limit_in_bytes; runtimes differ.
     """
-    limits.need("memory")
+    limits.require("memory")
     unlimited = cri.LinuxContainerResources(memory_limit_in_bytes=-1)
 
     try:
@@ -125,7 +125,7 @@ def test_form_of_a_negative_memory_limit(
     else:
         record_variant("no limit")
         limited = limits.running(resources=unlimited)
-    assert limited.shows(lambda cgroup: cgroup.memory) == {None}
+    assert limited.observed(lambda cgroup: cgroup.memory) == {None}
 
 
 @requirement("RES-08")
@@ -142,7 +142,7 @@ def test_swap_limit_is_that_of_the_cgroup(limits: Limits, swap: int) -> None:
         )
     )
 
-    assert limited.shows(lambda cgroup: (cgroup.memory, cgroup.swap)) == {(32 * MIB, swap)}
+    assert limited.observed(lambda cgroup: (cgroup.memory, cgroup.swap)) == {(32 * MIB, swap)}
 
 
 @requirement("RES-09")
@@ -154,7 +154,7 @@ def test_a_memory_limit_alone_allows_no_swap(limits: Limits) -> None:
     """
     limited = limits.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB))
 
-    assert limited.shows(lambda cgroup: cgroup.swap) == {0}
+    assert limited.observed(lambda cgroup: cgroup.swap) == {0}
 
 
 @requirement("RES-10")
@@ -181,7 +181,7 @@ def test_swap_limit_is_accepted_without_swap_accounting(limits: Limits, containe
 
     Source: LinuxContainerResources.memory_swap_limit_in_bytes.
     """
-    limits.need("memory")
+    limits.require("memory")
 
     container = containers.attempt(containers.config(resources=SMALL))
 
@@ -194,12 +194,12 @@ def test_memory_limit_applies_to_exec_sync(runtime: Runtime, limits: Limits) -> 
 
     Source: ExecSync, LinuxContainerResources.memory_limit_in_bytes.
     """
-    limits.need("memory")
+    limits.require("memory")
     limited = limits.running(resources=SMALL)
 
-    answer = runtime.stub.ExecSync(limited.container.exec_request(*GREEDY))
+    response = runtime.stub.ExecSync(limited.container.exec_request(*GREEDY))
 
-    assert answer.exit_code == 137
+    assert response.exit_code == 137
     assert limited.container.state() == cri.CONTAINER_RUNNING
 
 
@@ -209,7 +209,7 @@ def test_memory_limit_applies_to_streaming_exec(runtime: Runtime, limits: Limits
 
     Source: Exec, LinuxContainerResources.memory_limit_in_bytes.
     """
-    limits.need("memory")
+    limits.require("memory")
     limited = limits.running(resources=SMALL)
     request = cri.ExecRequest(container_id=limited.container.id, cmd=GREEDY, stdout=True, stderr=True)
 

@@ -65,7 +65,7 @@ def test_pids_limit_of_the_pod_applies_to_its_containers(
     Source: LinuxPodSandboxConfig.cgroup_parent; the test writes the limit to the pod's cgroup, as the kubelet
     does.
     """
-    limits.need("pids")
+    limits.require("pids")
     name = Path(parent_of(own_sandbox)).name
     limited = limits.running(in_sandbox=own_sandbox)
     limited.pid()
@@ -74,9 +74,9 @@ def test_pids_limit_of_the_pod_applies_to_its_containers(
             # half of what FORKS starts, and more than the pod has now
             (pod / "pids.max").write_text("30", encoding="ascii")
 
-    answer = runtime.stub.ExecSync(limited.container.script_request(FORKS))
+    response = runtime.stub.ExecSync(limited.container.script_request(FORKS))
 
-    assert b"started" not in answer.stdout
+    assert b"started" not in response.stdout
     assert limited.container.state() == cri.CONTAINER_RUNNING
 
 
@@ -91,7 +91,7 @@ def test_oom_kill_for_the_memory_limit_of_the_pod_is_reported(
     Source: ContainerStatus.reason, whose value for this case the CRI fixes;
     LinuxPodSandboxConfig.cgroup_parent, to which the test writes the limit, as the kubelet does.
     """
-    limits.need("memory")
+    limits.require("memory")
     limited = limits.running(
         script="until [ -e /go ]; do sleep 0.1; done; exec dd if=/dev/zero of=/dev/null bs=200M",
         in_sandbox=own_sandbox,
@@ -136,9 +136,9 @@ def test_the_process_of_a_sandbox_is_below_the_cgroup_of_its_pod(
     """
     config = sandboxes.config()
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    sandbox = sandboxes.adopt(response.pod_sandbox_id, config)
     name, pid = Path(parent_of(sandbox)).name, process_of_sandbox(sandbox)
     assert [folder for folder in folders_of_process(pid) if name not in folder.parts[:-1]] == []
 
@@ -158,9 +158,9 @@ def test_cgroup_parent_in_the_form_of_the_driver_is_accepted(
     form = CgroupDriver.SYSTEMD if reported_driver == cri.SYSTEMD else CgroupDriver.CGROUPFS
     config.linux.cgroup_parent = CgroupParents(runtime.requests.run, form).of_pod(config.metadata.uid)
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    sandbox = sandboxes.adopt(response.pod_sandbox_id, config)
     assert containers.running(in_sandbox=sandbox).state() == cri.CONTAINER_RUNNING
 
 
@@ -182,11 +182,11 @@ def test_form_of_a_cgroup_parent_of_the_other_driver(
     config.linux.cgroup_parent = f"{own}/{other}" if own else other
 
     try:
-        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+        response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
         record_variant(f"refused with {refused_with(error).name}")
     else:
-        assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
+        assert sandboxes.adopt(response.pod_sandbox_id, config).state() == cri.SANDBOX_READY
         record_variant("accepted")
 
 
@@ -207,11 +207,11 @@ def test_resources_of_the_pod_are_accepted(sandboxes: Sandboxes, runtime: Runtim
         )
     )
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    sandbox = sandboxes.adopt(response.pod_sandbox_id, config)
     limited = limits.running(in_sandbox=sandbox)
-    assert limited.shows(lambda cgroup: (cgroup.memory, cgroup.cpu_quota)) == {(None, None)}
+    assert limited.observed(lambda cgroup: (cgroup.memory, cgroup.cpu_quota)) == {(None, None)}
 
 
 @requirement("RES-26")
@@ -234,7 +234,7 @@ def test_a_container_sees_only_its_own_cgroup(runtime: Runtime, limits: Limits) 
     """
     if runtime.has(Capability.CGROUP_V2):
         blocked("needs a machine with cgroup version 1")
-    limits.need("pids")
+    limits.require("pids")
     limited = limits.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=49 * MIB))
 
     # the kernel prints 0 for processes of other containers, which have no PID in this namespace
@@ -253,7 +253,7 @@ def test_containers_created_concurrently_have_their_own_limits(limits: Limits) -
 
     Source: judgement; the kubelet creates containers of several pods at once.
     """
-    limits.need("memory", "cpu")
+    limits.require("memory", "cpu")
     requested = [
         cri.LinuxContainerResources(
             memory_limit_in_bytes=(32 + number) * MIB, cpu_quota=20_000 + number * 1_000, cpu_period=100_000

@@ -43,7 +43,7 @@ def test_new_resources_of_a_pod_do_not_change_its_containers(
     Source: UpdatePodSandboxResources, which the kubelet calls after it has set the pod's cgroup;
     UpdateContainerResources is for containers.
     """
-    limits.need("memory", "cpu")
+    limits.require("memory", "cpu")
     own = cri.LinuxContainerResources(cpu_quota=40_000, cpu_period=100_000, memory_limit_in_bytes=64 << 20)
     limited = limits.running(in_sandbox=own_sandbox, resources=own)
 
@@ -51,7 +51,7 @@ def test_new_resources_of_a_pod_do_not_change_its_containers(
         cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=own_sandbox.id, overhead=OVERHEAD, resources=SUM)
     )
 
-    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 << 20)}
+    assert limited.observed(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 << 20)}
     reported = limited.container.status().resources.linux
     assert (reported.cpu_quota, reported.memory_limit_in_bytes) == (40_000, 64 << 20)
 
@@ -74,6 +74,6 @@ def test_a_refused_update_of_a_pod_changes_nothing(plugins: PluginFactory) -> No
         runtime.refusal(runtime.stub.UpdatePodSandboxResources, update)
 
     assert pod.state() == cri.SANDBOX_READY
-    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 * MIB)}
+    assert limited.observed(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 * MIB)}
     runtime.stub.UpdateContainerResources(limited.update(cpu_quota=90_000, cpu_period=100_000))
-    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(90_000, 64 * MIB)}
+    assert limited.observed(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(90_000, 64 * MIB)}

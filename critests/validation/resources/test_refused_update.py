@@ -11,7 +11,7 @@ from critests.validation.resources.limits import MIB, Limited, Limits
 @pytest.fixture
 def limited(limits: Limits) -> Limited:
     """A running container with limits of memory and CPU time."""
-    limits.need("memory", "cpu", "cpuset")
+    limits.require("memory", "cpu", "cpuset")
     return limits.running(
         resources=cri.LinuxContainerResources(
             cpu_quota=40_000,
@@ -59,7 +59,7 @@ def test_an_update_to_an_impossible_memory_node_is_refused(runtime: Runtime, lim
 
     runtime.refusal(runtime.stub.UpdateContainerResources, update)
 
-    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 * MIB)}
+    assert limited.observed(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(40_000, 64 * MIB)}
 
 
 @requirement("UPD-08/rollback")
@@ -100,5 +100,5 @@ def test_after_a_refused_update_a_valid_one_succeeds(runtime: Runtime, limited: 
 
     runtime.stub.UpdateContainerResources(limited.update(cpu_quota=70_000, cpu_period=100_000))
 
-    assert limited.shows(lambda cgroup: cgroup.cpu_quota) == {70_000}
+    assert limited.observed(lambda cgroup: cgroup.cpu_quota) == {70_000}
     assert limited.container.status().resources.linux.cpu_quota == 70_000

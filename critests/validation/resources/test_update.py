@@ -51,16 +51,16 @@ def test_update_of_cpu_limits_takes_effect(runtime: Runtime, limits: Limits) -> 
 
     Source: UpdateContainerResources.
     """
-    limits.need("cpu")
+    limits.require("cpu")
     limited = limits.running(resources=BEFORE)
 
     runtime.stub.UpdateContainerResources(
         limited.update(cpu_shares=1024, cpu_quota=90_000, cpu_period=200_000)
     )
 
-    assert limited.shows(lambda cgroup: (cgroup.has_shares(1024), cgroup.cpu_quota, cgroup.cpu_period)) == {
-        (True, 90_000, 200_000)
-    }
+    assert limited.observed(
+        lambda cgroup: (cgroup.has_shares(1024), cgroup.cpu_quota, cgroup.cpu_period)
+    ) == {(True, 90_000, 200_000)}
 
 
 @requirement("UPD-02")
@@ -70,14 +70,14 @@ def test_update_of_the_memory_limit_takes_effect(runtime: Runtime, limits: Limit
 
     Source: UpdateContainerResources, LinuxContainerResources.memory_limit_in_bytes.
     """
-    limits.need("memory")
+    limits.require("memory")
     limited = limits.running(resources=BEFORE)
 
     runtime.stub.UpdateContainerResources(
         limited.update(memory_limit_in_bytes=mebibytes * MIB, memory_swap_limit_in_bytes=mebibytes * MIB)
     )
 
-    assert limited.shows(lambda cgroup: cgroup.memory) == {mebibytes * MIB}
+    assert limited.observed(lambda cgroup: cgroup.memory) == {mebibytes * MIB}
 
 
 @requirement("UPD-02")
@@ -87,12 +87,12 @@ def test_update_of_the_memory_limit_alone_takes_effect(runtime: Runtime, limits:
     Source: LinuxContainerResources.memory_limit_in_bytes; cgroup v1 rejects a memory limit above the limit of
     memory and swap.
     """
-    limits.need("memory")
+    limits.require("memory")
     limited = limits.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=64 * MIB))
 
     runtime.stub.UpdateContainerResources(limited.update(memory_limit_in_bytes=128 * MIB))
 
-    assert limited.shows(lambda cgroup: cgroup.memory) == {128 * MIB}
+    assert limited.observed(lambda cgroup: cgroup.memory) == {128 * MIB}
 
 
 @requirement("UPD-03")
@@ -104,7 +104,7 @@ def test_a_memory_limit_below_the_usage_is_refused(
 
     Source: UpdateContainerResources; not stated by the CRI, the kubelet resizes containers in this way.
     """
-    limits.need("memory")
+    limits.require("memory")
     # 38 MiB, about twice the new limit
     allocate = "held=$(head -c 40000000 /dev/zero | tr '\\0' x); echo ready"
     ample = cri.LinuxContainerResources(memory_limit_in_bytes=256 * MIB)
@@ -125,7 +125,7 @@ def test_update_of_a_created_container_is_in_force_when_it_starts(runtime: Runti
 
     Source: UpdateContainerResources.
     """
-    limits.need("memory", "cpu")
+    limits.require("memory", "cpu")
     limited = limits.created(resources=BEFORE)
 
     runtime.stub.UpdateContainerResources(
@@ -138,7 +138,7 @@ def test_update_of_a_created_container_is_in_force_when_it_starts(runtime: Runti
     )
 
     runtime.stub.StartContainer(cri.StartContainerRequest(container_id=limited.container.id))
-    assert limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(90_000, 128 * MIB)}
+    assert limited.observed(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) == {(90_000, 128 * MIB)}
 
 
 @requirement("UPD-05")
@@ -178,7 +178,7 @@ def test_update_of_one_limit_leaves_the_others(runtime: Runtime, limits: Limits,
 
     Source: LinuxContainerResources, where zero means unset; the kubelet sends CPU or memory alone.
     """
-    limits.need("memory", "cpu")
+    limits.require("memory", "cpu")
     limited = limits.running(resources=BEFORE)
 
     runtime.stub.UpdateContainerResources(limited.update(**ONE_AT_A_TIME[what]))
@@ -189,7 +189,7 @@ def test_update_of_one_limit_leaves_the_others(runtime: Runtime, limits: Limits,
         "quota": (shares, 90_000, period, memory),
         "memory": (shares, quota, period, 96 * MIB),
     }
-    assert limited.shows(main_limits) == {expected[what]}
+    assert limited.observed(main_limits) == {expected[what]}
 
 
 @requirement("UPD-07")
@@ -200,14 +200,14 @@ def test_update_of_the_cpus_leaves_the_other_limits(runtime: Runtime, limits: Li
 
     Source: LinuxContainerResources.cpuset_cpus.
     """
-    limits.need("memory", "cpu", "cpuset")
+    limits.require("memory", "cpu", "cpuset")
     cpu = another_cpu()
     limited = limits.running(resources=BEFORE)
 
     runtime.stub.UpdateContainerResources(limited.update(cpuset_cpus=str(cpu)))
 
-    assert limited.shows(main_limits) == {UNCHANGED}
-    assert limited.shows(lambda cgroup: cgroup.cpus) == {frozenset({cpu})}
+    assert limited.observed(main_limits) == {UNCHANGED}
+    assert limited.observed(lambda cgroup: cgroup.cpus) == {frozenset({cpu})}
 
 
 @requirement("UPD-10")
@@ -217,7 +217,7 @@ def test_update_of_the_cpus_moves_running_processes(runtime: Runtime, limits: Li
 
     Source: UpdateContainerResources, LinuxContainerResources.cpuset_cpus and cpuset_mems.
     """
-    limits.need("cpuset")
+    limits.require("cpuset")
     cpu = another_cpu()
     limited = limits.running()
 
@@ -234,12 +234,12 @@ def test_update_of_unified_values_takes_effect(runtime: Runtime, limits: Limits)
 
     Source: LinuxContainerResources.unified.
     """
-    limits.need("memory")
+    limits.require("memory")
     limited = limits.running(resources=cri.LinuxContainerResources(unified={"memory.high": str(40 * MIB)}))
 
     runtime.stub.UpdateContainerResources(limited.update(unified={"memory.high": str(80 * MIB)}))
 
-    assert limited.shows(lambda cgroup: cgroup.limit("memory.high")) == {80 * MIB}
+    assert limited.observed(lambda cgroup: cgroup.limit("memory.high")) == {80 * MIB}
 
 
 @requirement("UPD-11/hugepages")
@@ -332,7 +332,7 @@ def test_concurrent_updates_take_effect(runtime: Runtime, limits: Limits) -> Non
 
     Source: not stated by the CRI; a node agent may resize all containers of a node at once.
     """
-    limits.need("memory", "cpu")
+    limits.require("memory", "cpu")
     several = [limits.running(resources=BEFORE) for _ in range(3)]
 
     def update(number: int) -> None:
@@ -349,7 +349,7 @@ def test_concurrent_updates_take_effect(runtime: Runtime, limits: Limits) -> Non
     with ThreadPoolExecutor(len(several)) as threads:
         list(threads.map(update, range(len(several))))
 
-    assert [limited.shows(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) for limited in several] == [
+    assert [limited.observed(lambda cgroup: (cgroup.cpu_quota, cgroup.memory)) for limited in several] == [
         {(100_000 + number * 1_000, (74 + number) * MIB)} for number in range(len(several))
     ]
 
@@ -361,14 +361,14 @@ def test_annotations_of_an_update_have_no_effect(runtime: Runtime, limits: Limit
 
     Source: UpdateContainerResourcesRequest.annotations, which only some runtimes define.
     """
-    limits.need("memory", "cpu")
+    limits.require("memory", "cpu")
     limited = limits.running(resources=BEFORE, annotations={"critests.example/own": "unchanged"})
     update = limited.update(cpu_shares=BEFORE.cpu_shares)
     update.annotations["critests.example/update"] = "unknown"
 
     runtime.stub.UpdateContainerResources(update)
 
-    assert limited.shows(main_limits) == {UNCHANGED}
+    assert limited.observed(main_limits) == {UNCHANGED}
     assert limited.container.status().annotations["critests.example/own"] == "unchanged"
 
 

@@ -37,7 +37,7 @@ def test_limits_of_huge_pages_are_those_of_the_cgroup(limits: Limits) -> None:
     )
 
     assert limited.inside().hugepages == requested
-    assert limited.shows(lambda cgroup: tuple(sorted(cgroup.hugepages.items()))) == {
+    assert limited.observed(lambda cgroup: tuple(sorted(cgroup.hugepages.items()))) == {
         tuple(sorted(requested.items()))
     }
 
@@ -82,12 +82,14 @@ def test_unified_values_are_written(limits: Limits) -> None:
 
     Source: LinuxContainerResources.unified.
     """
-    limits.need("memory", "pids")
+    limits.require("memory", "pids")
     files = {"memory.high": str(40 * MIB), "memory.low": str(8 * MIB), "pids.max": "77"}
 
     limited = limits.running(resources=cri.LinuxContainerResources(unified=files))
 
-    assert limited.shows(lambda cgroup: tuple(cgroup.text(name) for name in files)) == {tuple(files.values())}
+    assert limited.observed(lambda cgroup: tuple(cgroup.text(name) for name in files)) == {
+        tuple(files.values())
+    }
 
 
 @requirement("RES-20")
@@ -131,7 +133,7 @@ def test_memory_oom_group_kills_the_whole_container(limits: Limits, containers: 
 
     Source: LinuxContainerResources.unified with memory.oom.group.
     """
-    limits.need("memory")
+    limits.require("memory")
     together = cri.LinuxContainerResources(
         memory_limit_in_bytes=32 * MIB,
         memory_swap_limit_in_bytes=32 * MIB,

@@ -18,7 +18,7 @@ def without_a_pod_cidr() -> cri.UpdateRuntimeConfigRequest:
     )
 
 
-def after_the_start(runtime: Runtime, container: Container, minted: MintedImage) -> Iterator[Call]:
+def calls_after_start(runtime: Runtime, container: Container, minted: MintedImage) -> Iterator[Call]:
     """Yield calls about a running container, then those that stop and remove it and its pod. Each may be
     repeated.
 

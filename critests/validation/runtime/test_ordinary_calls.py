@@ -21,7 +21,7 @@ from critests.testing import (
     requirement,
     requires,
 )
-from critests.validation.runtime.ordinary_calls import after_the_start
+from critests.validation.runtime.ordinary_calls import calls_after_start
 
 PATIENCE_SECONDS = 5.0
 """Before scaling. Most of these calls take milliseconds, and a kubelet lists its pods every second; after
@@ -41,7 +41,7 @@ def test_successful_calls_can_be_repeated(
     """
     container = containers.running(in_sandbox=own_sandbox)
 
-    for method, request in after_the_start(runtime, container, registry.mint()):
+    for method, request in calls_after_start(runtime, container, registry.mint()):
         first = method(request)
         again = method(request)
 
@@ -73,7 +73,7 @@ def test_calls_that_wait_for_nothing_return_in_time(
         created = timed(runtime.stub.CreateContainer, containers.creation(inner, pod))
         container = containers.adopt(created.container_id, inner, pod)
         timed(runtime.stub.StartContainer, cri.StartContainerRequest(container_id=container.id))
-        for method, request in after_the_start(runtime, container, registry.mint()):
+        for method, request in calls_after_start(runtime, container, registry.mint()):
             timed(method, request)
 
     assert _late(seconds, runtime) == {}

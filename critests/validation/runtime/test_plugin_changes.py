@@ -49,7 +49,7 @@ def limits_in_force(container: Container) -> Limits:
     return cgroup.cpu_quota, cgroup.memory
 
 
-def limits_shown(container: Container) -> set[Limits]:
+def reported_limits(container: Container) -> set[Limits]:
     """Return the CPU quota and the memory limit in the cgroup and in ContainerStatus: one element if both
     agree.
     """
@@ -63,14 +63,14 @@ class Adjustment:
 
     Attributes:
         adjust: builds it; gets a directory of the host.
-        look: a script in the container.
-        shows: the output of that script.
+        script: run in the container.
+        output: the output of that script.
         newer: whether versions of the NRI before 0.7, which pass no request timeout, do not know it.
     """
 
     adjust: Callable[[Path], nri.ContainerAdjustment]
-    look: str
-    shows: str
+    script: str
+    output: str
     newer: bool = False
 
 
@@ -149,7 +149,7 @@ def test_adjustment_by_a_plugin_is_in_effect(plugins: PluginFactory, host_folder
         plugins.runtime.containers.config(), in_sandbox=plugins.pod
     )
 
-    assert container.output("/bin/sh", "-c", adjustment.look).strip() == adjustment.shows
+    assert container.output("/bin/sh", "-c", adjustment.script).strip() == adjustment.output
 
 
 @requirement("NRI-03")
@@ -239,7 +239,7 @@ def test_a_plugin_changes_a_running_container(plugins: PluginFactory) -> None:
     response = plugin.update(nri.UpdateContainersRequest(update=[limited(container.id, LIMITS)]))
 
     assert list(response.failed) == []
-    assert limits_shown(container) == {REQUESTED}
+    assert reported_limits(container) == {REQUESTED}
 
 
 @requirement("NRI-07")
@@ -264,7 +264,7 @@ def test_an_update_passes_through_the_plugins(plugins: PluginFactory) -> None:
     event = plugin.first("UpdateContainer", container.id)
     assert event is not None
     assert event.request.linux_resources.cpu.quota.value == 50_000
-    assert limits_shown(container) == {REQUESTED}
+    assert reported_limits(container) == {REQUESTED}
 
 
 @requirement("NRI-14")

@@ -75,7 +75,9 @@ def counting(own_runtime: OwnRuntime, host_folder: Path) -> Counting:
     return Counting(container, host_folder / "number")
 
 
-def numbers_after(own_runtime: OwnRuntime, counting: Counting, end: signal.Signals) -> list[int]:
+def logged_numbers_after_restart(
+    own_runtime: OwnRuntime, counting: Counting, end: signal.Signals
+) -> list[int]:
     """Restart the daemon while a container prints, and return the numbers in its log once the log has what
     was printed in between.
     """
@@ -103,7 +105,7 @@ def test_no_output_is_lost_over_an_orderly_restart(own_runtime: OwnRuntime, coun
 
     Source: ContainerConfig.log_path. Not stated by the CRI for a restart; lost lines cannot be recovered.
     """
-    numbers = numbers_after(own_runtime, counting, signal.SIGTERM)
+    numbers = logged_numbers_after_restart(own_runtime, counting, signal.SIGTERM)
 
     assert numbers == list(range(1, len(numbers) + 1))
 
@@ -117,7 +119,7 @@ def test_output_continues_after_the_daemon_was_killed(
 
     Source: ContainerConfig.log_path. Not stated by the CRI for a restart.
     """
-    numbers = numbers_after(own_runtime, counting, signal.SIGKILL)
+    numbers = logged_numbers_after_restart(own_runtime, counting, signal.SIGKILL)
 
     record_variant(
         "every line once" if numbers == list(range(1, len(numbers) + 1)) else "lines lost or twice"
@@ -151,7 +153,7 @@ def test_pull_interrupted_by_a_restart_can_be_repeated(
     assert container.state() == cri.CONTAINER_RUNNING
 
 
-def end_of(stream: Iterator[object]) -> grpc.StatusCode:
+def code_at_end_of(stream: Iterator[object]) -> grpc.StatusCode:
     """Read a stream to its end, and return the code with which it ends."""
     try:
         for _ in stream:
@@ -272,4 +274,6 @@ def test_stream_of_events_ends_with_the_daemon(own_runtime: OwnRuntime, end: sig
 
     own_runtime.restart(end)
 
-    assert end_of(events) is not grpc.StatusCode.DEADLINE_EXCEEDED, "the stream stayed open without events"
+    assert code_at_end_of(events) is not grpc.StatusCode.DEADLINE_EXCEEDED, (
+        "the stream stayed open without events"
+    )

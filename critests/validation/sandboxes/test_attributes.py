@@ -67,9 +67,9 @@ def test_status_of_a_sandbox_has_its_id(runtime: Runtime, sandbox: Sandbox) -> N
 
     Source: PodSandboxStatus.id.
     """
-    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id))
+    response = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id))
 
-    assert answer.status.id == sandbox.id
+    assert response.status.id == sandbox.id
 
 
 @requirement("SBA-02")
@@ -284,11 +284,11 @@ def test_plain_status_of_a_sandbox_has_no_info(runtime: Runtime, sandbox: Sandbo
 
     Source: PodSandboxStatusRequest.verbose.
     """
-    answer = runtime.stub.PodSandboxStatus(
+    response = runtime.stub.PodSandboxStatus(
         cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=False)
     )
 
-    assert dict(answer.info) == {}
+    assert dict(response.info) == {}
 
 
 @requirement("SBA-12")
@@ -297,12 +297,12 @@ def test_verbose_status_of_a_sandbox_is_json(runtime: Runtime, sandbox: Sandbox)
 
     Source: PodSandboxStatusResponse.info.
     """
-    answer = runtime.stub.PodSandboxStatus(
+    response = runtime.stub.PodSandboxStatus(
         cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)
     )
 
-    assert answer.info
-    for key, text in answer.info.items():
+    assert response.info
+    for key, text in response.info.items():
         assert is_json(text), f"{key} is not JSON: {text[:200]}"
 
 
@@ -316,11 +316,11 @@ def test_status_of_a_sandbox_has_all_its_container_statuses(
     """
     both = [containers.created(in_sandbox=own_sandbox), containers.exited(in_sandbox=own_sandbox)]
 
-    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id))
+    response = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id))
 
-    if answer.timestamp <= 0:
+    if response.timestamp <= 0:
         unsupported("statuses in PodSandboxStatus: the timestamp is 0")
-    assert {status.id for status in answer.containers_statuses} == {container.id for container in both}
+    assert {status.id for status in response.containers_statuses} == {container.id for container in both}
 
 
 @requirement("SBA-13")
@@ -329,12 +329,12 @@ def test_timestamp_of_container_statuses_is_in_nanoseconds(runtime: Runtime, own
 
     Source: PodSandboxStatusResponse.timestamp.
     """
-    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id))
+    response = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id))
 
-    if answer.timestamp <= 0:
+    if response.timestamp <= 0:
         unsupported("statuses in PodSandboxStatus: the timestamp is 0")
     # not before the sandbox was created; 60 s in the future allow for a clock that was set back
-    assert own_sandbox.status().created_at <= answer.timestamp <= time.time_ns() + 60 * 10**9
+    assert own_sandbox.status().created_at <= response.timestamp <= time.time_ns() + 60 * 10**9
 
 
 @requirement("SBA-14")
@@ -347,12 +347,12 @@ def test_container_statuses_of_a_sandbox_equal_container_status(
     """
     alone = containers.exited(script="exit 4", in_sandbox=own_sandbox).status()
 
-    answer = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id))
+    response = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=own_sandbox.id))
 
-    if answer.timestamp <= 0:
+    if response.timestamp <= 0:
         unsupported("statuses in PodSandboxStatus: the timestamp is 0")
-    assert [status.id for status in answer.containers_statuses] == [alone.id]
-    inside = answer.containers_statuses[0]
+    assert [status.id for status in response.containers_statuses] == [alone.id]
+    inside = response.containers_statuses[0]
     assert (inside.id, inside.metadata, inside.state) == (alone.id, alone.metadata, alone.state)
     assert (inside.created_at, inside.finished_at, inside.exit_code) == (
         alone.created_at,

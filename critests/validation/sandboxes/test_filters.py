@@ -66,8 +66,8 @@ def selected(runtime: Runtime, population: SandboxSet) -> Selected:
 
     def look(**fields: object) -> set[str]:
         chosen = cri.PodSandboxFilter(**fields)  # type: ignore[arg-type]  # the fields of the filter, by name
-        answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=chosen))
-        return {names.get(item.id, "others") for item in answer.items}
+        response = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=chosen))
+        return {names.get(item.id, "others") for item in response.items}
 
     return look
 
@@ -83,9 +83,9 @@ def test_list_without_a_filter_returns_every_sandbox(runtime: Runtime, populatio
 
     Source: ListPodSandboxRequest.filter.
     """
-    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest())
+    response = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest())
 
-    states = {item.id: item.state for item in answer.items}
+    states = {item.id: item.state for item in response.items}
     assert states.get(population.web.id) == cri.SANDBOX_READY
     assert states.get(population.stopped.id) == cri.SANDBOX_NOTREADY
 
@@ -96,11 +96,11 @@ def test_list_filters_sandboxes_by_id(runtime: Runtime, population: SandboxSet) 
 
     Source: PodSandboxFilter.id.
     """
-    answer = runtime.stub.ListPodSandbox(
+    response = runtime.stub.ListPodSandbox(
         cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=population.database.id))
     )
 
-    assert [item.id for item in answer.items] == [population.database.id]
+    assert [item.id for item in response.items] == [population.database.id]
 
 
 @requirement("SBA-17")
@@ -116,12 +116,12 @@ def test_list_filters_sandboxes_by_state(
         {population.web.id, population.database.id} if state == cri.SANDBOX_READY else {population.stopped.id}
     )
 
-    answer = runtime.stub.ListPodSandbox(
+    response = runtime.stub.ListPodSandbox(
         cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(state=state_value(state)))
     )
 
-    assert expected <= {item.id for item in answer.items}
-    assert {item.state for item in answer.items} == {state}
+    assert expected <= {item.id for item in response.items}
+    assert {item.state for item in response.items} == {state}
 
 
 @requirement("SBA-18")
@@ -201,9 +201,11 @@ def test_filter_with_an_unknown_sandbox_id_matches_nothing(runtime: Runtime) -> 
     Source: PodSandboxFilter.id.
     """
     # formed like an id, but of no object
-    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id="0" * 64)))
+    response = runtime.stub.ListPodSandbox(
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id="0" * 64))
+    )
 
-    assert list(answer.items) == []
+    assert list(response.items) == []
 
 
 @requirement("SBA-24")
@@ -212,9 +214,9 @@ def test_list_has_each_sandbox_once(runtime: Runtime, population: SandboxSet) ->
 
     Source: ListPodSandboxResponse.items.
     """
-    answer = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest())
+    response = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest())
 
-    ids = [item.id for item in answer.items]
+    ids = [item.id for item in response.items]
     assert population.web.id in ids
     assert sorted(ids) == sorted(set(ids))
 

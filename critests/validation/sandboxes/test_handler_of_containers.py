@@ -82,8 +82,8 @@ def pods_of_both(runtime: OwnRuntime) -> dict[str, Sandbox]:
     pods = {}
     for handler in (DEFAULT, SECOND):
         config = runtime.sandboxes.config()
-        answer = runtime.stub.RunPodSandbox(runtime.sandboxes.creation(config, handler))
-        pods[handler] = runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
+        response = runtime.stub.RunPodSandbox(runtime.sandboxes.creation(config, handler))
+        pods[handler] = runtime.sandboxes.adopt(response.pod_sandbox_id, config)
     return pods
 
 
@@ -136,9 +136,9 @@ def test_every_configured_handler_is_listed(two_handler_runtime: OwnRuntime) -> 
     """
     configured = {SECOND, *two_handler_runtime.daemon.handlers} - {DEFAULT}
 
-    answer = two_handler_runtime.stub.Status(cri.StatusRequest())
+    response = two_handler_runtime.stub.Status(cri.StatusRequest())
 
-    assert configured - {handler.name for handler in answer.runtime_handlers} == set()
+    assert configured - {handler.name for handler in response.runtime_handlers} == set()
 
 
 @requirement("RCL-10")
@@ -150,8 +150,8 @@ def test_running_pod_survives_a_change_of_its_handler(linked_runtime: OwnRuntime
     configuration of nodes that run pods.
     """
     config = linked_runtime.sandboxes.config()
-    answer = linked_runtime.stub.RunPodSandbox(linked_runtime.sandboxes.creation(config, SECOND))
-    pod = linked_runtime.sandboxes.adopt(answer.pod_sandbox_id, config)
+    response = linked_runtime.stub.RunPodSandbox(linked_runtime.sandboxes.creation(config, SECOND))
+    pod = linked_runtime.sandboxes.adopt(response.pod_sandbox_id, config)
     container = linked_runtime.container(pod)
 
     with linked_runtime.down():

@@ -50,9 +50,9 @@ def test_empty_handler_means_the_default(
     """
     config = sandboxes.config()
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, ""))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(config, ""))
 
-    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    sandbox = sandboxes.adopt(response.pod_sandbox_id, config)
     assert sandbox.state() == cri.SANDBOX_READY
     assert containers.exited(script=lingering("echo by default"), in_sandbox=sandbox).log_lines() == [
         "by default"
@@ -70,9 +70,9 @@ def test_sandbox_has_the_requested_handler(
     config = sandboxes.config()
     handler = runtime.named_handler
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
 
-    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    sandbox = sandboxes.adopt(response.pod_sandbox_id, config)
     assert sandbox.status().runtime_handler == handler
     assert containers.exited(script=lingering("echo by name"), in_sandbox=sandbox).log_lines() == ["by name"]
 
@@ -109,8 +109,8 @@ def test_sandboxes_of_several_handlers_run_concurrently(
 
     for handler in handlers:
         config = runtime.requests.sandbox()
-        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
-        pods[handler] = sandboxes.adopt(answer.pod_sandbox_id, config)
+        response = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
+        pods[handler] = sandboxes.adopt(response.pod_sandbox_id, config)
 
     statuses = {handler: sandbox.status() for handler, sandbox in pods.items()}
     assert {handler: status.state for handler, status in statuses.items()} == dict.fromkeys(
@@ -137,8 +137,8 @@ def test_every_listed_handler_runs_a_container(
 
     for handler in handlers:
         config = runtime.requests.sandbox()
-        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
-        sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+        response = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
+        sandbox = sandboxes.adopt(response.pod_sandbox_id, config)
         # attempt(): a handler that creates no container is a result of this test, not a failed set-up
         container = containers.attempt(containers.config(first=f"echo {handler}"), in_sandbox=sandbox)
         printed[handler] = containers.until_logged(container, handler)
@@ -165,8 +165,8 @@ def test_handlers_that_report_user_namespaces_support_them(
 
     for handler in supporting:
         config = sandboxes.config(namespaces=with_user_namespace())
-        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
-        sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+        response = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
+        sandbox = sandboxes.adopt(response.pod_sandbox_id, config)
         mount = cri.Mount(container_path="/mounted", host_path=str(sandbox.log_directory))
         container = containers.attempt(
             containers.config(

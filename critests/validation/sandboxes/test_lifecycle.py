@@ -33,12 +33,12 @@ def fail_to_run(runtime: Runtime, config: cri.PodSandboxConfig) -> None:
     impossible.CopyFrom(config)
     impossible.linux.sysctls.update(IMPOSSIBLE_SYSCTLS)
     with may_be_refused():
-        answer = runtime.stub.RunPodSandbox(
+        response = runtime.stub.RunPodSandbox(
             cri.RunPodSandboxRequest(config=impossible, runtime_handler=runtime.handler)
         )
         blocked(
             "no way is known to make RunPodSandbox fail: with an impossible sysctl it created"
-            f" {answer.pod_sandbox_id}"
+            f" {response.pod_sandbox_id}"
         )
 
 
@@ -50,9 +50,9 @@ def test_run_pod_sandbox_returns_a_ready_sandbox(runtime: Runtime, sandboxes: Sa
     """
     config = sandboxes.config()
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
+    assert sandboxes.adopt(response.pod_sandbox_id, config).state() == cri.SANDBOX_READY
 
 
 @requirement("SBX-02")
@@ -71,13 +71,13 @@ def test_run_pod_sandbox_accepts_a_minimal_configuration(runtime: Runtime, sandb
         linux=cri.LinuxPodSandboxConfig(cgroup_parent=config.linux.cgroup_parent),
     )
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(least))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(least))
 
-    sandboxes.adopt(answer.pod_sandbox_id, least)
+    sandboxes.adopt(response.pod_sandbox_id, least)
     listed = runtime.stub.ListPodSandbox(
-        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=answer.pod_sandbox_id))
+        cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(id=response.pod_sandbox_id))
     ).items
-    assert [(item.id, item.state) for item in listed] == [(answer.pod_sandbox_id, cri.SANDBOX_READY)]
+    assert [(item.id, item.state) for item in listed] == [(response.pod_sandbox_id, cri.SANDBOX_READY)]
 
 
 @requirement("SBX-05/never-two")
@@ -170,10 +170,10 @@ def test_metadata_of_a_removed_sandbox_can_be_used_again(
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
-    assert answer.pod_sandbox_id != own_sandbox.id
+    assert sandboxes.adopt(response.pod_sandbox_id, config).state() == cri.SANDBOX_READY
+    assert response.pod_sandbox_id != own_sandbox.id
 
 
 @requirement("SBX-09")
@@ -187,9 +187,9 @@ def test_metadata_of_a_failed_sandbox_can_be_used_again(runtime: Runtime, sandbo
     for left in sandboxes.created_from(config):
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=left.id))
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
+    assert sandboxes.adopt(response.pod_sandbox_id, config).state() == cri.SANDBOX_READY
 
 
 @requirement("SBX-10")
@@ -331,9 +331,9 @@ def test_missing_log_directory_is_created(
     config = sandboxes.config()
     config.log_directory = str(Path(config.log_directory) / "missing")
 
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
 
-    sandbox = sandboxes.adopt(answer.pod_sandbox_id, config)
+    sandbox = sandboxes.adopt(response.pod_sandbox_id, config)
     container = containers.created(first="echo logged", in_sandbox=sandbox)
     runtime.stub.StartContainer(cri.StartContainerRequest(container_id=container.id))
     assert container.wait_for_log("logged") == ["logged"]

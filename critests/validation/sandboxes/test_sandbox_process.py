@@ -90,9 +90,9 @@ def test_pod_whose_process_died_can_be_created_again(
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=killed_sandbox.id))
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=killed_sandbox.id))
-    answer = runtime.stub.RunPodSandbox(sandboxes.creation(again))
+    response = runtime.stub.RunPodSandbox(sandboxes.creation(again))
 
-    assert sandboxes.adopt(answer.pod_sandbox_id, again).state() == cri.SANDBOX_READY
+    assert sandboxes.adopt(response.pod_sandbox_id, again).state() == cri.SANDBOX_READY
 
 
 @requirement("SBX-27")
@@ -157,11 +157,11 @@ def test_verbose_status_of_a_sandbox_whose_process_died(runtime: Runtime, killed
         holds=lambda state: state == cri.SANDBOX_NOTREADY,
     )
 
-    answer = runtime.stub.PodSandboxStatus(
+    response = runtime.stub.PodSandboxStatus(
         cri.PodSandboxStatusRequest(pod_sandbox_id=killed_sandbox.id, verbose=True)
     )
 
-    assert answer.status.metadata == killed_sandbox.config.metadata
+    assert response.status.metadata == killed_sandbox.config.metadata
 
 
 @requirement("SBX-33")
@@ -175,6 +175,6 @@ def test_image_of_the_sandbox_process_is_pinned(runtime: Runtime, own_sandbox: S
     if not isinstance(name, str) or not name:
         blocked("the verbose status of a sandbox does not name the image of its process")
 
-    answer = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=name)))
+    response = runtime.images.ImageStatus(cri.ImageStatusRequest(image=cri.ImageSpec(image=name)))
 
-    assert answer.image.pinned, f"{name} is not pinned"
+    assert response.image.pinned, f"{name} is not pinned"

@@ -38,8 +38,8 @@ def stats_of(runtime: Runtime) -> StatsOf:
 def selected(runtime: Runtime, **fields: object) -> list[str]:
     """Return the ids of the sandboxes that a filter selects."""
     selection = cri.PodSandboxStatsFilter(**fields)  # type: ignore[arg-type]  # the message's own fields
-    answer = runtime.stub.ListPodSandboxStats(cri.ListPodSandboxStatsRequest(filter=selection))
-    return [item.attributes.id for item in answer.stats]
+    response = runtime.stub.ListPodSandboxStats(cri.ListPodSandboxStatsRequest(filter=selection))
+    return [item.attributes.id for item in response.stats]
 
 
 @requirement("STA-30")

@@ -224,6 +224,6 @@ def test_a_sandbox_without_a_cgroup_parent_does_not_fail_the_list_of_stats(own_r
     config.linux.ClearField("cgroup_parent")
     own_runtime.sandboxes.ready(config)
 
-    answer = own_runtime.stub.ListPodSandboxStats(cri.ListPodSandboxStatsRequest())
+    response = own_runtime.stub.ListPodSandboxStats(cri.ListPodSandboxStatsRequest())
 
-    assert pod.id in [each.attributes.id for each in answer.stats]
+    assert pod.id in [each.attributes.id for each in response.stats]

@@ -28,7 +28,7 @@ def daemon_capabilities(runtime: Runtime) -> set[str]:
 
 
 @contextmanager
-def as_far_as_the_daemon_can(runtime: Runtime) -> Iterator[None]:
+def blocked_without_daemon_capabilities(runtime: Runtime) -> Iterator[None]:
     """Block a test if a daemon that lacks capabilities rejects a container that requests every one."""
     try:
         yield
@@ -58,7 +58,7 @@ def privileged_process(
         fields: of the container's security context, in addition to `privileged`.
     """
     pod = shared_containers.sandbox(security_context=pod_context(privileged=True))
-    with as_far_as_the_daemon_can(runtime):
+    with blocked_without_daemon_capabilities(runtime):
         return shared_containers.process(
             seen_from,
             in_sandbox=pod,

@@ -17,7 +17,7 @@ from critests.testing import (
     unsupported,
 )
 from critests.validation.security.contexts import context, outcome, system_call
-from critests.validation.security.daemon import as_far_as_the_daemon_can, daemon_capabilities
+from critests.validation.security.daemon import blocked_without_daemon_capabilities, daemon_capabilities
 
 ROOT_SETS = ("bounding", "permitted", "effective")
 """The sets of root's programs; the ambient set is empty, and runtimes differ in the inheritable one."""
@@ -42,7 +42,7 @@ def with_every_capability(
     runtime: Runtime, shared_containers: SharedContainers, seen_from: str, drop: tuple[str, ...] = ()
 ) -> ProcessStatus:
     """Return the process of a container with ALL; the test is blocked if the daemon lacks some itself."""
-    with as_far_as_the_daemon_can(runtime):
+    with blocked_without_daemon_capabilities(runtime):
         return shared_containers.process(seen_from, security_context=changed(add=("ALL",), drop=drop)).status
 
 
@@ -88,9 +88,9 @@ def test_command_has_the_added_capabilities(runtime: Runtime, containers: Contai
     """
     container = containers.running(security_context=changed(add=("NET_ADMIN",)))
 
-    answer = runtime.stub.ExecSync(container.exec_request("cat", "/proc/self/status"))
+    response = runtime.stub.ExecSync(container.exec_request("cat", "/proc/self/status"))
 
-    sets = ProcessStatus.parse(answer.stdout.decode()).capabilities
+    sets = ProcessStatus.parse(response.stdout.decode()).capabilities
     assert "NET_ADMIN" in sets["effective"] & sets["permitted"]
 
 

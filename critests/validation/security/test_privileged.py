@@ -237,10 +237,10 @@ def test_form_of_a_privileged_container_with_another_sandbox_config(
     request.sandbox_config.linux.security_context.privileged = True
 
     try:
-        answer = runtime.stub.CreateContainer(request)
+        response = runtime.stub.CreateContainer(request)
     except grpc.RpcError as error:
         record_variant(f"refused with {refused_with(error).name}")
     else:
         record_variant("made")
-        containers.adopt(answer.container_id, request.config, own_sandbox)
+        containers.adopt(response.container_id, request.config, own_sandbox)
     assert own_sandbox.state() == cri.SANDBOX_READY

@@ -56,8 +56,8 @@ def process_of(runtime: Runtime, sandboxes: Sandboxes) -> ProcessOf:
     def run(context: cri.LinuxSandboxSecurityContext) -> ProcessStatus:
         config = sandboxes.config()
         config.linux.security_context.MergeFrom(context)
-        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
-        pid = process_of_sandbox(sandboxes.adopt(answer.pod_sandbox_id, config))
+        response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+        pid = process_of_sandbox(sandboxes.adopt(response.pod_sandbox_id, config))
         # some OCI runtimes return before the process has executed the image's program, under its filter
         with contextlib.suppress(ConditionNotMet):
             runtime.eventually("the program of the sandbox", lambda: runs_its_own_program(pid), 5)

@@ -28,7 +28,7 @@ from critests.validation.security.contexts import (
     pod_context,
     system_call,
 )
-from critests.validation.security.daemon import as_far_as_the_daemon_can
+from critests.validation.security.daemon import blocked_without_daemon_capabilities
 from critests.validation.security.seccomp_profiles import OTHER_PERSONALITY, PROTOCOL_ERROR
 
 # with a kernel of the sandbox's own, profiles do not decide which system calls reach the node's kernel
@@ -232,7 +232,7 @@ def test_seccomp_profile_does_not_apply_to_privileged_processes(
     pod = shared_containers.sandbox(security_context=pod_context(privileged=True))
     security_context = context(privileged=True, seccomp=localhost(profiles, "refuses"))
 
-    with as_far_as_the_daemon_can(runtime):
+    with blocked_without_daemon_capabilities(runtime):
         process = shared_containers.process(
             seen_from, in_sandbox=pod, questions=QUESTIONS, security_context=security_context
         )

@@ -271,10 +271,10 @@ def test_form_of_a_sandbox_group_without_a_sandbox_process(
     config.linux.security_context.run_as_group.value = 2002
 
     try:
-        answer = runtime.stub.RunPodSandbox(sandboxes.creation(config))
+        response = runtime.stub.RunPodSandbox(sandboxes.creation(config))
     except grpc.RpcError as error:
         record_variant(f"refused with {refused_with(error).name}")
         assert [entry for entry in sandboxes.created_from(config) if entry.state == cri.SANDBOX_READY] == []
     else:
         record_variant("ignored")
-        assert sandboxes.adopt(answer.pod_sandbox_id, config).state() == cri.SANDBOX_READY
+        assert sandboxes.adopt(response.pod_sandbox_id, config).state() == cri.SANDBOX_READY

@@ -247,8 +247,8 @@ def test_exec_waits_for_a_client_that_does_not_read(
     sizes = [0]
 
     def written() -> list[int]:
-        answer = running_container.exec("stat", "-c", "%s", "/written")
-        sizes.append(int(answer.stdout or 0))
+        response = running_container.exec("stat", "-c", "%s", "/written")
+        sizes.append(int(response.stdout or 0))
         return sizes
 
     runtime.eventually("the command to block", written, holds=lambda sizes: 0 < sizes[-2] == sizes[-1])

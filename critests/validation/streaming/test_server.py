@@ -144,9 +144,9 @@ def test_token_that_was_never_issued_is_not_found(url_of: UrlOf, rejected_upgrad
     # only characters of real tokens, so that the server cannot reject the form of the token
     forged = f"{stem}/{token[::-1].swapcase()}x"
 
-    answer = rejected_upgrade(urlunsplit(parts._replace(path=forged)))
+    response = rejected_upgrade(urlunsplit(parts._replace(path=forged)))
 
-    assert answer.status == 404
+    assert response.status == 404
 
 
 @requirement("STR-02")
@@ -293,10 +293,10 @@ def test_server_lists_its_protocols_if_it_knows_none_of_the_clients(
 
     Source: the headers X-Stream-Protocol-Version and X-Accepted-Stream-Protocol-Versions.
     """
-    answer = rejected_upgrade(url_of("Exec"), ("v99.channel.k8s.io",))
+    response = rejected_upgrade(url_of("Exec"), ("v99.channel.k8s.io",))
 
-    assert answer.status == 403
-    assert V4 in answer.headers.get("x-accepted-stream-protocol-versions", "")
+    assert response.status == 403
+    assert V4 in response.headers.get("x-accepted-stream-protocol-versions", "")
 
 
 @requirement("STR-10")
@@ -410,6 +410,6 @@ def test_spdy_without_a_protocol_version_is_a_bad_request(
 
     Source: the header X-Stream-Protocol-Version.
     """
-    answer = rejected_upgrade(url_of("Exec"), ())
+    response = rejected_upgrade(url_of("Exec"), ())
 
-    assert answer.status == 400
+    assert response.status == 400
