@@ -137,6 +137,7 @@ class Node:
         """Return the next datagram and its sender; empty bytes and no sender if none arrives in time."""
         receiver.settimeout(self.timeout)
         try:
+            # more than the largest datagram
             content, (address, port) = receiver.recvfrom(65536)
         except OSError:
             return b"", ("", 0)

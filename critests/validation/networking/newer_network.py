@@ -34,7 +34,10 @@ elif command == "STATUS" and (folder / "down").exists():
     print(json.dumps({{"cniVersion": "1.1.0", "code": 50, "msg": "the network is down"}}))
     sys.exit(1)
 """
-"""Code 50 of the CNI means that the plugin is not available, as STATUS reports it."""
+"""Python's options -I and -S make it independent of the environment and of installed packages. The network
+192.0.2.0/24 is reserved for documentation, RFC 5737. Code 50 of the CNI means that the plugin is not
+available, as STATUS reports it.
+"""
 
 
 class NewerNetwork:

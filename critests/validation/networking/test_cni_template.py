@@ -11,6 +11,7 @@ TEMPLATE = CniTemplate()
 def pod_cidrs(runtime: OwnRuntime) -> list[ipaddress.IPv4Network | ipaddress.IPv6Network]:
     """Return a sixteenth of each of a runtime's own subnets, and not the first one."""
     subnets = [ipaddress.ip_network(subnet) for subnet in runtime.daemon.subnets]
+    # four more bits in the prefix: a sixteenth of the addresses
     return [ipaddress.ip_network((net[5 * net.num_addresses // 16], net.prefixlen + 4)) for net in subnets]
 
 

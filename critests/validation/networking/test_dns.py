@@ -25,6 +25,7 @@ from critests.testing import (
 Resolver = dict[str, list[str]]
 ResolverOf = Callable[[Sandbox], Resolver]
 
+# addresses and domains that are reserved for documentation, RFC 5737 and RFC 2606; not in sorted order
 ORDERED = cri.DNSConfig(
     servers=["192.0.2.53", "198.51.100.53"],
     searches=["b.example", "a.example", "c.example"],

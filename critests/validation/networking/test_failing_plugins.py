@@ -300,6 +300,7 @@ def test_pod_is_refused_if_its_cni_plugin_is_missing(
     Source: RunPodSandbox, which returns a ready sandbox with its network on success.
     """
     runtime, request = faulty_runtime.runtime, faulty_runtime.runtime.sandboxes.creation(config)
+    # the first plugin of the network, which assigns the address
     bridge = faulty_runtime.cni.directory / "bin" / "bridge"
     moved = bridge.rename(bridge.with_name("bridge.moved"))
 
@@ -325,6 +326,7 @@ def test_pod_without_an_address_is_refused(
 
     Source: PodSandboxNetworkStatus.ip. Not stated by the CRI; the pod would be unreachable.
     """
+    # the result is still JSON of a valid form
     no_address = {"ADD": [Edit('"ips"', '"others"')]}
 
     assert rejected_run(faulty_runtime, config, no_address).code is not grpc.StatusCode.OK

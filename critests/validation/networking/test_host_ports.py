@@ -273,6 +273,7 @@ def test_host_port_is_reachable_from_pods(
     server = run_server(sandboxes.ready(port_mappings=[tcp(port)]))
     client = server if seen_from == "the pod itself" else containers.running()
 
+    # at most 5 s: a dropped SYN gets no reply
     response = client.exec("nc", "-w", "5", node.address, str(port))
 
     assert response.stdout == b"welcome\n", response.stderr

@@ -11,6 +11,7 @@ from critests.validation.networking.connections import Node
 from critests.validation.networking.witness import Witness
 
 MEGABIT = 1_000_000
+# M is a million, the unit bits per second; the two differ, so that an exchange shows
 BANDWIDTH = {"kubernetes.io/ingress-bandwidth": "3M", "kubernetes.io/egress-bandwidth": "2M"}
 DNS = cri.DNSConfig(servers=["192.0.2.53"], searches=["critests.example"], options=["ndots:3"])
 
@@ -57,6 +58,7 @@ def test_plugins_receive_the_identity_of_the_pod(
         "UID": config.metadata.uid,
     }
     assert arguments.get("K8S_POD_INFRA_CONTAINER_ID") == pod.id
+    # without it, plugins may fail at the arguments that they do not know
     assert arguments.get("IgnoreUnknown") in {"1", "true"}
 
 

@@ -82,6 +82,7 @@ def test_address_of_a_pod_is_reachable_from_another_pod(
     address = greeter.sandbox.status().network.ip
 
     other = containers.running(in_sandbox=sandboxes.ready())
+    # at most 5 s: a dropped SYN gets no reply
     assert other.exec("nc", "-w", "5", address, str(PORT)).stdout == b"welcome\n"
 
 

@@ -36,6 +36,7 @@ class Device:
             os.mknod(path, stat.S_IFCHR | mode, os.makedev(self.major, self.minor))
         except PermissionError as error:
             blocked(f"the suite cannot create a device node: {error}; it needs CAP_MKNOD")
+        # mknod(2) applies the umask
         path.chmod(mode)
         return path
 
@@ -53,6 +54,7 @@ def spare_device() -> Device:
 
 
 def _opens(path: Path) -> bool:
+    # for reading and for writing separately, as `open_script` does
     for flags in (os.O_RDONLY, os.O_WRONLY):
         try:
             os.close(os.open(path, flags))
@@ -64,6 +66,7 @@ def _opens(path: Path) -> bool:
 def open_script(path: str) -> str:
     """Return a shell script that prints the kind of a file, and whether it can be read and written."""
     return (
+        # in subshells: a shell exits if a redirection of the built-in `:` fails
         f"stat -L -c '%F %t:%T' {path}; "
         f"(: < {path}) && echo reads || echo cannot read; (: > {path}) && echo writes || echo cannot write"
     )

@@ -84,6 +84,7 @@ class Limits:
         """Block the test if the machine lacks one of some cgroup controllers."""
         facts = cgroup_facts()
         lacking = sorted(set(controllers) - set(facts.controllers))
+        # on another machine, these controllers are not those of the containers
         if lacking and self.runtime.has(Capability.SAME_HOST):
             blocked(
                 f"needs the cgroup controllers {', '.join(lacking)}, which this machine (cgroup version"

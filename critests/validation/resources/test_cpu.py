@@ -25,6 +25,7 @@ def seconds_in(text: str) -> float:
 
 
 @requirement("RES-01")
+# 2 is the kernel's minimum, and what the kubelet sends without a request; 1024 is the default
 @pytest.mark.parametrize("shares", [2, 512, 4096])
 def test_cpu_shares_are_the_weight_of_the_cgroup(limits: Limits, shares: int) -> None:
     """The cgroup of a container MUST have the requested `cpu_shares`, or with cgroup v2 the weight that one
@@ -42,6 +43,7 @@ def test_cpu_shares_are_the_weight_of_the_cgroup(limits: Limits, shares: int) ->
 
 
 @requirement("RES-02")
+# the period below is not the default either, which is 100,000
 @pytest.mark.parametrize(("quota", "expected"), [(30_000, 30_000), (-1, None)], ids=["some", "negative"])
 def test_cpu_quota_and_period_are_those_of_the_cgroup(
     limits: Limits, quota: int, expected: int | None
@@ -90,6 +92,7 @@ def test_cpu_and_memory_sets_restrict(limits: Limits) -> None:
     limits.require("cpuset")
     cpu = another_cpu()
 
+    # every machine has memory in node 0
     limited = limits.running(resources=cri.LinuxContainerResources(cpuset_cpus=str(cpu), cpuset_mems="0"))
 
     assert limited.observed(lambda cgroup: (cgroup.cpus, cgroup.mems)) == {(frozenset({cpu}), frozenset({0}))}

@@ -214,6 +214,7 @@ def test_invalid_device_permissions_are_refused(containers: Containers, node: Pa
 
     Source: Device.permissions.
     """
+    # cgroups know r, w and m (mknod)
     containers.refusal(containers.config(devices=[device_request(node, "rx")]))
 
 
@@ -298,6 +299,7 @@ def test_mode_of_a_device_in_the_container(
 
     Source: Device; runtimes differ, and it decides what a process that is not root can do.
     """
+    # other than the 666 that a runtime may set for every device
     node = device.create_node(host_folder / "own-mode", 0o640)
 
     container = containers.running(devices=[device_request(node)])

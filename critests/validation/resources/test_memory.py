@@ -21,6 +21,7 @@ from critests.validation.resources.limits import MIB, Limits
 
 GREEDY = ("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
 """Allocates a buffer of 96 MiB."""
+# no swap: memory and swap together have the limit of memory alone
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB)
 
 
@@ -199,6 +200,7 @@ def test_memory_limit_applies_to_exec_sync(runtime: Runtime, limits: Limits) -> 
 
     response = runtime.stub.ExecSync(limited.container.exec_request(*GREEDY))
 
+    # 128 plus the number of SIGKILL
     assert response.exit_code == 137
     assert limited.container.state() == cri.CONTAINER_RUNNING
 
@@ -216,5 +218,6 @@ def test_memory_limit_applies_to_streaming_exec(runtime: Runtime, limits: Limits
     finished = streams.open(runtime.stub.Exec, request).finish()
 
     assert finished.status is not None
+    # 128 plus the number of SIGKILL
     assert finished.status.exit_code == 137
     assert limited.inside().oom_kills > 0

@@ -93,6 +93,7 @@ def test_oom_kill_for_the_memory_limit_of_the_pod_is_reported(
     """
     limits.require("memory")
     limited = limits.running(
+        # three times the limit of the pod, once that is set
         script="until [ -e /go ]; do sleep 0.1; done; exec dd if=/dev/zero of=/dev/null bs=200M",
         in_sandbox=own_sandbox,
     )
@@ -199,6 +200,7 @@ def test_resources_of_the_pod_are_accepted(sandboxes: Sandboxes, runtime: Runtim
     """
     config = sandboxes.config()
     config.linux.overhead.CopyFrom(
+        # 102 shares are a tenth of a CPU: the kubelet computes 100 * 1024 // 1000
         cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=64 * MIB)
     )
     config.linux.resources.CopyFrom(
@@ -223,6 +225,7 @@ def test_a_container_sees_its_cgroup_as_the_root(limits: Limits) -> None:
     """
     limited = limits.running()
 
+    # hierarchy 0 is cgroup v2, the path is relative to the root of the namespace
     assert limited.container.output("cat", "/proc/1/cgroup") == "0::/"
 
 
@@ -235,6 +238,7 @@ def test_a_container_sees_only_its_own_cgroup(runtime: Runtime, limits: Limits) 
     if runtime.has(Capability.CGROUP_V2):
         blocked("needs a machine with cgroup version 1")
     limits.require("pids")
+    # an unusual limit: a cgroup that has it is the container's
     limited = limits.running(resources=cri.LinuxContainerResources(memory_limit_in_bytes=49 * MIB))
 
     # the kernel prints 0 for processes of other containers, which have no PID in this namespace

@@ -15,6 +15,7 @@ from critests.validation.resources.limits import MIB, Limits
 
 pytestmark = requires(Capability.POD_RESOURCE_UPDATES)
 
+# 102 shares are a tenth of a CPU: the kubelet computes 100 * 1024 // 1000
 OVERHEAD = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 * MIB)
 SUM = cri.LinuxContainerResources(
     cpu_shares=1024, cpu_quota=100_000, cpu_period=100_000, memory_limit_in_bytes=256 * MIB

@@ -22,6 +22,7 @@ from critests.testing import (
 from critests.validation.resources.cpus import another_cpu
 from critests.validation.resources.limits import MIB, Limits
 
+# no swap: memory and swap together have the limit of memory alone
 BEFORE = cri.LinuxContainerResources(
     cpu_shares=256,
     cpu_quota=40_000,
@@ -251,6 +252,7 @@ def test_update_of_huge_pages(runtime: Runtime, limits: Limits, record_variant: 
     """
     limited = limits.running()
     size = min(limited.inside().hugepages)
+    # a multiple of every page size up to 1 GiB
     requested = cri.HugepageLimit(page_size=size, limit=1024 * MIB)
 
     runtime.stub.UpdateContainerResources(limited.update(hugepage_limits=[requested]))
@@ -287,6 +289,7 @@ def test_update_of_the_oom_score(runtime: Runtime, limits: Limits, record_varian
     limited = limits.running(resources=cri.LinuxContainerResources(oom_score_adj=789))
     limited.container.until_its_command_runs()
 
+    # a higher score, as lowering it needs CAP_SYS_RESOURCE, proc(5)
     runtime.stub.UpdateContainerResources(limited.update(cpu_shares=512, oom_score_adj=890))
 
     score = limited.container.output("cat", "/proc/1/oom_score_adj")
@@ -336,6 +339,7 @@ def test_concurrent_updates_take_effect(runtime: Runtime, limits: Limits) -> Non
     several = [limits.running(resources=BEFORE) for _ in range(3)]
 
     def update(number: int) -> None:
+        # ten updates; the last ones of two containers differ
         for step in range(1, 11):
             size = (64 + number + step) * MIB
             runtime.stub.UpdateContainerResources(

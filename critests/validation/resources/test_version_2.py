@@ -26,6 +26,7 @@ def test_limits_of_huge_pages_are_those_of_the_cgroup(limits: Limits) -> None:
     Source: LinuxContainerResources.hugepage_limits.
     """
     sizes = sorted(limits.running().inside().hugepages)
+    # multiples of every page size up to 1 GiB
     requested = {size: number * 1024 * MIB for number, size in enumerate(sizes, 1)}
 
     limited = limits.running(
@@ -63,6 +64,7 @@ def test_huge_page_limits_are_accepted_without_a_controller(runtime: Runtime, co
     """
     if runtime.has(Capability.HUGE_PAGES):
         unsupported("huge pages without a controller: this machine has the controller")
+    # what the kubelet sends for a container that requests no huge pages
     limit = cri.HugepageLimit(page_size="2MB", limit=0)
     config = containers.config(resources=cri.LinuxContainerResources(hugepage_limits=[limit]))
 
@@ -141,7 +143,9 @@ def test_memory_oom_group_kills_the_whole_container(limits: Limits, containers: 
     )
 
     container = containers.running(
-        script="dd if=/dev/zero of=/dev/null bs=96M count=1; sleep 3600", resources=together
+        # the kernel kills `dd`, and the shell would go on without memory.oom.group
+        script="dd if=/dev/zero of=/dev/null bs=96M count=1; sleep 3600",
+        resources=together,
     )
 
     # 137 is 128 plus the number of SIGKILL

@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 STRINGS = {
     "nothing": "",
     "a NUL": "a\0b",
-    "5000 letters": "x" * 5000,
+    "5000 letters": "x" * 5000,  # more than PATH_MAX, 4096, and NAME_MAX, 255
     "a line break": "a\nb",
     "a path upwards": "../../..",
 }
@@ -23,6 +23,7 @@ NUMBERS = {
     FieldDescriptor.CPPTYPE_INT64: {"the least number": -(1 << 63), "the largest number": (1 << 63) - 1},
     FieldDescriptor.CPPTYPE_UINT32: {"the largest number": (1 << 32) - 1},
     FieldDescriptor.CPPTYPE_UINT64: {"the largest number": (1 << 64) - 1},
+    # enumerations of proto3 are open: an unknown value reaches the server
     FieldDescriptor.CPPTYPE_ENUM: {"a value that is not defined": 9999},
 }
 ABSENT, EMPTY = "is absent", "is empty"

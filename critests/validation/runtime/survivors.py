@@ -40,6 +40,7 @@ GATE = "/gate"
 """Mount point of a host directory in which containers that shall exit without a daemon wait for a file."""
 WAIT_AT_THE_GATE = f"until [ -e {GATE}/open ]; do usleep 20000; done"
 EXITED_CODE, EXITED_MEANWHILE_CODE, STOPPED_CODE = 7, 23, 5  # distinct, and none of a signal
+# memory and swap together have the same limit: the process is killed instead of swapped
 SMALL_MEMORY = cri.LinuxContainerResources(
     memory_limit_in_bytes=24 * MIB, memory_swap_limit_in_bytes=24 * MIB
 )
@@ -165,6 +166,7 @@ def process_start_of(container: Container) -> str:
     """Return the start time of a container's first process, in clock ticks since boot: field 22 of
     /proc/PID/stat, see proc(5).
     """
+    # the process is number 1 of every container: only its start time distinguishes it from another one
     return container.output("cat", "/proc/1/stat").rpartition(")")[2].split()[19]
 
 
@@ -204,6 +206,7 @@ def _make_containers(survivors: Survivors, folder: Path) -> dict[str, str]:
     """
     containers, pod = survivors.runtime.containers, survivors.pod
     gate = cri.Mount(container_path=GATE, host_path=str(folder), readonly=True)
+    # no field has its default, so that one that is lost shows
     every_field: dict[str, Any] = {
         "labels": {"app": "survivor"},
         "annotations": {"note": "retained"},
@@ -275,6 +278,7 @@ def _calls_in_progress(survivors: Survivors) -> Iterator[None]:
         )
         if runtime.has(Capability.EVENTS):
             calls.append(stub.GetContainerEvents(cri.GetEventsRequest()))
+        # in progress for as long as the grace period, as the process does not exit at SIGTERM
         ignoring = survivors.container("ignores SIGTERM")
         calls.append(
             stub.StopContainer.future(cri.StopContainerRequest(container_id=ignoring.id, timeout=600))
@@ -304,7 +308,9 @@ def _end_and_start(
             (folder / "open").touch()
             change()
             if sandbox_process:
+                # the kernel drops signals to process 1 that it does not handle, but not this one
                 os.kill(sandbox_process, signal.SIGKILL)
+            # before the daemon is started again: it must not observe the exits
             runtime.eventually("the processes at the gate to exit", lambda: not any(map(_is_running, pids)))
     except AssertionError as error:
         survivors.failure = str(error)

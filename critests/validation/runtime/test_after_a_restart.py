@@ -120,6 +120,7 @@ def test_logs_can_be_rotated_after_a_restart(survivors: Survivors) -> None:
     at any time.
     """
     container = survivors.take("running")
+    # the kubelet renames the file, too, before it calls ReopenContainerLog
     container.log_path.rename(f"{container.log_path}.1")
 
     survivors.runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container.id))

@@ -43,6 +43,7 @@ def test_concurrent_pulls_of_one_image_download_it_once(
     )
 
     assert len({response.image_ref for response in responses}) == 1
+    # the layer that makes the image unique: no earlier pull can have stored it
     assert downloads(registry, minted)[minted.layer_digests[-1]] == 1
 
 

@@ -30,7 +30,7 @@ Call = Any  # a call of a stub: grpcio has no common public type
 CallAndRequest = tuple[Call, Any]
 
 UNKNOWN_ID = "0f" * 32
-"""Looks like an id, but no object has it."""
+"""Has the form of an id, 64 hexadecimal digits, but no object has it."""
 ABOUT_UNKNOWN_OBJECTS: dict[str, Message] = {
     "PodSandboxStatus": cri.PodSandboxStatusRequest(pod_sandbox_id=UNKNOWN_ID),
     "ContainerStatus": cri.ContainerStatusRequest(container_id=UNKNOWN_ID),
@@ -265,6 +265,7 @@ def test_error_message_names_the_object(runtime: Runtime, rpc: str) -> None:
     with must_be_refused() as refusal:
         call(request)
 
+    # a message may have the short form of an id, as Docker prints it
     assert UNKNOWN_ID[:12] in refusal.words
     assert "\n" not in refusal.words.strip()
 
@@ -288,6 +289,7 @@ def test_idempotent_calls_succeed_again_after_a_restart(own_runtime: OwnRuntime)
     stub = own_runtime.stub
     stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=10))
     stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+    # the second removals have nothing left to do
     for _ in range(2):
         stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
         stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))

@@ -31,6 +31,7 @@ BROKEN = [Fail(1, "the runtime has broken down")]
 FAILURES = 20
 """Number of failed starts, which together leave fewer open files than this."""
 PATIENCE_SECONDS = 5.0
+"""Deadline, before scaling, of a call that may wait for the OCI runtime that fails or hangs."""
 
 
 @pytest.fixture
@@ -288,9 +289,9 @@ def test_container_is_removed_while_stats_wait_for_another(
     with faulty_runtime.hanging(faulty_runtime.oci, "start"):
         start = runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=starting.id))
         faulty_runtime.until_held(faulty_runtime.oci)
-        statistics = runtime.stub.ListContainerStats.future(cri.ListContainerStatsRequest())
+        stats = runtime.stub.ListContainerStats.future(cri.ListContainerStatsRequest())
         runtime.stub.RemoveContainer(removal, timeout=PATIENCE_SECONDS * runtime.scale)
         assert not start.done()
 
-    settled([statistics, start])
+    settled([stats, start])
     assert elsewhere.entries() == []

@@ -28,7 +28,7 @@ Call = Callable[..., Any]
 """Begins a call, with an optional `timeout`, and returns grpcio's future of it."""
 
 STEPS = ("create", "start", "exec", "kill", "delete")
-ENDS = ("killed", "late")
+ENDS = ("killed", "late")  # of the step that hangs: it is killed, or completes after its client has cancelled
 COMMAND_SECONDS = 2  # timeout of ExecSync, which has whole seconds
 TRY_SECONDS = 3.0  # of one of several attempts: some block until their client cancels
 REMOVAL_SECONDS = 20.0  # for a daemon that removes mounts and cgroups in the background
@@ -281,5 +281,6 @@ def test_form_of_an_exec_sync_that_cannot_start_its_command(
             refused_with(error, grpc.StatusCode.DEADLINE_EXCEEDED)
         seconds = time.monotonic() - begin
 
+    # a call that lasts until about the client's deadline was ended by it
     record_variant("with its time-out" if seconds < patience - 1 else "when its client leaves")
     assert not succeeded

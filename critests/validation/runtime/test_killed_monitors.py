@@ -53,6 +53,7 @@ def orphan(faulty_runtime: FaultyRuntime) -> Orphan:
     # a container may be reported as RUNNING a moment before its process executes its program
     faulty_runtime.runtime.eventually("the process of the container", lambda: host_processes(mark))
     process = first_process(mark)
+    # the daemon or init as parent: the runtime has no process in between that could be killed
     parent = int(stat_of(process)[1])
     if parent in {1, faulty_runtime.runtime.daemon.pid}:
         unsupported("a process between daemon and container: there is none")

@@ -12,7 +12,9 @@ MANY, AT_ONCE, PODS = 300, 8, 3
 READ_SECONDS = 5.0
 """Limit for calls that only read, before scaling."""
 LARGE, ENOUGH = {"example.com/large": "x" * 200_000}, 88
-"""An annotation, and the number of containers with it whose list exceeds the 16 MiB that a client accepts."""
+"""An annotation below the 256 KiB that Kubernetes allows, and the number of containers with it whose list
+exceeds the 16 MiB that a client accepts.
+"""
 
 
 @requirement("CNC-14")

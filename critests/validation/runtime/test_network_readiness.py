@@ -115,7 +115,7 @@ def test_status_succeeds_while_the_network_configuration_changes(own_runtime: Ow
 
     for _ in range(CHANGES):
         calls += [own_runtime.stub.Status.future(cri.StatusRequest()) for _ in range(2)]
-        # atomically, as the installers of networks do it
+        # atomically, as the installers of networks do it; a runtime does not read files with this suffix
         written = own_runtime.conflist.with_suffix(".new")
         written.write_text(text, encoding="utf-8")
         written.replace(own_runtime.conflist)
@@ -183,6 +183,7 @@ def test_false_condition_has_a_reason_and_a_message(own_runtime: OwnRuntime) -> 
     """
     conditions = own_runtime.stub.Status(cri.StatusRequest()).status.conditions
 
+    # the network's condition is false here, and has to say why
     false = [(each.reason, each.message) for each in conditions if each.type == "NetworkReady"]
     assert [reason for reason, _ in false if not CAMEL_CASE.fullmatch(reason)] == []
     assert [message for _, message in false if not message.strip()] == []

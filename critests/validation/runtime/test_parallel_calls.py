@@ -155,7 +155,7 @@ def test_execs_in_progress_do_not_delay_a_kill(runtime: Runtime, containers: Con
 
     Source: StopContainerRequest.timeout.
     """
-    container = containers.running(on_term="")
+    container = containers.running(on_term="")  # ignores SIGTERM
     commands = [
         runtime.stub.ExecSync.future(container.exec_request("sleep", "50", timeout=60))
         for _ in range(AT_ONCE)
@@ -189,6 +189,7 @@ def test_lists_are_complete_while_containers_are_created_and_removed(
                 containers.running(in_sandbox=sandbox).discard()
 
     with ThreadPoolExecutor(1) as thread:
+        # the lists are read until the other thread has created and removed all containers
         churn = thread.submit(create_and_remove)
         while not churn.done():
             listed = stub.ListContainers(cri.ListContainersRequest()).containers

@@ -27,6 +27,7 @@ from critests.testing import (
 pytestmark = disruptive
 
 MIB = 1 << 20
+# other values than those of `BEFORE`: they show who has set the limit that is in force
 QUOTA = nri.LinuxCPU(quota=nri.OptionalInt64(value=70_000), period=nri.OptionalUInt64(value=100_000))
 MEMORY = nri.LinuxMemory(limit=nri.OptionalInt64(value=96 * MIB), swap=nri.OptionalInt64(value=96 * MIB))
 LIMITS = nri.LinuxResources(cpu=QUOTA, memory=MEMORY)
@@ -106,6 +107,7 @@ ADJUSTMENTS = {
                 nri.LinuxDevice(
                     path="/dev/from-plugin",
                     type="c",
+                    # the numbers of /dev/null, which every container may open
                     major=1,
                     minor=3,
                     file_mode=nri.OptionalUInt32(value=0o666),
@@ -117,12 +119,14 @@ ADJUSTMENTS = {
     ),
     "rlimit": Adjustment(
         lambda _: nri.ContainerAdjustment(
+            # below the usual limits: raising a hard limit needs CAP_SYS_RESOURCE, setrlimit(2)
             rlimits=[nri.POSIXRlimit(type="RLIMIT_NOFILE", soft=123, hard=456)]
         ),
         "grep '^Max open files' /proc/1/limits | tr -s ' '",
         "Max open files 123 456 files",
     ),
     "score": Adjustment(
+        # a higher score, as lowering it needs CAP_SYS_RESOURCE, proc(5)
         lambda _: _linux(oom_score_adj=nri.OptionalInt64(value=987)),
         "cat /proc/1/oom_score_adj",
         "987",
@@ -193,6 +197,7 @@ def test_a_plugin_changes_the_command(plugins: PluginFactory) -> None:
     Source: the NRI's ContainerAdjustment.args.
     """
     command = ["/bin/sh", "-c", "trap 'exit 0' TERM; while :; do sleep 1; done", "changed"]
+    # an empty first argument: the others replace those of any other plugin
     changed = nri.CreateContainerResponse(adjust=nri.ContainerAdjustment(args=["", *command]))
     plugin = plugins.connect(every_event=True, CreateContainer=lambda _: changed)
 

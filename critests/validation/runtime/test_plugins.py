@@ -126,6 +126,7 @@ def test_plugins_are_called_in_the_order_of_their_indices(plugins: PluginFactory
     Source: the NRI's RegisterPluginRequest.plugin_idx.
     """
     called: list[str] = []
+    # neither in ascending nor in descending order
     for plugin in [plugins.connect(index) for index in ("60", "40", "50")]:
         # the default binds the plugin of this iteration
         plugin.hooks["CreateContainer"] = lambda _, plugin=plugin: called.append(plugin.index)  # type: ignore[misc]  # mypy cannot type a lambda's default
@@ -287,6 +288,7 @@ def _synchronizes_addresses(plugins: PluginFactory, pod_id: str) -> bool:
 
 
 RESOURCES = cri.LinuxContainerResources(cpu_quota=60_000, cpu_period=100_000, memory_limit_in_bytes=200 << 20)
+# 102 shares are a tenth of a CPU: the kubelet computes 100 * 1024 // 1000
 OVERHEAD = cri.LinuxContainerResources(cpu_shares=102, memory_limit_in_bytes=32 << 20)
 
 

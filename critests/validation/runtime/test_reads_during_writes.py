@@ -24,7 +24,9 @@ from critests.validation.runtime.concurrent_calls import READ_SECONDS, late_read
 GRACE_SECONDS = 60
 """Grace period of a stop that is in progress during the reads, before scaling."""
 STEP_SECONDS = 7.0
-"""Duration of a step of the OCI runtime, before scaling: a read that waits for it is late."""
+"""Duration of a step of the OCI runtime, before scaling: longer than `READ_SECONDS`, so that a read
+that waits for it is late.
+"""
 
 
 def long_stop(runtime: Runtime, container: Container) -> cri.StopContainerRequest:

@@ -37,6 +37,7 @@ def test_the_policy_of_supplementary_groups_is_as_reported(runtime: Runtime, con
             supplemental_groups_policy=policy,
         )
         container = containers.attempt(containers.config(security_context=identity))
+        # without the user's own group, which may be among them
         groups[policy] = container.process_status(FIRST_PROCESS).groups & {*GROUPS_OF_TESTER, 3000}
         users.append(container.status().user.HasField("linux"))
 

@@ -36,6 +36,7 @@ pytestmark = disruptive
 ENDS = [signal.SIGTERM, signal.SIGKILL]
 ends_of_the_daemon = pytest.mark.parametrize("end", ENDS, ids=["in order", "killed"])
 FOLDER = "/counted"
+# prints before it writes: a number in the file has been printed
 COUNT = f"i=0; while :; do i=$((i+1)); echo $i; echo $i > {FOLDER}/number; usleep 10000; done"
 LINES_WITHOUT_A_DAEMON = 20  # 0.2 seconds of output at one line in 10 ms
 PODS = 100  # a kubelet runs 110 by default

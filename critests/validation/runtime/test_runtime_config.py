@@ -59,6 +59,7 @@ def test_processes_of_a_pod_are_in_its_cgroup(
 
     pod = sandboxes.adopt(response.pod_sandbox_id, config)
     containers.running(first=f": {token}; echo ready", wait_for_log="ready", in_sandbox=pod)
+    # with a slash at its end, as the container's own cgroup is below that of the pod
     assert f"/{Path(config.linux.cgroup_parent).name}/" in cgroups_of(token)
 
 

@@ -73,6 +73,7 @@ def test_sockets_are_not_writable_for_all_users(runtime: Runtime, service: str) 
     if endpoint.socket is None:
         unsupported("a socket: the endpoint is reached over the network")
 
+    # a client needs the permission to write to connect, unix(7)
     mode = stat.S_IMODE(endpoint.socket.stat().st_mode)
 
     assert not mode & stat.S_IWOTH, f"{endpoint.socket} has mode {mode:o}"
@@ -206,6 +207,7 @@ def test_create_container_can_be_repeated_after_a_deadline(
     request = containers.creation(config, own_sandbox)
     inside = cri.ListContainersRequest(filter=cri.ContainerFilter(pod_sandbox_id=own_sandbox.id))
     with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+        # the request reaches the runtime, and the client leaves before there is a container
         runtime.stub.CreateContainer(request, timeout=0.01)
 
     def call_again() -> cri.CreateContainerResponse:
@@ -254,6 +256,7 @@ def test_prefix_of_a_sandbox_id_finds_the_sandbox(runtime: Runtime, sandbox: San
     Source: PodSandboxStatusRequest.pod_sandbox_id.
     """
     try:
+        # 12 digits are the short form of an id, as Docker prints it
         response = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id[:12]))
     except grpc.RpcError as error:
         unsupported(f"id prefixes: 12 digits are refused with {refused_with(error).name}")

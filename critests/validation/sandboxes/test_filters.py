@@ -154,6 +154,7 @@ def test_sandbox_filter_without_a_state_matches_every_state(selected: Selected) 
         pytest.param({ROLE: "WEB"}, set(), marks=requirement("SBA-22"), id="other case"),
         pytest.param({ROLE: ""}, set(), marks=requirement("SBA-22"), id="no value"),
         pytest.param({ROLE[:-1]: "web"}, set(), marks=requirement("SBA-22"), id="start of the key"),
+        # an empty value is one like any other: only `web` has the label at all
         pytest.param({BARE: ""}, {"web"}, marks=requirement("SBA-22"), id="empty value"),
     ],
 )

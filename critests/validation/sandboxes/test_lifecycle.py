@@ -329,6 +329,7 @@ def test_missing_log_directory_is_created(
     Source: PodSandboxConfig.log_directory.
     """
     config = sandboxes.config()
+    # only the last directory of the path is missing
     config.log_directory = str(Path(config.log_directory) / "missing")
 
     response = runtime.stub.RunPodSandbox(sandboxes.creation(config))

@@ -171,6 +171,7 @@ def test_list_of_sandbox_stats_filters_by_all_labels_together(runtime: Runtime, 
     labels = {"mark": secrets.token_hex(8), "colour": "green"}
     before = selected(runtime, label_selector=labels)
     sandbox = sandboxes.ready(labels=labels)
+    # each has one of the two labels
     for other in ({"colour": "red"}, {"mark": secrets.token_hex(8)}):
         sandboxes.ready(labels=labels | other)
 

@@ -30,7 +30,7 @@ pytestmark = requires(Capability.POD_STATS)
 STATS_SECONDS = 30.0
 """Runtimes refresh their figures about every ten seconds."""
 SEND_PACKETS = "set -- $(ip route | grep ^default); nc -w 1 $3 9 </dev/null 2>&1; :"
-"""Tries to connect to the pod's gateway, which sends a packet or two."""
+"""Tries to connect to the pod's gateway, port 9 (discard), which sends a packet or two."""
 
 
 def stats_of(runtime: Runtime, pod: Sandbox) -> cri.LinuxPodSandboxStats:

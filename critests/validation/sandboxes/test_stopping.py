@@ -46,6 +46,7 @@ def test_stop_pod_sandbox_stops_its_containers(
 
     Source: StopPodSandbox, ListContainers.
     """
+    # these exit at SIGTERM; other tests are about containers that ignore it
     both = [containers.running(on_term="exit 3", in_sandbox=own_sandbox) for _ in range(2)]
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))

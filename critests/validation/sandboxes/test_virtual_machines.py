@@ -6,6 +6,7 @@ from critests.api import api_pb2 as cri
 from critests.testing import Capability, Containers, Runtime, Sandboxes, requirement, requires, unsupported
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
+"""A kernel generates a random id when it boots, random(4)."""
 OVERHEAD = cri.LinuxContainerResources(cpu_shares=256, memory_limit_in_bytes=160 << 20)
 """What the kubelet sends if the handler's RuntimeClass has an overhead."""
 

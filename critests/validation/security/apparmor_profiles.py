@@ -24,7 +24,9 @@ profile {names.complaining} flags=(attach_disconnected,mediate_deleted,complain)
   /** rmixk, {rest}
 }}
 """
-"""The second profile lacks the permission `w` and has no `deny` rule, which complain mode would enforce."""
+"""The flags are those of the runtimes' default profiles. The second profile lacks the permission `w` and
+has no `deny` rule, which complain mode would enforce.
+"""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ def loaded() -> Iterator[LoadedProfiles]:
 
     def parse(option: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
+            # the names are new in each run: a cached profile would never be used again
             [parser, option, "--skip-cache"],
             input=rules,
             capture_output=True,

@@ -19,8 +19,8 @@ from typing import Any, Self
 
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 """The ioctl requests SECCOMP_IOCTL_NOTIF_RECV and SECCOMP_IOCTL_NOTIF_SEND."""
-_NOTIFICATION_BYTES = 80
-_RESPONSE = struct.Struct("=QqiI")
+_NOTIFICATION_BYTES = 80  # the size of struct seccomp_notif
+_RESPONSE = struct.Struct("=QqiI")  # id, val, error and flags of struct seccomp_notif_resp
 _STATE_BYTES = 1 << 20
 _POLL_SECONDS = 0.1
 
@@ -81,6 +81,7 @@ class SeccompListener:
             self.states.append(json.loads(state))
 
     def _respond(self, descriptor: int) -> None:
+        # the kernel requires zeros here, and returns EINVAL otherwise
         notification = bytearray(_NOTIFICATION_BYTES)
         try:
             fcntl.ioctl(descriptor, _RECEIVE, notification)

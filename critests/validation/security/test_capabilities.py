@@ -22,6 +22,7 @@ from critests.validation.security.daemon import blocked_without_daemon_capabilit
 ROOT_SETS = ("bounding", "permitted", "effective")
 """The sets of root's programs; the ambient set is empty, and runtimes differ in the inheritable one."""
 ATTEMPTS = {
+    # the default of lo: nothing changes, but the call needs NET_ADMIN
     "set up a link": "ip link set dev lo mtu 65536",
     "change an owner": "touch /tmp/owned.$$ && chown 1:1 /tmp/owned.$$",
     "change the root": system_call("chroot", "/home"),
@@ -71,6 +72,7 @@ def test_added_capabilities_are_in_every_set_of_root(
     """
     default = shared_containers.process(seen_from).status.capabilities
 
+    # runtimes have neither in their default set
     sets = shared_containers.process(
         seen_from, security_context=changed(add=("NET_ADMIN", "SYS_PTRACE"))
     ).status.capabilities
@@ -116,6 +118,7 @@ def test_dropped_capabilities_are_in_no_set(shared_containers: SharedContainers,
     """
     default = shared_containers.process(seen_from).status.capabilities
 
+    # runtimes have both in their default set
     sets = shared_containers.process(
         seen_from, security_context=changed(drop=("CHOWN", "SETUID"))
     ).status.capabilities
@@ -189,6 +192,7 @@ def test_ambient_capabilities_are_in_every_set_of_other_users(
     """
     added = cri.Capability(add_ambient_capabilities=["NET_ADMIN"])
     first = shared_containers.process(EXEC, security_context=context(capabilities=added)).status.capabilities
+    # kernels before 4.3 have no ambient set
     if "NET_ADMIN" not in first.get("ambient", ()):
         unsupported("ambient capabilities: those that a root process requests are not in its ambient set")
 
@@ -292,6 +296,7 @@ def test_kernel_denies_what_a_dropped_capability_allows(
         seen_from, questions=ATTEMPTS, security_context=changed(drop=("CHOWN", "SYS_CHROOT"))
     )
 
+    # error number 1 is EPERM
     assert (allowed.exit_code("change an owner"), outcome(allowed.answer("change the root"))) == (0, (0, 0))
     assert (denied.exit_code("change an owner"), outcome(denied.answer("change the root"))) == (1, (-1, 1))
 

@@ -12,6 +12,7 @@ from critests.testing import (
     with_user_namespace,
 )
 
+# the largest number that the kernel accepts for this parameter, 2^31 - 1
 PINGS_FOR_ALL_GROUPS = DefaultSysctl("net.ipv4.ping_group_range", "0 2147483647")
 
 

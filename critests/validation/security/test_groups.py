@@ -57,10 +57,12 @@ def test_merge_combines_requested_groups_and_those_of_the_image(
 
     Source: LinuxContainerSecurityContext.supplemental_groups, SupplementalGroupsPolicy.
     """
+    # one group that the image does not have, and one of the image of which tester is no member
     identity = context(1000, supplemental_groups=[3000, 2002], supplemental_groups_policy=cri.Merge)
 
     groups = shared_containers.process(seen_from, security_context=identity).status.groups
 
+    # the user's own group may be among them
     assert groups - {1000} == TESTER_GROUPS | {3000, 2002}
 
 
@@ -120,6 +122,7 @@ def test_run_as_group_replaces_the_group_in_passwd(
     """
     process = shared_containers.process(seen_from, security_context=context(1000, 2002)).status
 
+    # real, effective, saved and file system GID, proc(5)
     assert process.gids == (2002,) * 4
     assert 1000 not in process.groups
 
@@ -132,6 +135,7 @@ def test_users_and_groups_of_the_image_are_preserved(
 
     Source: LinuxContainerSecurityContext.run_as_user and run_as_group; not stated by the CRI.
     """
+    # numbers that the image's files do not have
     process = shared_containers.process(seen_from, questions=FILES, security_context=context(12345, 4321))
 
     users = {

@@ -30,7 +30,7 @@ def test_out_of_range_uid_of_an_image_is_not_root(
     Source: Image.uid, from which the kubelet concludes that a user is not root.
     """
     image = registry.pull(registry.mint(changes=image_naming_root(number)))
-    uid = 1
+    uid = 1  # not root, for a container that is rejected
 
     with may_be_refused():
         uid = containers.attempt(containers.config(image=image)).process_status(EXEC).uids[0]
@@ -69,6 +69,7 @@ def test_newline_in_home_adds_no_line_to_passwd(containers: Containers, home: st
 
     Source: ContainerConfig.envs. Not stated by the CRI; the author of a variable could become root.
     """
+    # a user that the image lacks: some runtimes add a line for it, with HOME as its directory
     config = containers.config(envs={"HOME": home}, security_context=context(43210))
     lines = []
 

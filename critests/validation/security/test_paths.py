@@ -5,11 +5,11 @@ import pytest
 from critests.testing import MASKED_PATHS, Containers, Runtime, SharedContainers, requirement
 from critests.validation.security.contexts import context, outcome, system_call
 
-WRITE_ONLY = 1
-WRITE_ONLY_AND_CREATE = 0o101
+WRITE_ONLY = 1  # O_WRONLY
+WRITE_ONLY_AND_CREATE = 0o101  # O_WRONLY | O_CREAT
 AT_FDCWD = -100
-READ_ONLY_FILE_SYSTEM = 30
-NO_SUCH_FILE = 2
+READ_ONLY_FILE_SYSTEM = 30  # EROFS
+NO_SUCH_FILE = 2  # ENOENT
 PROTECTED = context(
     masked_paths=["/etc/group", "/home", "/no/such/path"],
     readonly_paths=["/etc/passwd", "/root", "/no/such/file"],
@@ -20,6 +20,7 @@ PROTECTED = context(
 def read_command(path: str) -> str:
     """Return a command that prints the contents of a file or a directory; nothing if that is denied."""
     return (
+        # 64 bytes show that a file is not empty; some, as /proc/kcore, are very large
         f"if [ -d {path} ]; then ls -A {path}; elif [ -e {path} ]; then head -c 64 {path}; fi 2>/dev/null; :"
     )
 
@@ -33,6 +34,7 @@ QUESTIONS = {
     **{path: read_command(path) for path in (*MASKED_PATHS, "/etc/group", "/home")},
     "write a file": open_command("/etc/passwd"),
     "write in a directory": system_call("openat", AT_FDCWD, "/root/new", WRITE_ONLY_AND_CREATE, 0o600),
+    # a parameter of the UTS namespace, not of the whole node
     "write a setting": open_command("/proc/sys/kernel/domainname"),
     "write core_pattern": open_command("/proc/sys/kernel/core_pattern"),
     "write sysrq-trigger": open_command("/proc/sysrq-trigger"),

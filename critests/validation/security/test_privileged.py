@@ -61,6 +61,7 @@ def protected_places(process: ProcessEvidence) -> list[str]:
         mount.place
         for mount in process.mounts
         if mount.place.startswith(("/proc", "/sys/firmware")) or mount.place == "/sys"
+        # runtimes mask a directory by an empty tmpfs, and a file by /dev/null
         if mount.read_only or mount.kind == "tmpfs" or mount.root == "/null"
     ]
 
@@ -158,6 +159,7 @@ def test_privileged_processes_are_not_confined(
     process = privileged(runtime, shared_containers, seen_from, seccomp=profile)
 
     assert process.status.seccomp_mode == 0
+    # a label with a type is SELinux's, which SEL-05 judges
     assert process.label.partition(" ")[0] in {"", "unconfined"} or "_t:" in process.label
 
 
@@ -188,6 +190,7 @@ def test_other_containers_of_a_privileged_sandbox_are_confined(
     elsewhere = shared_containers.process(seen_from, security_context=confined)
 
     assert inside.status.capabilities == elsewhere.status.capabilities
+    # mode 2: a seccomp filter is in force
     assert inside.status.seccomp_mode == 2
     assert protected_places(inside) == protected_places(elsewhere) != []
     assert cgroups_read_only(inside) == {True}
@@ -206,6 +209,7 @@ def test_form_of_a_privileged_user_that_is_not_root(
     record_variant(
         "has effective capabilities" if process.capabilities["effective"] else "has none in effect"
     )
+    # real, effective, saved and file system UID, proc(5)
     assert process.uids == (1000,) * 4
 
 

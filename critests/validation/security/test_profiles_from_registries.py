@@ -47,5 +47,6 @@ def test_seccomp_profile_from_a_registry_is_in_force(own_runtime: OwnRuntime, po
         containers.config(security_context=context(seccomp=UNCONFINED), image=tools), in_sandbox=pod
     )
 
+    # the argument of a query, personality(2)
     output = container.output(*system_call("personality", 0xFFFFFFFF).split())
     assert outcome(output) == (-1, PROTOCOL_ERROR)

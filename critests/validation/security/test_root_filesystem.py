@@ -20,9 +20,9 @@ from critests.testing import (
 )
 from critests.validation.security.contexts import context, outcome, pod_context, system_call
 
-WRITE_ONLY_AND_CREATE = 0o101
+WRITE_ONLY_AND_CREATE = 0o101  # O_WRONLY | O_CREAT
 AT_FDCWD = -100
-READ_ONLY_FILE_SYSTEM = 30
+READ_ONLY_FILE_SYSTEM = 30  # EROFS
 SHARED_MEMORY = "shared memory"
 # directories of a container
 PLACES = {"the root": "", "etc": "/etc", "home": "/root", SHARED_MEMORY: "/dev/shm"}  # noqa: S108 - in the container
@@ -36,6 +36,7 @@ DESCRIPTORS = {
     "open files": "for file in /proc/$$/fd/*; do kind=file; [ -d $file/. ] && kind=directory;"
     ' echo "${file##*/} $kind"; done'
 }
+# far beyond the depth of any directory: the parent of a root directory is that directory
 CLIMB = "cd ./../../../../../../../../../../.. && stat -c '%d %i' . && stat -c '%d %i' /"
 
 

@@ -28,8 +28,10 @@ GET_SEALS, SEALED_AGAINST_WRITING = 1034, 8
 BUSY = 26
 """The error number ETXTBSY, of opening a running program for writing."""
 CAUGHT, JUDGED = "caught", "judged"
+# AT_FDCWD and O_WRONLY; the descriptor 3 is the program that the script holds open
 _ASK = system_call("openat", -100, "/proc/self/fd/3", 1)
 _SEALS = f"fcntl '$' {GET_SEALS}"
+# paths that the ABI of each architecture fixes
 LOADERS = {
     Architecture.AMD64: "/lib64/ld-linux-x86-64.so.2",
     Architecture.ARM64: "/lib/ld-linux-aarch64.so.1",

@@ -33,15 +33,16 @@ from critests.validation.security.seccomp_profiles import OTHER_PERSONALITY, PRO
 
 # with a kernel of the sandbox's own, profiles do not decide which system calls reach the node's kernel
 pytestmark = requires(Capability.SECCOMP, Capability.SAME_HOST, Capability.SHARED_KERNEL)
-FILTER = 2
-NEW_USER_NAMESPACE = 0x10000000
+FILTER = 2  # SECCOMP_MODE_FILTER, seccomp(2)
+NEW_USER_NAMESPACE = 0x10000000  # CLONE_NEWUSER
 SIGCHLD = 17
 """In the flags of clone(2): the parent gets this signal when the child exits, as a shell expects."""
-KILLED_BY_SIGSYS = 128 + 31
+KILLED_BY_SIGSYS = 128 + 31  # 31 is SIGSYS
 DENIED = (-1, PROTOCOL_ERROR)
 DENIED_BY = {"logs": set[str](), "arguments": {"change"}, "architectures": {"query", "change"}}
 """The calls of `QUESTIONS` that each profile denies."""
 QUESTIONS = {
+    # the argument of a query, personality(2)
     "query": system_call("personality", 0xFFFFFFFF),
     "change": system_call("personality", OTHER_PERSONALITY),
     "other call": system_call("getuid"),

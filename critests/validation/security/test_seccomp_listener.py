@@ -57,6 +57,7 @@ def test_seccomp_listener_decides_over_system_calls(notifying_container: Contain
 
     Source: SecurityProfile.localhost_ref; the OCI runtime specification, listenerPath and SCMP_ACT_NOTIFY.
     """
+    # the argument of a query, personality(2)
     output = notifying_container.output(*system_call("personality", 0xFFFFFFFF).split())
 
     # the listener's error, which the call itself never returns

@@ -84,6 +84,7 @@ def test_containers_of_a_pod_share_a_level_of_their_own(shared_containers: Share
     """
     pod = shared_containers.sandbox()
 
+    # with equal settings, both would be the same shared container
     first = shared_containers.process(FIRST_PROCESS, in_sandbox=pod, envs={"NUMBER": "1"})
     second = shared_containers.process(FIRST_PROCESS, in_sandbox=pod, envs={"NUMBER": "2"})
     elsewhere = shared_containers.process(FIRST_PROCESS)

@@ -112,6 +112,7 @@ def test_a_sysctl_is_set_in_the_pod(
     if name not in requested:
         blocked(f"this kernel has no {name}")
     pod = shared_containers.sandbox(
+        # requests have spaces between numbers, the kernel prints tabs
         sysctls={key: value.replace("\t", " ") for key, value in requested.items()}
     )
 
@@ -130,6 +131,7 @@ def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes, sepa
     Source: LinuxPodSandboxConfig.sysctls: parameters of the sandbox's namespaces.
     """
     before = int(host_value(NOT_NAMESPACED))
+    # 100 is the maximum before Linux 5.8
     new_value = str(before + 1 if before < 100 else before - 1)
     sysctls = {NOT_NAMESPACED: new_value}
     if separator is not None:

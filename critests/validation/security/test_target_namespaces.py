@@ -47,6 +47,7 @@ def test_container_joins_the_pid_namespace_of_its_target(
 
 
 @requirement("NS-07/unknown")
+# the second has the form of an id, but no container has it
 @pytest.mark.parametrize("target", ["", secrets.token_hex(32)], ids=["missing", "unknown"])
 def test_unknown_target_is_refused(containers: Containers, target: str) -> None:
     """CreateContainer or StartContainer with an empty or unknown `target_id` MUST be rejected.

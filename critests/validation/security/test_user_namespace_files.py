@@ -46,6 +46,7 @@ def owned(folder: Path) -> Path:
     1000.
     """
     folder.chmod(0o777)
+    # users other than root must be able to reach it
     folder.parent.chmod(0o755)
     for name, owner in (("of-root", 0), ("of-tester", 1000)):
         (folder / name).write_text("of the host\n")
@@ -312,6 +313,7 @@ def test_form_of_a_ping_group_range_beyond_a_user_namespace(
 
     Source: LinuxPodSandboxConfig.sysctls; the CRI does not say.
     """
+    # the largest number that the kernel accepts here, 2^31 - 1; the namespace has 65,536 groups
     all_groups = {"net.ipv4.ping_group_range": "0 2147483647"}
     groups: list[str] = []
 

@@ -63,6 +63,7 @@ def test_user_and_group_of_every_process(
     """
     process = shared_containers.process(seen_from, security_context=context(**identity)).status
 
+    # real, effective, saved and file system ids, proc(5)
     assert (process.uids, process.gids) == ((ids[0],) * 4, (ids[1],) * 4)
 
 
@@ -131,6 +132,7 @@ def test_uid_missing_from_passwd_has_only_the_requested_groups(
 
     Source: LinuxContainerSecurityContext.run_as_user and supplemental_groups.
     """
+    # neither the user nor the group is in the image's files
     identity = context(12345, supplemental_groups=[3000])
 
     process = shared_containers.process(seen_from, security_context=identity).status

@@ -40,6 +40,7 @@ FLOOD = (
 )
 """Prints 24 MB after a line of input: more than pipes and sockets buffer if nobody reads."""
 STALLED_SECONDS = 1.0
+"""Without more output for this long, the log has stopped growing."""
 PROMPT_SECONDS = 5.0
 """These calls take milliseconds on an idle machine; a call that waits for the client never returns."""
 
@@ -270,6 +271,7 @@ def test_attach_sets_the_size_of_the_terminal(
         runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdin=True, stdout=True, tty=True)
     )
 
+    # other than the 0 by 0 of a new terminal and the usual 80 by 24
     session.resize(132, 43)
 
     runtime.eventually(
@@ -411,6 +413,7 @@ def test_attached_output_is_in_the_log_too(
         runtime.stub.Attach, cri.AttachRequest(container_id=container.id, stdout=True, stderr=True)
     )
 
+    # whole lines only: the first may have begun before the client attached, the last may be incomplete
     output = session.stdout_until(lambda seen: seen.count(b"\n") >= 3).decode().split("\n")[1:-1]
 
     log = container.wait_for_log(output[-1])

@@ -111,6 +111,7 @@ def test_exec_closes_stdin_with_the_clients_stream(
     session = streams.open(runtime.stub.Exec, request, protocol=Protocol.SPDY)
 
     session.write(b"one\n")
+    # a half-close: output still arrives
     session.close_stdin()
 
     finished = session.finish()
@@ -119,6 +120,7 @@ def test_exec_closes_stdin_with_the_clients_stream(
 
 
 @requirement("EXE-04")
+# 126 is also the shell's code for a program that it cannot execute; 255 is the largest code
 @pytest.mark.parametrize("code", [0, 1, 126, 255])
 def test_exec_reports_the_exit_code(
     runtime: Runtime, running_container: Container, streams: Streams, code: int
@@ -190,6 +192,7 @@ def test_exec_status_comes_after_all_output(
 
     Source: the sub-protocol v4.channel.k8s.io.
     """
+    # several times what a pipe buffers, 64 KiB
     script = "head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2"
     request = of_script(running_container, script)
 
@@ -364,6 +367,7 @@ def test_exec_ends_with_its_container(
 
     Source: StopContainer, Exec.
     """
+    # far longer than the test waits
     request = of_script(running_container, "echo ready; sleep 300")
     session = streams.open(runtime.stub.Exec, request)
     session.stdout_until(b"ready\n")

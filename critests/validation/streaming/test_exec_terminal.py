@@ -113,6 +113,7 @@ def test_exec_continues_after_an_invalid_terminal_size(terminal: Terminal) -> No
 
 
 @requirement("EXE-10/no-leak")
+# `; true` keeps the shell from replacing itself by `sleep`: `ps` must show the script
 @pytest.mark.parametrize(
     "script", ["cat; sleep 1", "sleep 4321; true"], ids=["reads its input", "waits for something else"]
 )

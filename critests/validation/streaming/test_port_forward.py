@@ -30,6 +30,7 @@ from critests.validation.streaming.serving import Serve
 
 Ending = Callable[[cri.PortForwardRequest], str]
 
+# each test has ports of its own: most share one sandbox, and with it one network namespace
 LARGE_BYTES = 4 << 20
 MORE_THAN_READ = bytes(64 << 10)
 """If a process exits before it has read all data in a socket, the kernel resets the connection."""
@@ -195,6 +196,7 @@ def test_port_forward_to_a_pod_on_the_nodes_network(sandboxes: Sandboxes, stream
     Source: PortForward, NamespaceMode.NODE.
     """
     pod = sandboxes.ready(namespaces=cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD))
+    # port 0: the kernel chooses a free one
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=pod.id, port=[port])).connect(port)
@@ -205,6 +207,7 @@ def test_port_forward_to_a_pod_on_the_nodes_network(sandboxes: Sandboxes, stream
             "no connection arrived at the node's port"
         )
         with listener.accept()[0] as accepted:
+            # all 6 bytes, even if they arrive in pieces
             assert accepted.recv(6, socket.MSG_WAITALL) == b"hello\n"
             accepted.sendall(b"welcome\n")
             assert connection.read_until(b"\n") == b"welcome\n"
@@ -256,6 +259,7 @@ def test_port_forward_transfers_large_data(sandbox: Sandbox, serve: Serve, strea
     Source: PortForward.
     """
     serve(7009)
+    # ascending numbers: lost or exchanged pieces show
     sent = b"".join(number.to_bytes(4, "big") for number in range(LARGE_BYTES // 4))
     connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7009])).connect(7009)
 

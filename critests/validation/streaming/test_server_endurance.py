@@ -30,7 +30,7 @@ pytestmark = disruptive
 CatSession = Callable[[Container], RemoteCommand]
 
 NOBODY_LISTENS = 7099
-FAILURES = 20
+FAILURES = 20  # each could leave a socket open
 PIECE = bytes(512)
 PIECES = 100
 """Data that nothing reads, in separate frames: more than a server buffers, and at most what a client may send

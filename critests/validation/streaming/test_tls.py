@@ -34,6 +34,7 @@ def tls_files(host_folder: Path) -> StreamingTls:
         )
     files = StreamingTls(host_folder / "certificate.pem", host_folder / "key.pem")
     how = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=critests"
+    # the address of the streaming server
     where = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(files.key)]
     where += ["-out", str(files.certificate)]
     subprocess.run([program, *how.split(), *where], check=True, capture_output=True, timeout=60)
