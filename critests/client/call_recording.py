@@ -22,7 +22,9 @@ from critests.client.under_way import UnderWay
 REDACTED = "[redacted]"
 SECRET_FIELDS = ("password", "auth", "identity_token", "registry_token")
 MESSAGE_LIMIT_BYTES = 64 * 1024
+"""Of a longer message, only type and size are recorded."""
 MAX_CALLS = 2000
+"""Only the newest calls are stored, so that memory stays bounded in a long run."""
 EVENTS = "GetContainerEvents"
 
 READING = re.compile(

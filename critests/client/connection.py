@@ -135,7 +135,8 @@ def open_channel(
         ("grpc.max_send_message_length", receive_limit_bytes),
         # a private pool: otherwise two channels to one socket share a connection, and fail together
         ("grpc.use_local_subchannel_pool", 1),
-        ("grpc.enable_retries", 0),
+        ("grpc.enable_retries", 0),  # a test must get each failure
+        # the defaults, 1 s and 120 s, would delay the first call after a restart of the daemon
         ("grpc.initial_reconnect_backoff_ms", 50),
         ("grpc.max_reconnect_backoff_ms", 500),
         # HTTP proxies from the environment are not meant for a node's own runtime

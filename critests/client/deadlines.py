@@ -7,6 +7,7 @@ from google.protobuf.message import Message
 from critests.api import api_pb2 as cri
 
 READ_SECONDS = 10.0
+"""For RPCs that are not in `SECONDS_BY_RPC`."""
 STATISTICS_SECONDS = 30.0
 """Statistics may wait for a stop that is in progress, also one of another test."""
 SECONDS_BY_RPC = {
@@ -18,7 +19,7 @@ SECONDS_BY_RPC = {
     "RunPodSandbox": 60.0,
     "CreateContainer": 60.0,
     "StartContainer": 60.0,
-    "StopPodSandbox": 20.0,
+    "StopPodSandbox": 20.0,  # some runtimes wait nearly that long for a process that ignores SIGTERM
     "RemovePodSandbox": 60.0,
     "RemoveContainer": 30.0,
     "PullImage": 120.0,
@@ -61,6 +62,7 @@ class Deadlines:
     def _usual(self, rpc: str, request: Message | None) -> float:
         if rpc == "StopContainer":
             grace = max(0, int(getattr(request, "timeout", 0)))
+            # at most an hour: a test sends a grace period of 2**31 s
             return min(grace, 3600) + STOP_MARGIN_SECONDS * self.scale
         if rpc == "ExecSync":
             return (EXEC_SYNC_SECONDS + max(0, int(getattr(request, "timeout", 0)))) * self.scale

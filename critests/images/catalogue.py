@@ -167,6 +167,7 @@ def _entry(change: FileChange) -> LayerEntry:
     )
 
 
+# longer than the 255 characters of a ustar header, so that the archive needs an extended one
 _LONG_NAME = "long/" + "/".join(["directory-with-a-name-of-forty-characters"] * 4) + "/file-" + "n" * 120
 
 _WHITEOUT_LAYERS = (

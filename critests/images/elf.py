@@ -10,7 +10,7 @@ from critests.images.platforms import Architecture
 
 _MACHINE = {Architecture.AMD64: 62, Architecture.ARM64: 183}  # EM_X86_64, EM_AARCH64
 _FILE_HEADER = struct.Struct("<4sBBBB8xHHIQQQIHHHHHH")
-_INTERPRETER = 3
+_INTERPRETER = 3  # PT_INTERP
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ def read_elf(content: bytes) -> ElfFacts:
     if len(content) < _FILE_HEADER.size or content[:6] != b"\x7fELF\x02\x01":
         raise ValueError("not a 64-bit little-endian ELF file")
     fields = _FILE_HEADER.unpack_from(content)
+    # e_machine, e_phoff, e_phentsize, e_phnum
     machine, offset, entry_size, entries = fields[6], fields[9], fields[13], fields[14]
     kinds = {struct.unpack_from("<I", content, offset + index * entry_size)[0] for index in range(entries)}
     known = {number: architecture for architecture, number in _MACHINE.items()}

@@ -180,6 +180,7 @@ class ResponseWriter:
 
     def _stall(self) -> None:
         self.handler.close_connection = True
+        # an hour is longer than any deadline of a pull
         seconds = self.fault.seconds if self.fault and self.fault.seconds else 3600.0
         self._wait(seconds)
 

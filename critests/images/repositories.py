@@ -16,6 +16,8 @@ REPOSITORY_NAME = re.compile(
 )
 TAG = re.compile(r"[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}")
 _MAX_REQUESTS = 5000
+_LONGEST_NAME = 200
+"""With the registry's address, below the 255 characters that many clients permit (OCI distribution spec)."""
 
 
 class UnknownRepositoryError(LookupError):
@@ -101,7 +103,7 @@ class Repositories:
         Raises:
             ValueError: The name or a tag is malformed.
         """
-        if not REPOSITORY_NAME.fullmatch(name) or len(name) > 200:
+        if not REPOSITORY_NAME.fullmatch(name) or len(name) > _LONGEST_NAME:
             raise ValueError(f"{name!r} is no name for a repository")
         for tag in tags:
             if not TAG.fullmatch(tag):
@@ -122,7 +124,7 @@ class Repositories:
         Raises:
             ValueError: The other name is malformed.
         """
-        if not REPOSITORY_NAME.fullmatch(other) or len(other) > 200:
+        if not REPOSITORY_NAME.fullmatch(other) or len(other) > _LONGEST_NAME:
             raise ValueError(f"{other!r} is no name for a repository")
         with self._lock:
             source = self._repository(name)

@@ -32,6 +32,7 @@ MASKED_PATHS = (
 READONLY_PATHS = ("/proc/sys", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sysrq-trigger")
 BEST_EFFORT_OOM_SCORE = 1000
 BEST_EFFORT_CPU_SHARES = 2
+"""The kubelet's values for a container of a BestEffort pod; the kernel permits no fewer shares."""
 CPU_PERIOD = 100_000
 """In microseconds; the kubelet also sets it without a quota."""
 

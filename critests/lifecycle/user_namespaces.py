@@ -7,6 +7,7 @@ from critests.api import api_pb2 as cri
 FIRST_ID: Final = 1_048_576
 """The host's id for 0 inside, which is unused on an ordinary machine."""
 IDS: Final = 65_536
+"""As many as the kubelet maps for a pod."""
 MAPPING: Final = cri.IDMapping(host_id=FIRST_ID, container_id=0, length=IDS)
 
 

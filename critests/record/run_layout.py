@@ -25,7 +25,9 @@ RESULTS: Final = Path("results")
 UNKNOWN: Final = "unknown"
 """Name of a runtime, or its version, if it reports none."""
 SAFE_LENGTH: Final = 100
+"""Longest name of a folder; file systems permit 255 bytes."""
 ATTEMPTS: Final = 1000
+"""Runs of one second get the names of the following seconds, up to so many."""
 
 
 @dataclass(frozen=True)

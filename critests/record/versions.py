@@ -15,7 +15,7 @@ _CLAUSE: Final = re.compile(
     r"\s*(?P<sign><=|>=|==|!=|<|>)\s*(?P<version>v?\d+(?:\.\d+)*(?:[-~.]?(?:alpha|beta|rc|pre|dev)[.-]?\d*)?)\s*\Z"
 )
 _STAGES: Final = {"dev": 0, "alpha": 1, "beta": 2, "pre": 3, "rc": 3}
-_RELEASED: Final = (9, 0)
+_RELEASED: Final = (9, 0)  # above all stages
 
 
 @dataclass(frozen=True)

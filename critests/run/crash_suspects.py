@@ -21,6 +21,7 @@ from critests.record.result_records import TestResult
 from critests.run.daemon_watch import OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED
 
 REPEAT_SECONDS = 600.0
+"""For a run with one suspect, including the start of a private runtime."""
 ONCE = ("--times", "1")
 
 Repeat = Callable[[TestResult], TestResult | None]

@@ -156,6 +156,7 @@ def unproven(judged: JudgedAspect, settings: Settings, level: ProvenLevel | None
         return ""
     since = judged.aspect.since_minor
     known = known_minor(settings, level)
+    # CRI v1 came with Kubernetes 1.20, so every runtime has at least the fields of that release
     if since is None or known is None or since <= max(known, 20):
         return ""
     return judged.aspect.since

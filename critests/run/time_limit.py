@@ -12,6 +12,7 @@ import pytest
 from critests.client.under_way import UnderWay
 
 SHORTEST_SECONDS = 0.05
+"""Least time to the next look, also while a call is under way: setitimer(2) stops the timer at 0."""
 
 
 class TimeLimit:

@@ -27,6 +27,7 @@ MOST_TESTS: Final = 10
 SECONDS: Final = 600.0
 """After this time no further try starts."""
 CLEANING_SECONDS: Final = 60.0
+"""How long an interrupted run may take to clean up before it is killed."""
 NOT_TRIED: Final = frozenset(
     {
         ReasonCode.UNEXPECTED_PASS,

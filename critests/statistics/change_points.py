@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 _SIGNIFICANCE = 0.01
 """The significance level of each tested split."""
 _PERMUTATIONS = 199
+"""The smallest p-value is then 1/200, half of the significance level."""
 _SHORTEST = 2
 """A single value has no distances within its part."""
 

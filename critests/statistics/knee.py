@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import nnls
 
-_FEWEST_LEVELS = 4
+_FEWEST_LEVELS = 4  # one more than the coefficients
 _FLAT = 0.05
 """A curve that rises above its chord by less than this share of its height has no knee."""
 _STEPS = 1000

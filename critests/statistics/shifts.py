@@ -23,6 +23,7 @@ _GRAIN = 1000
 rounding.
 """
 _FURTHEST = math.log(1000.0)
+"""An interval that reaches this factor counts as unbounded."""
 _SHARP = 1e-4
 """Precision of the search for the ends of an interval."""
 

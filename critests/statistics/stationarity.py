@@ -16,7 +16,7 @@ from scipy.stats import rankdata
 
 from critests.statistics.autocorrelation import batch_medians
 
-_BATCH = 5
+_BATCH = 5  # of MSER-5
 _FEWEST = 40
 _GROUPS = 40
 _FEWEST_GROUPS = 10
@@ -72,6 +72,7 @@ def _level_change(samples: Sequence[float]) -> int:
         return 0
     ranks = rankdata(batch_medians(samples, groups))
     distances = np.abs(np.cumsum(2 * ranks - (groups + 1))[:-1])
+    # Pettitt's approximation of the p-value
     if 2 * math.exp(-6 * distances.max() ** 2 / (groups**3 + groups**2)) > _SIGNIFICANCE:
         return 0
     index = len(samples) * int(distances.argmax() + 1) // groups

@@ -22,7 +22,7 @@ square of the number of points.
 FEWEST_POINTS = 6
 """With fewer points there is no 99 % interval."""
 _CONFIDENCE = 0.99
-_SIGNIFICANT_LAG = 1.96
+_SIGNIFICANT_LAG = 1.96  # 95 % of the correlations of white noise are within 1.96 / sqrt(size)
 
 
 @dataclass(frozen=True, slots=True)

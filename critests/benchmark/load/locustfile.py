@@ -140,7 +140,7 @@ class LoadProcess:
         if self.now - self._unavailable_since >= UNREACHABLE_SECONDS:
             LOGGER.error("the runtime stopped responding")
             self.end = self.now
-        gevent.sleep(0.1)
+        gevent.sleep(0.1)  # such calls fail at once, so the next cycles would follow without a pause
 
     def _fire(self, kind: str, name: str, seconds: float, failure: Exception | None) -> None:
         self.environment.events.request.fire(
@@ -190,6 +190,7 @@ class Rate(locust.LoadTestShape):
                 return None
         users = options.num_users or 1
         if options.rate:
+            # Little's law: enough for cycles of five seconds at this rate
             users = options.in_flight or min(max(200, math.ceil(options.rate * 5)), 2000)
         return users, float(users)
 

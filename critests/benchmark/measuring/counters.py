@@ -20,6 +20,7 @@ from typing import Final, Self
 _SYSCALL: Final = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "s390x": 331, "ppc64le": 319}
 """Number of perf_event_open."""
 _HARDWARE, _SOFTWARE, _TRACEPOINT = 0, 1, 2
+# type and config in perf_event_open(2)
 _PLAIN: Final = {
     "instructions": (_HARDWARE, 1),
     "page faults": (_SOFTWARE, 2),
@@ -30,11 +31,11 @@ _TRACED: Final = {
     "fsyncs": ("syscalls/sys_enter_fsync", "syscalls/sys_enter_fdatasync"),
 }
 _TRACING: Final = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
-_ATTRIBUTE_BYTES: Final = 128
-_INHERIT: Final = 1 << 1
+_ATTRIBUTE_BYTES: Final = 128  # PERF_ATTR_SIZE_VER7; older kernels accept it if the bytes they lack are 0
+_INHERIT: Final = 1 << 1  # also count processes that the daemon starts later
 _FLAGS_AT: Final = 40
 """Offset of the flags in perf_event_attr, in bytes."""
-_CLOSE_ON_EXEC: Final = 1 << 3
+_CLOSE_ON_EXEC: Final = 1 << 3  # PERF_FLAG_FD_CLOEXEC
 
 
 class CannotCount(Exception):

@@ -123,6 +123,7 @@ def listening_sockets(pid: int) -> tuple[str, ...]:
         raise RuntimeNotVisible(
             f"permission to read the files of process {pid} is denied: run as root"
         ) from error
+    # columns 3, 6 and 7: flags, inode, path
     sockets = (line.split(maxsplit=7) for line in lines)
     return tuple(
         fields[7]
@@ -166,7 +167,7 @@ def _line(pid: int) -> _Line | None:
     except (FileNotFoundError, ProcessLookupError):
         return None
     head, _, rest = text.rpartition(")")
-    fields = rest.split()
+    fields = rest.split()  # from the state on, which is field 3 in proc_pid_stat(5)
     user, system, waited_user, waited_system = (int(field) / _TICKS for field in fields[11:15])
     return _Line(
         pid,

@@ -25,6 +25,7 @@ Cycle: TypeAlias = Callable[[Meter], None]
 Workload: TypeAlias = "Callable[[Target], contextlib.AbstractContextManager[Cycle]]"
 
 FAILURES_IN_A_ROW = 5
+"""Failed cycles after which sampling ends."""
 FEWEST = 40
 """Samples before the first check of the stopping rule: fewer do not show where the warm-up ends."""
 SWEEP_EVERY = 8

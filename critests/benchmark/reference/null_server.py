@@ -42,11 +42,12 @@ _AWAKE_SECONDS: Final = 0.005
 _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _FRAME_HEADER: Final = struct.Struct(">HBBBI")  # length in 16 and 8 bits, type, flags, stream
 _RECEIVE_BYTES: Final = 1 << 18
-_WINDOW: Final = 65_535
-_LARGEST_WINDOW: Final = (1 << 31) - 1
+_WINDOW: Final = 65_535  # initial window of a connection, RFC 9113, 6.9.2
+_LARGEST_WINDOW: Final = (1 << 31) - 1  # RFC 9113, 6.9.1
 _MOST_BYTES: Final = 8_192
 """Size limit of a response: half of the smallest maximum frame size of a client (RFC 9113, 6.5.2)."""
 
+# types of frames, their flags, and a setting, RFC 9113, 6
 _DATA, _HEADERS, _SETTINGS, _PING, _WINDOW_UPDATE = 0, 1, 4, 6, 8
 _END_STREAM, _ACK, _END_HEADERS = 0x1, 0x1, 0x4
 _SET_INITIAL_WINDOW: Final = 4

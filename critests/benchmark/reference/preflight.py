@@ -41,6 +41,7 @@ TIMED_RPCS: Final = (
 )
 """The RPCs that scenarios time individually; those that remove something come last."""
 REFERENCE_ROUNDS: Final = {True: 12, False: 40}
+"""Rounds of the OCI runtime alone, if `quick` or not."""
 
 
 @dataclass

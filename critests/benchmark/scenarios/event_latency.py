@@ -16,7 +16,9 @@ from critests.run.outcomes import Unsupported
 
 EVENT_SECONDS = 10.0
 STREAM_SECONDS = 4 * 3600
+"""Longer than any benchmark, because a stream ends at its deadline."""
 REJECTION_SECONDS = 0.5
+"""How long a runtime may take to reject the stream: a stream without events looks the same as an open one."""
 NO_ANSWER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 """Codes that do not mean that events are unsupported: the daemon hangs or has exited."""
 
@@ -85,6 +87,7 @@ def event_delivery(number: int) -> Workload:
                 try:
                     received = [subscriber.wait_for_stopped(container.id) for subscriber in subscribers]
                     finished = container.exited().finished_at / 1e9
+                    # comparisons need samples above 0, also if the wall clock was set back
                     meter.add("end to event", max(max(received) - finished, 1e-6), begin)
                 except CallFailed as error:
                     meter.add("end to event", EVENT_SECONDS, begin, code=error.code)

@@ -109,6 +109,7 @@ def add_exit_latencies(
         if status is None or status.exit_code:
             state = "is not known" if status is None else f"exited with {status.exit_code}"
             raise NotDone(f"{name} should have exited with 0, and {state}")
+        # comparisons need samples above 0, also if the wall clock was set back
         late = max(first[container.id] - status.finished_at / 1e9, 1e-6)
         meter.add(TO_STATUS, late, begin)
         meter.add(FROM_RELEASE, max(first[container.id] - released, 1e-6), begin)

@@ -153,6 +153,7 @@ def _stopping(command: tuple[str, ...] | None, grace: int) -> Workload:
                     meter.call("StopContainer", target.runtime.StopContainer, request)
                     begin, took = meter.windows["StopContainer"]
                     if grace:
+                        # comparisons need samples above 0
                         meter.add("overshoot", max(took - grace, 1e-6), begin)
                     check_exited(target, container.id)
                 finally:
@@ -187,6 +188,7 @@ def _updating(target: Target) -> Iterator[Cycle]:
         shares = iter(range(2, 1 << 30))
 
         def cycle(meter: Meter) -> None:
+            # each update changes the value
             resources = cri.LinuxContainerResources(
                 cpu_shares=100 + next(shares) % 900, cpu_period=100_000, cpu_quota=50_000
             )

@@ -66,6 +66,7 @@ def test_arrivals_at_a_fixed_rate(bench: Bench) -> None:
         for share in shares:
             for side in sides:
                 side.begin_load(bench.meter(side.target, {"load": f"{share:g} of one worker's rate"}))
+            # a fifth of the time was for calibration
             whole = bench.seconds * 0.8 / len(shares) / len(sides)
             rounds = 1 if len(sides) == 1 else max(FEWEST_ROUNDS, round(whole / ROUND_SECONDS))
             for block in range(rounds):

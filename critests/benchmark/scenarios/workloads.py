@@ -8,6 +8,7 @@ from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import PLAIN, Target
+from critests.lifecycle.user_namespaces import with_user_namespace
 from critests.run.outcomes import Blocked
 
 HOST = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
@@ -22,11 +23,7 @@ def sandbox_cycle(*, network: bool = True, user_namespace: bool = False) -> Work
     def prepared(target: Target) -> Iterator[Cycle]:
         namespaces = None if network else HOST
         if user_namespace:
-            mapping = cri.IDMapping(host_id=1 << 20, container_id=0, length=1 << 16)
-            users = cri.UserNamespace(mode=cri.POD, uids=[mapping], gids=[mapping])
-            namespaces = cri.NamespaceOption(
-                network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD, userns_options=users
-            )
+            namespaces = with_user_namespace()
 
         def cycle(meter: Meter) -> None:
             request = target.sandbox_request(namespaces=namespaces)

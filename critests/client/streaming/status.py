@@ -70,6 +70,6 @@ def _exit_code(details: Any) -> int | None:  # noqa: ANN401 -- it is whatever th
     for cause in causes if isinstance(causes, list) else []:
         if isinstance(cause, dict) and cause.get("reason") == "ExitCode":
             text = str(cause.get("message", "")).strip()
-            if text.lstrip("-").isdecimal() and len(text) <= 11:
+            if text.lstrip("-").isdecimal() and len(text) <= 11:  # an int32 with its sign
                 return int(text)
     return None

@@ -10,6 +10,7 @@ from critests.client.streaming.wire import Wire
 
 HEAD_BYTES = 64 * 1024
 BODY_BYTES = 16 * 1024
+"""The longest head of a response, and the longest body of a rejection, that is read."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def _read_body(wire: Wire, body: bytes, headers: Mapping[str, str], until: float
     length = headers.get("content-length", "")
     size = (
         min(int(length), BODY_BYTES)
-        if length.isascii() and length.isdecimal() and len(length) < 12
+        if length.isascii() and length.isdecimal() and len(length) < 12  # longer ones exceed the limit
         else BODY_BYTES
     )
     while len(body) < size and time.monotonic() < until:

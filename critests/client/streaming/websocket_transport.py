@@ -25,10 +25,11 @@ from critests.client.streaming.upgrade import upgrade
 from critests.client.streaming.wire import Wire
 
 CLOSE_CHANNEL = 255
+"""Channel of v5.channel.k8s.io whose payload names the channels that are closed."""
 MESSAGE_BYTES = 16 * 1024 * 1024
 """The longest message that is read; a longer one is a violation."""
 
-ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, 1.3
 
 
 class WebSocketTransport(Transport):

@@ -130,6 +130,7 @@ def connect(url: str, until: float) -> Wire:
         raise CannotConnect(f"{url!r} is no fully qualified URL of a streaming server")
     try:
         address = (parts.hostname, parts.port or (443 if secure else 80))
+        # a timeout of 0 would make the socket non-blocking
         connected = socket.create_connection(address, timeout=max(0.001, until - time.monotonic()))
     except (OSError, ValueError) as error:
         raise CannotConnect(f"cannot connect to the streaming server at {parts.netloc}: {error}") from error

@@ -224,8 +224,10 @@ def weights_of(shares: int) -> frozenset[int]:
     """Return the weights of cgroup v2 that OCI runtimes make of a number of shares: by the linear conversion
     of the Kubernetes enhancement on cgroup v2, and by the later one that keeps the default (1024 is 100).
     """
+    # the kernel's ranges are 2 to 262144 for shares and 1 to 10000 for weights
     inside = min(max(shares, 2), 262_144)
     linear = 1 + (inside - 2) * 9999 // 262_142
+    # a parabola in log2(shares) through 2 → 1, 1024 → 100 and 262144 → 10000
     power = math.log2(inside)
     later = math.ceil(10 ** ((power * power + 125 * power) / 612 - 7 / 34))
     return frozenset({linear, min(max(later, 1), 10_000)})

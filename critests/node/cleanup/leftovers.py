@@ -28,7 +28,7 @@ from critests.runtimes.private_kinds import KINDS
 _MNT_DETACH = 2  # umount2(2)
 _LOOP_CLR_FD = 0x4C01  # loop(4)
 _ID = re.compile(r"[0-9a-f]{64}")
-_COMM_LENGTH = 15
+_COMM_LENGTH = 15  # the kernel cuts longer names, proc_pid_comm(5)
 
 
 class CleanupIncomplete(Exception):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from critests.node.host.binaries import MissingProgram, version_text
 
-_SECONDS = 3.0
+_SECONDS = 3.0  # connect(2) waits while the listener's backlog is full
 _CREDENTIALS = struct.Struct("3i")  # struct ucred: pid, uid, gid; unix(7)
 _DELETED = " (deleted)"
 

@@ -5,10 +5,12 @@ import os
 from pathlib import Path
 from typing import Final
 
+# flags of mount(2)
 BIND: Final = 1 << 12
 REC: Final = 1 << 14
 PRIVATE: Final = 1 << 18
 SHARED: Final = 1 << 20
+_DETACH: Final = 2  # umount2(2)
 
 
 def mount(target: Path, *, source: str = "none", kind: str = "", flags: int = 0, options: str = "") -> None:
@@ -31,6 +33,6 @@ def unmount(target: Path) -> None:
         OSError: the kernel refused it.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.umount2(os.fsencode(target), 2) != 0:
+    if libc.umount2(os.fsencode(target), _DETACH) != 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number), str(target))

@@ -120,7 +120,7 @@ class NriPlugin:
         self._multiplexer = Multiplexer(trunk)
         self._ended = threading.Event()
         self._synchronized = threading.Event()
-        self._streams = iter(range(1, 1 << 31, 2))
+        self._streams = iter(range(1, 1 << 31, 2))  # in ttrpc, streams of a client have odd ids
         self._calling = threading.Lock()
         self._waiting: dict[int, queue.SimpleQueue[ttrpc_pb2.Response | None]] = {}
         self._reader = threading.Thread(target=self._read, name=f"NRI plugin {index}-{name}", daemon=True)

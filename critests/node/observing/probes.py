@@ -36,6 +36,7 @@ from critests.record.run_record import CapabilityFact
 DaemonProcess = Callable[[], int | None]
 
 PORT_SECONDS = 3.0
+"""How long a host port may take to accept a connection after the start of its container."""
 UPGRADE_SECONDS = 10.0
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 LABEL = Path("/proc/1/attr/current")

@@ -48,7 +48,7 @@ class DaemonProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                umask=0o022,
+                umask=0o022,  # as for a service of systemd, whatever the user's is
             )
 
     def end(self, signal_number: int) -> None:

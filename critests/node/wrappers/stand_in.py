@@ -18,7 +18,9 @@ SHELL = "/bin/sh"
 _TIMER_LIST = Path("/proc/timer_list")
 _PREFIX, _SUFFIX = "now at ", " nsecs"
 _AGREE_NANOSECONDS = 10**9
+"""Two reads of one clock take less; in a time namespace Python's clock has an offset, time_namespaces(7)."""
 _FIELDS = 7
+"""Words of a record, as `plan.sh` writes it."""
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,7 @@ def timer_list_is_usable() -> bool:
     container).
     """
     try:
+        # the time is in the third line; the file has hundreds
         with _TIMER_LIST.open(encoding="ascii", errors="replace") as file:
             times = [
                 line.strip() for _, line in zip(range(5), file, strict=False) if line.startswith(_PREFIX)
