@@ -20,7 +20,7 @@ from typing import Final, Self
 _SYSCALL: Final = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "s390x": 331, "ppc64le": 319}
 """Number of perf_event_open."""
 _HARDWARE, _SOFTWARE, _TRACEPOINT = 0, 1, 2
-# type and config in perf_event_open(2)
+# the attributes "type" and "config" of perf_event_open, by counter
 _PLAIN: Final = {
     "instructions": (_HARDWARE, 1),
     "page faults": (_SOFTWARE, 2),
