@@ -20,6 +20,14 @@ TESTER_GROUPS = {2000, 2001}
 """The groups of which tester is a member in the images' /etc/group."""
 THOUSAND_GROUPS = range(5000, 6000)
 FILES = {"users": "cat /etc/passwd", "groups": "cat /etc/group"}
+IDENTITIES = {
+    "group of passwd": context(1000),
+    "requested group": context(1000, 2002),
+    "name": context(run_as_username="tester"),
+    "unknown user": context(12345),
+    "further groups": context(1000, 2002, supplemental_groups=[3000]),
+}
+STRICT = context(1000, 2002, supplemental_groups=[3000], supplemental_groups_policy=cri.Strict)
 
 
 @requirement("USR-11")
@@ -62,7 +70,7 @@ def test_merge_combines_requested_groups_and_those_of_the_image(
 
     groups = shared_containers.process(seen_from, security_context=identity).status.groups
 
-    # the user's own group may be among them
+    # USR-27 judges whether the primary group is one of them
     assert groups - {1000} == TESTER_GROUPS | {3000, 2002}
 
 
@@ -164,6 +172,27 @@ def test_form_of_entries_for_the_requested_user(
         if number in process.answer(file)
     ]
     record_variant(f"adds to {' and '.join(added)}" if added else "adds nothing")
+
+
+@requirement("USR-27")
+@pytest.mark.parametrize(
+    "identity",
+    [
+        *(pytest.param(identity, id=name) for name, identity in IDENTITIES.items()),
+        pytest.param(STRICT, marks=requires(Capability.SUPPLEMENTAL_GROUPS_POLICY), id="Strict"),
+    ],
+)
+def test_the_primary_group_is_a_supplementary_group(
+    shared_containers: SharedContainers, identity: cri.LinuxContainerSecurityContext, seen_from: str
+) -> None:
+    """The primary group of a process MUST be one of its supplementary groups, with either policy.
+
+    Source: not stated by the CRI. A process could replace a primary group that is not in that list, and
+    circumvent permissions that exclude the group (CVE-2022-2995, CVE-2023-25173).
+    """
+    process = shared_containers.process(seen_from, security_context=identity).status
+
+    assert process.gids[0] in process.groups
 
 
 @requirement("USR-20")
