@@ -125,8 +125,10 @@ def test_exec_sync_without_a_timeout_waits(runtime: Runtime, running_container: 
 
     Source: ExecSyncRequest.timeout, where 0 means no timeout.
     """
-    # longer than likely default timeouts: 10, 20 and 30 seconds
-    response = runtime.stub.ExecSync(running_container.script_request("sleep 31; echo finished", timeout=0))
+    # longer than likely default timeouts: 10, 20, 30, 60 and 90 seconds
+    request = running_container.script_request("sleep 92; echo finished", timeout=0)
+
+    response = runtime.stub.ExecSync(request, timeout=92 + 30 * runtime.scale)
 
     assert response.stdout == b"finished\n"
     assert response.exit_code == 0
