@@ -46,6 +46,7 @@ def test_status_reports_the_requested_name_and_attempt(runtime: Runtime, contain
 
     Source: ContainerStatus.id and metadata.
     """
+    # not attempt 0, which a runtime that drops the field would report as well
     container = containers.created(name="named-" + secrets.token_hex(4), attempt=3)
 
     response = runtime.stub.ContainerStatus(cri.ContainerStatusRequest(container_id=container.id))
@@ -317,6 +318,7 @@ def test_status_reports_nothing_but_what_was_requested(runtime: Runtime, contain
 
     Source: ContainerStatus, ContainerConfig. Not stated by the CRI for all fields together.
     """
+    # not attempt 0, which is also the value of a field that is not set
     container = containers.running(labels=LABELS, annotations=ANNOTATIONS, attempt=3)
     config, expected = container.config, cri.ContainerStatus(id=container.id, state=cri.CONTAINER_RUNNING)
     expected.metadata.CopyFrom(config.metadata)

@@ -1,5 +1,5 @@
-"""EVT: several clients of GetContainerEvents, a client that leaves, a client that does not read, and many
-events.
+"""EVT: several clients of GetContainerEvents, a client that disconnects, a client that does not read, and
+many events.
 """
 
 import time
@@ -167,8 +167,8 @@ def test_every_client_gets_every_event(events: Events, full_lifecycle: FullLifec
 def test_a_client_that_disconnects_takes_no_events_from_others(
     events: Events, full_lifecycle: FullLifecycle
 ) -> None:
-    """GetContainerEvents SHOULD send all events to the other clients after a client has left, and to a client
-    that connects after that.
+    """GetContainerEvents SHOULD send all events to the other clients after a client has disconnected, and to
+    a client that connects after that.
 
     Source: GetContainerEvents.
     """
@@ -207,7 +207,7 @@ def test_events_are_sent_after_a_stalled_client_disconnected(
     stalled_client: grpc.Call, own_events: Events, create_large: Callable[[], list[Container]]
 ) -> None:
     """GetContainerEvents MUST send events to a client after another client that did not read its stream has
-    left.
+    disconnected.
 
     Source: GetContainerEvents. Not stated by the CRI; a client may be killed at any time.
     """
@@ -268,6 +268,7 @@ def test_events_are_sent_promptly(
     late: list[float] = []
     # a busy machine may delay single events
     while max(len(soon), len(late)) < MAJORITY:
+        # `ReceivedEvent.at` is on the same clock
         container, returned = containers.created(), time.perf_counter()
         for step in STEPS_TO[kind]:
             step(runtime, container.id)

@@ -157,6 +157,7 @@ def test_event_of_the_removal_of_a_sandbox(
     Source: ContainerEventType; the CRI states it for containers only.
     """
     listener = events.listen()
+    # a stopped sandbox, so that only the removal can cause further events
     pod = sandboxes.in_state(cri.SANDBOX_NOTREADY)
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
 

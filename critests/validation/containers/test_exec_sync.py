@@ -93,6 +93,7 @@ def test_exec_sync_of_a_missing_program(
 
 
 @requirement("EXS-04")
+# a signal that a process may handle, and one that it cannot
 @pytest.mark.parametrize(("name", "number"), [("TERM", 15), ("KILL", 9)])
 def test_exec_sync_reports_death_by_a_signal(
     runtime: Runtime, running_container: Container, name: str, number: int
@@ -142,6 +143,7 @@ def test_exec_sync_returns_when_its_timeout_expires(runtime: Runtime, running_co
     Source: ExecSyncRequest.timeout. The kubelet takes these two, and no other error, for a probe that timed
     out.
     """
+    # longer than the timeout and the margin below together
     request = running_container.exec_request("sleep", "20", timeout=2)
 
     result, seconds = attempt(runtime, request, grpc.StatusCode.DEADLINE_EXCEEDED)
@@ -370,7 +372,9 @@ def test_exec_sync_ends_with_its_container(runtime: Runtime, running_container: 
     # without a timeout of its own, so that only the stop can end the call in time
     call = runtime.stub.ExecSync.future(running_container.script_request("touch /ready; sleep 50", timeout=0))
     runtime.eventually(
-        "the command to start", lambda: running_container.exec("test", "-e", "/ready").exit_code == 0
+        # a file shows the start: ExecSync returns output only when the command has exited
+        "the command to start",
+        lambda: running_container.exec("test", "-e", "/ready").exit_code == 0,
     )
 
     if how == "stopped":
@@ -427,6 +431,7 @@ def test_exec_sync_that_the_client_cancels(
         lambda: processes(running_container),
         holds=lambda lines: "sleep 3600" in lines,
     )
+    # short, as a runtime may let it run until it exits
     call = runtime.stub.ExecSync.future(running_container.exec_request("sleep", "3", timeout=20))
     runtime.eventually(
         "the command to start", lambda: processes(running_container), holds=lambda lines: "sleep 3" in lines

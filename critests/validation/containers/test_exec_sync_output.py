@@ -64,6 +64,7 @@ def result_of_numbered(number: int) -> tuple[bytes, bytes, int]:
 
 def printing(size: int, descriptor: int = 1) -> str:
     """Return a script that prints so many bytes of repeated lines to a descriptor, and exits with 7."""
+    # 7 is neither success nor the code of a shell or of a signal
     return f"yes {LINE.decode().strip()} | head -c {size} >&{descriptor}; exit 7"
 
 
@@ -184,6 +185,7 @@ def test_output_of_a_child_in_the_background(
 
     Source: ExecSyncResponse.stdout; not stated by the CRI.
     """
+    # the shell exits at once; its child prints 0.3 s later to the same pipe
     response = runtime.stub.ExecSync(running_container.script_request("(sleep 0.3; echo late) & echo early"))
 
     assert response.stdout in {b"early\n", b"early\nlate\n"}

@@ -30,11 +30,13 @@ def with_a_killed_child(containers: Containers) -> Container:
         # `dd` allocates a buffer of one block, four times the limit
         first="dd if=/dev/zero of=/dev/null bs=96M count=1; echo child ended with $?",
         resources=SMALL,
+        # 128 + SIGKILL
         wait_for_log="child ended with 137",
     )
 
 
 @requirement("CTR-21")
+# the limits of the range, which has 8 bits, and two codes between them
 @pytest.mark.parametrize("code", [0, 1, 42, 255])
 def test_the_exit_code_is_reported_exactly(containers: Containers, code: int) -> None:
     """ContainerStatus MUST report EXITED and the exit code when the process exits by itself.
@@ -176,6 +178,7 @@ def test_each_of_many_oom_killed_containers_has_the_reason(runtime: Runtime, con
 
     Source: ContainerStatus.reason. The notification of the OOM kill races with that of the exit.
     """
+    # four times the limit of 24 MiB
     allocate_96_mib = ["/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M"]
     killed = [containers.created(command=allocate_96_mib, resources=SMALL) for _ in range(MANY)]
 

@@ -67,6 +67,7 @@ def test_a_file_that_cannot_be_executed_is_never_running(
 
     Source: StartContainer, ContainerStatus.state and exit_code.
     """
+    # executable by its mode, so that only the content is wrong
     broken = registry.mint(
         changes={"files": [{"path": "bin/broken", "content": "no program\n", "mode": 0o755}]}
     )  # neither ELF nor `#!`: execve(2) fails with ENOEXEC

@@ -112,6 +112,7 @@ def test_log_continues_once_there_is_space(runtime: Runtime, small_log_disk: Sma
     container = small_log_disk.running(f"{FLOOD}; touch /done; while :; do echo later; sleep 0.1; done")
     # the rest of the flood would fill the disk again
     runtime.eventually("the end of the flood", lambda: container.exec("ls", "/done").exit_code == 0)
+    # the kernel frees the space once the runtime has closed the file, too
     container.written_log.unlink()
 
     runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container.id))

@@ -75,7 +75,8 @@ def create_with_retries(
 def test_create_container_returns_a_container_that_has_not_run(
     runtime: Runtime, containers: Containers
 ) -> None:
-    """CreateContainer MUST return the id of a container in state CREATED with no start and no end.
+    """CreateContainer MUST return the id of a container in state CREATED whose `started_at`, `finished_at`
+    and `exit_code` are 0.
 
     Source: CreateContainerResponse.container_id, ContainerStatus.
     """
@@ -125,6 +126,7 @@ def test_create_container_does_not_pull_a_missing_image(
     Source: ContainerConfig.image; not stated by the CRI, the kubelet applies its pull policy and pulls before
     it creates.
     """
+    # the registry has the image, so a pull would succeed
     absent = registry.mint()
     config = containers.config(image=ImageName(absent.reference, absent.reference))
 
@@ -145,6 +147,7 @@ def test_create_container_accepts_every_name_of_an_image(
     """
     name = images.pull("process")
     image = images.look_up(name.reference) or cri.Image()
+    # only this image sets the variable
     config = containers.config(image=name, first="echo $FROM_IMAGE")
     config.image.image = REFERENCES[form](name, image) or blocked(f"ImageStatus has no {form}")
 

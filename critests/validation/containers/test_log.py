@@ -26,6 +26,7 @@ from critests.testing import (
 
 Printed = Callable[..., list[LogRecord]]
 
+# further tags may follow the first, separated by colons
 RECORD = re.compile(rb"\S+ (stdout|stderr) [FP](:[^ ]+)* .*")
 TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)")
 EVERY_BYTE_BUT_NEWLINE = bytes(byte for byte in range(256) if byte != 0x0A)
@@ -332,12 +333,13 @@ def test_lines_of_a_stream_keep_their_order(printed: Printed, stream: str) -> No
 
 @requirement("LOG-13/stdout")
 def test_everything_from_a_terminal_is_stdout(printed: Printed) -> None:
-    """The log of a container with a terminal MUST have all output as stdout.
+    """The log of a container with a terminal MUST record all output as stdout.
 
     Source: ContainerConfig.tty; a terminal has one stream.
     """
     records = printed("echo to output; echo to error >&2", 2, tty=True)
 
+    # the carriage return of a terminal is optional
     assert [(record.stream, record.payload.rstrip(b"\r")) for record in records] == [
         ("stdout", b"to output"),
         ("stdout", b"to error"),
@@ -362,6 +364,7 @@ def test_log_is_complete_soon_after_the_exit(printed: Printed) -> None:
 
     Source: ContainerStatus.state; the kubelet reads the log of an exited container once.
     """
+    # 24 kB fit into a pipe, so the process can exit before the runtime has read any of them
     records = printed("seq 1 5000", 5000, lingers=False)
 
     assert container_log.lines(records) == [b"%d" % number for number in range(1, 5001)]

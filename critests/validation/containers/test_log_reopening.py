@@ -92,6 +92,7 @@ def test_reopen_continues_in_a_new_file(runtime: Runtime, counting: Container) -
     runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=counting.id))
 
     runtime.eventually("lines in the new file", counting.log_lines, 10, lambda lines: len(lines) > 10)
+    # no more lines while the test reads both files
     counting.kill()
     printed = numbers(old, counting.log_path)
     assert printed == list(range(1, len(printed) + 1))
@@ -179,6 +180,7 @@ def test_reopen_of_a_container_that_does_not_run_creates_a_file_or_fails(
     Source: ReopenContainerLog, which the CRI allows to fail for such a container.
     """
     container = containers.in_state(state)
+    # a container that was never started may have no log yet
     container.log_path.unlink(missing_ok=True)
 
     try:
@@ -198,7 +200,9 @@ def test_reopen_does_not_wait_for_a_stop(runtime: Runtime, containers: Container
     Source: ReopenContainerLog, StopContainerRequest.timeout.
     """
     container = containers.running(
-        script="trap 'echo stopping' TERM; while :; do echo line; sleep 0.05; done", wait_for_log="line"
+        # handles SIGTERM without exiting, so that StopContainer waits
+        script="trap 'echo stopping' TERM; while :; do echo line; sleep 0.05; done",
+        wait_for_log="line",
     )
     stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=30))
     container.wait_for_log("stopping")
@@ -232,6 +236,7 @@ def test_reopen_redirects_all_streams(runtime: Runtime, containers: Containers, 
     runtime.stub.ReopenContainerLog(cri.ReopenContainerLogRequest(container_id=container.id))
 
     runtime.eventually("a line in the new file", container.log_lines, 10, bool)
+    # from the first line in the new file on, none may come to the old one
     size = old.stat().st_size
     runtime.eventually("lines in the new file", container.log_lines, 10, lambda lines: len(lines) > 9)
     assert {line.rstrip("\r") for line in container.log_lines()} == {"output", "error"}

@@ -226,6 +226,7 @@ def test_metrics_have_the_type_of_their_name(runtime: Runtime, running_container
     metrics_of_container(runtime, running_container)
     types = {(metric.name, metric.metric_type) for metric in metrics_in(pod_metrics(runtime))}
 
+    # a name that ends in _total is that of a counter, by the convention of Prometheus
     counts = [(name, kind) for name, kind in types if name.endswith("_total") and name not in SIZES]
     assert [name for name, kind in counts if kind != cri.COUNTER] == []
     assert [name for name, kind in types if name in GAUGES and kind != cri.GAUGE] == []

@@ -127,6 +127,7 @@ def _with(change: cri.ContainerConfig) -> Callable[[cri.ContainerConfig], None]:
     return lambda config: config.MergeFrom(change)
 
 
+# not root, as which the processes of the checkpoint run
 USER = cri.LinuxContainerSecurityContext(run_as_user=cri.Int64Value(value=4242))
 CHANGES: dict[str, Callable[[cri.ContainerConfig], None]] = {
     "command": _with(cri.ContainerConfig(command=["more"])),

@@ -70,6 +70,7 @@ def test_command_and_args_replace_those_of_the_image(
 
     Source: ContainerConfig.command and args; the entrypoint and command of the OCI image configuration.
     """
+    # the word after the script is its $0, and the following ones are "$@"
     command = ["/bin/sh", "-c", f'echo "$@"; {staying()}', "sh", "command"]
 
     container = containers.running(image=images.pull("process"), command=command, args=args)
@@ -367,6 +368,7 @@ def test_orphans_of_a_shared_pid_namespace_are_reaped(
     container = containers.running(in_sandbox=pod, command=["sleep", "3600"])
 
     # the shell exits at once, so that process 1 of the namespace becomes the parent of its child
+    # the child does not hold the streams of the command, for which ExecSync would wait
     container.output("sh", "-c", "(sleep 0.3 >/dev/null 2>&1 &)")
 
     runtime.eventually(

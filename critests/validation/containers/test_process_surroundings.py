@@ -53,6 +53,7 @@ def test_default_devices_exist(running_container: Container) -> None:
     Source: the default devices of the OCI runtime specification for Linux.
     """
     devices = {
+        # -L, as /dev/ptmx may be a link to pts/ptmx
         name: running_container.exec("stat", "-L", "-c", "%F %t:%T", f"/dev/{name}").stdout.decode().strip()
         for name in DEVICES
     }

@@ -232,6 +232,7 @@ def test_removal_frees_the_disk_space_of_a_container(own_runtime: OwnRuntime) ->
     Source: RemoveContainer, ImageFsInfo. Not stated by the CRI; the node's disk would otherwise fill up.
     """
     container = own_runtime.container()
+    # a runtime of the test's own, whose disk usage no other test changes
     before = used_on_disk(own_runtime)
     with setting_up():
         own_runtime.stub.ExecSync(container.script_request(WRITE))

@@ -139,6 +139,7 @@ def test_status_reports_the_requested_limits(runtime: Runtime, containers: Conta
 
     Source: ContainerStatus.resources. CPU shares may be those that the weight of cgroup v2 is equal to.
     """
+    # half a core, and a quarter of the default of 1,024 shares
     limits = cri.LinuxContainerResources(
         cpu_period=100_000, cpu_quota=50_000, cpu_shares=256, memory_limit_in_bytes=64 << 20
     )
@@ -159,6 +160,7 @@ def test_status_reports_no_more_hugepage_limits_than_requested(containers: Conta
     Source: ContainerStatus.resources, HugepageLimit.page_size; the kubelet requests a limit for every page
     size of the kernel.
     """
+    # the kubelet requests 0 for a page size that the pod does not use
     resources = cri.LinuxContainerResources(hugepage_limits=[cri.HugepageLimit(page_size="2MB", limit=0)])
     container = None
     with may_be_refused():

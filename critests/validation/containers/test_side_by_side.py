@@ -30,6 +30,7 @@ def test_containers_of_a_pod_share_its_namespaces(
     """
     neighbour = containers.running()
 
+    # the text of the link has the inode of the namespace, which identifies it
     namespaces = [each.output("readlink", f"/proc/self/ns/{kind}") for each in (running_container, neighbour)]
 
     assert namespaces[0] == namespaces[1]

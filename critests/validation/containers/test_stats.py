@@ -39,7 +39,9 @@ USE_CPU = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; times; echo done"
 """Uses a fraction of a second of CPU time; the first line of `times` is the CPU time of the shell."""
 ALLOCATED_BYTES, ALLOCATED_AT_LEAST = 64 * MIB, 56 * MIB
 ALLOCATE = f"(dd if=/dev/zero bs={ALLOCATED_BYTES} count=1 | sleep 3600) </dev/null >/dev/null 2>&1 &"
-"""Leaves a process that holds a full buffer of that size: `dd` waits, as `sleep` does not read the pipe."""
+"""Leaves a process that holds a full buffer of that size: `dd` waits, as `sleep` does not read the pipe. Its
+streams are not those of the command, so that ExecSync does not wait for it.
+"""
 WRITTEN_BYTES, FILES = 16 * MIB, 200
 # random, as a file system may compress zeros; `sync`, as some allocate blocks only when they write
 WRITE = (
@@ -110,8 +112,8 @@ def test_times_of_stats_are_recent_and_increase(
 ) -> None:
     """`timestamp` of CPU and memory SHOULD be no older than a minute, and SHOULD increase in later responses.
 
-    Not stated by the CRI; the kubelet computes rates from two responses.
-    Source: CpuUsage.timestamp, MemoryUsage.timestamp.
+    Source: CpuUsage.timestamp, MemoryUsage.timestamp. Not stated by the CRI; the kubelet computes rates from
+    two responses.
     """
     first = stats_of(running_container)
     now = time.time_ns()
@@ -138,6 +140,7 @@ def test_cpu_time_includes_what_the_container_uses(
     Source: CpuUsage.usage_core_nano_seconds.
     """
     container = containers.running(first=USE_CPU, wait_for_log="done")
+    # the user time, such as 0m0.41s, precedes the system time
     minutes, _, seconds = container.log_lines()[0].split()[0].partition("m")
     used_ns = int((60 * int(minutes) + float(seconds.rstrip("s"))) * NANOSECONDS)
 

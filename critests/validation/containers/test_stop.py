@@ -215,7 +215,7 @@ def test_a_stop_that_the_client_cancels_does_not_kill(runtime: Runtime, containe
 def test_a_stop_that_the_client_cancels_may_continue(
     runtime: Runtime, containers: Containers, record_variant: RecordVariant
 ) -> None:
-    """StopContainer MAY go on in the background or end when the client cancels the call; a later
+    """StopContainer MAY continue in the background or end when the client cancels the call; a later
     StopContainer stops the container in either case.
 
     Source: StopContainer; not stated by the CRI.
@@ -301,7 +301,7 @@ def test_exec_works_during_the_grace_period(runtime: Runtime, containers: Contai
 def test_a_running_command_continues_during_the_grace_period(
     runtime: Runtime, containers: Containers
 ) -> None:
-    """ExecSync that started before StopContainer SHOULD go on until the container exits.
+    """ExecSync that started before StopContainer SHOULD continue until the container exits.
 
     Source: ExecSync, StopContainer; not stated by the CRI, a preStop hook may still run then.
     """
@@ -360,6 +360,7 @@ def test_stop_leaves_others_in_a_shared_pid_namespace_running(
     Source: StopContainer, NamespaceOption.pid.
     """
     pod = sandboxes.ready(namespaces=cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD))
+    # neither first process is process 1 of the namespace, whose end would end all others
     neighbour = containers.running(in_sandbox=pod)
     container = containers.running(in_sandbox=pod)
 

@@ -21,7 +21,8 @@ from critests.testing import (
 
 # all of them are SIGUSR2
 OTHER_FORMS = {"no SIG prefix": "USR2", "number": "12", "lower case": "sigusr2"}
-# The kernel's numbers: its real-time signals begin at 32, of which libc reserves the first two.
+# The kernel's numbers: its real-time signals begin at 32, of which libc reserves the first two. The names of
+# the lower half count up from SIGRTMIN, those of the upper half down from SIGRTMAX.
 SIGNALS = {
     "SIGHUP": 1,
     "SIGINT": 2,
@@ -38,6 +39,7 @@ def exiting_at_any_of(*signals: str | int) -> str:
     """Return a script that prints `ready`, and exits with 41 at the first of the signals, with 42 at the
     second, and so on. The exit code identifies the signal, as the last output of a process may get lost.
     """
+    # 41 and up: codes that neither a shell nor a signal produces
     traps = "; ".join(f"trap 'exit {code}' {name}" for code, name in enumerate(signals, 41))
     return f"{traps}; echo ready; {FOREVER}"
 

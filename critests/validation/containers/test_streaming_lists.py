@@ -172,6 +172,7 @@ def test_a_streamed_list_is_filtered_like_the_unary_list(
 
     Source: the filters of the streaming list RPCs.
     """
+    # ids of this test only, as other tests create objects meanwhile
     unfiltered = own_ids(listed_pods, rpcs.ids(rpcs.listed(runtime)))
     fields = {"label_selector": LABEL} if by == "label" else {"id": unfiltered[0]}
 
@@ -207,10 +208,11 @@ def test_a_streamed_list_of_containers_is_filtered_by_state(
 @disruptive
 @slow
 def test_a_streamed_list_may_exceed_the_size_of_a_response(own_runtime: OwnRuntime) -> None:
-    """StreamContainers SHOULD return a list whole that is larger than the 16 MiB of a response.
+    """StreamContainers SHOULD return all items of a list that is larger than the 16 MiB of a response.
 
     Source: the comment of StreamContainers. Not stated by the CRI; it is the purpose of these RPCs.
     """
+    # a runtime of the test's own: a list of this size would exceed the response of a List RPC for other tests
     pod = own_runtime.sandbox()
     ids = create_many(own_runtime.containers, pod, LARGE_COUNT, annotations=LARGE)
 

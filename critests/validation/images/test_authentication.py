@@ -22,6 +22,7 @@ from critests.testing import (
     unsupported,
 )
 
+# some clients remember for a whole registry how they must authenticate
 pytestmark = pytest.mark.usefixtures("authenticating_alone")
 
 # a password may contain colons: only the first one ends the username (RFC 7617)
@@ -41,6 +42,7 @@ nothing; with a much slower one, clients may time out.
 """
 BY_IDENTITY = cri.AuthConfig(identity_token=IDENTITY)
 BY_REGISTRY_TOKEN = cri.AuthConfig(registry_token="critests-registry-token")  # noqa: S106 - not a secret
+# the username and password are right, so that a pull that sends them succeeds
 FOR_ANOTHER_SERVER = cri.AuthConfig(
     username=USERNAME, password=PASSWORD, server_address="https://registry.critests.example"
 )

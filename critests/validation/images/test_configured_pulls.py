@@ -199,8 +199,8 @@ def test_no_pull_is_cancelled_without_a_timeout(own_runtime: OwnRuntime, registr
 @requirement("IMG-41")
 @pytest.mark.usefixtures("_configured_by_us")
 def test_a_pull_that_pauses_is_not_cancelled(runtime: Runtime, registry: Registry) -> None:
-    """PullImage SHOULD succeed with a runtime's default configuration if the registry begins to send a
-    layer after 15 s only.
+    """PullImage SHOULD succeed with a runtime's default configuration if the registry begins to send a layer
+    only after 15 s.
 
     Source: not stated by the CRI; a busy registry is as slow, and a cancelled pull loses what it has
     downloaded.
@@ -261,6 +261,7 @@ def test_plain_http_is_not_used_unless_it_is_configured(
 
     Source: not stated by the CRI.
     """
+    # the configuration of another runtime may permit plain HTTP
     if not runtime.context.throwaway:
         blocked(NEEDS_ITS_OWN)
 

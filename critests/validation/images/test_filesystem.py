@@ -133,6 +133,7 @@ def test_image_file_system_usage_is_recent(usage: Usage) -> None:
 
 @slow
 @requirement("IMF-03/grows")
+# another test that fills the file system would change the same numbers
 @pytest.mark.usefixtures("filling_alone")
 def test_image_file_system_grows_with_a_pull(
     registry: Registry, image: ImageName, usage_once: UsageOnce
@@ -142,6 +143,7 @@ def test_image_file_system_grows_with_a_pull(
 
     Source: FilesystemUsage.used_bytes, FilesystemUsage.inodes_used.
     """
+    # there is at least this image
     assert image.reference != ""
     before = usage_once("use of the image file system", lambda reported: reported.used_bytes.value > 0)
 

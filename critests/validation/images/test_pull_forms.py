@@ -50,6 +50,7 @@ def test_form_of_a_pull_from_an_ipv6_address(
 
     Source: reference rules of the OCI distribution project, by which a host may be an IPv6 address.
     """
+    # a connection to a port without a listener fails at once; 40 s leave time for retries
     call = runtime.images.PullImage.future(images.pull_request(IPV6_REGISTRY), timeout=40 * runtime.scale)
 
     error = call.exception()

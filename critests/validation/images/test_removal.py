@@ -101,7 +101,7 @@ def test_removal_of_an_image_in_use_leaves_its_container_alone(
     record_variant: RecordVariant,
 ) -> None:
     """RemoveImage of an image that a container runs from MAY be rejected or remove its names; the container
-    MUST keep running.
+    MUST continue to run.
 
     Source: RemoveImage.
     """

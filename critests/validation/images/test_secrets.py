@@ -41,6 +41,7 @@ def test_secrets_of_a_pull_are_not_in_the_log(
 
     Source: AuthConfig, whose fields are marked as secret; logs are sent to where many can read them.
     """
+    # random, so that no other line of the log contains it
     secret = secrets.token_hex(12)
     minted, refusing = registry.mint(), registry.mint(repository="refusing")
     registry.fault(refusing, REFUSAL)

@@ -21,6 +21,7 @@ from critests.testing import (
     slow,
 )
 
+# every test starts a runtime with another configuration
 pytestmark = disruptive
 
 STATS_SECONDS = 65.0

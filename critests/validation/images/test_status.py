@@ -336,7 +336,7 @@ def test_list_images_may_filter_by_image(
 def test_list_and_status_of_an_image_agree(
     registry: Registry, images: Images, entry: Entry, field: str
 ) -> None:
-    """ListImages and ImageStatus MUST report the same about an image.
+    """ListImages and ImageStatus MUST report the same values of the fields of an image.
 
     Source: Image.
     """

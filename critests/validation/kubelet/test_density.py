@@ -51,5 +51,6 @@ def test_a_node_runs_the_maximum_number_of_pods(
     assert {each.state for each in pods.response.items} == {cri.SANDBOX_READY}
     assert {each.state for each in containers.response.containers} == {cri.CONTAINER_RUNNING}
     assert (len(pods.response.items), len(containers.response.containers)) == (PODS, PODS)
+    # the 99th percentile
     assert seconds[PODS * 99 // 100] < 5 * own_runtime.scale
     assert pods.seconds + containers.seconds < 1 * own_runtime.scale

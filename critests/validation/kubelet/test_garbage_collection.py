@@ -30,6 +30,7 @@ def test_exited_containers_are_collected_by_age(runtime: Runtime, pod: KubeletPo
     dead = sorted(
         (each for each in listed if each.labels.get(POD_UID) == pod.uid), key=lambda each: each.created_at
     )
+    # the kubelet retains the newest exited one of each container by default
     for each in dead[:-1]:
         runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=each.id))
 
@@ -61,6 +62,7 @@ def test_stopped_sandboxes_without_containers_are_collected(runtime: Runtime, po
             runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=each.id))
     for listed in sandboxes:
         if listed.labels.get(POD_UID) == pod.uid and listed.state == cri.SANDBOX_NOTREADY:
+            # the kubelet stops a sandbox again before it removes it, in case the first stop failed
             runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=listed.id))
             runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=listed.id))
 

@@ -5,6 +5,7 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.testing import Access, Images, Registry, Runtime, Scheme, requirement
 
+# some clients remember for a whole registry how they must authenticate
 pytestmark = pytest.mark.usefixtures("authenticating_alone")
 
 TENANT, BEFORE, AFTER = "tenant", "first password", "second password"
@@ -21,8 +22,8 @@ def access_with(auth: cri.AuthConfig) -> Access:
 def test_a_present_image_cannot_be_pulled_without_its_credentials(
     runtime: Runtime, registry: Registry, images: Images
 ) -> None:
-    """PullImage without credentials SHOULD fail for an image that was pulled with them: so the kubelet checks
-    whether a pod may use an image that another pod's secret has pulled.
+    """PullImage without credentials SHOULD fail for an image that was pulled with them: in this way the
+    kubelet checks whether a pod may use an image that another pod's secret has pulled.
 
     Source: PullImage; the kubelet's check of images that are present (KEP-2535).
     """

@@ -127,8 +127,8 @@ def test_a_failed_init_container_is_retried(pod: KubeletPod) -> None:
 
 @requirement("K8S-11")
 def test_a_sidecar_runs_while_later_containers_start_and_exit(pod: KubeletPod) -> None:
-    """A sidecar that is started first MUST keep running while an init container runs and exits and the pod's
-    container starts.
+    """A sidecar that is started first MUST continue to run while an init container runs and exits and the
+    pod's container starts.
 
     Source: what the kubelet does for init containers with restartPolicy Always.
     """
@@ -147,7 +147,7 @@ def test_a_sidecar_runs_while_later_containers_start_and_exit(pod: KubeletPod) -
 
 @requirement("K8S-11")
 def test_a_sidecar_that_exited_is_restarted_while_the_others_run(pod: KubeletPod) -> None:
-    """The next attempt at an exited sidecar MUST start, while the pod's container keeps running.
+    """The next attempt at an exited sidecar MUST start, while the pod's container continues to run.
 
     Source: what the kubelet does for init containers with restartPolicy Always.
     """

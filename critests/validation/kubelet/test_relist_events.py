@@ -9,7 +9,7 @@ from critests.validation.kubelet.pods import KubeletPod, states_of
 @requires(Capability.EVENTS)
 def test_events_agree_with_a_relist(runtime: Runtime, pod: KubeletPod, events: Events) -> None:
     """ContainerEventResponse MUST have the statuses that a relist then finds, for the start and the stop of a
-    container, and there MUST be an event for its removal.
+    container, and GetContainerEvents MUST send an event for its removal.
 
     Source: ContainerEventResponse.pod_sandbox_status and containers_statuses; the kubelet's evented PLEG,
     which relists rarely.

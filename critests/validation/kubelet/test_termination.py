@@ -37,7 +37,8 @@ def test_a_pod_terminates_gracefully(runtime: Runtime, pod: KubeletPod) -> None:
 
 @requirement("K8S-09")
 def test_a_pre_stop_hook_that_hangs_does_not_block_the_stop(runtime: Runtime, pod: KubeletPod) -> None:
-    """StopContainer MUST stop a container whose pre-stop hook timed out like any other, and end the hook.
+    """StopContainer MUST stop a container whose pre-stop hook timed out, like any other container, and end
+    the hook.
 
     Source: ExecSyncRequest.timeout, StopContainer; what the kubelet does when the grace period ends in the
     hook.
@@ -69,6 +70,7 @@ def test_the_containers_of_an_evicted_pod_are_killed_together(runtime: Runtime, 
         container.wait_for_log("ready")
 
     stops = [
+        # the grace period of a hard eviction is one second
         runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=1))
         for container in ignoring
     ]

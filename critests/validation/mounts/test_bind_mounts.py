@@ -201,7 +201,7 @@ def test_a_link_of_the_image_is_not_resolved_on_the_host(
     containers: Containers, host_folder: Path, registry: Registry
 ) -> None:
     """A `container_path` that is a symbolic link of the image MUST be resolved within the container's root:
-    the runtime may not mount anything at the link's target on the host.
+    nothing is mounted at the link's target on the host.
 
     Source: Mount.container_path, a path in the container.
     """

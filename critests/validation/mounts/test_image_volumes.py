@@ -53,7 +53,7 @@ def test_an_image_is_mounted_at_the_requested_path(containers: Containers, image
 @requirement("VOL-02")
 @requires(Capability.IMAGE_VOLUMES)
 def test_an_image_volume_is_never_writable(containers: Containers, images: Images) -> None:
-    """A mount with `image` and without `readonly` MUST be read-only all the same, or be rejected.
+    """A mount with `image` and without `readonly` MUST be read-only nevertheless, or be rejected.
 
     Source: Mount.image, Mount.readonly.
     """

@@ -25,6 +25,7 @@ def test_a_requested_mount_option_is_applied(containers: Containers, host_folder
     mount = cri.Mount(container_path="/mounted", host_path=str(host_folder), mount_options=[option])
     container = containers.running(mounts=[mount])
 
+    # through a shell, as ExecSync itself may fail for a program that cannot be executed
     response = container.exec("/bin/sh", "-c", "/mounted/program")
 
     assert option in container.mount_at("/mounted").options

@@ -25,6 +25,7 @@ def test_a_mount_below_a_read_only_one_stays_writable(
 
     Source: Mount.recursive_read_only.
     """
+    # a directory without a mount of its own would be read-only
     below = host_mounts.tmpfs(host_folder / "below")
     container = containers.running(mounts=[mount_of(host_folder)])
 
@@ -44,6 +45,7 @@ def test_recursive_read_only_applies_to_all_mounts_below(
     Source: Mount.recursive_read_only.
     """
     below = host_mounts.tmpfs(host_folder / "below")
+    # two levels, as a runtime may change only the first
     host_mounts.tmpfs(below / "deeper")
     container = containers.running(mounts=[mount_of(host_folder, recursive_read_only=True)])
 

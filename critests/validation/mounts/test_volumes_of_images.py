@@ -38,6 +38,7 @@ def test_a_volume_of_the_image_has_the_files_of_the_image(containers: Containers
         ),
     )
 
+    # owner, group and mode of the directory in the image
     assert container.log_lines("stdout") == ["1000:2000 770", "1000:2000", "from the image", "writable"]
 
 
