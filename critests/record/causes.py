@@ -56,7 +56,7 @@ def group_duplicate_failures(
 
 
 def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
-    """Group blocked tests and repeated failures by the broken requirement; most followers first."""
+    """Group blocked tests and repeated failures by the broken requirement, those with most tests first."""
     blocked: dict[str, list[TestResult]] = {}
     repeated: dict[str, list[TestResult]] = {}
     for test in tests:

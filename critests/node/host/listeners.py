@@ -17,17 +17,15 @@ _DELETED = " (deleted)"
 
 @dataclass(frozen=True)
 class SocketOwner:
-    """The process behind a socket, as far as it can be seen from here."""
+    """The process that listens on a socket, as far as it is visible."""
 
     pid: int
     binary: str
-    """Path of its executable; empty where it may not be read."""
+    """Path of its executable; empty without permission to read it."""
     sha256: str
-    """Of the executable that runs, also where the file has been replaced since; empty where it may not be
-    read.
-    """
+    """Of the running executable, even if the file has been replaced; empty without permission to read it."""
     version: str
-    """What the binary prints for `--version`; empty where it is gone or prints nothing."""
+    """Output of the binary with `--version`; empty if the file is gone or prints nothing."""
 
 
 def pid_of_socket(path: Path) -> int | None:
@@ -37,7 +35,7 @@ def pid_of_socket(path: Path) -> int | None:
     With socket activation it is systemd, which opened the socket.
 
     Raises:
-        OSError: nothing can be connected to at that path.
+        OSError: nothing accepts connections at the path.
     """
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as connection:
         connection.settimeout(_SECONDS)
@@ -49,9 +47,9 @@ def pid_of_socket(path: Path) -> int | None:
 
 
 def binary_of_process(pid: int) -> SocketOwner:
-    """Return the binary of a process, with empty texts for what may not be seen."""
+    """Return the binary of a process, with empty texts for invisible facts."""
     try:
-        name = os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115 - Path would resolve the " (deleted)" away
+        name = os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115 - Path would remove the " (deleted)"
         with Path(f"/proc/{pid}/exe").open("rb") as executable:
             digest = hashlib.file_digest(executable, "sha256").hexdigest()
     except OSError:

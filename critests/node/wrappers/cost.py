@@ -1,8 +1,7 @@
-"""What the wrappers cost themselves: `python -m critests.node.wrappers.cost` prints it.
+"""The cost of the wrappers: `python -m critests.node.wrappers.cost` prints it.
 
-Each wrapper stands in for a program that does nothing at all and is called in turn with that program alone;
-the cost is the difference of the medians. It is part of whatever is measured through a wrapper, and is
-subtracted nowhere.
+Each wrapper runs a program that does nothing, alternately with that program alone; the cost is the difference
+of the medians. It is part of all times that are measured through a wrapper, and is not subtracted.
 """
 
 import gc
@@ -20,7 +19,7 @@ from critests.node.wrappers.actions import ALL, Action, Delay, Edit, Record
 from critests.node.wrappers.stand_in import SHELL, CniWrapper, OciWrapper, timer_list_is_usable
 
 CALLS = 50
-"""How many times each is called."""
+"""Invocations per median."""
 
 _ARGUMENTS = (
     "--root",
@@ -36,7 +35,7 @@ _ARGUMENTS = (
     "/p",
     "id",
 )
-_CONFIG_BYTES = 16384  # about what containerd's config.json of a container is
+_CONFIG_BYTES = 16384  # about the size of containerd's config.json of a container
 
 
 @dataclass(frozen=True)
@@ -44,30 +43,30 @@ class WrapperOverhead:
     """The time that one wrapper adds to one invocation, in seconds, by planned action."""
 
     empty: float
-    """Nothing."""
+    """No action."""
     other: float
-    """Something at another operation only."""
+    """Actions at other operations only."""
     record: float
-    """To record."""
+    """Recording."""
     delay: float
-    """To wait for 0 s, which is what a delay costs beyond its length."""
+    """A delay of 0 s: the cost of a delay beyond its length."""
     edit: float
-    """To make one edit (OCI: in 16 KiB; CNI: in a result without the text)."""
+    """One edit (OCI: in 16 KiB; CNI: in a result without the text)."""
     calls: int
-    """Each is a difference of medians of so many invocations."""
+    """Number of invocations per median."""
 
 
 def own_cost(
     kind: str, *, calls: int = CALLS, directory: Path | None = None, shell: str = SHELL
 ) -> WrapperOverhead:
-    """Measure what a wrapper costs on this machine, now.
+    """Measure the cost of a wrapper on this machine.
 
     Args:
         kind: `oci` or `cni`.
-        calls: how many invocations each median is of.
-        directory: where to write the wrappers, for a while; programs must be executable there. None for the
-            usual place.
-        shell: what runs the scripts.
+        calls: number of invocations per median.
+        directory: for the temporary wrappers, on a file system that allows execution; None for the default
+            temporary directory.
+        shell: runs the scripts.
 
     Raises:
         PermissionError: programs cannot be executed in the directory.
@@ -97,11 +96,8 @@ def own_cost(
 def main() -> None:
     """Print the cost of both wrappers in milliseconds; the first argument may be another shell."""
     shell = " ".join(sys.argv[1:]) or SHELL
-    clock = "/proc/timer_list" if timer_list_is_usable() else "a program of ours"
-    print(
-        f"cost of a wrapper itself per invocation, in ms (run by {shell}, time from {clock}, {CALLS} calls"
-        " each)"
-    )
+    clock = "/proc/timer_list" if timer_list_is_usable() else "the suite's program"
+    print(f"cost of a wrapper per invocation, in ms (run by {shell}, time from {clock}, {CALLS} calls each)")
     for kind in ("oci", "cni"):
         cost = own_cost(kind, shell=shell)
         costs = {name: getattr(cost, name) for name in ("empty", "other", "record", "delay", "edit")}

@@ -47,12 +47,12 @@ def quantile_name(at: float) -> str:
 
 def operation_label(scenario: str, operation: str, dimensions: Mapping[str, str]) -> str:
     """Return `B-06 RunPodSandbox (containers 100)`."""
-    fixed = held(dimensions)
-    return f"{scenario} {operation}".strip() + (f" ({fixed})" if fixed else "")
+    dimension = dimension_text(dimensions)
+    return f"{scenario} {operation}".strip() + (f" ({dimension})" if dimension else "")
 
 
-def held(dimensions: Mapping[str, str]) -> str:
-    """Return the fixed dimensions: `containers 100, image plain`."""
+def dimension_text(dimensions: Mapping[str, str]) -> str:
+    """Return the dimensions as text: `containers 100, image plain`."""
     return ", ".join(f"{name} {value}" for name, value in sorted(dimensions.items()))
 
 

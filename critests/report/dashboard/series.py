@@ -7,7 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from critests import statistics
-from critests.report.comparison.wording import amount, held
+from critests.report.comparison.wording import amount, dimension_text
 from critests.report.dashboard.lines import RuntimeLine
 from critests.report.store import Index, Point, SeriesSummary
 from critests.report.store.history import Column, columns, stamp
@@ -147,7 +147,7 @@ def _history(line: RuntimeLine, series: SeriesSummary, points: dict[int, Point])
         anchor=f"s{series.number}",
         scenario=series.scenario,
         title=series.operation,
-        dimensions=held(series.dimensions),
+        dimensions=dimension_text(series.dimensions),
         headline=series.headline,
         newest=amount(newest.median, unit),
         interval=_interval(newest.low, newest.high, unit),
@@ -221,8 +221,8 @@ def picture(
     ]
     first, last = amount(values[0][0], series.unit), amount(values[-1][0], series.unit)
     return Picture(
-        label=f"{series.operation} {held(series.dimensions)}: median from {first} ({shown[0].label}) to"
-        f" {last} ({shown[-1].label})",
+        label=f"{series.operation} {dimension_text(series.dimensions)}: median from {first}"
+        f" ({shown[0].label}) to {last} ({shown[-1].label})",
         points=[
             (left + at * step, y(median), y(low), y(high)) for at, (median, low, high) in enumerate(values)
         ],

@@ -13,6 +13,7 @@ HEIGHT: Final = 180.0
 DOTS: Final = 1000
 """Up to this number of samples are drawn as dots; more as a line through the extremes of each column."""
 CROSSES: Final = 150
+"""Most errors that are drawn; of more, every second, third and so on."""
 
 
 def timeline(

@@ -16,13 +16,13 @@ from critests.report.store.entries import RunEntry
 from critests.report.store.letters import DEVIATING, JUDGED, UNTESTED, worst_letter
 
 RECENT: Final = 30
-"""Newest runs, which have a column each, and in which changes are counted."""
+"""Number of newest runs that have their own column; changes are counted in them."""
 WEEKS: Final = 52
-"""Weeks before them that have a column."""
+"""Number of weeks before these runs that have a column."""
 VERSION_LENGTH: Final = 20
 """Characters of a version in the label of a column."""
 FLAKY_CHANGES: Final = 2
-"""Changes among the recent runs from which on a requirement is flaky: it changed and changed back."""
+"""Changes among the recent runs that make a requirement flaky: two are a change and a change back."""
 BAND: Final = re.compile(r"(.)\1*", re.DOTALL)
 
 
@@ -34,7 +34,7 @@ class Column:
         first: Index of its newest run in the list of runs.
         last: Index after its oldest run.
         label: Time of the run, or the week.
-        week: Whether it is for all runs of a week.
+        week: Whether the column has all runs of a week.
     """
 
     first: int
@@ -144,9 +144,9 @@ def state(history: str, versions: Sequence[str] = ()) -> State:
         return State(newest, 0, len(history) - 1, len(history))
     tested = [(place, letter) for place, letter in enumerate(history) if letter != UNTESTED]
     at, letter = tested[0]
-    spell = list(itertools.takewhile(lambda item: _kind(item[1]) == _kind(letter), tested))
-    before = tested[len(spell)][1] if len(spell) < len(tested) else ""
-    return State(letter, at, spell[-1][0], len(spell), before, changes(history[:RECENT], versions))
+    streak = list(itertools.takewhile(lambda item: _kind(item[1]) == _kind(letter), tested))
+    before = tested[len(streak)][1] if len(streak) < len(tested) else ""
+    return State(letter, at, streak[-1][0], len(streak), before, changes(history[:RECENT], versions))
 
 
 def changes(history: str, versions: Sequence[str] = ()) -> int:
@@ -178,7 +178,7 @@ def _date(epoch_seconds: float) -> dt.datetime:
 
 
 def _kind(letter: str) -> str:
-    """Return the kind of streak of a letter; all deviations are one kind, as a failure that becomes known is
-    not new.
+    """Return the kind of streak of a letter; all deviations are one kind, because a failure that becomes
+    known is not new.
     """
     return "deviating" if letter in DEVIATING else letter

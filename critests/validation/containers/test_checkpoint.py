@@ -25,8 +25,8 @@ from critests.testing import (
 )
 from critests.validation.containers.counting import COUNT, CountingContainer
 
-taken = requires(Capability.CHECKPOINT, Capability.CRIU, Capability.SAME_HOST)
-"""The runtime takes checkpoints, and the test can read the archive."""
+needs_checkpoints = requires(Capability.CHECKPOINT, Capability.CRIU, Capability.SAME_HOST)
+"""For tests that take checkpoints and read the archive."""
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def counter(runtime: Runtime, containers: Containers, host_folder: Path) -> Coun
 
 
 @requirement("CKP-01")
-@taken
+@needs_checkpoints
 def test_a_checkpoint_is_an_archive_and_the_container_continues(
     runtime: Runtime, counter: CountingContainer
 ) -> None:
@@ -62,7 +62,7 @@ def test_a_checkpoint_is_an_archive_and_the_container_continues(
 
 
 @requirement("CKP-02/timeout")
-@taken
+@needs_checkpoints
 def test_a_timeout_bounds_a_checkpoint(runtime: Runtime, counter: CountingContainer) -> None:
     """CheckpointContainer with a timeout SHOULD return within that time, with success or an error.
 
@@ -81,7 +81,7 @@ def test_a_timeout_bounds_a_checkpoint(runtime: Runtime, counter: CountingContai
 
 
 @requirement("CKP-02/timeout")
-@taken
+@needs_checkpoints
 def test_checkpoint_timeout_of_zero_means_the_default(runtime: Runtime, counter: CountingContainer) -> None:
     """CheckpointContainer with the timeout 0 SHOULD use the runtime's default timeout, and succeed.
 
@@ -93,7 +93,7 @@ def test_checkpoint_timeout_of_zero_means_the_default(runtime: Runtime, counter:
 
 
 @requirement("CKP-02/negative")
-@taken
+@needs_checkpoints
 def test_a_negative_timeout_of_a_checkpoint(
     runtime: Runtime, counter: CountingContainer, record_variant: RecordVariant
 ) -> None:
@@ -148,7 +148,7 @@ def test_a_checkpoint_of_a_container_that_does_not_run_is_refused(
 
 
 @requirement("CKP-04/unwritable")
-@taken
+@needs_checkpoints
 @pytest.mark.parametrize(
     "place", ["missing/checkpoint.tar", "file/checkpoint.tar"], ids=["missing", "a file"]
 )
@@ -171,7 +171,7 @@ def test_a_checkpoint_that_cannot_be_written_fails(
 
 
 @requirement("CKP-04/existing")
-@taken
+@needs_checkpoints
 def test_a_checkpoint_to_an_existing_file(
     runtime: Runtime, counter: CountingContainer, record_variant: RecordVariant
 ) -> None:
@@ -193,7 +193,7 @@ def test_a_checkpoint_to_an_existing_file(
 
 
 @requirement("CKP-05")
-@taken
+@needs_checkpoints
 def test_a_checkpoint_is_readable_by_root_only(runtime: Runtime, counter: CountingContainer) -> None:
     """The archive of CheckpointContainer SHOULD be readable by root only, as the memory may hold secrets.
 

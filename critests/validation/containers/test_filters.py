@@ -104,7 +104,7 @@ def test_list_filters_by_all_labels_together(runtime: Runtime, containers: Conta
 
 @requirement("CTA-19")
 def test_list_is_empty_for_labels_that_no_container_has(runtime: Runtime, containers: Containers) -> None:
-    """ListContainers with a label that no container has in its filter MUST return no container.
+    """ListContainers with a filter for a label that no container has MUST return an empty list.
 
     Source: ContainerFilter.label_selector.
     """

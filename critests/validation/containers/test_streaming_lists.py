@@ -270,7 +270,7 @@ def test_a_streamed_list_that_no_client_reads_blocks_nothing(
 
     Source: StreamContainers. Not stated by the CRI; no client may block a node.
     """
-    # 2 MB: more than a server can send to a client that does not read
+    # 2 MB: more than gRPC's flow control lets a server send to a client that does not read
     create_many(containers, own_sandbox, 10, annotations=LARGE)
     # an iterator that is never advanced
     stalled = CONTAINERS.messages(runtime, pod_sandbox_id=own_sandbox.id)

@@ -93,8 +93,8 @@ def test_images_are_in_the_configured_directory(own_runtime: OwnRuntime) -> None
 @requires(Capability.SAME_HOST)
 @configured(SplitStorage())
 def test_file_system_of_containers_is_reported(own_runtime: OwnRuntime) -> None:
-    """`container_filesystems` MUST list the directories of writable layers if images are stored apart from
-    them; they exist and are none of the images' directories.
+    """If images are stored apart from writable layers, `container_filesystems` MUST list the directories of
+    writable layers, which exist and differ from those of the images.
 
     Source: ImageFsInfoResponse.container_filesystems, FilesystemIdentifier.mountpoint; KEP-4191.
     """

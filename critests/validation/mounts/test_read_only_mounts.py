@@ -80,7 +80,7 @@ def test_recursive_read_only_without_readonly_is_refused(containers: Containers,
 def test_recursive_read_only_with_propagation_is_refused(
     containers: Containers, host_mounts: HostMounts, propagation: "cri.MountPropagation"
 ) -> None:
-    """A mount with `recursive_read_only` and another propagation than PROPAGATION_PRIVATE MUST be rejected.
+    """A mount with `recursive_read_only` and a propagation other than PROPAGATION_PRIVATE MUST be rejected.
 
     Source: Mount.recursive_read_only, which needs PROPAGATION_PRIVATE.
     """
@@ -96,7 +96,7 @@ def test_unsupported_recursive_read_only_is_refused(
     runtime: Runtime, containers: Containers, host_folder: Path
 ) -> None:
     """A runtime handler that does not offer recursively read-only mounts MUST reject `recursive_read_only`,
-    not mount in another way.
+    and MUST NOT ignore it.
 
     Source: Mount.recursive_read_only, RuntimeHandlerFeatures.recursive_read_only_mounts.
     """
@@ -112,8 +112,8 @@ def test_unsupported_recursive_read_only_is_refused(
 def test_the_error_for_unsupported_recursive_read_only_has_its_reason(
     runtime: Runtime, containers: Containers, host_folder: Path
 ) -> None:
-    """The error for `recursive_read_only` that the handler does not offer SHOULD contain `RROUnsupported`, by
-    which the kubelet recognizes it.
+    """If the handler does not offer recursively read-only mounts, the error for `recursive_read_only` SHOULD
+    contain `RROUnsupported`, by which the kubelet recognizes it.
 
     Source: Mount.recursive_read_only, and the errors package of the CRI.
     """

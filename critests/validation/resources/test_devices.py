@@ -108,7 +108,7 @@ def test_a_device_that_was_not_requested_cannot_be_used(
 
     Source: Device; LinuxContainerSecurityContext.privileged, which alone opens all devices.
     """
-    # in a kernel of the sandbox's own, these numbers are not those of the host's device
+    # if the sandbox has its own kernel, these numbers belong to another device there
     runtime.require_host_kernel()
     script = f"mknod -m 666 /made c {device.major} {device.minor} && {open_script('/made')}"
     container = containers.exited(
@@ -214,7 +214,7 @@ def test_invalid_device_permissions_are_refused(containers: Containers, node: Pa
 
     Source: Device.permissions.
     """
-    # cgroups know r, w and m (mknod)
+    # the device controller of cgroups has r, w and m (mknod)
     containers.refusal(containers.config(devices=[device_request(node, "rx")]))
 
 
@@ -257,9 +257,7 @@ def test_a_privileged_container_has_the_devices_of_the_host(
 
 
 def block_if_the_daemon_lacks_capabilities(runtime: Runtime) -> None:
-    """Block a test of a privileged container if the daemon lacks a capability itself, and so may be unable to
-    grant it.
-    """
+    """Block a test of a privileged container if the daemon lacks a capability, which it then cannot grant."""
     pid = runtime.context.daemon_pid
     lacking = set(CAPABILITIES) - process_capabilities(pid).permitted if pid is not None else set()
     if lacking:
@@ -299,7 +297,7 @@ def test_mode_of_a_device_in_the_container(
 
     Source: Device; runtimes differ, and it decides what a process that is not root can do.
     """
-    # other than the 666 that a runtime may set for every device
+    # different from 666, which some runtimes set for every device
     node = device.create_node(host_folder / "own-mode", 0o640)
 
     container = containers.running(devices=[device_request(node)])
@@ -311,7 +309,7 @@ def test_mode_of_a_device_in_the_container(
 
 @pytest.fixture
 def privileged(runtime: Runtime, sandboxes: Sandboxes, containers: Containers) -> Container:
-    """A privileged container that runs."""
+    """A running privileged container."""
     pod = sandboxes.ready(security_context=cri.LinuxSandboxSecurityContext(privileged=True))
     config = containers.config(security_context=cri.LinuxContainerSecurityContext(privileged=True))
     with blocked_without_daemon_capabilities(runtime):

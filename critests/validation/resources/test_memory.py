@@ -86,7 +86,7 @@ def test_all_cpus_may_be_used_by_default(runtime: Runtime, limits: Limits, conta
 
     first = limits.running(config).container.process_status("first process")
 
-    # the daemon may be bound to some of the CPUs itself, and its containers inherit that
+    # the daemon may be restricted to some of the CPUs, and its containers inherit that
     pids = {1, runtime.context.daemon_pid or 1}
     others = [ProcessStatus.parse(Path(f"/proc/{pid}/status").read_text(encoding="utf-8")) for pid in pids]
     for name in ("Cpus_allowed_list", "Mems_allowed_list"):

@@ -251,7 +251,7 @@ def test_reads_return_during_a_long_stop(runtime: Runtime, containers: Container
 
 @requirement("GEN-10")
 def test_prefix_of_a_sandbox_id_finds_the_sandbox(runtime: Runtime, sandbox: Sandbox) -> None:
-    """PodSandboxStatus MAY accept a unique prefix of an id, and then returns that sandbox.
+    """PodSandboxStatus MAY accept a unique prefix of an id; if it does, it returns that sandbox.
 
     Source: PodSandboxStatusRequest.pod_sandbox_id.
     """

@@ -163,7 +163,7 @@ def test_attach_without_stdin_sends_the_output_of_a_container_with_stdin(
     """
     container = containers.running(script=TICKING, stdin=True)
 
-    # SPDY, as over WebSocket there is always a channel for stdin
+    # SPDY, because a session over WebSocket always has a channel for stdin
     session = streams.open(
         runtime.stub.Attach,
         cri.AttachRequest(container_id=container.id, stdout=True, stderr=True),
