@@ -302,6 +302,7 @@ def test_form_of_the_image_in_list_and_status(
             for field, (one, other) in forms.items()
         )
     )
+    # whatever the forms are, both name the same image
     for one, other in forms.values():
         names = [images.id_of(without_scheme(name)) for name in (one, other)]
         assert names[0] == names[1] != ""

@@ -242,6 +242,7 @@ def test_a_container_continues_from_a_checkpoint(
     counter.container.kill()
 
     before_restore = time.time_ns()
+    # the path of the archive takes the place of the image
     image = ImageName(str(counter.archive), str(counter.archive))
     restored = replace(counter, container=containers.attempt(containers.config(image=image, script=COUNT)))
 

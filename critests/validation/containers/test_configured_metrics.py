@@ -19,8 +19,8 @@ METRIC_SECONDS = 30.0
 def names_of_metrics(runtime: Runtime) -> set[str]:
     """Return the names of all metrics of pods and containers."""
     pods = runtime.stub.ListPodSandboxMetrics(cri.ListPodSandboxMetricsRequest()).pod_metrics
-    own = {metric.name for pod in pods for metric in pod.metrics}
-    return own | {
+    pod_metric_names = {metric.name for pod in pods for metric in pod.metrics}
+    return pod_metric_names | {
         each.name for pod in pods for container in pod.container_metrics for each in container.metrics
     }
 

@@ -80,7 +80,7 @@ def stalled_client(own_runtime: OwnRuntime) -> Iterator[grpc.Call]:
 
 
 @pytest.fixture
-def create_large(own_runtime: OwnRuntime) -> Callable[[], list[Container]]:
+def create_large_containers(own_runtime: OwnRuntime) -> Callable[[], list[Container]]:
     """Creates containers in one pod whose events are too large for the buffers of a connection."""
     # of one pod, as each event carries the statuses of all containers of its pod
     pod = own_runtime.sandbox()
@@ -141,8 +141,10 @@ def test_events_of_instant_containers_are_in_lifecycle_order(
     instant = start_instant_containers(runtime, containers, own_sandbox)
 
     for each in instant:
+        # waits for both, as they may arrive in the wrong order
         listener.first(each, STARTED)
         listener.first(each, STOPPED)
+    # the first event of each kind, as repeated ones are another promise
     orders = {each: list(dict.fromkeys(listener.kinds(each))) for each in instant}
     assert {each: kinds for each, kinds in orders.items() if kinds != [CREATED, STARTED, STOPPED]} == {}
 
@@ -186,7 +188,7 @@ def test_a_client_that_disconnects_takes_no_events_from_others(
 @requirement("EVT-10/stall")
 @disruptive
 def test_a_client_that_does_not_read_blocks_no_other_client(
-    stalled_client: grpc.Call, own_events: Events, create_large: Callable[[], list[Container]]
+    stalled_client: grpc.Call, own_events: Events, create_large_containers: Callable[[], list[Container]]
 ) -> None:
     """GetContainerEvents SHOULD send events to a client while another client does not read its stream.
 
@@ -196,7 +198,7 @@ def test_a_client_that_does_not_read_blocks_no_other_client(
     assert stalled_client
     listener = own_events.listen()
 
-    large = create_large()
+    large = create_large_containers()
 
     assert [listener.first(container.id, CREATED).container_id for container in large]
 
@@ -204,7 +206,7 @@ def test_a_client_that_does_not_read_blocks_no_other_client(
 @requirement("EVT-10/recovery")
 @disruptive
 def test_events_are_sent_after_a_stalled_client_disconnected(
-    stalled_client: grpc.Call, own_events: Events, create_large: Callable[[], list[Container]]
+    stalled_client: grpc.Call, own_events: Events, create_large_containers: Callable[[], list[Container]]
 ) -> None:
     """GetContainerEvents MUST send events to a client after another client that did not read its stream has
     disconnected.
@@ -213,7 +215,7 @@ def test_events_are_sent_after_a_stalled_client_disconnected(
     """
     listener = own_events.listen()
     # by now the buffers of the stalled connection are full
-    last = create_large()[-1]
+    last = create_large_containers()[-1]
 
     stalled_client.cancel()
 

@@ -245,6 +245,7 @@ def test_the_event_of_a_removed_sandbox_has_no_address(
     pod = sandboxes.in_state(cri.SANDBOX_NOTREADY)
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
 
+    # time for an event that a runtime need not send
     assert not listener.ends_within(QUIET_SECONDS)
 
     removals = listener.events(pod.id, DELETED)

@@ -37,6 +37,7 @@ def count_resources(own_runtime: OwnRuntime, container: Container, token: str) -
         ),
         None,
     )
+    # the shim or monitor by which the runtime holds the container
     parent = first.parent() if first and container.id else None
     if parent is None or own_runtime.context.daemon_pid is None:
         blocked("the test cannot see the processes of the daemon and of the container")

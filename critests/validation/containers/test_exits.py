@@ -24,7 +24,7 @@ MANY = 12
 
 
 @pytest.fixture
-def with_a_killed_child(containers: Containers) -> Container:
+def container_with_killed_child(containers: Containers) -> Container:
     """A container whose first process continues to run after the kernel has OOM-killed its child."""
     return containers.running(
         # `dd` allocates a buffer of one block, four times the limit
@@ -121,33 +121,39 @@ def test_an_oom_killed_container_has_the_reason_oomkilled(runtime: Runtime, cont
 
 
 @requirement("CTR-25/running")
-def test_a_container_outlives_an_oom_killed_child(runtime: Runtime, with_a_killed_child: Container) -> None:
+def test_a_container_outlives_an_oom_killed_child(
+    runtime: Runtime, container_with_killed_child: Container
+) -> None:
     """A container MUST continue to run when the kernel OOM-kills a child of its first process, and
     StopContainer MUST stop it.
 
     Source: ContainerStatus.state, StopContainer.
     """
-    assert with_a_killed_child.state() == cri.CONTAINER_RUNNING
+    assert container_with_killed_child.state() == cri.CONTAINER_RUNNING
 
-    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=with_a_killed_child.id, timeout=10))
+    runtime.stub.StopContainer(
+        cri.StopContainerRequest(container_id=container_with_killed_child.id, timeout=10)
+    )
 
-    assert with_a_killed_child.state() == cri.CONTAINER_EXITED
+    assert container_with_killed_child.state() == cri.CONTAINER_EXITED
 
 
 @requirement("CTR-25/reason")
 def test_reason_after_a_child_was_oom_killed(
-    runtime: Runtime, with_a_killed_child: Container, record_variant: RecordVariant
+    runtime: Runtime, container_with_killed_child: Container, record_variant: RecordVariant
 ) -> None:
     """`reason` MAY be OOMKilled, before the container exits or after, if the kernel OOM-killed a child of the
     first process.
 
     Source: ContainerStatus.reason; the CRI defines it for the container, not for one process.
     """
-    before = with_a_killed_child.status().reason
+    before = container_with_killed_child.status().reason
 
-    runtime.stub.StopContainer(cri.StopContainerRequest(container_id=with_a_killed_child.id, timeout=10))
+    runtime.stub.StopContainer(
+        cri.StopContainerRequest(container_id=container_with_killed_child.id, timeout=10)
+    )
 
-    after = with_a_killed_child.status()
+    after = container_with_killed_child.status()
     record_variant(f"running: {before or 'no reason'}; ended: {after.reason or 'no reason'}")
     assert after.state == cri.CONTAINER_EXITED
 

@@ -119,17 +119,17 @@ def test_list_is_empty_for_labels_that_no_container_has(runtime: Runtime, contai
 
 CONTRADICTIONS: dict[str, Callable[[cri.ContainerFilter], None]] = {
     # each contradicts the container in one field only
-    "another id": lambda exact: exact.MergeFrom(cri.ContainerFilter(id=NO_SUCH_ID)),
-    "another state": lambda exact: exact.MergeFrom(
+    "another id": lambda each: each.MergeFrom(cri.ContainerFilter(id=NO_SUCH_ID)),
+    "another state": lambda each: each.MergeFrom(
         cri.ContainerFilter(state=cri.ContainerStateValue(state=cri.CONTAINER_EXITED))
     ),
-    "another sandbox": lambda exact: exact.MergeFrom(cri.ContainerFilter(pod_sandbox_id=NO_SUCH_ID)),
-    "another label": lambda exact: exact.MergeFrom(cri.ContainerFilter(label_selector={"colour": "blue"})),
+    "another sandbox": lambda each: each.MergeFrom(cri.ContainerFilter(pod_sandbox_id=NO_SUCH_ID)),
+    "another label": lambda each: each.MergeFrom(cri.ContainerFilter(label_selector={"colour": "blue"})),
 }
 
 
 @pytest.fixture
-def exact(containers: Containers) -> cri.ContainerFilter:
+def matching_filter(containers: Containers) -> cri.ContainerFilter:
     """A filter whose four fields all match one running container."""
     container = containers.running(labels={"colour": "red"})
     return cri.ContainerFilter(
@@ -141,28 +141,28 @@ def exact(containers: Containers) -> cri.ContainerFilter:
 
 
 @requirement("CTA-20")
-def test_list_filters_by_all_fields_together(runtime: Runtime, exact: cri.ContainerFilter) -> None:
+def test_list_filters_by_all_fields_together(runtime: Runtime, matching_filter: cri.ContainerFilter) -> None:
     """ListContainers MUST return a container that matches the id, state, sandbox and labels of the filter.
 
     Source: ContainerFilter.
     """
-    response = runtime.stub.ListContainers(cri.ListContainersRequest(filter=exact))
+    response = runtime.stub.ListContainers(cri.ListContainersRequest(filter=matching_filter))
 
-    assert ids(response) == [exact.id]
+    assert ids(response) == [matching_filter.id]
 
 
 @requirement("CTA-20")
 @pytest.mark.parametrize("contradiction", CONTRADICTIONS)
 def test_list_is_empty_when_one_field_of_the_filter_does_not_match(
-    runtime: Runtime, exact: cri.ContainerFilter, contradiction: str
+    runtime: Runtime, matching_filter: cri.ContainerFilter, contradiction: str
 ) -> None:
     """ListContainers MUST NOT return a container that matches all fields of the filter but one.
 
     Source: ContainerFilter, whose fields are combined with AND.
     """
-    CONTRADICTIONS[contradiction](exact)
+    CONTRADICTIONS[contradiction](matching_filter)
 
-    response = runtime.stub.ListContainers(cri.ListContainersRequest(filter=exact))
+    response = runtime.stub.ListContainers(cri.ListContainersRequest(filter=matching_filter))
 
     assert ids(response) == []
 

@@ -220,6 +220,7 @@ def test_two_sandboxes_may_have_containers_of_one_name(
 
     Source: ContainerMetadata.name, which is unique within a sandbox only.
     """
+    # with the same attempt, too
     response = runtime.stub.CreateContainer(containers.creation(container.config, own_sandbox))
 
     twin = containers.adopt(response.container_id, container.config, own_sandbox)
@@ -344,6 +345,7 @@ def test_start_of_a_running_container_changes_nothing(runtime: Runtime, containe
     Source: StartContainer; not stated by the CRI, a second start could otherwise start a second process or
     lose the first.
     """
+    # a second process would print the line again
     container = containers.running(first="echo started", wait_for_log="started")
     # field 22 of stat is the start time of the process, in clock ticks since boot
     before, start_ticks = container.status(), container.output("cut", "-d ", "-f22", "/proc/1/stat")

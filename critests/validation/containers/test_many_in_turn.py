@@ -43,7 +43,7 @@ def usage_of(own_runtime: OwnRuntime, daemon: psutil.Process) -> dict[str, int]:
     }
 
 
-def named_after(ids: list[str], own_runtime: OwnRuntime) -> dict[str, int]:
+def count_named_after(ids: list[str], own_runtime: OwnRuntime) -> dict[str, int]:
     """Count mounts, cgroups, and files and folders of the runtime whose names contain a container id."""
     throwaway = own_runtime.throwaway
     folders = [throwaway.state, throwaway.root] if throwaway else []
@@ -81,7 +81,9 @@ def test_many_containers_in_turn_leave_nothing_behind(own_runtime: OwnRuntime) -
     def leftovers() -> dict[str, int]:
         more = {what: number - before[what] for what, number in usage_of(own_runtime, daemon).items()}
         grown = {what: number for what, number in more.items() if number > NOISE}
-        return grown | {what: number for what, number in named_after(ids, own_runtime).items() if number}
+        return grown | {
+            what: number for what, number in count_named_after(ids, own_runtime).items() if number
+        }
 
     own_runtime.eventually(
         f"what {CONTAINERS} containers leave behind to go", leftovers, 10, lambda more: not more

@@ -211,7 +211,11 @@ def test_the_containers_of_a_pod_are_frozen_together(runtime: Runtime, pod: Coun
     window = (call.started_ns, call.ended_ns)
     first, second = (pauses(container, window) for container in pod.containers)
     assert [
-        (one, other) for one in first for other in second if max(one[0], other[0]) < min(one[1], other[1])
+        # two intervals that overlap
+        (one, other)
+        for one in first
+        for other in second
+        if max(one[0], other[0]) < min(one[1], other[1])
     ]
 
 

@@ -218,6 +218,7 @@ def test_home_is_that_of_the_user(containers: Containers) -> None:
         security_context=cri.LinuxContainerSecurityContext(run_as_username="tester")
     )
 
+    # a set, as a variable may occur twice with the same value
     assert set(environment(container).get("HOME", [])) == {"/home/tester"}
 
 

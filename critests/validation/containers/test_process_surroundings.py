@@ -114,6 +114,7 @@ def test_sys_and_cgroups_are_read_only(running_container: Container) -> None:
     mounts = [
         mount
         for mount in running_container.mounts().values()
+        # the second kind is that of version 2
         if mount.place == "/sys" or mount.kind in {"cgroup", "cgroup2"}
     ]
 

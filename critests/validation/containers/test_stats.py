@@ -270,7 +270,7 @@ def test_memory_usage_includes_the_working_set(
 
 
 @pytest.fixture
-def layer(runtime: Runtime, running_container: Container, stats_of: StatsOf) -> cri.FilesystemUsage:
+def layer_usage(runtime: Runtime, running_container: Container, stats_of: StatsOf) -> cri.FilesystemUsage:
     """The first usage of the writable layer of `running_container` that ContainerStats reports."""
     try:
         stats = runtime.eventually(
@@ -287,7 +287,7 @@ def layer(runtime: Runtime, running_container: Container, stats_of: StatsOf) -> 
 @requirement("STA-09")
 @slow
 def test_writable_layer_grows_by_what_is_written(
-    runtime: Runtime, running_container: Container, layer: cri.FilesystemUsage, stats_of: StatsOf
+    runtime: Runtime, running_container: Container, layer_usage: cri.FilesystemUsage, stats_of: StatsOf
 ) -> None:
     """`used_bytes` and `inodes_used` of the writable layer MUST grow by the bytes and files that the
     container writes.
@@ -299,13 +299,13 @@ def test_writable_layer_grows_by_what_is_written(
         assert written.exit_code == 0, written.stderr
 
     runtime.eventually(
-        f"{WRITTEN_BYTES} bytes and {FILES} files more than {layer.used_bytes.value} and"
-        f" {layer.inodes_used.value}",
+        f"{WRITTEN_BYTES} bytes and {FILES} files more than {layer_usage.used_bytes.value} and"
+        f" {layer_usage.inodes_used.value}",
         lambda: stats_of(running_container).writable_layer,
         STATS_SECONDS,
         lambda usage: (
-            usage.used_bytes.value >= layer.used_bytes.value + WRITTEN_BYTES
-            and usage.inodes_used.value >= layer.inodes_used.value + FILES
+            usage.used_bytes.value >= layer_usage.used_bytes.value + WRITTEN_BYTES
+            and usage.inodes_used.value >= layer_usage.inodes_used.value + FILES
         ),
     )
 
@@ -313,12 +313,12 @@ def test_writable_layer_grows_by_what_is_written(
 @requirement("STA-09")
 @requires(Capability.SAME_HOST)
 @slow
-def test_writable_layer_is_on_a_path_of_the_node(runtime: Runtime, layer: cri.FilesystemUsage) -> None:
+def test_writable_layer_is_on_a_path_of_the_node(runtime: Runtime, layer_usage: cri.FilesystemUsage) -> None:
     """`mountpoint` of the writable layer's file system MUST be a directory of the node.
 
     Source: FilesystemUsage.fs_id, FilesystemIdentifier.mountpoint.
     """
-    mountpoint = layer.fs_id.mountpoint
+    mountpoint = layer_usage.fs_id.mountpoint
 
     assert mountpoint.startswith("/")
     assert runtime.seen_by_daemon(Path(mountpoint)).is_dir()

@@ -52,6 +52,7 @@ def read_pressure(throttled_container: Container) -> ReadPressure:
     """Reads the CPU pressure of the throttled container from the kernel."""
 
     def read() -> Pressure:
+        # in its cgroup namespace, a container finds its own cgroup there
         response = throttled_container.exec("cat", "/sys/fs/cgroup/cpu.pressure")
         lines = parse(response.stdout.decode())
         if "some" not in lines:

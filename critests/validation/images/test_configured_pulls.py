@@ -62,13 +62,14 @@ def runtime_with_credentials(
     """A runtime with a credentials file for the suite's registry."""
     file = host_folder / "credentials.json"
     secret = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
+    # the format of Docker's config.json, which runtimes read
     file.write_text(json.dumps({"auths": {registry.client.address: {"auth": secret}}}), encoding="ascii")
     with start_configured(request, runtime, RuntimeSetup(settings=(Credentials(file),))) as own:
         yield own
 
 
 @pytest.fixture
-def _configured_by_us(runtime: Runtime) -> None:
+def _default_configuration(runtime: Runtime) -> None:
     """Block a test of a runtime's defaults unless the suite wrote the configuration."""
     if not runtime.context.throwaway:
         blocked(NEEDS_ITS_OWN)
@@ -114,6 +115,7 @@ def test_a_registry_is_used_if_its_mirror_fails(own_runtime: OwnRuntime, registr
     own_runtime.images.PullImage(pulling(minted.reference))
 
     assert has_image(own_runtime, minted)
+    # the runtime has tried the mirror
     assert {request.fault for request in registry.requests(mirrored)} == {EVERY_REQUEST.kind}
     assert 200 in {request.status for request in registry.requests(minted)}
 
@@ -197,7 +199,7 @@ def test_no_pull_is_cancelled_without_a_timeout(own_runtime: OwnRuntime, registr
 
 @slow
 @requirement("IMG-41")
-@pytest.mark.usefixtures("_configured_by_us")
+@pytest.mark.usefixtures("_default_configuration")
 def test_a_pull_that_pauses_is_not_cancelled(runtime: Runtime, registry: Registry) -> None:
     """PullImage SHOULD succeed with a runtime's default configuration if the registry begins to send a layer
     only after 15 s.

@@ -20,8 +20,8 @@ from critests.testing import (
     unsupported,
 )
 
-Usage = Callable[[], cri.FilesystemUsage]
-UsageOnce = Callable[[str, Callable[[cri.FilesystemUsage], bool]], cri.FilesystemUsage]
+ReadUsage = Callable[[], cri.FilesystemUsage]
+AwaitUsage = Callable[[str, Callable[[cri.FilesystemUsage], bool]], cri.FilesystemUsage]
 
 STATS_SECONDS = 65.0
 """Runtimes refresh their usage figures every 10 s or every 30 s; this is time for two refreshes, because
@@ -49,7 +49,7 @@ TO_REMOVE = filling(32, 500)
 
 
 @pytest.fixture
-def usage(runtime: Runtime) -> Usage:
+def read_usage(runtime: Runtime) -> ReadUsage:
     """Return a function that reads the usage of the first image file system, as the kubelet does."""
 
     def read() -> cri.FilesystemUsage:
@@ -61,14 +61,14 @@ def usage(runtime: Runtime) -> Usage:
 
 
 @pytest.fixture
-def usage_once(runtime: Runtime, usage: Usage) -> UsageOnce:
+def await_usage(runtime: Runtime, read_usage: ReadUsage) -> AwaitUsage:
     """Return a function that waits until the runtime has refreshed the usage and it fulfils a condition."""
 
     def fresh() -> cri.FilesystemUsage:
         since = time.time_ns()
         return runtime.eventually(
             "refreshed usage of the file system",
-            usage,
+            read_usage,
             STATS_SECONDS,
             lambda reported: reported.timestamp >= since,
         )
@@ -119,12 +119,12 @@ def test_mount_point_of_the_image_file_system_exists(runtime: Runtime) -> None:
 
 
 @requirement("IMF-02")
-def test_image_file_system_usage_is_recent(usage: Usage) -> None:
+def test_image_file_system_usage_is_recent(read_usage: ReadUsage) -> None:
     """FilesystemUsage.timestamp MUST be a recent time, in nanoseconds since the epoch.
 
     Source: FilesystemUsage.timestamp.
     """
-    reported = usage()
+    reported = read_usage()
 
     age_seconds = (time.time_ns() - reported.timestamp) / 1e9
     # -5 s: the clock may be set back a little; 120 s is several periods of refreshing
@@ -136,7 +136,7 @@ def test_image_file_system_usage_is_recent(usage: Usage) -> None:
 # another test that fills the file system would change the same numbers
 @pytest.mark.usefixtures("filling_alone")
 def test_image_file_system_grows_with_a_pull(
-    registry: Registry, image: ImageName, usage_once: UsageOnce
+    registry: Registry, image: ImageName, await_usage: AwaitUsage
 ) -> None:
     """used_bytes and inodes_used MUST be above zero if there are images, and grow with the pull of a new
     image; used_bytes by at most ten times its size, however the runtime stores layers.
@@ -145,13 +145,13 @@ def test_image_file_system_grows_with_a_pull(
     """
     # there is at least this image
     assert image.reference != ""
-    before = usage_once("use of the image file system", lambda reported: reported.used_bytes.value > 0)
+    before = await_usage("use of the image file system", lambda reported: reported.used_bytes.value > 0)
 
     registry.pull(registry.mint("large", changes=TO_PULL))
 
     used, inodes = before.used_bytes.value, before.inodes_used.value
     assert inodes > 0
-    after = usage_once(
+    after = await_usage(
         f"more than {used} bytes and {inodes} inodes in use",
         lambda reported: reported.used_bytes.value > used and reported.inodes_used.value > inodes,
     )
@@ -162,7 +162,7 @@ def test_image_file_system_grows_with_a_pull(
 @requirement("IMF-03/size")
 @pytest.mark.usefixtures("filling_alone")
 def test_form_of_the_growth_of_the_image_file_system(
-    registry: Registry, image: ImageName, usage_once: UsageOnce, record_variant: RecordVariant
+    registry: Registry, image: ImageName, await_usage: AwaitUsage, record_variant: RecordVariant
 ) -> None:
     """used_bytes MAY grow with a pull by the size of the unpacked image, or by more or less: runtimes may
     store the compressed layers as well, or count only metadata.
@@ -170,11 +170,11 @@ def test_form_of_the_growth_of_the_image_file_system(
     Source: FilesystemUsage.used_bytes.
     """
     assert image.reference != ""
-    before = usage_once("use of the image file system", lambda reported: reported.used_bytes.value > 0)
+    before = await_usage("use of the image file system", lambda reported: reported.used_bytes.value > 0)
 
     registry.pull(registry.mint("large", changes=TO_PULL))
 
-    after = usage_once(
+    after = await_usage(
         f"more than {before.used_bytes.value} bytes in use",
         lambda reported: reported.used_bytes.value > before.used_bytes.value,
     )
@@ -189,22 +189,24 @@ def test_form_of_the_growth_of_the_image_file_system(
 @requirement("IMF-04")
 @pytest.mark.usefixtures("filling_alone")
 def test_image_file_system_shrinks_with_a_removal(
-    runtime: Runtime, registry: Registry, usage_once: UsageOnce
+    runtime: Runtime, registry: Registry, await_usage: AwaitUsage
 ) -> None:
     """used_bytes SHOULD fall after the removal of an image by most of what it had grown by.
 
     Source: FilesystemUsage.used_bytes.
     """
     minted = registry.mint("large", changes=TO_REMOVE)
-    empty = usage_once("usage before the pull", lambda reported: reported.timestamp > 0).used_bytes.value
+    empty = await_usage("usage before the pull", lambda reported: reported.timestamp > 0).used_bytes.value
     registry.pull(minted)
-    full = usage_once("use by the image", lambda reported: reported.used_bytes.value > empty).used_bytes.value
+    full = await_usage(
+        "use by the image", lambda reported: reported.used_bytes.value > empty
+    ).used_bytes.value
 
     runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=minted.reference)))
 
     # other pulls may add something meanwhile, but less than half of this image
     threshold = full - (full - empty) // 2
-    usage_once("shrinking of the image file system", lambda reported: reported.used_bytes.value <= threshold)
+    await_usage("shrinking of the image file system", lambda reported: reported.used_bytes.value <= threshold)
 
 
 def is_split(response: cri.ImageFsInfoResponse) -> bool:

@@ -63,11 +63,11 @@ VARIANTS_OF_RESPONSES = {
 
 OLD_SCHEMA = RegistryFault(kind=FaultKind.OLD_SCHEMA, scope=Scope.MANIFEST)
 
-Printed = Callable[[str, str], list[str]]
+OutputOf = Callable[[str, str], list[str]]
 
 
 @pytest.fixture
-def printed(runtime: Runtime, registry: Registry, images: Images, containers: Containers) -> Printed:
+def output_of(runtime: Runtime, registry: Registry, images: Images, containers: Containers) -> OutputOf:
     """Pull an image of the catalogue that the runtime does not have, run a script in a container of it, and
     return the lines that it prints.
     """
@@ -87,25 +87,25 @@ def printed(runtime: Runtime, registry: Registry, images: Images, containers: Co
 @requirement("IMG-13/common")
 @pytest.mark.parametrize(("image", "script", "lines"), CONTENTS.values(), ids=CONTENTS)
 def test_files_of_a_container_are_those_of_the_layers(
-    printed: Printed, image: str, script: str, lines: list[str]
+    output_of: OutputOf, image: str, script: str, lines: list[str]
 ) -> None:
     """A container MUST see the files of its image as the layers, applied in order, define them.
 
     Source: OCI image specification, image layer filesystem changeset and media types.
     """
-    assert printed(image, script) == lines
+    assert output_of(image, script) == lines
 
 
 @requirement("IMG-13/further")
 @pytest.mark.parametrize(("image", "script", "lines"), FURTHER_CONTENTS.values(), ids=FURTHER_CONTENTS)
 def test_zstd_layers_and_device_nodes_are_unpacked(
-    printed: Printed, image: str, script: str, lines: list[str]
+    output_of: OutputOf, image: str, script: str, lines: list[str]
 ) -> None:
     """Layers compressed with zstd, and device nodes in a layer, SHOULD be unpacked as they are.
 
     Source: OCI image specification, image layer filesystem changeset and media types.
     """
-    assert printed(image, script) == lines
+    assert output_of(image, script) == lines
 
 
 @requirement("IMG-13/foreign")

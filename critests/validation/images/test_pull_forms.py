@@ -37,6 +37,7 @@ def test_no_container_is_created_from_an_artifact(
 
     record_variant("an artifact is pulled" if pulled else "a pull of an artifact is refused")
     config = containers.config()
+    # by its name if the pull was rejected
     config.image.image, config.image.user_specified_image = pulled or minted.reference, minted.reference
     containers.refusal(config)
 

@@ -52,6 +52,7 @@ def test_a_follower_reads_every_line_across_rotations(
         follower.grows(runtime)
     counting.kill()
     counting.exited()
+    # waits until the log is complete
     counting.log()
 
     followed = [int(line) for line in follower.look()]

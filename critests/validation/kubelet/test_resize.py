@@ -69,6 +69,7 @@ def limited_pod(runtime: Runtime, pod: KubeletPod) -> LimitedPod:
     limit_files = [
         above / file
         for folder in folders_of_process(first_process(mark))
+        # runtimes may put further levels between the cgroups of pod and container
         for above in folder.parents
         for file in LIMIT_FILES
         if name and above.name == name and (above / file).exists()

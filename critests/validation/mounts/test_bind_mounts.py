@@ -81,6 +81,7 @@ def test_a_program_of_the_host_can_be_run(containers: Containers, host_folder: P
 
     Source: Mount, which names every option of mount(8) that it requests.
     """
+    # a bind mount inherits the flag from the mount of its source
     if os.statvfs(host_folder).f_flag & os.ST_NOEXEC:
         blocked(f"{host_folder} is on a file system mounted with noexec")
     program = host_folder / "program"
@@ -309,6 +310,7 @@ def test_an_incomplete_mount_is_refused(
 def special_file(kind: str, path: Path) -> Iterator[None]:
     """Create a file of a kind at a path of the host."""
     if kind == "socket":
+        # `bind` creates the file
         with closing(socket.socket(socket.AF_UNIX)) as listener:
             listener.bind(str(path))
             yield

@@ -78,6 +78,7 @@ def test_mounts_propagate_as_requested(
     mount_on_host(host_mounts, shared)
     container.output("sh", "-c", MOUNT_INSIDE)
 
+    # the second value shows that the mount of the container succeeded
     assert (read_inside(container), "/mounted/inner" in container.mounts()) == (inside, True)
     assert sorted(host_mounts.below(shared)) == [str(shared / name) for name in on_the_host]
 

@@ -167,6 +167,7 @@ def test_a_node_agent_can_mount_the_whole_host(
         container = containers.attempt(containers.config(mounts=mounts))
     except grpc.RpcError as error:
         refused_with(error)
+        # a shared root is no reason to reject the mount
         if uppermost(host_mounts.mount_table())["/"].propagation:
             raise
         blocked(f"the root of this machine is a private mount, which a runtime may reject: {error.details()}")
