@@ -1,7 +1,7 @@
-"""One RPC broken in one way: the run against our own server, and what of its record is compared.
+"""A run against the small CRI server with one broken RPC, and the parts of its result that are compared.
 
-Runs and servers are forked from a process that has imported the suite already, which is most of what a run of
-few tests costs.
+Runs and servers are forked from a process that has imported the suite: imports are most of the duration of a
+run with few tests.
 """
 
 import json
@@ -32,9 +32,9 @@ FAULTS = {
     "hangs": "hangs",
     "dies": "dies-at",
 }
-"""Column of the matrix to the way in which our own server is wrong."""
+"""The columns of the matrix, and the corresponding ways of the server to be wrong."""
 SCALES = {"hangs": 0.1}
-"""Of the deadlines, by column: a hang has to be waited for, the rest answers at once."""
+"""Scale of the deadlines by column: a hang takes a whole deadline, the other faults respond at once."""
 SCALE = 0.5
 START_SECONDS = 60.0
 RUN_SECONDS = 250.0
@@ -44,17 +44,17 @@ FORKED.set_forkserver_preload(["tests.plugin.imported_suite"])
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a run ended.
+class RunResult:
+    """The result of a run.
 
     Attributes:
         exit: its exit code.
         failed: the requirements or aspects that failed.
         outcomes: how many tests had each outcome, without `disabled`.
-        blocked_by: what stood in the way of the blocked ones; empty where the runtime had gone.
+        blocked_by: the requirements that block tests; empty for a test that no requirement blocks.
         reasons: of the failures, as sentences.
         seconds: of the whole run.
-        words: what it printed.
+        output: its standard output and standard error.
     """
 
     exit: ExitCode
@@ -63,7 +63,7 @@ class Ended:
     blocked_by: frozenset[str]
     reasons: tuple[str, ...]
     seconds: float
-    words: str
+    output: str
 
 
 def _serve(socket: Path, wrong: str, ready: Connection) -> None:
@@ -76,7 +76,7 @@ def _serve(socket: Path, wrong: str, ready: Connection) -> None:
 
 @contextmanager
 def broken_server(rpc: str, column: str, folder: Path) -> Iterator[str]:
-    """Serve in a process of its own, which can die; yields the socket."""
+    """Serve in another process, which can be killed; yields the socket."""
     socket = folder / "cri.sock"
     ready_pipe, ready = FORKED.Pipe(duplex=False)
     server = FORKED.Process(target=_serve, args=(socket, f"{FAULTS[column]}={rpc}", ready))
@@ -99,9 +99,9 @@ def _validate(settings: Settings, output: Path, variables: dict[str, str]) -> No
     sys.exit(pytest.main(command[command.index("pytest") + 1 :]))
 
 
-def run_on(endpoint: str, column: str, select: str, folder: Path, require: Sequence[str] = ()) -> Ended:
-    """Validate an endpoint with few tests, and say how that ended."""
-    output, results = folder / "output", folder / "results"
+def run_on(endpoint: str, column: str, select: str, folder: Path, require: Sequence[str] = ()) -> RunResult:
+    """Validate an endpoint with a few tests."""
+    output_file, results = folder / "output", folder / "results"
     settings = Settings(
         runtime_endpoint=endpoint,
         select=tuple(select.split(",")),
@@ -110,7 +110,7 @@ def run_on(endpoint: str, column: str, select: str, folder: Path, require: Seque
         allow_kubelet=True,
         deadline_scale=SCALES.get(column, SCALE),
     )
-    run = FORKED.Process(target=_validate, args=(settings, output, environment()))
+    run = FORKED.Process(target=_validate, args=(settings, output_file, environment()))
     begun = time.monotonic()
     run.start()
     run.join(RUN_SECONDS)
@@ -119,17 +119,17 @@ def run_on(endpoint: str, column: str, select: str, folder: Path, require: Seque
     run.join()
     records = [json.loads(file.read_text(encoding="utf-8")) for file in results.rglob("run.json")]
     tests = [test for record in records for test in record["tests"] if test["outcome"] != "disabled"]
-    words = output.read_text(encoding="utf-8")
+    output = output_file.read_text(encoding="utf-8")
     assert run.exitcode is not None
-    assert run.exitcode >= 0, words
-    return Ended(
+    assert run.exitcode >= 0, output
+    return RunResult(
         ExitCode(run.exitcode),
         frozenset(_values(tests, "failed", lambda test: test["requirement"])),
         dict(sorted(Counter(test["outcome"] for test in tests).items())),
         frozenset(_values(tests, "blocked", lambda test: test["blocked_by"])),
         tuple(_values(tests, "failed", lambda test: test["reason"])),
         seconds,
-        words,
+        output,
     )
 
 

@@ -1,4 +1,4 @@
-"""The command line as a user runs it, and what it leaves behind."""
+"""Runs the command line like a user, and reads the records."""
 
 import json
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 SECONDS = 600
-"""For one command, which may be a run of a few hundred tests on a machine that is busy with others."""
+"""Timeout of one command, which may be a run of a few hundred tests on a busy machine."""
 
 
 def environment() -> dict[str, str]:
-    """Return this process's environment without what would choose a runtime."""
+    """Return the environment of this process without the variables that select a runtime or options."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -24,8 +24,8 @@ def environment() -> dict[str, str]:
 def critests(
     *arguments: str, cwd: Path | None = None, more: Mapping[str, str] | None = None, once: bool = True
 ) -> subprocess.CompletedProcess[str]:
-    """Run it without a terminal, and wait for its end; `more` is added to the environment. With `once`, a run
-    tries no failure again.
+    """Run critests without a terminal, with `more` added to the environment. With `once`, a run repeats no
+    failure.
     """
     command = [sys.executable, "-m", "critests.cli", *(_once(arguments) if once else arguments)]
     return subprocess.run(
@@ -40,14 +40,14 @@ def critests(
 
 
 def _once(arguments: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a command that tries no failure again, unless it says how often."""
+    """Return a command that repeats no failure, unless it has the option `--times`."""
     if arguments[:1] != ("run",) or "--times" in arguments:
         return arguments
     return ("run", "--times", "1", *arguments[1:])
 
 
 def begin(*arguments: str, stderr: int = subprocess.PIPE) -> "subprocess.Popen[str]":
-    """Start it without a terminal."""
+    """Start critests without a terminal; a run repeats no failure."""
     command = [sys.executable, "-m", "critests.cli", *_once(arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment())
 
@@ -62,7 +62,7 @@ def record_in(results: Path) -> dict[str, Any]:
 def verdicts_in(results: Path) -> dict[str, str]:
     """Return the outcomes of the only run below a folder, by test.
 
-    A failure that is known to show only now and then has one verdict, whether it showed this time or not.
+    A known intermittent failure has the verdict `intermittent`, whether it occurred this time or not.
     """
     return {
         test["id"]: "intermittent" if test["intermittent"] else test["outcome"]

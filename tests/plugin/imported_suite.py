@@ -1,4 +1,4 @@
-"""Imports what a run imports: the process that runs are forked from has it at hand."""
+"""Imports the modules of a run in the process from which runs are forked."""
 
 import importlib
 import pkgutil

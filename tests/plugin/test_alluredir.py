@@ -1,6 +1,4 @@
-"""The folder that allure-pytest writes while a run goes on says of every test what the run's own record
-says.
-"""
+"""The folder that allure-pytest writes during a run agrees with the record of the run."""
 
 import json
 from pathlib import Path
@@ -57,7 +55,7 @@ def results_in(folder: Path) -> dict[str, dict[str, Any]]:
     return {result["name"]: result for result in found}
 
 
-def test_every_test_is_there_with_its_requirement_and_outcome(run: tuple[Path, Path]) -> None:
+def test_every_result_has_its_requirement_and_outcome(run: tuple[Path, Path]) -> None:
     record = [test for test in record_in(run[0])["tests"] if test["outcome"] != "disabled"]
     allure = results_in(run[1])
 
@@ -67,19 +65,19 @@ def test_every_test_is_there_with_its_requirement_and_outcome(run: tuple[Path, P
     }
     for test in record:
         labels = [(label["name"], label["value"]) for label in allure[test["name"]]["labels"]]
-        wanted = {
+        expected = {
             "epic": test["area"],
             "feature": test["group"],
             "story": test["requirement_id"],
             "level": test["level"],
         }
         assert {
-            *wanted.items(),
+            *expected.items(),
             ("aspect", test["requirement"]),
             ("outcome", test["outcome"]),
             ("thread", test["worker"]),
         } - {("thread", "")} <= set(labels)
-        assert len(labels) == len(set(labels)), "a label stands there twice"
+        assert len(labels) == len(set(labels)), "a label occurs twice"
 
 
 def test_calls_are_steps_and_evidence_is_attached(run: tuple[Path, Path]) -> None:
@@ -94,17 +92,17 @@ def test_calls_are_steps_and_evidence_is_attached(run: tuple[Path, Path]) -> Non
             assert result["start"] - 2000 <= steps[0]["start"] <= steps[-1]["stop"] <= result["stop"] + 2000
 
 
-def test_a_history_goes_on_in_the_folder_that_is_made_from_the_record(
-    run: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_results_of_the_record_continue_the_history(run: tuple[Path, Path], tmp_path: Path) -> None:
     (file,) = run[0].rglob("run.json")
-    made = critests("report", str(file.parent), "--format", "allure", "--output", str(tmp_path / "made"))
-    assert made.returncode == 0, made.stderr
+    exported = critests(
+        "report", str(file.parent), "--format", "allure", "--output", str(tmp_path / "exported")
+    )
+    assert exported.returncode == 0, exported.stderr
 
-    during, afterwards = results_in(run[1]), results_in(tmp_path / "made")
+    during, afterwards = results_in(run[1]), results_in(tmp_path / "exported")
     for name in ("historyId", "testCaseId", "fullName", "status", "parameters", "titlePath", "description"):
         assert {test: result.get(name) for test, result in during.items()} == {
             test: result.get(name) for test, result in afterwards.items()
         }
     for file_name in ("categories.json", "environment.properties", "executor.json"):
-        assert (run[1] / file_name).read_bytes() == (tmp_path / "made" / file_name).read_bytes()
+        assert (run[1] / file_name).read_bytes() == (tmp_path / "exported" / file_name).read_bytes()

@@ -1,4 +1,4 @@
-"""A daemon that ends in the time of a test: that test has failed, whatever it made of that."""
+"""A daemon that exits during a test: the test fails, even if it ignores the exit."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 
 from tests.plugin.command import SECONDS, critests, environment, record_in
 
-SWALLOWS = '''
+IGNORES_THE_EXIT = '''
 import contextlib
 
 import grpc
@@ -19,8 +19,8 @@ import pytest
 from critests.api import api_pb2 as cri
 
 
-def test_takes_it_for_a_refusal(runtime):
-    """The call is refused."""
+def test_takes_the_exit_for_a_rejection(runtime):
+    """The call is rejected."""
     with contextlib.suppress(grpc.RpcError):
         runtime.stub.UpdateRuntimeConfig(cri.UpdateRuntimeConfigRequest(runtime_config=cri.RuntimeConfig()))
 
@@ -32,7 +32,7 @@ def test_follows(runtime):
 
 
 @pytest.fixture
-def mortal(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+def dying_server(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """A server that dies at UpdateRuntimeConfig."""
     command = [sys.executable, "-m", "tests.criserver", "--socket", str(tmp_path / "cri.sock")]
     server = subprocess.Popen([*command, "--wrong", "dies-at=UpdateRuntimeConfig"], stdout=subprocess.PIPE)
@@ -43,10 +43,10 @@ def mortal(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
     server.communicate()
 
 
-def test_a_death_that_a_test_swallows_is_its_failure(
-    mortal: "subprocess.Popen[bytes]", tmp_path: Path
+def test_exit_of_the_daemon_that_a_test_ignores_is_its_failure(
+    dying_server: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
-    (tmp_path / "test_mine.py").write_text(SWALLOWS, encoding="utf-8")
+    (tmp_path / "test_mine.py").write_text(IGNORES_THE_EXIT, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "critests.plugin", "--cri-allow-kubelet"]
     command += ["--runtime-endpoint", str(tmp_path / "cri.sock"), "--cri-results", str(tmp_path / "results")]
@@ -54,17 +54,17 @@ def test_a_death_that_a_test_swallows_is_its_failure(
         command, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=SECONDS, check=False
     )
 
-    swallowed, follower = record_in(tmp_path / "results")["tests"]
-    assert (swallowed["outcome"], swallowed["requirement"]) == ("failed", "GEN-17"), ended.stdout
-    assert swallowed["reason"] == (
-        f"the daemon (process {mortal.pid}) exited during the test at UpdateRuntimeConfig"
+    killer, follower = record_in(tmp_path / "results")["tests"]
+    assert (killer["outcome"], killer["requirement"]) == ("failed", "GEN-17"), ended.stdout
+    assert killer["reason"] == (
+        f"the daemon (process {dying_server.pid}) exited during the test at UpdateRuntimeConfig"
     )
     assert (follower["outcome"], follower["blocked_by"]) == ("blocked", "")
     assert "1 failed, 1 skipped" in ended.stdout
 
 
-def test_a_death_with_the_last_test_leaves_the_run_tested(
-    mortal: "subprocess.Popen[bytes]", tmp_path: Path
+def test_run_is_judged_if_the_daemon_exits_in_the_last_test(
+    dying_server: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
     ended = critests(
         *("run", "--runtime-endpoint", str(tmp_path / "cri.sock"), "--results", str(tmp_path / "results")),
@@ -74,7 +74,7 @@ def test_a_death_with_the_last_test_leaves_the_run_tested(
     failed = [test for test in record_in(tmp_path / "results")["tests"] if test["outcome"] == "failed"]
     assert [test["requirement"] for test in failed] == ["GEN-17"], ended.stdout
     assert ended.returncode == 1, ended.stdout
-    assert mortal.wait(SECONDS) != 0
+    assert dying_server.wait(SECONDS) != 0
 
 
 PRIVATE = """
@@ -87,14 +87,14 @@ from critests.api import api_pb2 as cri
 
 
 def test_kills_its_own(own_runtime):
-    \"\"\"It ends the daemon that it has for itself, and takes that for a refusal.\"\"\"
+    \"\"\"It kills its own daemon, and takes the lost connection for a rejection.\"\"\"
     os.kill(own_runtime.context.daemon_pid, 9)
     with contextlib.suppress(grpc.RpcError):
         own_runtime.stub.Version(cri.VersionRequest())
 
 
-def test_tells_it_in_its_own_words(own_runtime):
-    \"\"\"It looks whether the daemon lives.\"\"\"
+def test_asserts_that_the_daemon_is_alive(own_runtime):
+    \"\"\"It checks that the daemon is alive.\"\"\"
     os.kill(own_runtime.context.daemon_pid, 9)
     with contextlib.suppress(grpc.RpcError):
         own_runtime.stub.Version(cri.VersionRequest())
@@ -102,20 +102,20 @@ def test_tells_it_in_its_own_words(own_runtime):
 
 
 def test_restarts_its_own(own_runtime):
-    \"\"\"It holds the daemon down, and asks it meanwhile.\"\"\"
+    \"\"\"It stops the daemon, and calls it meanwhile.\"\"\"
     with own_runtime.down(9), contextlib.suppress(grpc.RpcError):
         own_runtime.stub.Version(cri.VersionRequest())
 
 
 def test_follows(runtime):
-    \"\"\"It has the run's own.\"\"\"
+    \"\"\"It uses the daemon of the run.\"\"\"
     assert runtime.version.runtime_name
 """
 
 
 @pytest.mark.runtime
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_the_end_of_a_daemon_that_a_test_has_for_itself_is_its_failure(tmp_path: Path) -> None:
+def test_exit_of_a_tests_own_runtime_is_its_failure(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(PRIVATE, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "critests.plugin", "--cri-node", "containerd"]
@@ -132,13 +132,13 @@ def test_the_end_of_a_daemon_that_a_test_has_for_itself_is_its_failure(tmp_path:
     tests = record_in(tmp_path / "results")["tests"]
     verdicts = {test["name"]: (test["outcome"], test["requirement"]) for test in tests}
     assert verdicts.pop("test_kills_its_own") == ("failed", "GEN-17"), ended.stdout
-    outcome, requirement = verdicts.pop("test_tells_it_in_its_own_words")
+    outcome, requirement = verdicts.pop("test_asserts_that_the_daemon_is_alive")
     assert (outcome, requirement != "GEN-17") == ("failed", True), ended.stdout
     assert {outcome for outcome, _ in verdicts.values()} == {"passed"}, ended.stdout
     assert ended.returncode == 1
 
 
-# nothing is created during the kill: a half-created object may disturb the next daemon
+# no object is created during the kill: an incomplete one may disturb the next daemon
 KILLS = """
 import contextlib
 import fcntl
@@ -164,7 +164,7 @@ def test_harmless(running_container, number):
 
 
 def test_kills(runtime):
-    \"\"\"It ends the daemon and takes that for a refusal.\"\"\"
+    \"\"\"It kills the daemon, and takes the lost connection for a rejection.\"\"\"
     os.kill(runtime.context.daemon_pid, 9)
     with contextlib.suppress(grpc.RpcError):
         runtime.stub.Version(cri.VersionRequest())
@@ -180,7 +180,7 @@ def test_harmless_too(running_container, number):
 @pytest.mark.runtime
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "two workers"])
-def test_a_throwaway_runtime_is_started_again_and_the_culprit_is_found(
+def test_private_runtime_is_restarted_and_the_test_that_killed_it_fails(
     workers: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "test_mine.py").write_text(KILLS, encoding="utf-8")

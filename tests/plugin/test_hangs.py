@@ -1,4 +1,4 @@
-"""A runtime of which one RPC hangs: the run ends soon, says which, and no test is an error of the harness."""
+"""Runs with one hanging RPC: they end soon and report the RPC, and no test is an error of the suite."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 
 SCALE = "0.1"
-LOOKS = 4
-"""How often an RPC that hangs may be called: once in full, and then now and then."""
+MOST_CALLS = 4
+"""How often a process may call a hanging RPC: once with the whole deadline, then as occasional probes."""
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_hang_costs_one_deadline_and_is_one_root_cause(
         ended = critests(
             *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
             *("--profile", "smoke", "--deadline-scale", SCALE, *workers),
-            *("--deselect", "UPD-01,STA-18"),  # our server limits nothing, and counts nothing
+            *("--deselect", "UPD-01,STA-18"),  # the small CRI server has no limits, and no such statistics
         )
 
     record = record_in(tmp_path)
@@ -45,10 +45,10 @@ def test_a_hang_costs_one_deadline_and_is_one_root_cause(
     assert f"{rpc} did not answer within" in cause["reason"]
     assert len(cause["blocked"]) >= 3
     processes = 3 if workers else 1
-    assert server.calls.count(rpc) <= LOOKS * processes
+    assert server.calls.count(rpc) <= MOST_CALLS * processes
 
 
-def test_a_hang_in_a_probe_is_reported_as_a_hang_and_repeated_by_its_judge(tmp_path: Path) -> None:
+def test_hang_in_a_probe_is_a_failure_of_the_requirement_of_its_rpc(tmp_path: Path) -> None:
     server = CriServer(wrong={"hangs=StartContainer"})
     with serve(server) as endpoint:
         ended = critests(
@@ -58,9 +58,9 @@ def test_a_hang_in_a_probe_is_reported_as_a_hang_and_repeated_by_its_judge(tmp_p
 
     record = record_in(tmp_path)
     failed = [test for test in record["tests"] if test["outcome"] == "failed"]
-    needy = [test for test in record["tests"] if test["requirement_id"] == "CKP-01"]
+    blocked = [test for test in record["tests"] if test["requirement_id"] == "CKP-01"]
     assert [test["requirement_id"] for test in failed] == ["CTR-13"], ended.stdout + ended.stderr
     assert failed[0]["reason"].startswith("StartContainer did not answer within ")
     assert "checkpoint" not in failed[0]["repeat_command"]
-    assert {test["outcome"] for test in needy} == {"blocked"}
-    assert "CRIU" in needy[0]["reason"]
+    assert {test["outcome"] for test in blocked} == {"blocked"}
+    assert "CRIU" in blocked[0]["reason"]

@@ -1,4 +1,4 @@
-"""With the index of the suite a list and a record are what they are without it."""
+"""A list and a record are the same with the index of the suite and without it."""
 
 import json
 import shutil
@@ -13,10 +13,10 @@ from critests.run.collected_tests import PACKAGE
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, environment, record_in
 
-pytestmark = pytest.mark.nightly("three runs, each with the whole suite to read")
+pytestmark = pytest.mark.nightly("three runs, each of which imports the whole suite")
 
 IMPORTED = "import atexit, sys; atexit.register(lambda: print('pytest' in sys.modules, file=sys.stderr));"
-"""Of the process that prints the list; where it becomes pytest, nothing is said."""
+"""Prints at exit whether pytest was imported; nothing if the process was replaced by pytest."""
 LIST = ("run", "--list", "--json", "-", "--select", "GEN,SBX-02")
 
 
@@ -63,15 +63,15 @@ def test_a_record_is_the_same_with_an_index_and_with_workers(
             )
             tests.append(sorted(record_in(results)["tests"], key=lambda test: str(test["id"])))
 
-    said = [
+    recorded = [
         [{name: test[name] for name in ("id", "params", "title", "level", "outcome")} for test in each]
         for each in tests
     ]
-    assert {test["outcome"] for test in said[0]} == {"passed", "disabled"}
-    assert said[0] == said[1] == said[2]
+    assert {test["outcome"] for test in recorded[0]} == {"passed", "disabled"}
+    assert recorded[0] == recorded[1] == recorded[2]
 
 
-def test_a_test_that_was_just_written_is_listed(tmp_path: Path, own_cache: dict[str, str]) -> None:
+def test_new_test_is_listed_despite_the_index(tmp_path: Path, own_cache: dict[str, str]) -> None:
     copy = shutil.copytree(
         PACKAGE, tmp_path / "code" / PACKAGE.name, ignore=shutil.ignore_patterns("__pycache__")
     )

@@ -1,4 +1,4 @@
-"""Ctrl-C while other people's plugins wait for ours: the run ends as interrupted, and not as broken."""
+"""Ctrl-C inside hooks of other plugins ends the run as interrupted, and not with an internal error."""
 
 import subprocess
 import sys
@@ -33,7 +33,7 @@ def pytest_configure(config):
 
 
 @pytest.mark.parametrize("kind", ["validation", "benchmark"])
-def test_ctrl_c_below_a_wrapper_of_another_plugin_interrupts(kind: str, tmp_path: Path) -> None:
+def test_ctrl_c_inside_a_hook_wrapper_of_another_plugin_interrupts_the_run(kind: str, tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(CONFTEST, encoding="utf-8")
     (tmp_path / "test_one.py").write_text("def test_one():\n    pass\n", encoding="utf-8")
     command = [sys.executable, "-P", "-m", "pytest", "-c", str(SUITE / kind / "pytest.ini")]
@@ -57,7 +57,7 @@ def test_one():
 """
 
 
-def test_ctrl_c_while_a_file_is_opened_interrupts(tmp_path: Path) -> None:
+def test_ctrl_c_with_an_unclosed_file_interrupts_the_run(tmp_path: Path) -> None:
     (tmp_path / "test_one.py").write_text(OPENING, encoding="utf-8")
     command = [sys.executable, "-P", "-m", "pytest", "-c", str(SUITE / "validation/pytest.ini")]
 

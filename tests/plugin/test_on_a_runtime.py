@@ -1,4 +1,4 @@
-"""Whole runs on a real runtime: side by side, killed, cleaned up after."""
+"""Whole runs on a real runtime: concurrent, killed, interrupted and cleaned up."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ pytestmark = [
 
 SOME = "SBX,CTR"
 EXCEPT = "CTR-24,CTR-26"
-"""That the kernel killed a process for its memory reaches the oldest runtimes too late once in a while."""
+"""The oldest runtimes sometimes report an OOM kill too late."""
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def until_running(run: "subprocess.Popen[str]") -> None:
 
 
 @pytest.mark.nightly("two or three runs")
-def test_two_runs_at_once_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+def test_concurrent_runs_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     alone = critests(
         "run",
         "--runtime-endpoint",
@@ -123,7 +123,7 @@ def test_two_workers_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_pat
 
 
 @pytest.mark.nightly("much of the suite")
-def test_a_runtime_that_is_killed_blocks_the_rest(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
+def test_killed_runtime_blocks_the_remaining_tests(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     run = begin(
         "run",
         "--runtime-endpoint",
@@ -136,7 +136,7 @@ def test_a_runtime_that_is_killed_blocks_the_rest(runtime: ThrowawayRuntime, tmp
         str(tmp_path),
     )
     until_running(run)
-    time.sleep(2)  # in the middle of whichever test
+    time.sleep(2)  # in the middle of a test
     runtime.kill()
     out, err = run.communicate(timeout=SECONDS)
 
@@ -145,11 +145,11 @@ def test_a_runtime_that_is_killed_blocks_the_rest(runtime: ThrowawayRuntime, tmp
     failed = [test["requirement_id"] for test in record_in(tmp_path)["tests"] if test["outcome"] == "failed"]
     assert "blocked" in outcomes
     assert "error" not in outcomes
-    assert failed in (["GEN-17"], []), "of none, where it was killed between two tests"
+    assert failed in (["GEN-17"], []), "none if it was killed between two tests"
 
 
 @pytest.mark.nightly("two or three runs")
-def test_clean_removes_what_a_killed_run_left_and_not_what_a_live_one_holds(
+def test_clean_removes_objects_of_a_killed_run_and_not_of_a_live_one(
     runtime: ThrowawayRuntime, tmp_path: Path
 ) -> None:
     killed = begin(
@@ -164,7 +164,7 @@ def test_clean_removes_what_a_killed_run_left_and_not_what_a_live_one_holds(
         str(tmp_path / "killed"),
     )
     until_running(killed)
-    time.sleep(2)  # in the middle of whichever test
+    time.sleep(2)  # in the middle of a test
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert left_on(runtime.endpoint)
@@ -213,8 +213,8 @@ def test_a_run_leaves_the_machine_as_it_was(tmp_path: Path) -> None:
 def test_clean_removes_the_cgroups_of_a_dead_run() -> None:
     writable = [hierarchy for hierarchy in cgroup_hierarchies() if os.access(hierarchy, os.W_OK)]
     left = [hierarchy / "critests" / "1000000000-abcdef" / "pod1" for hierarchy in writable]
-    asked = [hierarchy / "critests-asks" for hierarchy in writable]
-    for directory in (*left, *asked):
+    probed = [hierarchy / "critests-asks" for hierarchy in writable]
+    for directory in (*left, *probed):
         directory.mkdir(parents=True)
 
     cleaned = critests("clean")
@@ -222,15 +222,15 @@ def test_clean_removes_the_cgroups_of_a_dead_run() -> None:
     assert cleaned.returncode == 0, cleaned.stdout + cleaned.stderr
     assert "cgroups of run 1000000000-abcdef: removed" in cleaned.stdout
     assert not [directory for directory in left if directory.parent.exists()]
-    assert not [directory for directory in asked if directory.exists()]
+    assert not [directory for directory in probed if directory.exists()]
 
 
-def test_a_throwaway_runtime_goes_when_its_run_is_interrupted(tmp_path: Path) -> None:
+def test_private_runtime_is_removed_when_its_run_is_interrupted(tmp_path: Path) -> None:
     run = begin(
         "run", "--node", "containerd", "--select", SOME, "--deselect", EXCEPT, "--results", str(tmp_path)
     )
     until_running(run)
-    time.sleep(1)  # in the middle of whichever test
+    time.sleep(1)  # in the middle of a test
     run.send_signal(signal.SIGINT)
     out, err = run.communicate(timeout=SECONDS)
 
@@ -242,7 +242,7 @@ def test_a_throwaway_runtime_goes_when_its_run_is_interrupted(tmp_path: Path) ->
 
 
 @pytest.mark.nightly("much of the suite")
-def test_without_a_network_plugin_there_is_one_failure_and_its_followers(tmp_path: Path) -> None:
+def test_missing_network_plugin_is_one_failure(tmp_path: Path) -> None:
     with throwaway_with_registry(network=False) as (started, _):
         ended = critests(
             "run",

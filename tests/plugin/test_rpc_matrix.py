@@ -1,7 +1,7 @@
-"""Every RPC that the suite calls, broken in each way that an RPC can be: what a run makes of it.
+"""Runs against a server with one broken RPC, for every RPC that the suite calls and every way to break it.
 
-`rpc_matrix.toml` has a row for each RPC and a cell for each way. A few cells run always; all of them with
-`CRITESTS_MATRIX=all`, and a sample in front of a containerd where the marker `runtime` is chosen.
+`rpc_matrix.toml` has a row for each RPC and a cell for each way. A few cells run always, all of them with
+`CRITESTS_MATRIX=all`, and a few with a containerd behind a proxy if the marker `runtime` is selected.
 """
 
 import ast
@@ -23,17 +23,17 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.node.starting.with_registry import throwaway_with_registry
 from tests.criserver.server import METHODS
-from tests.plugin.broken_rpcs import FAULTS, Ended, broken_server, run_on
+from tests.plugin.broken_rpcs import FAULTS, RunResult, broken_server, run_on
 from tests.plugin.command import record_in
 
 TABLE: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("rpc_matrix.toml").read_text(encoding="utf-8")
 )
 PACKAGES = ("fixtures", "lifecycle", "node", "run", "validation")
-"""Whose calls a run of the validation tests can make."""
+"""The packages whose calls a run of the validation tests can make."""
 SECONDS = {"unimplemented": 30.0, "unavailable": 30.0, "hangs": 60.0, "dies": 30.0}
-"""Within which a run ends, by column, times the processes that wait for each processor of a busy machine; on
-an idle one it takes a tenth of that, and the longest deadline for a hang.
+"""Longest duration of a run by column, times the load per processor of a busy machine. On an idle one, a run
+takes a tenth of it, and with a hang also the longest deadline.
 """
 IN_CI = {
     *(("ListImages", "unimplemented"), ("RuntimeConfig", "unavailable")),
@@ -54,7 +54,7 @@ CELLS = [
 
 
 def called() -> Iterator[str]:
-    """Return every RPC that these packages name, as an attribute or in a string."""
+    """Yield every RPC that these packages name, as an attribute or in a string."""
     root = Path(critests.__file__).parent
     for file in (file for package in PACKAGES for file in (root / package).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -63,20 +63,20 @@ def called() -> Iterator[str]:
                 yield name
 
 
-def check(seen: Ended, row: dict[str, Any], column: str) -> None:
-    """Compare how a run ended with the cell of the table."""
+def check(result: RunResult, row: dict[str, Any], column: str) -> None:
+    """Compare the result of a run with the cell of the table."""
     expected = row[column]
-    assert seen.exit == expected["exit"], seen.words
-    assert seen.failed == set(expected.get("failed", [])), seen.words
+    assert result.exit == expected["exit"], result.output
+    assert result.failed == set(expected.get("failed", [])), result.output
     counted = {outcome: number for outcome, number in expected.items() if outcome not in {"exit", "failed"}}
-    assert {each: n for each, n in seen.outcomes.items() if each not in FAILING} == counted, seen.words
-    assert "error" not in seen.outcomes, seen.words
-    roots = {requirement.partition("/")[0] for requirement in seen.failed}
-    # what no requirement stood in the way of is not tested: a daemon that is gone, a registry out of reach
-    no_requirement = {""} if column == "dies" or seen.exit is ExitCode.NOT_TESTED else set()
-    assert seen.blocked_by <= roots | no_requirement, seen.words
+    assert {each: n for each, n in result.outcomes.items() if each not in FAILING} == counted, result.output
+    assert "error" not in result.outcomes, result.output
+    roots = {requirement.partition("/")[0] for requirement in result.failed}
+    # without a daemon or a reachable registry, tests are blocked by no requirement
+    no_requirement = {""} if column == "dies" or result.exit is ExitCode.NOT_TESTED else set()
+    assert result.blocked_by <= roots | no_requirement, result.output
     busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
-    assert seen.seconds < SECONDS[column] * busy
+    assert result.seconds < SECONDS[column] * busy
 
 
 def test_every_rpc_that_the_suite_calls_has_a_row() -> None:
@@ -89,9 +89,9 @@ def test_every_rpc_that_the_suite_calls_has_a_row() -> None:
 def test_a_broken_rpc_is_one_root_cause(rpc: str, column: str, tmp_path: Path) -> None:
     row = TABLE[rpc]
     with broken_server(rpc, column, tmp_path) as endpoint:
-        seen = run_on(endpoint, column, row["select"], tmp_path, row.get("require", ()))
+        result = run_on(endpoint, column, row["select"], tmp_path, row.get("require", ()))
 
-    check(seen, row, column)
+    check(result, row, column)
 
 
 @pytest.fixture(scope="module")
@@ -100,16 +100,16 @@ def containerd() -> Iterator[ThrowawayRuntime]:
         yield started
 
 
-class EndsIt(Watch):
-    """Kills a daemon when an RPC is called, before the proxy hands the call on."""
+class KillsAtCall(Watch):
+    """Kills a daemon when an RPC is called, before the proxy forwards the call."""
 
     def __init__(self, daemon: ThrowawayRuntime, rpc: str) -> None:
         super().__init__()
-        self._ends = {rpc: daemon.kill}
+        self._kills = {rpc: daemon.kill}
 
     def request(self, rpc: RpcDescriptor, raw: bytes) -> None:
-        # once: it cannot be killed again
-        kill = self._ends.pop(rpc.name, None)
+        # only once: it cannot be killed again
+        kill = self._kills.pop(rpc.name, None)
         if kill is not None:
             kill()
         super().request(rpc, raw)
@@ -124,21 +124,21 @@ def test_a_broken_rpc_of_containerd_is_one_root_cause(
     row = TABLE[rpc]
     with FaultProxy(containerd.endpoint) as proxy:
         proxy.faults = [f"{rpc}: {action}"]
-        seen = run_on(proxy.endpoint, column, row["select"], tmp_path, row.get("require", ()))
+        result = run_on(proxy.endpoint, column, row["select"], tmp_path, row.get("require", ()))
 
-    check(seen, row, column)
+    check(result, row, column)
 
 
 @pytest.mark.runtime
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-def test_a_containerd_that_dies_is_one_root_cause(tmp_path: Path) -> None:
+def test_killed_containerd_is_one_root_cause(tmp_path: Path) -> None:
     rpc, column = "StartContainer", "dies"
     row = TABLE[rpc]
     with throwaway_with_registry() as (daemon, _), FaultProxy(daemon.endpoint) as proxy:
-        proxy.watch = EndsIt(daemon, rpc)
-        seen = run_on(proxy.endpoint, column, row["select"], tmp_path)
+        proxy.watch = KillsAtCall(daemon, rpc)
+        result = run_on(proxy.endpoint, column, row["select"], tmp_path)
 
-    # with its daemon gone, the run could not remove its pods: what the kernel keeps of them is empty now
+    # without the daemon the run could not remove its pods, but their cgroups are empty by now
     assert remove_cgroups_of(RunIdentity(record_in(tmp_path / "results")["run_id"])) == []
-    check(seen, row, column)
-    assert all(rpc in reason for reason in seen.reasons), seen.reasons
+    check(result, row, column)
+    assert all(rpc in reason for reason in result.reasons), result.reasons

@@ -1,4 +1,4 @@
-"""Which part of the suite a run says that it was."""
+"""The scope in the record: which part of the suite a run tested."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from tests.plugin.command import SECONDS, critests, environment, record_in
 MODULE = SUITE / "runtime" / "test_version_and_status.py"
 
 
-def test_a_run_of_plain_pytest_by_path_is_not_a_whole_one(tmp_path: Path) -> None:
+def test_scope_of_a_run_by_path_is_partial(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         words = ["--runtime-endpoint", endpoint, f"--cri-results={tmp_path}"]
         command = [sys.executable, "-m", "pytest", "-p", "critests.plugin", str(MODULE), *words]
@@ -23,7 +23,7 @@ def test_a_run_of_plain_pytest_by_path_is_not_a_whole_one(tmp_path: Path) -> Non
     assert scope["musts_judged"] < scope["musts"]
 
 
-def test_what_pytest_leaves_out_by_other_options_is_noticed(tmp_path: Path) -> None:
+def test_scope_of_a_run_with_pytest_options_is_partial(tmp_path: Path) -> None:
     more = "--ignore-glob=**/test_[!v]*"
     with serve(CriServer()) as endpoint:
         critests("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--", more)

@@ -1,4 +1,4 @@
-"""Set-up that does not come about blocks, by what judges it, and is found once."""
+"""A failed set-up blocks tests by the requirement that judges it, and is one failure."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from tests.plugin.command import critests, record_in
     ("way", "judge", "selected"),
     [("log-elsewhere", "LOG-01", "STP"), ("never-exits", "CTR-21", "EXS-02,EXS-03,CTA")],
 )
-def test_what_set_ups_wait_for_in_vain_is_one_root_cause(
+def test_condition_that_set_ups_await_in_vain_is_one_root_cause(
     way: str, judge: str, selected: str, tmp_path: Path
 ) -> None:
     with serve(CriServer(wrong={way})) as endpoint:
@@ -24,7 +24,7 @@ def test_what_set_ups_wait_for_in_vain_is_one_root_cause(
 
     record = record_in(tmp_path)
     (cause,) = [cause for cause in record["root_causes"] if cause["requirement"] == judge]
-    in_vain = [
+    timeouts = [
         test["name"]
         for test in record["tests"]
         if test["outcome"] in {"failed", "error"} and "in the log" in test["reason"]
@@ -32,11 +32,11 @@ def test_what_set_ups_wait_for_in_vain_is_one_root_cause(
     assert ended.returncode == 1, ended.stdout + ended.stderr
     assert cause["outcome"] == "failed"
     assert cause["blocked"]
-    assert in_vain == []
+    assert timeouts == []
     assert "error" not in {test["outcome"] for test in record["tests"]}
 
 
-def test_a_log_that_is_not_there_is_one_finding_and_no_error_of_ours(tmp_path: Path) -> None:
+def test_missing_log_is_one_failure_and_no_error(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"log-elsewhere"})) as endpoint:
         critests(
             *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),

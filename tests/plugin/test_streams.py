@@ -1,4 +1,4 @@
-"""Over which protocol a test's session is opened."""
+"""The protocol of a streaming session of a test."""
 
 from types import SimpleNamespace
 
@@ -11,24 +11,24 @@ from critests.fixtures.streaming import Streams
 
 
 @pytest.mark.parametrize(
-    ("takes_websocket", "asked", "opened"),
+    ("takes_websocket", "requested", "opened"),
     [
         (True, None, Protocol.WEBSOCKET),
         (False, None, Protocol.SPDY),
         (False, Protocol.WEBSOCKET, Protocol.WEBSOCKET),
     ],
-    ids=["a server of today", "one without WebSocket", "a test about WebSocket"],
+    ids=["server with WebSocket", "server without WebSocket", "WebSocket requested"],
 )
-def test_a_server_has_to_speak_one_of_the_two(
-    takes_websocket: bool, asked: Protocol | None, opened: Protocol, monkeypatch: pytest.MonkeyPatch
+def test_session_uses_websocket_if_supported_or_requested(
+    takes_websocket: bool, requested: Protocol | None, opened: Protocol, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[Protocol] = []
+    protocols: list[Protocol] = []
     monkeypatch.setattr(
-        command_sessions, "open_remote_command", lambda _url, *, protocol, **_: seen.append(protocol)
+        command_sessions, "open_remote_command", lambda _url, *, protocol, **_: protocols.append(protocol)
     )
     runtime = SimpleNamespace(has=lambda _: takes_websocket, scale=1.0)
-    streams = Streams(runtime)  # type: ignore[arg-type]  # as much of a runtime as opening a session asks
+    streams = Streams(runtime)  # type: ignore[arg-type]  # the parts of a runtime that a session needs
 
-    streams.open(lambda _: SimpleNamespace(url="http://127.0.0.1/"), cri.ExecRequest(), protocol=asked)
+    streams.open(lambda _: SimpleNamespace(url="http://127.0.0.1/"), cri.ExecRequest(), protocol=requested)
 
-    assert seen == [opened]
+    assert protocols == [opened]

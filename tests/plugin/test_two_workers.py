@@ -1,4 +1,4 @@
-"""A run with two workers has the record that one process makes."""
+"""A run with two workers has the same record as a run with one process."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.plugin.command import critests, record_in
 
 
 @pytest.mark.nightly("three runs")
-def test_two_workers_record_every_test_once_those_that_were_deselected_too(tmp_path: Path) -> None:
+def test_two_workers_record_every_test_once_including_deselected_ones(tmp_path: Path) -> None:
     tests = {}
     with serve(CriServer()) as endpoint:
         for workers in "12":
@@ -28,7 +28,7 @@ def test_two_workers_record_every_test_once_those_that_were_deselected_too(tmp_p
 
 @pytest.mark.parametrize("option", ["--select", "--deselect"])
 def test_an_unknown_word_is_reported_before_workers_and_runtime_start(option: str, tmp_path: Path) -> None:
-    # so that the workers would be the first to look: with the suite's index the command itself does
+    # without the index, with which the command itself checks the options
     whole_suite = ("--", "-p", "no:cacheprovider")
 
     answer = critests(
@@ -41,7 +41,7 @@ def test_an_unknown_word_is_reported_before_workers_and_runtime_start(option: st
     assert "INTERNALERROR" not in answer.stdout + answer.stderr
 
 
-def test_what_the_tests_of_a_module_share_is_made_by_one_of_two_workers(tmp_path: Path) -> None:
+def test_tests_with_a_module_fixture_run_on_one_worker(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         critests(
             *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),

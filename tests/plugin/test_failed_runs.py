@@ -1,6 +1,4 @@
-"""What a user sees when the runtime, the machine or the command line is not as it should be: one sentence and
-the right exit code.
-"""
+"""Messages and exit codes of runs with a problem of the runtime, the machine or the command line."""
 
 import json
 import os
@@ -27,7 +25,7 @@ def run_on(endpoint: str, results: Path, *more: str) -> subprocess.CompletedProc
     )
 
 
-def test_no_such_socket(tmp_path: Path) -> None:
+def test_missing_socket_exits_with_5(tmp_path: Path) -> None:
     ended = run_on(str(tmp_path / "absent.sock"), tmp_path)
 
     assert ended.returncode == 5
@@ -36,7 +34,7 @@ def test_no_such_socket(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("run.json"))
 
 
-def test_no_image_to_make_sandboxes_of(tmp_path: Path) -> None:
+def test_missing_sandbox_image_exits_with_5(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"wants-image=registry.example/pods/pause:3.10"})) as endpoint:
         ended = run_on(endpoint, tmp_path, "--select", "SBX-02")
 
@@ -46,8 +44,8 @@ def test_no_image_to_make_sandboxes_of(tmp_path: Path) -> None:
     assert not list(tmp_path.rglob("run.json"))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-def test_permission_denied() -> None:
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to change the user")
+def test_denied_permission_is_reported() -> None:
     path = Path("/tmp") / f"critests-forbidden-{os.getpid()}.sock"
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
@@ -82,7 +80,7 @@ def test_permission_denied() -> None:
     ],
     ids=["not gRPC", "hangs up"],
 )
-def test_an_endpoint_that_is_no_runtime(
+def test_endpoint_without_a_cri_runtime_exits_with_5(
     impostor: Callable[[], object], sentence: str, tmp_path: Path
 ) -> None:
     with impostor() as endpoint:  # type: ignore[attr-defined]  # a context manager, see impostors
@@ -93,7 +91,7 @@ def test_an_endpoint_that_is_no_runtime(
     assert "the options select no test" not in ended.stderr
 
 
-def test_endpoints_and_patience_are_given_as_to_crictl(tmp_path: Path) -> None:
+def test_endpoint_and_timeout_options_are_those_of_crictl(tmp_path: Path) -> None:
     with silent() as endpoint:
         ended = critests(
             *("run", "-r", endpoint, "-i", endpoint, "--timeout", "0.2s", "--results", str(tmp_path))
@@ -115,7 +113,7 @@ def test_endpoints_and_patience_are_given_as_to_crictl(tmp_path: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_usage_ends_with_4_and_names_the_option(
+def test_usage_error_exits_with_4_and_names_the_option(
     arguments: list[str], word: str, tmp_path: Path
 ) -> None:
     with serve(CriServer()) as endpoint:
@@ -130,7 +128,7 @@ def test_wrong_usage_ends_with_4_and_names_the_option(
     assert word in ended.stderr
 
 
-def test_a_port_that_nobody_listens_on_is_refused(tmp_path: Path) -> None:
+def test_port_without_a_listener_is_reported_as_refused(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         ended = run_on(f"tcp://127.0.0.1:{free.getsockname()[1]}", tmp_path)
@@ -147,7 +145,7 @@ def test_a_port_that_nobody_listens_on_is_refused(tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_a_run_knows_how_much_of_the_suite_it_was(chosen: list[str], tmp_path: Path) -> None:
+def test_scope_has_the_options_and_the_judged_musts(chosen: list[str], tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         run_on(endpoint, tmp_path, *chosen)
 
@@ -157,7 +155,7 @@ def test_a_run_knows_how_much_of_the_suite_it_was(chosen: list[str], tmp_path: P
     assert scope["musts"] > 200
 
 
-def test_a_run_of_no_test_says_so(tmp_path: Path) -> None:
+def test_run_without_tests_exits_with_5(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         ended = run_on(endpoint, tmp_path, "--select", "SBA-01", "-k", "removal")
 
@@ -165,7 +163,7 @@ def test_a_run_of_no_test_says_so(tmp_path: Path) -> None:
     assert "the options select no test" in ended.stderr
 
 
-def test_a_malformed_expectations_file_names_file_and_line(tmp_path: Path) -> None:
+def test_error_of_a_malformed_expectations_file_has_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "known.toml"
     file.write_text('[[known]]\nrequirement = "SBX-01"\ntest = 7\n', encoding="utf-8")
     with serve(CriServer()) as endpoint:
@@ -175,7 +173,7 @@ def test_a_malformed_expectations_file_names_file_and_line(tmp_path: Path) -> No
     assert f"{file}:" in ended.stderr
 
 
-def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(tmp_path: Path) -> None:
+def test_failing_sandboxes_are_one_failure_that_blocks_other_tests(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=RunPodSandbox"})) as endpoint:
         ended = run_on(endpoint, tmp_path, "--select", "SBX-02,SBA", "--deadline-scale", "0.2")
 
@@ -191,7 +189,7 @@ def test_a_runtime_whose_sandboxes_always_fail_is_one_failure_and_its_followers(
     assert len(blocked) > 5
 
 
-def test_a_call_that_failed_blocks_no_test_whose_own_set_up_works(tmp_path: Path) -> None:
+def test_failed_call_does_not_block_tests_whose_set_up_succeeds(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails-at=CreateContainer/3,4,5"})) as endpoint:
         ended = run_on(endpoint, tmp_path, "--select", "CTR-01,CTA", "--deadline-scale", "0.2")
 
@@ -207,9 +205,9 @@ def test_a_call_that_failed_blocks_no_test_whose_own_set_up_works(tmp_path: Path
         ("Status", "RT-02,RT-06,SBX-02", "RT-06"),
         ("PullImage", "CTR-01,CTR-13", "IMG-01"),
     ],
-    ids=["asked by probes", "in set-up only"],
+    ids=["called by probes", "called in set-ups only"],
 )
-def test_an_rpc_that_is_missing_is_one_failure_and_its_followers(
+def test_unimplemented_rpc_is_one_failure_that_blocks_other_tests(
     rpc: str, select: str, judge: str, tmp_path: Path
 ) -> None:
     with serve(CriServer(wrong={f"unimplemented={rpc}"})) as endpoint:
@@ -225,7 +223,7 @@ def test_an_rpc_that_is_missing_is_one_failure_and_its_followers(
     assert {test["blocked_by"] for test in tests if test["outcome"] == "blocked"} == {judge.partition("/")[0]}
 
 
-def test_a_runtime_that_dies_in_the_middle_is_held_against_the_test_of_that_time(tmp_path: Path) -> None:
+def test_exit_of_the_daemon_fails_the_test_that_was_running(tmp_path: Path) -> None:
     socket_path = tmp_path / "cri.sock"
     server = subprocess.Popen(
         [sys.executable, "-m", "tests.criserver", "--socket", str(socket_path), "--wrong", "dies-after=60"],
@@ -250,7 +248,7 @@ def test_a_runtime_that_dies_in_the_middle_is_held_against_the_test_of_that_time
     assert f"process {server.pid}) exited during the test at " in failed[0]["reason"]
 
 
-def in_the_middle(endpoint: str, results: Path, stderr: int) -> "subprocess.Popen[str]":
+def run_in_progress(endpoint: str, results: Path, stderr: int) -> "subprocess.Popen[str]":
     """Return a run that has begun its tests, with its output in a pipe."""
     where = ["--runtime-endpoint", endpoint, "--results", str(results), "--allow-kubelet"]
     run = begin("run", *where, "--select", "SBX,SBA", stderr=stderr)
@@ -258,13 +256,13 @@ def in_the_middle(endpoint: str, results: Path, stderr: int) -> "subprocess.Pope
     for line in run.stdout:
         if line.startswith("running"):
             break
-    time.sleep(1.5)  # in the middle of a test, whichever it is
+    time.sleep(1.5)  # in the middle of a test
     return run
 
 
-def test_ctrl_c_twice_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
+def test_ctrl_c_twice_exits_with_2_and_writes_the_record(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"slow=0.05"})) as endpoint:
-        run = in_the_middle(endpoint, tmp_path, subprocess.PIPE)
+        run = run_in_progress(endpoint, tmp_path, subprocess.PIPE)
         run.send_signal(signal.SIGINT)
         time.sleep(0.2)
         run.send_signal(signal.SIGINT)
@@ -275,11 +273,11 @@ def test_ctrl_c_twice_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly("a run of much of the suite, with waits")
-def test_ctrl_c_that_ends_the_reader_of_our_output_too_loses_no_record(tmp_path: Path) -> None:
+def test_ctrl_c_with_a_closed_output_pipe_writes_the_record(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"slow=0.2"})) as endpoint:
-        run = in_the_middle(endpoint, tmp_path, subprocess.STDOUT)
+        run = run_in_progress(endpoint, tmp_path, subprocess.STDOUT)
         assert run.stdout is not None
-        run.stdout.close()  # as that of `2>&1 | tee`
+        run.stdout.close()  # like `2>&1 | tee` at Ctrl-C
         for _ in range(2):
             run.send_signal(signal.SIGINT)
             time.sleep(0.2)
@@ -290,18 +288,18 @@ def test_ctrl_c_that_ends_the_reader_of_our_output_too_loses_no_record(tmp_path:
 
 
 @pytest.mark.nightly("a run of much of the suite, with waits")
-def test_a_run_whose_output_nobody_reads_goes_on(tmp_path: Path) -> None:
+def test_run_continues_after_its_output_pipe_is_closed(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        run = in_the_middle(endpoint, tmp_path, subprocess.STDOUT)
+        run = run_in_progress(endpoint, tmp_path, subprocess.STDOUT)
         assert run.stdout is not None
-        run.stdout.close()  # as `head` does
+        run.stdout.close()  # like `head`
         run.wait(timeout=SECONDS)
 
     assert run.returncode == record_in(tmp_path)["exit_code"]
     assert record_in(tmp_path)["interrupted"] is False
 
 
-def mine(test: str, endpoint: str, place: Path) -> "subprocess.CompletedProcess[str]":
+def run_own_test(test: str, endpoint: str, place: Path) -> "subprocess.CompletedProcess[str]":
     """Run a test of the user's own with the plugin."""
     (place / "test_mine.py").write_text(test, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "critests.plugin", "-p", "no:cacheprovider"]
@@ -317,7 +315,7 @@ def mine(test: str, endpoint: str, place: Path) -> "subprocess.CompletedProcess[
     )
 
 
-def test_a_fixture_that_cannot_clean_up_after_ctrl_c_loses_no_record(tmp_path: Path) -> None:
+def test_failed_clean_up_of_a_fixture_after_ctrl_c_writes_the_record(tmp_path: Path) -> None:
     test = (
         "import os, pytest, signal\n\n\n"
         "@pytest.fixture(scope='session')\n"
@@ -325,7 +323,7 @@ def test_a_fixture_that_cannot_clean_up_after_ctrl_c_loses_no_record(tmp_path: P
         "def test_is_stopped(runtime, held):\n    os.kill(os.getpid(), signal.SIGINT)\n"
     )
     with serve(CriServer()) as endpoint:
-        ended = mine(test, endpoint, tmp_path)
+        ended = run_own_test(test, endpoint, tmp_path)
 
     assert ended.returncode == 2, ended.stdout + ended.stderr
     record = record_in(tmp_path / "results")
@@ -333,7 +331,7 @@ def test_a_fixture_that_cannot_clean_up_after_ctrl_c_loses_no_record(tmp_path: P
     assert "the clean-up of a fixture failed: cannot let go" in record["notes"]
 
 
-def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+def test_error_names_the_used_registry_port(tmp_path: Path) -> None:
     with socket.socket() as taken, serve(CriServer()) as endpoint:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -344,8 +342,8 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     assert f"127.0.0.1:{port}" in ended.stderr
 
 
-def test_results_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+def test_unwritable_results_exit_with_5(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a directory", encoding="utf-8")
     with serve(CriServer()) as endpoint:
         ended = run_on(endpoint, tmp_path / "file" / "results")
 
@@ -354,7 +352,7 @@ def test_results_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.nightly("a run of much of the suite, with waits")
-def test_read_only_changes_nothing(tmp_path: Path) -> None:
+def test_read_only_run_calls_no_mutating_rpc(tmp_path: Path) -> None:
     server = CriServer()
     with serve(server) as endpoint:
         ended = critests("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--read-only")
@@ -374,7 +372,7 @@ def test_list_needs_no_endpoint(tmp_path: Path) -> None:
     assert all(line.split()[0].startswith("SBX-") for line in lines)
 
 
-def test_a_list_is_json_too_with_titles_and_levels(tmp_path: Path) -> None:
+def test_list_as_json_has_titles_and_levels(tmp_path: Path) -> None:
     ended = critests("run", "--list", "--select", "SBX-01,CTR-36", "--json", "-", cwd=tmp_path)
 
     listed = json.loads(ended.stdout)
@@ -387,27 +385,27 @@ def test_a_list_is_json_too_with_titles_and_levels(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_test_that_hangs_is_lost_alone(tmp_path: Path) -> None:
+def test_hanging_test_is_an_error_and_the_run_continues(tmp_path: Path) -> None:
     test = (
         "import pytest\n\n\n"
         "@pytest.mark.timeout(1)\ndef test_hangs(runtime):\n    while True:\n        pass\n\n\n"
         "def test_goes_on(runtime):\n    assert runtime.version.runtime_name\n"
     )
     with serve(CriServer()) as endpoint:
-        ended = mine(test, endpoint, tmp_path)
+        ended = run_own_test(test, endpoint, tmp_path)
 
     assert ended.returncode == 3, ended.stdout + ended.stderr
     outcomes = {test["name"]: test["outcome"] for test in record_in(tmp_path / "results")["tests"]}
     assert outcomes == {"test_hangs": "error", "test_goes_on": "passed"}
 
 
-def test_an_error_before_a_test_is_known_to_be_ours_is_counted(tmp_path: Path) -> None:
+def test_error_in_the_fixture_lookup_is_counted(tmp_path: Path) -> None:
     test = (
         "def test_misspelled(runtme):\n    pass\n\n\n"
         "def test_goes_on(runtime):\n    assert runtime.version.runtime_name\n"
     )
     with serve(CriServer()) as endpoint:
-        ended = mine(test, endpoint, tmp_path)
+        ended = run_own_test(test, endpoint, tmp_path)
 
     assert ended.returncode == 3, ended.stdout + ended.stderr
     record = record_in(tmp_path / "results")
@@ -418,7 +416,7 @@ def test_an_error_before_a_test_is_known_to_be_ours_is_counted(tmp_path: Path) -
     assert record["counts"]["outcomes"]["error"] == 1
 
 
-def test_how_to_reach_the_registry_is_reported(tmp_path: Path) -> None:
+def test_unreachable_registry_exits_with_5_and_is_explained(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=PullImage"})) as endpoint:
         ended = run_on(endpoint, tmp_path, "--select", "CTR-01,CTR-13,CTR-21")
 
@@ -428,7 +426,7 @@ def test_how_to_reach_the_registry_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.runtime
-def test_a_full_disk_under_the_results_is_said(tmp_path: Path) -> None:
+def test_full_disk_exits_with_3_and_is_reported(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path], check=True)
     try:
         with serve(CriServer()) as endpoint:

@@ -1,4 +1,4 @@
-"""A failure that came once is tried again when the run is over, and the verdict says how often it came."""
+"""New failures are repeated at the end of the run, and the verdict has their frequency."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ import pytest
 from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 
-pytestmark = pytest.mark.nightly("runs a test twenty times more")
+pytestmark = pytest.mark.nightly("repeats a test twenty times")
 
 
-def test_a_failure_that_does_not_come_again_is_a_warning_that_says_so(tmp_path: Path) -> None:
+def test_failure_that_does_not_recur_is_a_warning_with_its_frequency(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails-at=ExecSync/2"})) as endpoint:
         where = ("--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet")
         ended = critests("run", *where, "--select", "EXS-01,EXS-02", once=False)
@@ -23,7 +23,7 @@ def test_a_failure_that_does_not_come_again_is_a_warning_that_says_so(tmp_path: 
     assert "1 of them for a failure that did not recur" in " ".join(ended.stdout.split())
 
 
-def test_each_chosen_test_runs_as_often_as_the_user_says(tmp_path: Path) -> None:
+def test_times_repeats_each_selected_test(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         where = ("--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet")
         ended = critests("run", *where, "--select", "RT-01", "--times", "3")

@@ -1,4 +1,4 @@
-"""What critests changes in the pytest runs of an environment that it is installed in."""
+"""critests in the pytest runs of an environment in which it is installed."""
 
 import importlib.metadata
 import subprocess
@@ -12,7 +12,7 @@ from tests.plugin.command import SECONDS, environment, record_in
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
 
-OF_A_VENDOR = '''
+VENDOR_TEST = '''
 from critests.testing import Runtime, cri
 
 
@@ -21,7 +21,7 @@ def test_version(runtime: Runtime) -> None:
     assert runtime.stub.Version(cri.VersionRequest()).runtime_name
 '''
 
-# a plugin, a fixture or an option of ours comes with one of our modules
+# every plugin, fixture and option of critests comes from one of its modules
 MODULES = """
 import sys
 
@@ -45,7 +45,7 @@ def run(place: Path, *more: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_an_environment_with_critests_has_nothing_of_it_in_its_pytest(tmp_path: Path) -> None:
+def test_other_pytest_runs_do_not_load_critests(tmp_path: Path) -> None:
     points = importlib.metadata.entry_points(group="pytest11")
     assert not [point for point in points if point.value.startswith("critests")]
     (tmp_path / "conftest.py").write_text(MODULES, encoding="utf-8")
@@ -58,9 +58,9 @@ def test_an_environment_with_critests_has_nothing_of_it_in_its_pytest(tmp_path: 
 
 
 @pytest.mark.parametrize("more", [(), ("-n", "1")], ids=["alone", "a worker"])
-def test_a_vendor_names_the_plugin_in_the_root_conftest(more: tuple[str, ...], tmp_path: Path) -> None:
+def test_vendor_loads_the_plugin_in_the_root_conftest(more: tuple[str, ...], tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["critests.testing"]\n', encoding="utf-8")
-    (tmp_path / "test_mine.py").write_text(OF_A_VENDOR, encoding="utf-8")
+    (tmp_path / "test_mine.py").write_text(VENDOR_TEST, encoding="utf-8")
     with serve(CriServer()) as endpoint:
         words = ("--runtime-endpoint", endpoint, "--cri-allow-kubelet", "--cri-results", "results")
         ended = run(tmp_path, "-W", "error", *words, *more)

@@ -1,4 +1,4 @@
-"""A runtime that keeps a repeated request until its client gives it up, and answers the next, as it may."""
+"""A runtime may hold repeated requests until their client cancels, and respond to a later one."""
 
 from pathlib import Path
 
@@ -15,7 +15,9 @@ SCALE = "0.1"
 @pytest.mark.parametrize(
     ("rpc", "requirements"), [("CreateContainer", "CTR-12,GEN-07"), ("RunPodSandbox", "SBX-11,GEN-08")]
 )
-def test_what_was_given_up_is_asked_for_in_short_tries(rpc: str, requirements: str, tmp_path: Path) -> None:
+def test_cancelled_creation_is_retried_with_short_deadlines(
+    rpc: str, requirements: str, tmp_path: Path
+) -> None:
     with serve(CriServer(wrong={f"holds-until-third={rpc}"})) as endpoint:
         ended = critests(
             *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
