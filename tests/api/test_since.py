@@ -81,7 +81,7 @@ def test_no_rpc_is_older_than_its_messages() -> None:
         (since_value, "SupplementalGroupsPolicy.Strict", "1.31"),
     ],
 )
-def test_look_up(look_up: Callable[[str], str], name: str, release: str) -> None:
+def test_look_up_returns_the_first_release(look_up: Callable[[str], str], name: str, release: str) -> None:
     assert look_up(name) == release
 
 
@@ -96,7 +96,7 @@ def test_look_up(look_up: Callable[[str], str], name: str, release: str) -> None
         (since_value, "Protocol.ICMP", "CRI v1 has no enum value 'Protocol.ICMP'"),
     ],
 )
-def test_an_unknown_name_is_named(look_up: Callable[[str], str], name: str, sentence: str) -> None:
+def test_error_names_the_unknown_name(look_up: Callable[[str], str], name: str, sentence: str) -> None:
     with pytest.raises(LookupError, match=f"^{sentence}$"):
         look_up(name)
 
@@ -112,13 +112,13 @@ def test_an_unknown_name_is_named(look_up: Callable[[str], str], name: str, sent
         ("-", ALWAYS, "-"),
     ],
 )
-def test_parse_and_print(text: str, minor: Minor, printed: str) -> None:
+def test_minor_release_is_parsed_and_printed(text: str, minor: Minor, printed: str) -> None:
     assert Minor.parse(text) == minor
     assert str(Minor.parse(text)) == printed
 
 
 @pytest.mark.parametrize("text", ["", "1", "1.28.3", "1.x", "latest", "≤", "--", "1.²"])
-def test_other_texts_than_a_minor_release_are_rejected(text: str) -> None:
+def test_text_without_a_minor_release_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="not a Kubernetes minor release"):
         Minor.parse(text)
 

@@ -24,7 +24,7 @@ SERVICES = cri.DESCRIPTOR.services_by_name
 
 
 @pytest.mark.skipif(not GENERATOR.is_file(), reason="not a checkout: tools/generate_api.py is not here")
-def test_generating_again_gives_the_committed_files() -> None:
+def test_generator_creates_the_committed_files() -> None:
     done = subprocess.run(
         [sys.executable, str(GENERATOR), "--check"], capture_output=True, text=True, check=False
     )

@@ -132,7 +132,7 @@ def test_a_call_without_a_deadline_gets_one() -> None:
     assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
-def test_read_only_refuses_calls_that_change_something() -> None:
+def test_read_only_connection_rejects_mutating_calls() -> None:
     server = CriServer()
     with serve(server) as endpoint:
         connection = connect(Endpoint.parse(endpoint), read_only=True)
@@ -158,5 +158,5 @@ def test_read_only_refuses_calls_that_change_something() -> None:
         ("ExecSync", cri.ExecSyncRequest(timeout=5), 65),
     ],
 )
-def test_deadlines(rpc: str, request_: object, seconds: float) -> None:
+def test_default_deadline_of_an_rpc(rpc: str, request_: object, seconds: float) -> None:
     assert Deadlines().seconds(rpc, request_) == seconds  # type: ignore[arg-type]  # a table of different messages

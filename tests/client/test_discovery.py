@@ -80,7 +80,7 @@ def test_two_sockets_that_answer_are_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["- a list\n", "{", "runtime-endpoint: [\n"])
-def test_a_broken_configuration_is_named(content: str, tmp_path: Path) -> None:
+def test_error_names_the_malformed_configuration(content: str, tmp_path: Path) -> None:
     config = tmp_path / "crictl.yaml"
     config.write_text(content, encoding="utf-8")
 

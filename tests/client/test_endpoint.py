@@ -16,7 +16,7 @@ from critests.client.endpoint import Endpoint, EndpointMalformed, TlsFiles
         ("tcp:[::1]:3735", "tcp://[::1]:3735", "dns:///[::1]:3735", None),
     ],
 )
-def test_forms_of_an_endpoint(text: str, shown: str, target: str, socket: Path | None) -> None:
+def test_endpoint_is_parsed_in_each_form(text: str, shown: str, target: str, socket: Path | None) -> None:
     endpoint = Endpoint.parse(text)
 
     assert (endpoint.text, endpoint.target, endpoint.socket) == (shown, target, socket)
@@ -34,7 +34,7 @@ def test_forms_of_an_endpoint(text: str, shown: str, target: str, socket: Path |
         ("containerd.sock", "not an endpoint"),
     ],
 )
-def test_a_malformed_endpoint_is_an_error(text: str, word: str) -> None:
+def test_malformed_endpoint_is_an_error(text: str, word: str) -> None:
     with pytest.raises(EndpointMalformed, match=word):
         Endpoint.parse(text)
 

@@ -47,7 +47,7 @@ def test_a_hang_costs_a_deadline_and_a_probe(server: CriServer, connection: Conn
     assert errors[-1].details() == "Status did not answer within 1 s, and was not called again"
 
 
-def test_other_rpcs_go_on(connection: Connection) -> None:
+def test_other_rpcs_are_called_during_a_hang(connection: Connection) -> None:
     hang(connection)
     hang(connection)
 
@@ -90,23 +90,23 @@ def test_the_caller_s_own_deadline_does_not_show_a_hang(connection: Connection) 
     assert not connection.hangs.calls
 
 
-def test_it_is_probed_again_after_a_pause(
+def test_hanging_rpc_is_probed_again_after_a_pause(
     server: CriServer, connection: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rules, "PAUSES_SECONDS", (0.0, 1000.0))
     for _ in range(10):
         hang(connection)
 
-    assert server.calls.count("Status") == 3, "the deadline, a look, and one after the first pause"
+    assert server.calls.count("Status") == 3, "the deadline, a probe, and a probe after the first pause"
 
 
-def test_a_call_with_a_future_counts_too(connection: Connection) -> None:
+def test_hang_of_a_call_with_a_future_is_noticed(connection: Connection) -> None:
     ended = connection.runtime.Status.future(STATUS).exception()
 
     assert ended is not None
     deadline = time.monotonic() + 30
     while not connection.hangs.known():
-        assert time.monotonic() < deadline, "gRPC tells callbacks after it has told the caller"
+        assert time.monotonic() < deadline, "gRPC runs callbacks after the caller has the result"
 
 
 def test_a_hang_of_another_process_is_probed_first() -> None:

@@ -47,7 +47,7 @@ def another_builder() -> Builder:
 
 
 @pytest.mark.parametrize("name", IMAGES)
-def test_two_builders_make_the_same_bytes(name: str, builder: Builder, another_builder: Builder) -> None:
+def test_two_builders_build_the_same_bytes(name: str, builder: Builder, another_builder: Builder) -> None:
     spec = image_spec(name)
     if spec.filler_bytes:
         spec = spec.changed({"filler_bytes": 1 << 20})
@@ -221,7 +221,7 @@ def test_layers_have_the_compression_of_their_media_type(tmp_path: Path, compres
 
 
 def test_members_keep_kind_device_and_attributes() -> None:
-    made = members(
+    packed = members(
         oci_image.pack_layer(
             [
                 LayerEntry("null", kind=EntryType.CHARACTER_DEVICE, device=(1, 3)),
@@ -234,11 +234,11 @@ def test_members_keep_kind_device_and_attributes() -> None:
         )
     )
 
-    assert made["null"].ischr()
-    assert (made["null"].devmajor, made["null"].devminor) == (1, 3)
-    assert made["z"].pax_headers["SCHILY.xattr.user.note"] == "kept"
-    assert list(made)[-1] == "a"  # after what it links to
-    assert {".wh.gone", "deep/.wh.gone", "hidden/.wh..wh..opq"} <= set(made)
+    assert packed["null"].ischr()
+    assert (packed["null"].devmajor, packed["null"].devminor) == (1, 3)
+    assert packed["z"].pax_headers["SCHILY.xattr.user.note"] == "kept"
+    assert list(packed)[-1] == "a"  # after what it links to
+    assert {".wh.gone", "deep/.wh.gone", "hidden/.wh..wh..opq"} <= set(packed)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_a_layout_holds_every_tag_and_every_blob(tmp_path: Path) -> None:
         assert oci_image.digest(path.read_bytes()) == f"sha256:{path.name}"
 
 
-def test_a_layout_is_the_same_at_every_writing(tmp_path: Path) -> None:
+def test_written_layouts_are_equal(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write_layout(tmp_path / name, names=["process", "pause"])
 

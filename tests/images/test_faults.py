@@ -49,7 +49,7 @@ def get(
         (FaultKind.UNAVAILABLE, "UNAVAILABLE"),
     ],
 )
-def test_an_error_instead_of_the_content(
+def test_error_fault_replaces_the_content_by_its_status(
     client: RegistryClient, image: MintedImage, kind: FaultKind, code: str
 ) -> None:
     client.fault(image.repository, RegistryFault(kind=kind, seconds=7))
@@ -91,7 +91,7 @@ def test_short_is_a_complete_response_with_half_the_content(
     assert int(headers["Content-Length"]) == len(content)
 
 
-def test_truncated_breaks_off_half_way(client: RegistryClient, image: MintedImage) -> None:
+def test_truncated_response_ends_half_way(client: RegistryClient, image: MintedImage) -> None:
     _, _, right = get(image, "layer")
     client.fault(image.repository, RegistryFault(kind=FaultKind.TRUNCATED))
 
@@ -101,7 +101,7 @@ def test_truncated_breaks_off_half_way(client: RegistryClient, image: MintedImag
     assert broken.value.partial == right[: len(right) // 2]
 
 
-def test_reset_is_a_reset(client: RegistryClient, image: MintedImage) -> None:
+def test_reset_fault_resets_the_connection(client: RegistryClient, image: MintedImage) -> None:
     client.fault(image.repository, RegistryFault(kind=FaultKind.RESET))
 
     with pytest.raises(ConnectionResetError):
@@ -121,7 +121,9 @@ def test_malformed_manifests_are_not_json_and_blobs_are_unchanged(
     assert oci_image.digest(get(image, "config")[2]) == image.config_digest
 
 
-def test_the_media_type_is_wrong(client: RegistryClient, image: MintedImage) -> None:
+def test_wrong_media_type_fault_changes_only_the_media_type(
+    client: RegistryClient, image: MintedImage
+) -> None:
     client.fault(image.repository, RegistryFault(kind=FaultKind.WRONG_MEDIA_TYPE))
 
     _, headers, content = get(image)
@@ -152,7 +154,7 @@ def test_the_content_is_right_in_an_unusual_response(
         assert took > 0.15
 
 
-def test_a_small_content_can_be_slow_too(client: RegistryClient, image: MintedImage) -> None:
+def test_slow_fault_applies_to_small_content(client: RegistryClient, image: MintedImage) -> None:
     client.fault(image.repository, RegistryFault(kind=FaultKind.SLOW, scope=Scope.MANIFEST, seconds=1))
 
     began = time.monotonic()
@@ -182,11 +184,11 @@ def test_a_stall_ends_when_its_fault_is_cleared(
     timer = threading.Timer(0.3, client.clear_faults, [image.repository])
     stall = ResponseWriter._stall
 
-    def stalling(answer: ResponseWriter) -> None:
+    def stalling(response: ResponseWriter) -> None:
         timer.start()
-        stall(answer)
+        stall(response)
 
-    # cleared before it is met, it would be no fault at all
+    # a fault that is cleared before the request has no effect
     monkeypatch.setattr(ResponseWriter, "_stall", stalling)
     began = time.monotonic()
     with pytest.raises(http.client.IncompleteRead):

@@ -12,7 +12,7 @@ from critests.images.programs import PROGRAM_NAMES, program
 
 EMULATORS = {Architecture.AMD64: "qemu-x86_64", Architecture.ARM64: "qemu-aarch64"}
 RT_SIGTIMEDWAIT = {Architecture.AMD64: "128", Architecture.ARM64: "137"}
-"""Its number in the kernel's output for a process that is in it."""
+"""Number of the system call in /proc/PID/syscall."""
 
 
 @pytest.mark.parametrize("architecture", Architecture)
@@ -73,16 +73,18 @@ SYSTEM_CALL_CASES = [
 
 
 @pytest.mark.parametrize(("arguments", "printed"), SYSTEM_CALL_CASES)
-def test_sys_makes_system_calls_and_prints_what_came(run: Runner, arguments: list[str], printed: str) -> None:
+def test_sys_makes_system_calls_and_prints_their_results(
+    run: Runner, arguments: list[str], printed: str
+) -> None:
     assert run("sys", *arguments) == printed
 
 
 @pytest.mark.parametrize(
     "arguments",
     [[], ["close", "1", "2", "3", "4", "5", "6", "7"], ["nosuch", "1"], ["closed", "1"]],
-    ids=["no call", "seven arguments", "a name it does not know", "more than a name"],
+    ids=["no call", "seven arguments", "unknown name", "longer than a name"],
 )
-def test_sys_explains_itself_when_it_is_called_wrongly(run: Runner, arguments: list[str]) -> None:
+def test_sys_prints_its_usage_for_wrong_arguments(run: Runner, arguments: list[str]) -> None:
     ended = subprocess.run(
         run.command("sys", *arguments), capture_output=True, text=True, check=False, timeout=10
     )
@@ -100,7 +102,7 @@ def test_clock_prints_the_monotonic_clock(run: Runner) -> None:
     assert before < printed < after
 
 
-def until_it_waits(process: "subprocess.Popen[bytes]") -> None:
+def wait_for_sigtimedwait(process: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         if (
@@ -113,14 +115,14 @@ def until_it_waits(process: "subprocess.Popen[bytes]") -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_pause_ends_with_0_on_a_signal_and_not_before(run: Runner, number: signal.Signals) -> None:
+def test_pause_exits_with_0_at_sigterm_or_sigint_only(run: Runner, number: signal.Signals) -> None:
     if run.prefix:
-        pytest.skip("what an emulator does in the kernel is not what the program does")
+        pytest.skip("the system calls of an emulator are not those of the program")
     process = subprocess.Popen(run.command("pause"))
     try:
-        until_it_waits(process)
+        wait_for_sigtimedwait(process)
         process.send_signal(signal.SIGCHLD)
-        until_it_waits(process)
+        wait_for_sigtimedwait(process)
         assert process.poll() is None
         process.send_signal(number)
         assert process.wait(30) == 0
@@ -129,16 +131,16 @@ def test_pause_ends_with_0_on_a_signal_and_not_before(run: Runner, number: signa
         process.wait(5)
 
 
-def test_pause_reaps_the_children_it_is_given(run: Runner) -> None:
+def test_pause_reaps_its_children(run: Runner) -> None:
     if run.prefix:
-        pytest.skip("what an emulator does in the kernel is not what the program does")
-    # the child lives for as long as its input is open: a time of its own might be over before pause waits
+        pytest.skip("the system calls of an emulator are not those of the program")
+    # the child lives while its input is open: with a fixed duration it might exit before pause waits
     process = subprocess.Popen(
         ["sh", "-c", 'exec 3<&0; cat <&3 & exec "$0"', *run.command("pause")], stdin=subprocess.PIPE
     )
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
     try:
-        until_it_waits(process)
+        wait_for_sigtimedwait(process)
         assert children.read_text()
         assert process.stdin is not None
         process.stdin.close()

@@ -16,7 +16,7 @@ from critests.images.registry_faults import Access, FaultKind, RegistryFault, Sc
 from critests.images.repositories import MintedImage
 
 
-class Answer:
+class HttpResponse:
     def __init__(self, response: http.client.HTTPResponse, content: bytes) -> None:
         self.status = response.status
         self.headers = response.headers
@@ -27,14 +27,14 @@ class Answer:
         return value
 
 
-def ask(address: str, path: str, method: str = "GET", **headers: str) -> Answer:
+def ask(address: str, path: str, method: str = "GET", **headers: str) -> HttpResponse:
     connection = http.client.HTTPConnection(address, timeout=10)
     try:
         connection.request(
             method, path, headers={name.replace("_", "-"): value for name, value in headers.items()}
         )
         response = connection.getresponse()
-        return Answer(response, response.read())
+        return HttpResponse(response, response.read())
     finally:
         connection.close()
 
@@ -44,7 +44,7 @@ def image(client: RegistryClient, repository: str) -> MintedImage:
     return client.mint("plain", repository, tags=["1", "2"], salt=repository)
 
 
-def test_an_image_can_be_walked_from_its_tag_to_its_layers(image: MintedImage) -> None:
+def test_manifest_config_and_layers_of_an_image_are_served(image: MintedImage) -> None:
     manifest = ask(image.registry, f"/v2/{image.repository}/manifests/1")
 
     assert manifest.status == 200
@@ -69,8 +69,8 @@ def test_the_base_of_the_api_requires_credentials_while_a_repository_does(
 ) -> None:
     client.set_access(image.repository, Access(scheme=Scheme.BASIC, username="u", password="p"))
 
-    asked = ask(client.address, "/v2/")
-    assert (asked.status, asked.headers["WWW-Authenticate"]) == (401, 'Basic realm="critests"')
+    refused = ask(client.address, "/v2/")
+    assert (refused.status, refused.headers["WWW-Authenticate"]) == (401, 'Basic realm="critests"')
     assert ask(client.address, "/v2/", Authorization="Basic dTpw").status == 200
 
     client.remove_repository(image.repository)
@@ -78,7 +78,7 @@ def test_the_base_of_the_api_requires_credentials_while_a_repository_does(
 
 
 @pytest.mark.parametrize("kind", ["manifest by tag", "manifest by digest", "blob"])
-def test_head_is_get_without_the_content(image: MintedImage, kind: str) -> None:
+def test_head_has_the_headers_of_get_and_no_content(image: MintedImage, kind: str) -> None:
     paths = {
         "manifest by tag": "manifests/2",
         "manifest by digest": f"manifests/{image.digest}",
@@ -96,11 +96,11 @@ def test_head_is_get_without_the_content(image: MintedImage, kind: str) -> None:
 def test_an_index_refers_to_the_manifest_of_the_machine(client: RegistryClient, repository: str) -> None:
     image = client.mint("index", repository)
 
-    answer = ask(image.registry, f"/v2/{repository}/manifests/1")
+    response = ask(image.registry, f"/v2/{repository}/manifests/1")
 
-    assert answer.headers["Content-Type"] == "application/vnd.oci.image.index.v1+json"
-    assert answer.headers["Docker-Content-Digest"] == image.digest
-    assert image.manifest_digest in {entry["digest"] for entry in answer.json()["manifests"]}
+    assert response.headers["Content-Type"] == "application/vnd.oci.image.index.v1+json"
+    assert response.headers["Docker-Content-Digest"] == image.digest
+    assert image.manifest_digest in {entry["digest"] for entry in response.json()["manifests"]}
     assert (
         ask(image.registry, f"/v2/{repository}/manifests/{image.manifest_digest}").json()["config"]["digest"]
         == image.config_digest
@@ -124,22 +124,22 @@ def test_ranges_of_a_blob(image: MintedImage, asked: str, status: int, first: in
     path = f"/v2/{image.repository}/blobs/{image.layer_digests[0]}"
     whole = ask(image.registry, path).content
 
-    answer = ask(image.registry, path, Range=asked)
+    response = ask(image.registry, path, Range=asked)
 
     first, last = first % len(whole), last % len(whole)
-    assert answer.status == status
-    assert answer.content == whole[first : last + 1]
+    assert response.status == status
+    assert response.content == whole[first : last + 1]
     if status == 206:
-        assert answer.headers["Content-Range"] == f"bytes {first}-{last}/{len(whole)}"
+        assert response.headers["Content-Range"] == f"bytes {first}-{last}/{len(whole)}"
 
 
 def test_a_range_beyond_the_end_is_rejected(image: MintedImage) -> None:
-    answer = ask(
+    response = ask(
         image.registry, f"/v2/{image.repository}/blobs/{image.config_digest}", Range="bytes=9999999-"
     )
 
-    assert answer.status == 416
-    assert answer.headers["Content-Range"].startswith("bytes */")
+    assert response.status == 416
+    assert response.headers["Content-Range"].startswith("bytes */")
 
 
 @pytest.mark.parametrize(
@@ -159,11 +159,11 @@ def test_a_range_beyond_the_end_is_rejected(image: MintedImage) -> None:
 def test_errors_are_in_the_form_of_the_distribution_specification(
     image: MintedImage, path: str, status: int, code: str
 ) -> None:
-    answer = ask(image.registry, path.format(repository=image.repository))
+    response = ask(image.registry, path.format(repository=image.repository))
 
-    assert answer.status == status
-    assert answer.headers["Content-Type"] == "application/json"
-    assert [error["code"] for error in answer.json()["errors"]] == [code]
+    assert response.status == status
+    assert response.headers["Content-Type"] == "application/json"
+    assert [error["code"] for error in response.json()["errors"]] == [code]
 
 
 def tags_of(address: str, repository: str) -> list[str]:
@@ -171,7 +171,7 @@ def tags_of(address: str, repository: str) -> list[str]:
     return tags
 
 
-def test_tags_come_sorted(client: RegistryClient, repository: str) -> None:
+def test_tags_are_sorted(client: RegistryClient, repository: str) -> None:
     client.mint("plain", repository, tags=["b", "a", "c"])
 
     assert tags_of(client.address, repository) == ["a", "b", "c"]
@@ -195,7 +195,7 @@ def test_blobs_belong_to_their_repository(client: RegistryClient, image: MintedI
 
 
 def test_requests_are_recorded_by_repository(client: RegistryClient, image: MintedImage) -> None:
-    login = base64.b64encode(b"somebody:secret").decode()
+    login = base64.b64encode(b"user:secret").decode()
     ask(
         image.registry,
         f"/v2/{image.repository}/manifests/1",
@@ -208,7 +208,7 @@ def test_requests_are_recorded_by_repository(client: RegistryClient, image: Mint
     first, second, third = client.requests(image.repository)
 
     assert (first.method, first.kind, first.reference, first.status) == ("HEAD", "manifest", "1", 200)
-    assert (first.authorization, first.username) == ("basic", "somebody")
+    assert (first.authorization, first.username) == ("basic", "user")
     assert "secret" not in repr(first)
     assert (second.kind, second.status) == ("blob", 206)
     assert third.status == 404
@@ -308,7 +308,7 @@ def login(username: str, password: str) -> str:
     return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
 
 
-def test_basic_access(client: RegistryClient, image: MintedImage) -> None:
+def test_basic_access_requires_the_credentials(client: RegistryClient, image: MintedImage) -> None:
     client.set_access(image.repository, Access(username="user", password="word"))
     path = f"/v2/{image.repository}/manifests/1"
 
@@ -323,7 +323,7 @@ def test_basic_access(client: RegistryClient, image: MintedImage) -> None:
     assert ask(image.registry, path).status == 200
 
 
-def test_bearer_access_with_a_token_of_the_repository(client: RegistryClient, image: MintedImage) -> None:
+def test_bearer_access_requires_a_token_of_the_repository(client: RegistryClient, image: MintedImage) -> None:
     client.set_access(
         image.repository,
         Access(scheme=Scheme.BEARER, username="user", password="word", identity_token="identity"),
@@ -345,12 +345,12 @@ def test_bearer_access_with_a_token_of_the_repository(client: RegistryClient, im
     assert ask(image.registry, path, Authorization="Bearer made-up").status == 401
 
 
-def test_bearer_access_for_everybody_and_for_a_while(client: RegistryClient, image: MintedImage) -> None:
+def test_bearer_token_without_credentials_expires(client: RegistryClient, image: MintedImage) -> None:
     client.set_access(image.repository, Access(scheme=Scheme.BEARER, token_seconds=0))
-    answer = ask(image.registry, f"/token?scope=repository:{image.repository}:pull")
+    response = ask(image.registry, f"/token?scope=repository:{image.repository}:pull")
 
-    assert answer.status == 200
-    token = answer.json()["access_token"]
+    assert response.status == 200
+    token = response.json()["access_token"]
     assert (
         ask(image.registry, f"/v2/{image.repository}/manifests/1", Authorization=f"Bearer {token}").status
         == 401

@@ -92,7 +92,7 @@ def test_payloads_come_through_unaltered(payload: bytes) -> None:
     [("", 0), (".5", 500_000_000), (".000000001", 1), (".123456789", 123_456_789)],
 )
 @pytest.mark.parametrize("zone", ["Z", "+00:00"])
-def test_times(fraction: str, nanoseconds: int, zone: str) -> None:
+def test_time_ns_parses_fractions_and_zones(fraction: str, nanoseconds: int, zone: str) -> None:
     whole = int(datetime(2026, 11, 20, 10, tzinfo=UTC).timestamp())
 
     assert time_ns(f"2026-11-20T10:00:00{fraction}{zone}".encode()) == whole * 10**9 + nanoseconds

@@ -54,23 +54,23 @@ def test_the_error_names_the_missing_part() -> None:
         _ = ProcessEvidence.parse(["cut off"]).status
 
 
-def test_lines_of_a_terminal_are_read_too() -> None:
+def test_lines_of_a_terminal_are_parsed() -> None:
     assert (
         ProcessEvidence.parse(["@critests asks a\r", "text\r", "\r", "@critests answered 0\r"]).answer("a")
         == "text"
     )
 
 
-def test_this_machine_sees_the_same() -> None:
-    seen = of_process(os.getpid())
+def test_process_of_the_host_has_the_same_evidence() -> None:
+    evidence = of_process(os.getpid())
 
-    assert seen.status.uids[0] == os.getuid()
-    assert seen.namespaces["pid"] == str(Path("/proc/self/ns/pid").readlink())
+    assert evidence.status.uids[0] == os.getuid()
+    assert evidence.namespaces["pid"] == str(Path("/proc/self/ns/pid").readlink())
     with pytest.raises(NotShown, match="cannot show status"):
         _ = of_process(2**31 - 1).status
 
 
-def test_a_child_that_has_exited_is_no_first_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exited_child_is_not_the_first_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence_of_processes, "host_processes", lambda _: {7: "sh mark", 8: "sh mark"})
     monkeypatch.setattr(evidence_of_processes, "stat_of", lambda pid: ["S", "1"] if pid == 7 else [])
 

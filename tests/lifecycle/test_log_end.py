@@ -37,14 +37,14 @@ def test_without_leases_of_the_kernel_the_writer_is_unknown(log: Path) -> None:
 
 
 def test_a_log_is_complete_after_its_writer_closed_it(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # so long that the writer is never so late on a busy machine
+    # longer than any delay of the writer on a busy machine
     monkeypatch.setattr(log_end, "STILL_SECONDS", still := 10 * STILL_SECONDS)
     file = log.open("ab")
     more = threading.Event()
 
     def write() -> None:
         more.wait(5)
-        for number in range(12):  # longer than a log has to stay as it is in all, and never quiet for so long
+        for number in range(12):  # in all longer than a complete log must be unchanged, with shorter pauses
             file.write(b"%d\n" % number)
             file.flush()
             time.sleep(still / 10)
@@ -69,7 +69,7 @@ def test_a_log_that_stays_open_is_complete_when_it_does_not_change(log: Path) ->
     assert STILL_SECONDS <= time.monotonic() - begun < 10
 
 
-def test_a_complete_log_is_not_awaited(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wait_returns_at_once_for_a_complete_log(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log.touch()
     monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("waited"))
 

@@ -27,5 +27,5 @@ def test_a_mount_is_read_only_by_itself_or_with_its_file_system() -> None:
     assert by_itself.propagation == frozenset()
 
 
-def test_of_two_mounts_at_one_place_the_later_is_found() -> None:
+def test_uppermost_is_the_later_of_two_mounts_at_one_place() -> None:
     assert uppermost(parse(TEXT))["/shm"].propagation == {"shared:7"}

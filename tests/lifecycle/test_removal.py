@@ -18,7 +18,7 @@ def sandbox(uid: str, labels: dict[str, str]) -> cri.RunPodSandboxRequest:
 def test_only_objects_with_the_label_are_removed_even_if_filters_are_ignored() -> None:
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
         connection = connect(Endpoint.parse(endpoint))
-        for uid, labels in (("ours", OURS.labels), ("theirs", THEIRS.labels), ("nobody's", {})):
+        for uid, labels in (("ours", OURS.labels), ("theirs", THEIRS.labels), ("unlabelled", {})):
             connection.runtime.RunPodSandbox(sandbox(uid, labels))
 
         removed = remove_run(connection, OURS)
@@ -30,7 +30,7 @@ def test_only_objects_with_the_label_are_removed_even_if_filters_are_ignored() -
         runs = runs_on(connection)
         connection.close()
     assert removed.sandboxes == 1
-    assert left == {"theirs", "nobody's"}
+    assert left == {"theirs", "unlabelled"}
     assert runs == {THEIRS.id}
 
 

@@ -67,10 +67,10 @@ def test_a_container_has_a_limit_for_every_size_of_huge_pages(builder: RequestBu
     own = cri.LinuxContainerResources(hugepage_limits=[cri.HugepageLimit(page_size="2MB", limit=1 << 21)])
 
     by_default = large.container(ImageName("x", "x")).linux.resources
-    asked_for = large.container(ImageName("x", "x"), resources=own).linux.resources
+    requested = large.container(ImageName("x", "x"), resources=own).linux.resources
 
     assert [(each.page_size, each.limit) for each in by_default.hugepage_limits] == [("2MB", 0), ("1GB", 0)]
-    assert asked_for.hugepage_limits == own.hugepage_limits
+    assert requested.hugepage_limits == own.hugepage_limits
 
 
 def test_a_privileged_container_has_no_masked_paths(builder: RequestBuilder) -> None:
@@ -110,5 +110,5 @@ def test_the_cgroup_parent_follows_the_driver() -> None:
 @pytest.mark.parametrize(
     ("name", "hostname"), [("Web_1", "web-1"), ("-x-", "x"), ("ä", "pod"), ("a" * 70, "a" * 63)]
 )
-def test_hostnames(name: str, hostname: str) -> None:
+def test_safe_hostname_is_a_valid_hostname(name: str, hostname: str) -> None:
     assert safe_hostname(name) == hostname

@@ -98,7 +98,7 @@ def test_a_second_start_should_fail_and_changes_nothing(fake: FakeRuntime) -> No
     assert (breach.aspect, breach.level) == ("CTR-19/error", "SHOULD")
 
 
-def test_nothing_is_started_in_a_stopped_sandbox(fake: FakeRuntime) -> None:
+def test_start_in_a_stopped_sandbox_must_fail(fake: FakeRuntime) -> None:
     fake.add_container()
     fake.set_state("sandbox-1", NOTREADY)
     fake.run(Step("StopPodSandbox", on="sandbox-1"))

@@ -36,7 +36,7 @@ def test_a_start_that_fails_in_a_stopped_sandbox_may_leave_nothing(fake: FakeRun
     assert fake.run(Step("StartContainer", on="container-1"), ERROR) == []
 
 
-def test_a_start_that_fails_behind_a_stop_that_failed_may_leave_nothing(fake: FakeRuntime) -> None:
+def test_a_start_that_fails_after_a_failed_stop_may_leave_nothing(fake: FakeRuntime) -> None:
     fake.add_container()
     assert fake.run(Step("StopContainer", on="container-1", failing="kill"), ERROR) == []
     assert fake.run(Step("StartContainer", on="container-1"), ERROR) == []

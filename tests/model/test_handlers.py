@@ -6,7 +6,7 @@ from tests.model.fake_runtime import FakeRuntime, aspects
 LIST_IMAGES = Step("ListImages")
 
 
-def test_handlers_come_in_one_order(fake: FakeRuntime) -> None:
+def test_handlers_must_have_the_same_order_every_time(fake: FakeRuntime) -> None:
     fake.handlers = ("crun", "runc")
     assert fake.run(LIST_IMAGES) == []
     fake.handlers = ("runc", "crun")
@@ -14,7 +14,7 @@ def test_handlers_come_in_one_order(fake: FakeRuntime) -> None:
     assert aspects(fake.run(LIST_IMAGES)) == ["RT-21/order"]
 
 
-def test_handlers_may_come_and_go(fake: FakeRuntime) -> None:
+def test_handlers_may_be_added_and_removed(fake: FakeRuntime) -> None:
     fake.handlers = ("crun", "runc")
     fake.run(LIST_IMAGES)
     fake.handlers = ("kata", "crun")

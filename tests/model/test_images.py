@@ -32,7 +32,7 @@ def test_a_removed_image_is_not_listed(fake: FakeRuntime) -> None:
     assert fake.run(removal) == []
 
 
-def test_the_removal_of_an_image_in_use_leaves_a_choice(fake: FakeRuntime) -> None:
+def test_removal_of_an_image_in_use_may_succeed_or_fail(fake: FakeRuntime) -> None:
     fake.add_sandbox()
     fake.add_container()
     fake.world.containers["container-1"].image = "image-1"
@@ -52,7 +52,7 @@ def test_a_tag_that_was_not_pulled_does_not_resolve(fake: FakeRuntime) -> None:
     assert aspects(fake.run(other, CallResult(found=True, id=IMAGE_ID))) == ["IMS-01"]
 
 
-def test_a_second_tag_is_a_second_name(fake: FakeRuntime) -> None:
+def test_pulled_second_tag_must_be_listed(fake: FakeRuntime) -> None:
     pull = Step("PullImage", on="image-1", by="other tag")
 
     assert aspects(fake.run(pull, CallResult(id=IMAGE_ID))) == ["IMG-10"]

@@ -110,7 +110,7 @@ def test_a_command_may_be_killed_with_its_container(fake: FakeRuntime) -> None:
     assert together(fake, (STOP, CallResult()), (command, CallResult(exit_code=137))) == []
 
 
-def test_a_command_that_ended_well_has_its_own_code(fake: FakeRuntime) -> None:
+def test_completed_command_has_its_own_exit_code(fake: FakeRuntime) -> None:
     fake.add_running()
     fake.set_state("container-1", EXITED, finished_at=9, exit_code=137)
     command = Step("ExecSync", on="container-1")
@@ -118,7 +118,7 @@ def test_a_command_that_ended_well_has_its_own_code(fake: FakeRuntime) -> None:
     assert together(fake, (STOP, CallResult()), (command, CallResult(exit_code=0)))
 
 
-def test_what_is_known_does_not_count_against_an_order(fake: FakeRuntime) -> None:
+def test_known_breaches_do_not_count_against_an_order(fake: FakeRuntime) -> None:
     fake.add_running()
     done = [
         CompletedStep(STOP, CallResult(), 0, 1),

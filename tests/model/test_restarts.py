@@ -55,7 +55,7 @@ def test_a_ready_sandbox_keeps_its_addresses(fake: FakeRuntime) -> None:
     assert fake.run(RESTART) == []
 
 
-def test_after_a_stop_that_came_half_way_its_addresses_may_be_gone(fake: FakeRuntime) -> None:
+def test_addresses_may_be_missing_after_a_stop_that_failed_half_way(fake: FakeRuntime) -> None:
     ready = fake.sandboxes["sandbox-1"]
     fake.sandboxes["sandbox-1"] = replace(ready, addresses=("10.0.0.2",))
     stop = Step("StopPodSandbox", on="sandbox-1", failing="kill")

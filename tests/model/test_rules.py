@@ -32,7 +32,7 @@ CITED = sorted(
 
 
 @pytest.mark.parametrize("cited", CITED)
-def test_every_rule_names_an_aspect_that_binds(cited: str) -> None:
+def test_every_rule_cites_a_must_or_should_aspect(cited: str) -> None:
     _, aspect = catalogue.aspect(cited)
 
     assert aspect.level in {"MUST", "SHOULD"}

@@ -83,7 +83,7 @@ def test_a_removed_sandbox_has_no_status(fake: FakeRuntime) -> None:
 def test_a_filter_returns_exactly_the_matching_sandboxes(fake: FakeRuntime) -> None:
     ready = Step("ListPodSandbox", state=READY)
 
-    assert fake.run(ready, CallResult(ids=("id of sandbox-1", "a stranger's"))) == []
+    assert fake.run(ready, CallResult(ids=("id of sandbox-1", "id of an unknown sandbox"))) == []
     assert aspects(fake.run(ready, CallResult())) == ["SBA-17"]
     assert aspects(
         fake.run(Step("ListPodSandbox", state=NOTREADY), CallResult(ids=("id of sandbox-1",)))
@@ -120,13 +120,13 @@ def test_a_new_sandbox_has_the_current_time(fake: FakeRuntime) -> None:
     now = 1795348013_500000000
     fake.at = now
     fake.list_sandbox("sandbox-2", "other")
-    made = fake.sandboxes["sandbox-2"]
-    fake.sandboxes["sandbox-2"] = replace(made, created_at=now // 10**9)
+    created = fake.sandboxes["sandbox-2"]
+    fake.sandboxes["sandbox-2"] = replace(created, created_at=now // 10**9)
 
-    breaches = fake.run(Step("RunPodSandbox", makes="sandbox-2", name="other"), CallResult(id=made.id))
+    breaches = fake.run(Step("RunPodSandbox", makes="sandbox-2", name="other"), CallResult(id=created.id))
 
     assert aspects(breaches) == ["SBA-03"]
-    assert fake.run(Step("RunPodSandbox", makes="sandbox-2", name="other"), CallResult(id=made.id)) == []
+    assert fake.run(Step("RunPodSandbox", makes="sandbox-2", name="other"), CallResult(id=created.id)) == []
 
 
 def test_a_sandbox_that_a_failed_creation_left_has_the_current_time(fake: FakeRuntime) -> None:

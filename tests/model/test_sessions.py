@@ -33,7 +33,7 @@ def test_a_session_with_input_or_a_terminal_has_them_too(fake: FakeRuntime, by: 
     assert aspects(fake.run(session, CallResult(exit_code=0, output=PRINTED))) == ["EXE-04"]
 
 
-def test_there_is_no_session_in_an_exited_container(fake: FakeRuntime) -> None:
+def test_session_in_an_exited_container_must_fail(fake: FakeRuntime) -> None:
     fake.add_running()
     fake.set_state("container-1", EXITED, finished_at=9, exit_code=5)
     assert fake.run(Step("StopContainer", on="container-1", timeout=2)) == []
@@ -44,7 +44,7 @@ def test_there_is_no_session_in_an_exited_container(fake: FakeRuntime) -> None:
 
 
 @pytest.mark.parametrize("rpc", ["Exec", "Attach"])
-def test_there_is_no_session_in_an_unknown_container(fake: FakeRuntime, rpc: str) -> None:
+def test_session_in_an_unknown_container_must_fail(fake: FakeRuntime, rpc: str) -> None:
     assert fake.run(Step(rpc, on=NOTHING), ERROR) == []
     assert aspects(fake.run(Step(rpc, on=NOTHING))) == ["STR-06/error"]
 

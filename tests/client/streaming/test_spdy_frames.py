@@ -76,7 +76,7 @@ def test_bytes_of_a_real_server_are_parsed_whatever_their_boundaries() -> None:
         (goaway(0), "80030007 00000008 00000000 00000000"),
     ],
 )
-def test_frames_are_laid_out_as_spdy_says(frame: bytes, expected: str) -> None:
+def test_frames_have_the_layout_of_spdy(frame: bytes, expected: str) -> None:
     assert frame == bytes.fromhex(expected)
 
 
@@ -115,7 +115,7 @@ def test_a_block_that_grows_without_bound_is_a_violation() -> None:
         HeaderReader().headers(HeaderWriter().block({"a": "x" * 1_000_000}))
 
 
-def test_another_version_is_a_violation() -> None:
+def test_frame_of_another_spdy_version_is_a_violation() -> None:
     with pytest.raises(ProtocolViolation, match="version 2"):
         list(SpdyFrameReader().feed(bytes.fromhex("8002000600000004")))
 

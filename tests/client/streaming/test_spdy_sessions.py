@@ -117,7 +117,7 @@ def test_pings_have_responses_both_ways_and_other_frames_are_ignored() -> None:
         assert session.read_until(StreamChannel.STDOUT, b"ok", 5) == b"ok"
 
 
-def test_a_stream_that_the_server_opens_is_refused() -> None:
+def test_stream_opened_by_the_server_is_reset() -> None:
     def play(peer: Peer) -> None:
         accept(peer)
         block = peer.deflate.compress(b"\0\0\0\0") + peer.deflate.flush(2)

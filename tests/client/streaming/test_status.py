@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from critests.client.streaming.status import parse_status
 
 
-def test_nothing_is_no_status() -> None:
+def test_empty_data_is_no_status() -> None:
     assert parse_status(b"", structured=True) is None
 
 
@@ -48,13 +48,13 @@ def test_malformed_status_says_why(raw: bytes) -> None:
         '{"causes":[{"reason":"ExitCode"}]}',
     ],
 )
-def test_odd_details_give_no_exit_code(details: str) -> None:
+def test_malformed_details_give_no_exit_code(details: str) -> None:
     status = parse_status(f'{{"status":"Failure","details":{details}}}'.encode(), structured=True)
     assert status is not None
     assert status.exit_code is None
 
 
 @given(st.binary(max_size=200))
-def test_no_bytes_break_the_parser(raw: bytes) -> None:
+def test_parser_accepts_any_bytes(raw: bytes) -> None:
     status = parse_status(raw, structured=True)
     assert (status is None) == (not raw)

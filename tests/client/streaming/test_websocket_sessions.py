@@ -84,7 +84,7 @@ def test_input_resize_and_violations_reach_their_channels() -> None:
     assert session.ended_by is EndedBy.CLOSED_HERE
 
 
-def test_half_close_is_refused_before_v5_and_sent_with_v5() -> None:
+def test_half_close_is_unsupported_before_v5_and_sent_with_v5() -> None:
     def old(peer: Peer) -> None:
         peer.accept_websocket()
 
@@ -260,18 +260,18 @@ def test_a_session_that_ends_early_says_how() -> None:
 
 
 def test_data_sent_before_the_close_frame_was_read_counts_as_written() -> None:
-    stands, said = threading.Event(), threading.Event()
+    connected, close_sent = threading.Event(), threading.Event()
 
     def play(peer: Peer) -> None:
         peer.accept_websocket()
-        assert stands.wait(5)
+        assert connected.wait(5)
         peer.frame(struct.pack("!H", 1000), opcode=8)
-        said.set()
+        close_sent.set()
         assert peer.message() == (2, b"\x00the last input")
 
     with serving(play) as url, opened(url) as session:
-        stands.set()
-        assert said.wait(5)
+        connected.set()
+        assert close_sent.wait(5)
         session.write(b"the last input", 5)
         session.await_end(5)
 
