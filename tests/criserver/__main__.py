@@ -13,7 +13,8 @@ from tests.criserver.ways import WAYS
 def main() -> None:
     """Serve until SIGTERM or SIGINT, or until a way to be wrong kills this process."""
     names = "\n".join(
-        f"  {name}{'=' + way.argument if way.argument else ''}: {way.says}" for name, way in WAYS.items()
+        f"  {name}{'=' + way.argument if way.argument else ''}: {way.description}"
+        for name, way in WAYS.items()
     )
     parser = argparse.ArgumentParser(
         prog="python -m tests.criserver",

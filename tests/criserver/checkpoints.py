@@ -88,14 +88,14 @@ class Checkpoints:
         saved = {path.stem: read(path) for path in sorted(Path(request.checkpoint_path).glob("*.json"))}
         names = [config.metadata.name for config in request.container_configs]
         if not saved or sorted(names) != sorted(saved):
-            fail_with(grpc.StatusCode.INVALID_ARGUMENT, f"{names} are to be made from {sorted(saved)}")
+            fail_with(grpc.StatusCode.INVALID_ARGUMENT, f"{names} cannot be restored from {sorted(saved)}")
         for config in request.container_configs:
             before = saved[config.metadata.name].config
             for field in OF_THE_PROCESS:
                 if getattr(config, field) != getattr(before, field):
                     fail_with(grpc.StatusCode.INVALID_ARGUMENT, f"{field} is not what it was")
             if config.linux.security_context.run_as_user != before.linux.security_context.run_as_user:
-                fail_with(grpc.StatusCode.INVALID_ARGUMENT, "the user is not who it was")
+                fail_with(grpc.StatusCode.INVALID_ARGUMENT, "the user is not what it was")
         run = cri.RunPodSandboxRequest(config=request.config, runtime_handler=request.runtime_handler)
         sandbox_id = self.sandboxes.run(run).pod_sandbox_id
         try:

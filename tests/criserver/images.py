@@ -125,9 +125,9 @@ class Images:
             code = {401: grpc.StatusCode.UNAUTHENTICATED, 404: grpc.StatusCode.NOT_FOUND}.get(
                 error.code, grpc.StatusCode.UNKNOWN
             )
-            fail_with(code, f"the registry answered {error.code} to {path}")
+            fail_with(code, f"the registry returned {error.code} for {path}")
         except OSError as error:
-            fail_with(grpc.StatusCode.UNAVAILABLE, f"the registry {host} did not answer: {error}")
+            fail_with(grpc.StatusCode.UNAVAILABLE, f"the registry {host} did not respond: {error}")
         digest = "sha256:" + hashlib.sha256(body).hexdigest()
         if expected and digest != expected:
             fail_with(grpc.StatusCode.DATA_LOSS, f"{path} has digest {digest}")

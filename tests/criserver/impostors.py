@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-Answer = Callable[[socket.socket], None]
+Respond = Callable[[socket.socket], None]
 
 
 def _talks_http1(connection: socket.socket) -> None:
@@ -19,16 +19,16 @@ def _talks_http1(connection: socket.socket) -> None:
     connection.close()
 
 
-def _hangs_up(connection: socket.socket) -> None:
+def _closes(connection: socket.socket) -> None:
     connection.close()
 
 
-def _says_nothing(connection: socket.socket) -> None:
+def _sends_nothing(connection: socket.socket) -> None:
     """Leave the connection open; it is closed with the socket."""
 
 
 @contextlib.contextmanager
-def _impostor(answer: Answer) -> Iterator[str]:
+def _impostor(respond: Respond) -> Iterator[str]:
     directory = Path(tempfile.mkdtemp(prefix="impostor-"))
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(directory / "cri.sock"))
@@ -43,7 +43,7 @@ def _impostor(answer: Answer) -> Iterator[str]:
                 return
             connections.append(connection)
             with contextlib.suppress(OSError):
-                answer(connection)
+                respond(connection)
 
     acceptor = threading.Thread(target=accept, daemon=True)
     acceptor.start()
@@ -65,9 +65,9 @@ def not_grpc() -> contextlib.AbstractContextManager[str]:
 
 def silent() -> contextlib.AbstractContextManager[str]:
     """Listen on a socket that accepts connections and sends nothing; yields the endpoint."""
-    return _impostor(_says_nothing)
+    return _impostor(_sends_nothing)
 
 
 def hanging_up() -> contextlib.AbstractContextManager[str]:
     """Listen on a socket that closes every connection at once; yields the endpoint."""
-    return _impostor(_hangs_up)
+    return _impostor(_closes)

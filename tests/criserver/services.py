@@ -78,7 +78,7 @@ class Services:
             container.process.stop(9, 0)
 
     def functions(self) -> dict[str, Function]:
-        """Return what answers each RPC that this server offers."""
+        """Return the function of every implemented RPC, by its name."""
         stats, boxes, cons, images = self.statistics, self.sandboxes, self.containers, self.images
         return {
             "Version": lambda _request: cri.VersionResponse(

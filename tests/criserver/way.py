@@ -35,6 +35,6 @@ class Way:
     creates it.
     """
 
-    says: str
+    description: str
     argument: str
     make: Callable[[], Act]

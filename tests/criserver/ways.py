@@ -27,11 +27,11 @@ def _at(change: Callable[[Call, str], Any]) -> Act:
 
 def _never(call: Call, _argument: str) -> Answer:
     call.over.wait()
-    fail_with(grpc.StatusCode.UNAVAILABLE, "never answered")
+    fail_with(grpc.StatusCode.UNAVAILABLE, "no response")
 
 
-def _refusing(code: grpc.StatusCode, words: str) -> Act:
-    return lambda call, _argument: fail_with(code, f"{call.rpc} {words}")
+def _failing(code: grpc.StatusCode, message: str) -> Act:
+    return lambda call, _argument: fail_with(code, f"{call.rpc} {message}")
 
 
 class _FailsAt:
@@ -125,7 +125,7 @@ def _filters_ignored(call: Call, _argument: str) -> Answer:
     return call.answer()
 
 
-def _only_says_so(verb: str) -> Act:
+def _does_nothing(verb: str) -> Act:
     def act(call: Call, _argument: str) -> Answer:
         return getattr(cri, f"{call.rpc}Response")() if call.rpc.startswith(verb) else call.answer()
 
@@ -189,19 +189,19 @@ WAYS: dict[str, Way] = {
     "fails": Way(
         "one RPC always fails with UNKNOWN",
         "RPC",
-        lambda: _at(_refusing(grpc.StatusCode.UNKNOWN, "always fails here")),
+        lambda: _at(_failing(grpc.StatusCode.UNKNOWN, "always fails here")),
     ),
     "fails-at": Way("one RPC fails at these of its calls, counted from 1", "RPC/N,N", _FailsAt),
     "wants-image": Way("sandboxes need an image that cannot be pulled", "REFERENCE", lambda: _wants_image),
     "unimplemented": Way(
         "one RPC is not implemented",
         "RPC",
-        lambda: _at(_refusing(grpc.StatusCode.UNIMPLEMENTED, "is an unknown method")),
+        lambda: _at(_failing(grpc.StatusCode.UNIMPLEMENTED, "is an unknown method")),
     ),
     "unavailable": Way(
         "one RPC always fails with UNAVAILABLE, and the server lives",
         "RPC",
-        lambda: _at(_refusing(grpc.StatusCode.UNAVAILABLE, "is not available")),
+        lambda: _at(_failing(grpc.StatusCode.UNAVAILABLE, "is not available")),
     ),
     "huge": Way("one RPC's response is larger than 16 MiB", "RPC", lambda: _at(_huge)),
     "garbage": Way(
@@ -218,8 +218,8 @@ WAYS: dict[str, Way] = {
         "speaks only the v1alpha2 of the API", "", lambda: lambda call, _argument: call.answer()
     ),
     "filters-ignored": Way("lists ignore their filter", "", lambda: _filters_ignored),
-    "remove-does-nothing": Way("Remove RPCs return OK and do nothing", "", lambda: _only_says_so("Remove")),
-    "stop-does-nothing": Way("Stop RPCs return OK and do nothing", "", lambda: _only_says_so("Stop")),
+    "remove-does-nothing": Way("Remove RPCs return OK and do nothing", "", lambda: _does_nothing("Remove")),
+    "stop-does-nothing": Way("Stop RPCs return OK and do nothing", "", lambda: _does_nothing("Stop")),
     "named": Way("Version reports another name", "NAME[/VERSION]", lambda: _named),
     "no-shared-processes": Way(
         "sandboxes with a shared PID namespace cannot be run", "", lambda: _no_shared_processes

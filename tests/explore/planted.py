@@ -32,7 +32,7 @@ BASE = "example.test/base:1"
 class Pullable(dict[str, ImageConfig]):
     """Images of sequences: any name with this prefix can be pulled."""
 
-    def get(self, name: str, default: ImageConfig | None = None) -> ImageConfig | None:  # type: ignore[override]  # the table is asked for names only
+    def get(self, name: str, default: ImageConfig | None = None) -> ImageConfig | None:  # type: ignore[override]  # the table is read by name only
         number = name.partition(":")[0].rpartition("-")[2]
         if name.startswith("example.test/image-") and number.isdigit():
             return ImageConfig(env=[f"NUMBER={number}"])
@@ -95,7 +95,7 @@ def explored(
 
 
 def found_as(wrong: str, found: ExplorationResult) -> str:
-    """Return why a planted bug does not count as found, empty where it does."""
+    """Return why a planted bug does not count as found; empty if it does."""
     if not found.findings:
         return "nothing found"
     finding = found.findings[0]

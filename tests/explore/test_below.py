@@ -1,4 +1,4 @@
-"""What is below the calls fails for the duration of a step, and no longer."""
+"""Disturbances below the calls last for one step."""
 
 import contextlib
 import http.client
@@ -62,7 +62,7 @@ def layer_of(name: str) -> int:
             return response.status
 
 
-def test_every_sequence_has_images_of_its_own(images: SequenceImages) -> None:
+def test_every_sequence_has_its_own_images(images: SequenceImages) -> None:
     first = images()
     second = images()
 
@@ -78,14 +78,14 @@ def test_no_pull_succeeds_while_the_registry_fails(images: SequenceImages) -> No
     assert {status_of(name) for name in names} == {200}
 
 
-def test_a_pull_hangs_while_the_registry_does_and_goes_on_afterwards(images: SequenceImages) -> None:
+def test_pull_hangs_with_the_registry_and_completes_afterwards(images: SequenceImages) -> None:
     name = images()["image-1"][0]
     assert images.registry is not None
     repository = name.partition("/")[2].rpartition(":")[0]
-    below = Disturbances(cast("Any", None), cast("Any", None), images)
+    disturbances = Disturbances(cast("Any", None), cast("Any", None), images)
 
     with ThreadPoolExecutor(1) as client:
-        with below.hanging(REGISTRY):
+        with disturbances.hanging(REGISTRY):
             layer = client.submit(layer_of, name)
             eventually(
                 "the request for the layer",
@@ -102,14 +102,14 @@ def test_an_operation_fails_or_hangs_in_the_wrapper_that_has_it(
 ) -> None:
     runtime = SimpleNamespace(oci_wrapper=RecordedPlan(), cni_wrapper=RecordedPlan())
 
-    below = Disturbances(cast("Any", runtime), cast("Any", None), images)
-    for disturbed in (below.failing, below.hanging):
+    disturbances = Disturbances(cast("Any", runtime), cast("Any", None), images)
+    for disturbed in (disturbances.failing, disturbances.hanging):
         with disturbed(operation):
             assert (runtime.oci_wrapper.now, runtime.cni_wrapper.now) == (oci, cni)
         assert (runtime.oci_wrapper.now, runtime.cni_wrapper.now) == ([], [])
 
 
-def test_what_hangs_goes_on_afterwards(images: SequenceImages) -> None:
+def test_hanging_operation_continues_after_the_step(images: SequenceImages) -> None:
     started = []
 
     @contextlib.contextmanager
@@ -128,7 +128,7 @@ def test_what_hangs_goes_on_afterwards(images: SequenceImages) -> None:
     assert started[0].wait(10) == -signal.SIGKILL
 
 
-def test_a_daemon_that_is_just_ending_has_ended_before_it_is_started_again() -> None:
+def test_daemon_is_killed_before_it_is_started_again() -> None:
     done: list[str] = []
     runtime = SimpleNamespace(kill=lambda: done.append("kill"), start_again=lambda: done.append("start"))
     version = SimpleNamespace(Version=lambda _: "1.0")

@@ -43,7 +43,7 @@ def test_a_found_bug_exits_with_1_and_is_written(tmp_path: Path) -> None:
     assert not left
 
 
-def test_ctrl_c_ends_it_with_2_and_leaves_nothing(tmp_path: Path) -> None:
+def test_ctrl_c_exits_with_2_and_leaves_nothing(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         going = begin(
             "explore",
@@ -69,7 +69,7 @@ def test_ctrl_c_ends_it_with_2_and_leaves_nothing(tmp_path: Path) -> None:
     assert not left
 
 
-def test_without_hypothesis_it_says_how_to_get_it(
+def test_error_without_hypothesis_explains_the_installation(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("critests.cli.extras.importlib.util.find_spec", lambda _: None)
@@ -82,7 +82,7 @@ def test_without_hypothesis_it_says_how_to_get_it(
     assert "pip install hypothesis" in capsys.readouterr().err
 
 
-def test_only_a_throwaway_daemon_is_disturbed() -> None:
+def test_disruptive_exploration_requires_a_private_runtime() -> None:
     ended = critests("explore", "--disruptive", "--runtime-endpoint", "unix:///nowhere")
 
     assert ended.returncode == 4
@@ -90,5 +90,5 @@ def test_only_a_throwaway_daemon_is_disturbed() -> None:
 
 
 @pytest.mark.parametrize("time", ["0", "soon", "-5m"])
-def test_a_time_that_is_none_is_wrong_usage(time: str) -> None:
+def test_invalid_time_is_a_usage_error(time: str) -> None:
     assert critests("explore", "--time", time).returncode == 4

@@ -50,16 +50,16 @@ def test_statistics_are_listed_during_creations() -> None:
     assert any("CreateContainer" in rpcs and rpcs & set(STATISTICS) for rpcs in groups)
 
 
-def test_each_creation_has_a_name_of_its_own() -> None:
+def test_each_creation_has_its_own_key() -> None:
     for group in drawn(fake_runtime().world):
         names = [step.makes for step in group if step.makes]
         assert len(names) == len(set(names))
         assert {int(name.rpartition("-")[2]) for name in names} == set(range(2 + 1, 2 + 1 + len(names))), (
-            "the next step takes up the count there"
+            "the next step continues the numbers"
         )
 
 
-def test_of_two_creations_some_have_one_name() -> None:
+def test_some_concurrent_creations_have_the_same_name() -> None:
     pairs = [
         [(step.inside, step.name) for step in group]
         for group in drawn(fake_runtime().world, clients=2, only="CreateContainer")

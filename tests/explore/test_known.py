@@ -1,4 +1,4 @@
-"""What a runtime is known for is not reported again, and everything else is reported."""
+"""Findings that an entry of the known failures names are not reported again; all others are."""
 
 import datetime as dt
 from pathlib import Path
@@ -31,7 +31,7 @@ def is_known(tmp_path: Path, breach: Breach, *lines: str, version: str = "1.6", 
     return explored_before(load(tmp_path / "x.toml"), version, day)(breach)
 
 
-def test_only_what_an_entry_names_is_known(tmp_path: Path) -> None:
+def test_entry_covers_only_the_findings_it_names(tmp_path: Path) -> None:
     named = 'explored = ["STP-07: exit code or finish time changed later after StopContainer"]'
 
     assert is_known(tmp_path, REWRITTEN, named)
@@ -40,7 +40,9 @@ def test_only_what_an_entry_names_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("limit", [{"version": "2.0"}, {"day": dt.date(2027, 7, 1)}])
-def test_an_entry_is_known_within_its_versions_and_days(tmp_path: Path, limit: dict[str, str]) -> None:
+def test_entry_covers_findings_only_within_its_versions_and_days(
+    tmp_path: Path, limit: dict[str, str]
+) -> None:
     assert not is_known(tmp_path, REWRITTEN, 'explored = ["STP-07: *"]', **limit)  # type: ignore[arg-type]  # one of two
 
 

@@ -18,14 +18,14 @@ from tests.explore.planted import BUGS, explored, found_as, runner_on, server_wi
 SAMPLE = [
     "lost=StopPodSandbox",
     "once=StopPodSandbox",
-    "second-sandbox",
+    "second-sandbox-with-used-metadata",
     "id-reused",
     "removed-sandbox-listed",
     "labels-lost-when-stopped",
 ]
 SECONDS = 240.0
 SOUND_SECONDS = float(os.environ.get("CRITESTS_EXPLORE_SECONDS", "10"))
-"""Of the exploration in which nothing is wrong; CI gives it two minutes."""
+"""Duration of the exploration without a bug; CI sets two minutes."""
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_the_table_of_planted_bugs_is_long_enough() -> None:
 
 @pytest.mark.nightly("explores until time is up")
 def test_a_planted_bug_of_concurrent_calls_is_found(tmp_path: Path) -> None:
-    wrong = "made-twice-at-once"
+    wrong = "sandbox-created-twice-at-once"
 
     assert found_as(wrong, explored(tmp_path, wrong, seconds=SECONDS)) == ""
 
@@ -78,12 +78,12 @@ def test_a_daemon_that_exits_is_reported_and_ends_the_exploration(tmp_path: Path
 def test_a_finding_is_reported_even_if_the_daemon_exits_while_it_is_shortened(tmp_path: Path) -> None:
     server = server_with("lost=StopContainer")
 
-    def end_it(line: str) -> None:
+    def kill_it(line: str) -> None:
         if line.endswith("shortening"):
             server.die()
 
     with runner_on(server, tmp_path) as runner:
-        found = Exploration(runner, StoppedExploration(1), SECONDS, 30, say=end_it).run()
+        found = Exploration(runner, StoppedExploration(1), SECONDS, 30, say=kill_it).run()
 
     assert [each.breach.aspect for each in found.findings] == ["CTA-27", "GEN-17"]
 
@@ -106,17 +106,17 @@ def test_a_daemon_that_exits_is_started_again_and_the_exploration_continues(
     (finding,) = found.findings
     assert finding.breach.aspect == "GEN-17"
     assert len(finding.groups) <= 3  # the call needs a container, which needs a sandbox
-    # each try has ended it
+    # each try has killed it
     assert (finding.reproduced, finding.tries) == (10, 10)
     assert not runner.gone
 
 
 def test_a_daemon_that_does_not_come_back_ends_the_exploration(tmp_path: Path) -> None:
-    def in_vain() -> None:
-        raise CannotTest("it does not come back")
+    def fail() -> None:
+        raise CannotTest("it does not start again")
 
     with runner_on(server_with("dies-after=300"), tmp_path) as runner:
-        runner.start_again = in_vain
+        runner.start_again = fail
         found = Exploration(runner, StoppedExploration(1), 60.0, 30).run()
 
     assert [each.breach.aspect for each in found.findings] == ["GEN-17"]

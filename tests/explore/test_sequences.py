@@ -62,7 +62,7 @@ def test_the_same_seed_makes_the_same_sequences(tmp_path: Path) -> None:
     assert all(len(groups) == 12 for groups in once)
 
 
-def test_only_the_steps_that_break_the_promise_are_left() -> None:
+def test_only_the_steps_that_break_the_promise_remain() -> None:
     tried: list[list[StepGroup]] = []
 
     def breaks(groups: list[StepGroup]) -> bool:
@@ -73,7 +73,7 @@ def test_only_the_steps_that_break_the_promise_are_left() -> None:
     assert len(tried) < 15
 
 
-def test_only_the_concurrent_steps_that_break_the_promise_are_left() -> None:
+def test_only_the_concurrent_steps_that_break_the_promise_remain() -> None:
     run, create, start, command, stop = LIFECYCLE
 
     def breaks(groups: list[StepGroup]) -> bool:
@@ -86,7 +86,7 @@ def test_only_the_concurrent_steps_that_break_the_promise_are_left() -> None:
     ]
 
 
-def test_a_place_that_was_never_covered_is_more_likely() -> None:
+def test_place_that_was_never_covered_is_more_likely() -> None:
     places = [("StopPodSandbox", "ready with none"), ("StopPodSandbox", "notready with none")]
 
     drawn = Counter(likely(places, Counter({places[0]: 100})))

@@ -73,14 +73,14 @@ def test_without_a_bug_nothing_is_reported(tmp_path: Path, steps: list[Step]) ->
     ("wrong", "steps", "aspect"),
     [
         ("no-session-after-a-reopened-log", SESSIONS, "ATT-01"),
-        ("session-after-the-end", SESSIONS, "EXE-15/exited"),
+        ("session-in-an-exited-container", SESSIONS, "EXE-15/exited"),
         ("exit-code-of-a-session-lost", SESSIONS, "EXE-04"),
         ("input-after-the-first-session-lost", SESSIONS, "EXE-03"),
         ("input-after-the-first-client-lost", SESSIONS, "ATT-02"),
-        ("no-terminal-with-a-second-container", SESSIONS, "EXE-02"),
+        ("terminal-without-output-with-a-second-container", SESSIONS, "EXE-02"),
         ("exit-event-sent-twice", ENDED, "EVT-02/once"),
         ("removal-event-missing", ENDED, "EVT-02/sent"),
-        ("runs-in-the-event-of-its-end", ENDED, "EVT-05"),
+        ("running-in-the-exit-event", ENDED, "EVT-05"),
         ("events-end-with-a-removal", ENDED, "EVT-08"),
     ],
 )

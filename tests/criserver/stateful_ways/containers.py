@@ -43,23 +43,23 @@ def names_shared_by_sandboxes(call: Call) -> None:
 
 
 @way("a container has the exit code of the one that exited last")
-def exit_code_of_another() -> Act:
-    ended: list[int] = []
+def exit_code_of_another_container() -> Act:
+    exit_codes: list[int] = []
     seen: set[str] = set()
 
     def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
         for each in container_entries(answer, call.rpc) if call.rpc == "ContainerStatus" else ():
             if each.state == EXITED and each.id not in seen:
                 seen.add(each.id)
-                ended.append(each.exit_code)
+                exit_codes.append(each.exit_code)
             if each.state == EXITED:
-                each.exit_code = ended[-1]
+                each.exit_code = exit_codes[-1]
 
     return after(change)
 
 
 @way("the last line that a container wrote is missing in its log")
-def end_of_log_lost() -> Act:
+def last_log_line_lost() -> Act:
     logs: dict[str, Path] = {}
 
     def act(call: Call, _argument: str) -> Answer:
@@ -104,7 +104,7 @@ def containers_outlive_their_sandbox() -> Act:
 
 
 @way("containers of a stopped sandbox are reported as running")
-def runs_in_a_stopped_sandbox() -> Act:
+def running_in_a_stopped_sandbox() -> Act:
     running: set[str] = set()
 
     def act(call: Call, _argument: str) -> Answer:
@@ -162,7 +162,7 @@ def started_twice() -> Act:
 
 
 @way("an exited container is reported as running after another start")
-def runs_again() -> Act:
+def running_after_a_second_start() -> Act:
     again: set[str] = set()
 
     def act(call: Call, _argument: str) -> Answer:
@@ -178,7 +178,7 @@ def runs_again() -> Act:
 
 
 @way("a command in an exited container succeeds")
-def command_after_the_end() -> Act:
+def command_in_an_exited_container() -> Act:
     def act(call: Call, _argument: str) -> Answer:
         if call.rpc == "ExecSync" and state(call, identity(call)) == EXITED:
             return cri.ExecSyncResponse()
@@ -188,7 +188,7 @@ def command_after_the_end() -> Act:
 
 
 @way("a command has the output of the one before it")
-def output_of_another() -> Act:
+def output_of_another_command() -> Act:
     last: list[bytes] = []
 
     def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
@@ -200,13 +200,13 @@ def output_of_another() -> Act:
 
 
 @changes("the status of an exited container has no annotations")
-def annotations_lost_at_the_end(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+def annotations_lost_after_the_exit(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
     if call.rpc == "ContainerStatus" and answer.status.state == EXITED:
         answer.status.annotations.clear()
 
 
 @way("the start time of a container changes with every status")
-def start_moves() -> Act:
+def start_time_changes() -> Act:
     asked: Counter[str] = Counter()
 
     def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
@@ -218,7 +218,7 @@ def start_moves() -> Act:
 
 
 @way("stopping a container stops the others of its sandbox too")
-def neighbours_are_stopped() -> Act:
+def other_containers_stopped() -> Act:
     def act(call: Call, _argument: str) -> Answer:
         found = status(call, identity(call)) if call.rpc == "StopContainer" else None
         if found is not None and found.state == RUNNING:
@@ -231,7 +231,7 @@ def neighbours_are_stopped() -> Act:
 
 
 @way("removing a container removes its namesake in another sandbox")
-def namesake_is_removed() -> Act:
+def container_of_the_same_name_removed() -> Act:
     def act(call: Call, _argument: str) -> Answer:
         found = status(call, identity(call)) if call.rpc == "RemoveContainer" else None
         for each in containers(call) if found is not None else ():
@@ -243,7 +243,7 @@ def namesake_is_removed() -> Act:
 
 
 @way("a container that was stopped before it was started cannot be removed")
-def stopped_before_its_start() -> Act:
+def removal_fails_after_a_stop_before_the_start() -> Act:
     stopped: set[str] = set()
 
     def refuses(call: Call) -> None:

@@ -13,9 +13,9 @@ STATEFUL_WAYS: dict[str, Way] = {}
 CREATED, RUNNING, EXITED = cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED
 
 
-def way(says: str, argument: str = "") -> Callable[[Callable[[], Act]], Callable[[], Act]]:
+def way(description: str, argument: str = "") -> Callable[[Callable[[], Act]], Callable[[], Act]]:
     def add(make: Callable[[], Act]) -> Callable[[], Act]:
-        STATEFUL_WAYS[make.__name__.replace("_", "-")] = Way(says, argument, make)
+        STATEFUL_WAYS[make.__name__.replace("_", "-")] = Way(description, argument, make)
         return make
 
     return add
@@ -91,21 +91,21 @@ def before(refuses: Callable[[Call], object]) -> Act:
     return act
 
 
-def changes(says: str) -> Callable[[Callable[[Call, Any], None]], Callable[[Call, Any], None]]:
+def changes(description: str) -> Callable[[Callable[[Call, Any], None]], Callable[[Call, Any], None]]:
     """Add a way without a memory that changes right responses, named like the function."""
 
     def add(change: Callable[[Call, Any], None]) -> Callable[[Call, Any], None]:
-        STATEFUL_WAYS[change.__name__.replace("_", "-")] = Way(says, "", lambda: after(change))
+        STATEFUL_WAYS[change.__name__.replace("_", "-")] = Way(description, "", lambda: after(change))
         return change
 
     return add
 
 
-def before_call(says: str) -> Callable[[Callable[[Call], None]], Callable[[Call], None]]:
+def before_call(description: str) -> Callable[[Callable[[Call], None]], Callable[[Call], None]]:
     """Add a way without a memory that may reject a call, or change it, named like the function."""
 
     def add(check: Callable[[Call], None]) -> Callable[[Call], None]:
-        STATEFUL_WAYS[check.__name__.replace("_", "-")] = Way(says, "", lambda: before(check))
+        STATEFUL_WAYS[check.__name__.replace("_", "-")] = Way(description, "", lambda: before(check))
         return check
 
     return add

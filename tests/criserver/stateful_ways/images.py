@@ -8,7 +8,7 @@ from tests.criserver.way import Act, Answer, Call
 
 
 @way("removing an image removes its containers")
-def containers_go_with_their_image() -> Act:
+def containers_removed_with_their_image() -> Act:
     def act(call: Call, _argument: str) -> Answer:
         if call.rpc == "RemoveImage":
             for each in containers(call):
@@ -39,7 +39,7 @@ def removed_image_listed() -> Act:
 
 
 @way("an image that is pulled again has another reference")
-def another_reference() -> Act:
+def another_reference_after_a_second_pull() -> Act:
     pulled: set[str] = set()
 
     def change(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
@@ -59,7 +59,7 @@ def not_found_by_id(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages
 
 
 @way("a removal by tag leaves an image that has another tag")
-def only_the_tag_is_removed() -> Act:
+def image_with_another_tag_stays() -> Act:
     def act(call: Call, _argument: str) -> Answer:
         if call.rpc == "RemoveImage":
             found = call.ask("ImageStatus", cri.ImageStatusRequest(image=call.request.image)).image

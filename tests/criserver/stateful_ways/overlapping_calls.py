@@ -1,5 +1,5 @@
-"""Ways to be wrong that show only when calls overlap: each watched call takes a moment, in which another one
-can begin.
+"""Ways to be wrong about concurrent calls: each watched call waits, so that another one can begin
+meanwhile.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from tests.criserver.stateful_ways.definitions import STATEFUL_WAYS, containers,
 from tests.criserver.way import Act, Answer, Call, Way
 
 OVERLAP_SECONDS = 0.1
-"""Seconds."""
+"""How long a watched call waits for others."""
 LONG = 2.0
 """Seconds in which every process of a sequence that got a signal has exited."""
 
@@ -26,7 +26,7 @@ class Overlaps:
 
     @contextlib.contextmanager
     def among(self, call: Call) -> Iterator[tuple[list[Call], list[Call]]]:
-        """Yield the calls that were in progress when this one began, and those that are after a moment."""
+        """Yield the calls that were in progress when this one began, and all calls concurrent with it."""
         with self.lock:
             before = list(self.pending)
             self.pending.append(call)
@@ -49,7 +49,7 @@ for the right one.
 """
 
 
-def overlapping(says: str, *rpcs: str) -> Callable[[OverlapBug], OverlapBug]:
+def overlapping(description: str, *rpcs: str) -> Callable[[OverlapBug], OverlapBug]:
     """Add a way that may be wrong when calls of these RPCs overlap, named like the function."""
 
     def make(bug: OverlapBug) -> Act:
@@ -65,7 +65,7 @@ def overlapping(says: str, *rpcs: str) -> Callable[[OverlapBug], OverlapBug]:
         return act
 
     def add(bug: OverlapBug) -> OverlapBug:
-        STATEFUL_WAYS[bug.__name__.replace("_", "-")] = Way(says, "", lambda: make(bug))
+        STATEFUL_WAYS[bug.__name__.replace("_", "-")] = Way(description, "", lambda: make(bug))
         return bug
 
     return add
@@ -77,14 +77,14 @@ def _same(call: Call, others: list[Call], rpc: str) -> bool:
 
 
 @overlapping("concurrent creations of one sandbox both create one", "RunPodSandbox")
-def made_twice_at_once(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
+def sandbox_created_twice_at_once(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
     if any(each.request.config.metadata == call.request.config.metadata for each in earlier):
         call.request.config.metadata.uid += "-again"
     return None
 
 
 @overlapping("concurrent creations of one container both create one", "CreateContainer")
-def contained_twice_at_once(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
+def container_created_twice_at_once(call: Call, earlier: list[Call], _others: list[Call]) -> Answer | None:
     alike = (call.request.pod_sandbox_id, call.request.config.metadata)
     if any((each.request.pod_sandbox_id, each.request.config.metadata) == alike for each in earlier):
         call.request.config.metadata.attempt += 100
@@ -126,7 +126,7 @@ def stop_lost_during_a_creation(call: Call, _earlier: list[Call], others: list[C
 @overlapping(
     "the removal of a container removes those that are being stopped", "StopContainer", "RemoveContainer"
 )
-def removal_takes_what_is_stopped_along(
+def removal_removes_stopping_containers(
     call: Call, _earlier: list[Call], others: list[Call]
 ) -> Answer | None:
     """The removal of a container during the stop of another one removes both."""
@@ -140,7 +140,7 @@ def removal_takes_what_is_stopped_along(
 
 
 @overlapping("a command in a container within its grace period is rejected", "StopContainer", "ExecSync")
-def no_commands_while_it_stops(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
+def commands_rejected_during_a_stop(call: Call, _earlier: list[Call], others: list[Call]) -> Answer | None:
     stopped = call.rpc == "ExecSync" and _same(call, others, "StopContainer")
     return fail("it is being stopped") if stopped else None
 

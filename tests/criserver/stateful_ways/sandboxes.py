@@ -45,7 +45,7 @@ def attempt_of_sandbox_ignored(call: Call) -> None:
 
 
 @way("used metadata creates a second sandbox")
-def second_sandbox() -> Act:
+def second_sandbox_with_used_metadata() -> Act:
     def act(call: Call, _argument: str) -> Answer:
         if call.rpc == "RunPodSandbox":
             names = {sandbox.metadata.name for sandbox in sandboxes(call).values()}
@@ -126,14 +126,14 @@ def removed_sandbox_has_a_status() -> Act:
 
 
 @changes("a stopped sandbox has another creation time")
-def made_when_stopped(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+def creation_time_changes_when_stopped(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
     for each in sandbox_entries(answer, call.rpc):
         if each.state == cri.SANDBOX_NOTREADY:
             each.created_at += 1
 
 
 @changes("the creation time of a sandbox is in seconds")
-def made_in_seconds(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+def creation_time_in_seconds(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
     for each in sandbox_entries(answer, call.rpc):
         each.created_at //= 10**9
 
@@ -146,7 +146,7 @@ def labels_lost_when_stopped(call: Call, answer: Any) -> None:  # noqa: ANN401 -
 
 
 @changes("a sandbox is NOTREADY when all its containers have exited")
-def sandbox_ends_with_its_containers(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
+def sandbox_stops_with_its_containers(call: Call, answer: Any) -> None:  # noqa: ANN401 - messages of several types
     for each in sandbox_entries(answer, call.rpc):
         inside = containers(call, each.id)
         if inside and all(container.state == EXITED for container in inside):
@@ -154,7 +154,7 @@ def sandbox_ends_with_its_containers(call: Call, answer: Any) -> None:  # noqa: 
 
 
 @before_call("a sandbox with an exited container cannot be removed")
-def ended_container_in_the_way(call: Call) -> None:
+def exited_container_prevents_removal(call: Call) -> None:
     if call.rpc == "RemovePodSandbox":
         inside = containers(call, call.request.pod_sandbox_id)
         if any(each.state == EXITED for each in inside):
@@ -162,7 +162,7 @@ def ended_container_in_the_way(call: Call) -> None:
 
 
 @way("after three removed sandboxes no other one can be created")
-def addresses_used_up() -> Act:
+def no_sandbox_after_three_removals() -> Act:
     removed: set[str] = set()
 
     def refuses(call: Call) -> None:

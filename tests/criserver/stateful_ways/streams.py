@@ -94,7 +94,7 @@ def sandbox_stop_event_missing() -> Act:
 
 
 @way("the event of a container's exit reports it as running")
-def runs_in_the_event_of_its_end() -> Act:
+def running_in_the_exit_event() -> Act:
     def change(_call: Call, event: Event) -> list[Event]:
         for status in event.containers_statuses:
             if event.container_event_type == cri.CONTAINER_STOPPED_EVENT and status.id == event.container_id:
@@ -120,7 +120,7 @@ def events_end_with_a_removal() -> Act:
 
 
 @before_call("a client is attached to the container that was created first")
-def attached_to_another(call: Call) -> None:
+def attached_to_another_container(call: Call) -> None:
     running = [each.id for each in containers(call) if each.state == RUNNING]
     if call.rpc == "Attach" and identity(call) in running:
         call.request.container_id = running[-1]
@@ -140,7 +140,7 @@ def no_session_after_a_reopened_log() -> Act:
 
 
 @before_call("a session in an exited container runs in another one")
-def session_after_the_end(call: Call) -> None:
+def session_in_an_exited_container(call: Call) -> None:
     running = [each.id for each in containers(call) if each.state == RUNNING]
     if call.rpc == "Exec" and running and state(call, identity(call)) == EXITED:
         call.request.container_id = running[0]
@@ -173,7 +173,7 @@ def input_after_the_first_session_lost() -> Act:
 
 
 @before_call("a session with a terminal has no output while another container runs")
-def no_terminal_with_a_second_container(call: Call) -> None:
+def terminal_without_output_with_a_second_container(call: Call) -> None:
     running = [each.id for each in containers(call) if each.state == RUNNING]
     if call.rpc == "Exec" and call.request.tty and len(running) > 1:
         call.request.stdout = False
