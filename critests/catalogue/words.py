@@ -17,8 +17,8 @@ class Level(StrEnum):
     OPT = "OPT"
     """An optional feature: binding (like MUST) if its detection finds it, `unsupported` otherwise."""
     DIV = "DIV"
-    """Runtimes differ and the API is silent: the observed form is recorded; only a hang, crash or leak
-    fails.
+    """The API leaves a choice and runtimes differ: the observed variant is recorded; only a hang, crash or
+    leak fails.
     """
 
 
@@ -160,4 +160,4 @@ class Capability(StrEnum):
     MUTATING = "changes allowed"
     """The run may create objects (not --read-only, no live kubelet)."""
     DISRUPTIVE = "disruption allowed"
-    """The run may restart or starve the daemon (--disruptive, or a throwaway runtime)."""
+    """The run may restart or starve the daemon (--disruptive, or a private runtime)."""

@@ -31,7 +31,7 @@ def clean(runtime_endpoint: str | None, image_endpoint: str | None) -> None:
     problems: list[str] = []
     for reaped in reap_dead_runs():
         problems += [reaped.left] if reaped.left else []
-        click.echo(f"throwaway runtime {reaped.name} of run {reaped.run_id}: {reaped.left or 'removed'}")
+        click.echo(f"private runtime {reaped.name} of run {reaped.run_id}: {reaped.left or 'removed'}")
     connection = _runtime(runtime_endpoint, image_endpoint)
     if connection is not None:
         try:

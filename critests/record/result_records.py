@@ -44,7 +44,7 @@ class TestResult:
         after: RPC that last changed something before an assertion failed, or empty.
         hung: The RPC in `setup_rpc` or `raw_rpc` did not respond within its deadline.
         cause: Requirement whose failure this one only repeats, or empty.
-        form: Observed form of a DIV aspect, or empty.
+        form: Observed variant of a DIV aspect, or empty.
         slow: The test has a built-in wait of more than two seconds.
         synthesized: The result is not of a test function; the reason has its origin.
         stands_for: Id of the test whose set-up the result is from, or empty.

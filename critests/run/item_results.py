@@ -45,7 +45,7 @@ class TestProgress:
         position: of the recorder, when the test began.
         log_position: end of the runtime's log, when the test began.
         evidence: where it was written, relative to the run's folder.
-        form: what a test of a DIV aspect observed.
+        form: the variant that a test of a DIV aspect observed.
         hangs_before: number of hanging calls before the phase.
     """
 

@@ -1,4 +1,4 @@
-"""Conformance differences of two runs: verdicts, divergences where the API leaves a choice, capabilities."""
+"""Conformance differences of two runs: verdicts, variants where the API leaves a choice, capabilities."""
 
 from typing import Final
 
@@ -25,7 +25,7 @@ _WHY_LIMIT: Final = 300
 
 
 def compare_conformance(a: RunRecord, b: RunRecord) -> Conformance:
-    """Compare the verdicts, divergences, capabilities and tests of two runs."""
+    """Compare the verdicts, variants, capabilities and tests of two runs."""
     differences, same = [], 0
     tests = _by_aspect(a), _by_aspect(b)
     for identity in sorted({*a.requirements, *b.requirements}):

@@ -111,7 +111,7 @@ class Conformance:
     Attributes:
         same: Number of requirements with the same verdicts.
         differences: Those that differ, by group.
-        forms: Recorded divergences, those that differ first.
+        forms: Observed variants of DIV aspects, those that differ first.
         capabilities: Those that differ.
         tests_only_a: Tests of side A only.
         tests_only_b: Tests of side B only.

@@ -73,7 +73,7 @@ class RequirementRow:
         id: Its id.
         statement: Its statement.
         outcome: The verdict, or `untested`, also if its tests were not selected.
-        aspects: Each aspect's short name, level, whether it is our judgement, verdict and observed form.
+        aspects: Each aspect's short name, level, whether it is our judgement, verdict and observed variant.
         tests: Number of its tests.
         since: Kubernetes minor since which it applies.
     """

@@ -34,7 +34,7 @@ def rejudged(base: RunRecord, tests: Sequence[TestResult], **changes: object) ->
 
 
 def clean_tests() -> list[TestResult]:
-    """Return raw tests that all pass; one of them records a divergence."""
+    """Return raw tests that all pass; one of them records a variant."""
     return [
         dataclasses.replace(
             test,
