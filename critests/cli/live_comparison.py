@@ -153,7 +153,12 @@ def _reaching(subject: LiveSubject, settings: Settings) -> Settings:
     match subject:
         case EndpointSubject(endpoint):
             return dataclasses.replace(
-                settings, runtime_endpoint=endpoint, node="", handler_binary=(), cgroup_driver=""
+                settings,
+                runtime_endpoint=endpoint,
+                node="",
+                handler_binary=(),
+                cgroup_driver="",
+                node_setting=(),
             )
         case ThrowawaySubject():
             return dataclasses.replace(settings, node=str(subject), runtime_endpoint="")

@@ -9,17 +9,24 @@ from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.exit_codes import CannotTest
 from critests.run.profiles import MACHINE, PROFILES, table
 from critests.run.run_settings import Settings
+from critests.runtimes.private_kinds import node_settings
 
 if TYPE_CHECKING:  # the modules that read tests and requirements are imported for --list and for workers
     from critests.run.collected_tests import CollectedTest
 
+SETTINGS: Final = "\n".join(f"  {name:<18}  {kinds:<16}  {what}" for name, kinds, what in node_settings())
 EPILOG = f"""\b
 Profiles, and about how long each takes ({MACHINE}):
 {table()}
 
 \b
+Node settings, and the kinds that have them:
+{SETTINGS}
+
+\b
 Examples:
   critests run --node containerd                        start a private containerd, and remove it again
+  critests run --node containerd --node-setting ipv6-only --profile smoke
   critests run -n 2 --runtime-handler runc --runtime-handler crun
   critests run --select sandboxes,CTR-21 --deselect SHOULD
   critests run --rerun latest                           run again what was not green in the last run

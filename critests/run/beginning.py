@@ -133,7 +133,7 @@ def _begin(
             checks.check_daemon()
         context.parts = driver_part(context.driver)
         if owned.runtime is not None:
-            context.parts |= parts_of_throwaway(owned.runtime, settings.handlers[0])
+            context.parts |= parts_of_throwaway(owned.runtime, settings.handlers[0], settings.node_setting)
             context.programs = describe_files(owned.runtime.program_files)
         else:
             context.programs = describe_daemon(pid)

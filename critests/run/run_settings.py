@@ -8,7 +8,7 @@ from typing import Any
 
 from critests.exit_codes import UsageError
 from critests.lifecycle.cgroup_parents import CgroupDriver
-from critests.node.starting.targets import parse_handler_binaries
+from critests.node.starting.targets import parse_handler_binaries, parse_node_settings, parse_throwaway
 from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import LAST, run_named
 from critests.run.options import OPTIONS, Option, Shard
@@ -44,6 +44,7 @@ class Settings:
     node: str = ""
     handler_binary: tuple[str, ...] = ()
     cgroup_driver: str = ""
+    node_setting: tuple[str, ...] = ()
     upgrade_from: Path | None = None
     tls_ca: Path | None = None
     tls_cert: Path | None = None
@@ -108,6 +109,11 @@ class Settings:
         if settings.cgroup_driver and not settings.node:
             msg = "--cgroup-driver is for a runtime that --node starts; others have their own configuration"
             raise UsageError(msg)
+        if settings.node_setting and not settings.node:
+            msg = "--node-setting is for a runtime that --node starts; others have their own configuration"
+            raise UsageError(msg)
+        if settings.node_setting:
+            parse_node_settings(settings.node_setting, parse_throwaway(settings.node).kind)
         if settings.upgrade_from and not settings.node:
             msg = "--upgrade-from is for a runtime that --node starts: it is started with that program first"
             raise UsageError(msg)

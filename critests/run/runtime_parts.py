@@ -2,6 +2,7 @@
 components differ.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,15 +22,19 @@ CNI_PLUGINS: Final = "CNI plugins"
 STORAGE: Final = "storage"
 CGROUP_DRIVER: Final = "cgroup driver"
 SANDBOX_IMAGE: Final = "sandbox image"
+NODE_SETTINGS: Final = "node settings"
 _CNI_PLUGIN: Final = "bridge"
 
 
-def parts_of_throwaway(runtime: "ThrowawayRuntime", handler: str) -> dict[str, str]:
+def parts_of_throwaway(
+    runtime: "ThrowawayRuntime", handler: str, settings: Sequence[str] = ()
+) -> dict[str, str]:
     """Return the components of a private runtime.
 
     Args:
         runtime: the runtime.
         handler: the handler under test; empty for the default.
+        settings: names of its node settings.
     """
     program, plugins = runtime.oci_program(handler), runtime.cni_plugins
     return {
@@ -37,6 +42,7 @@ def parts_of_throwaway(runtime: "ThrowawayRuntime", handler: str) -> dict[str, s
         CNI_PLUGINS: f"{_version(plugins / _CNI_PLUGIN)} in {plugins}",
         STORAGE: runtime.storage,
         SANDBOX_IMAGE: "critests' own",
+        NODE_SETTINGS: ", ".join(settings) or "default",
     }
 
 

@@ -148,7 +148,7 @@ def _elsewhere(words: Sequence[str], endpoint: str) -> list[str]:
     for word in words:
         if skip:
             skip = False
-        elif word in {"--node", "--handler-binary", "--upgrade-from"}:
+        elif word in {"--node", "--handler-binary", "--cgroup-driver", "--node-setting", "--upgrade-from"}:
             skip = True
         else:
             words_left.append(word)

@@ -1,10 +1,11 @@
 """The description of a kind of runtime with which a private instance can be started and removed."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from critests.runtimes.daemon_settings import DaemonSettings
+from critests.runtimes.node_setting import NodeSetting
 from critests.runtimes.runtime_facts import RuntimeKind
 from critests.runtimes.runtime_paths import RuntimePaths
 
@@ -57,6 +58,8 @@ class ThrowawayKind:
     """Returns the command that imports an OCI archive without the CRI, from the archive and the full image
     name. It runs with the environment of the daemon.
     """
+    node_settings: Mapping[str, NodeSetting] = field(default_factory=dict)
+    """Its named configurations, by the name for `--node-setting`."""
     profile_annotation: str = ""
     """The pod annotation that names a seccomp profile in a registry, if such profiles are enabled."""
     oldest: tuple[int, int] = (0, 0)

@@ -173,6 +173,81 @@ class DefaultSysctl:
     meaning = "pods get sysctls that they do not ask for"
 
 
+@dataclass(frozen=True)
+class DualStack:
+    """Pods get an address of each family. Each sandbox takes longer, until its IPv6 address is known to be
+    unique.
+    """
+
+    meaning = "pods have an address of each family"
+
+
+@dataclass(frozen=True)
+class Ipv6Only:
+    """Pods have no IPv4 address."""
+
+    meaning = "pods have IPv6 addresses only"
+
+
+@dataclass(frozen=True)
+class Ipv6First:
+    """The IPv6 address of a pod is reported as its first."""
+
+    meaning = "the first address of a pod is its IPv6 address"
+
+
+@dataclass(frozen=True)
+class CopiedLayers:
+    """Each layer is stored as a copy of the one below with its changes, instead of as an overlay."""
+
+    meaning = "layers are stored as copies"
+
+
+@dataclass(frozen=True)
+class LocalPull:
+    """The CRI plugin pulls images itself, instead of the transfer service."""
+
+    meaning = "the CRI plugin pulls images itself"
+
+
+@dataclass(frozen=True)
+class ParallelUnpacking:
+    """Several layers of an image are unpacked at a time.
+
+    Attributes:
+        layers: how many.
+    """
+
+    layers: int
+    meaning = "layers are unpacked in parallel"
+
+
+@dataclass(frozen=True)
+class DiscardLayers:
+    """Layers are deleted from the content store after they were unpacked."""
+
+    meaning = "unpacked layers are discarded"
+
+
+@dataclass(frozen=True)
+class LogLineSize:
+    """Longer lines of a container are split into several partial lines of its log.
+
+    Attributes:
+        size: in bytes.
+    """
+
+    size: int
+    meaning = "long lines in logs are split at a size"
+
+
+@dataclass(frozen=True)
+class NriListener:
+    """The daemon starts an NRI plugin that receives every event and changes nothing."""
+
+    meaning = "an NRI plugin listens"
+
+
 RuntimeSetting: TypeAlias = (
     DeviceOwnership
     | NoHostDevices
@@ -190,4 +265,13 @@ RuntimeSetting: TypeAlias = (
     | PinnedImages
     | MetricsOfCpu
     | DefaultSysctl
+    | DualStack
+    | Ipv6Only
+    | Ipv6First
+    | CopiedLayers
+    | LocalPull
+    | ParallelUnpacking
+    | DiscardLayers
+    | LogLineSize
+    | NriListener
 )

@@ -103,6 +103,16 @@ def test_containerd_2_has_version_3_of_the_configuration(footprint: Footprint) -
     assert plugins["io.containerd.grpc.v1.cri"]["stream_server_port"] == "0"
 
 
+def test_transfer_service_unpacks_for_the_native_snapshotter_too(footprint: Footprint) -> None:
+    settings = replace(SETTINGS, version=(2, 1, 9), overlays=False)
+
+    data = tomllib.loads(containerd_configuration.configuration(footprint, settings))
+
+    unpacking = data["plugins"]["io.containerd.transfer.v1.local"]["unpack_config"]
+    assert unpacking == [{"platform": "linux", "snapshotter": "native"}]
+    assert data["plugins"]["io.containerd.cri.v1.images"]["snapshotter"] == "native"
+
+
 @pytest.mark.parametrize("version", [(1, 6, 20), (1, 7, 24), (2, 0, 0), (2, 1, 9)])
 def test_containerd_configuration_has_only_paths_of_its_own(
     footprint: Footprint, version: tuple[int, int, int]

@@ -24,6 +24,7 @@ from critests.node.starting import readiness, throwaway
 from critests.node.starting.daemon_process import complaint_about
 from critests.node.starting.start_runtime import start_throwaway
 from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
+from critests.runtimes.runtime_settings import DualStack
 from tests.node.test_leaves_nothing import BINARIES, EVERY_CONTAINERD
 
 
@@ -155,7 +156,11 @@ def runtime(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[throwawa
     run_id = f"{os.getpid()}-abcdef"
     pause = "127.0.0.1:5010/critests/pause:1"
     with start_throwaway(
-        run_id=run_id, binary=request.param, log_file=tmp_path / "log", dual_stack=True, pause_image=pause
+        run_id=run_id,
+        binary=request.param,
+        log_file=tmp_path / "log",
+        extra_settings=[DualStack()],
+        pause_image=pause,
     ) as runtime:
         yield runtime
     assert not locks.run_is_live(run_id)

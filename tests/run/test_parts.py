@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from critests.run.runtime_parts import OCI_RUNTIME, parts_of_throwaway
+from critests.run.runtime_parts import NODE_SETTINGS, OCI_RUNTIME, parts_of_throwaway
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,10 @@ def test_the_oci_runtime_of_a_handler_is_reported(
     runtime: Any = SimpleNamespace(oci_program=lambda _: made, cni_plugins=tmp_path, storage="overlay")
 
     assert parts_of_throwaway(runtime, "any")[OCI_RUNTIME] == reported
+
+
+def test_node_settings_are_reported(tmp_path: Path) -> None:
+    runtime: Any = SimpleNamespace(oci_program=lambda _: None, cni_plugins=tmp_path, storage="overlay")
+
+    assert parts_of_throwaway(runtime, "")[NODE_SETTINGS] == "default"
+    assert parts_of_throwaway(runtime, "", ("ipv6-only", "nri"))[NODE_SETTINGS] == "ipv6-only, nri"

@@ -51,7 +51,14 @@ def settings_of_other(settings: Settings, subject: LiveSubject) -> Settings:
         case ThrowawaySubject():
             return replace(alone, node=str(subject), runtime_endpoint="")
         case EndpointSubject(endpoint):
-            return replace(alone, node="", handler_binary=(), cgroup_driver="", runtime_endpoint=endpoint)
+            return replace(
+                alone,
+                node="",
+                handler_binary=(),
+                cgroup_driver="",
+                node_setting=(),
+                runtime_endpoint=endpoint,
+            )
 
 
 @contextlib.contextmanager
@@ -114,7 +121,11 @@ def side_identity(target: Target) -> RuntimeIdentity:
     context = target.context
     identity = identity_of(context)
     own = context.owned.runtime if context.owned is not None else None
-    parts = parts_of_throwaway(own, target.handler) if own is not None else storage_part(target.connection)
+    parts = (
+        parts_of_throwaway(own, target.handler, target.context.settings.node_setting)
+        if own is not None
+        else storage_part(target.connection)
+    )
     return replace(identity, handlers=[target.handler], parts=identity.parts | parts)
 
 

@@ -170,8 +170,8 @@ class NriPlugin:
         """Whether the connection is over."""
         return self._ended.is_set()
 
-    def ends_within(self, seconds: float) -> bool:
-        """Wait for the end of the connection, and return whether it came in time."""
+    def ends_within(self, seconds: float | None) -> bool:
+        """Wait for the end of the connection, without a limit for None; return whether it came in time."""
         return self._ended.wait(seconds)
 
     def is_synchronized(self, seconds: float) -> bool:

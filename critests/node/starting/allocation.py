@@ -3,7 +3,7 @@
 import ipaddress
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from critests.exit_codes import CannotTest
@@ -13,6 +13,7 @@ from critests.node.run_state import run_directories
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import FileLock, ProcessIdentity, machine_lock
 from critests.node.starting.daemon_choice import DaemonChoice
+from critests.runtimes.runtime_settings import DualStack, Ipv6Only, RuntimeSetting
 
 
 class PathTooLong(CannotTest):
@@ -35,7 +36,7 @@ def refuse_long_paths(sockets: Iterable[Path]) -> None:
 
 
 def claim(
-    daemon: DaemonChoice, run_id: str, root: Path | None, *, dual_stack: bool
+    daemon: DaemonChoice, run_id: str, root: Path | None, settings: Sequence[RuntimeSetting]
 ) -> tuple[Footprint, FileLock]:
     """Choose a token and a subnet, take the lock of the new runtime, and write down what it will make.
 
@@ -43,7 +44,7 @@ def claim(
         daemon: what will be started.
         run_id: the run that the runtime belongs to.
         root: where images and snapshots go; None for below /var/lib/critests.
-        dual_stack: whether an IPv6 subnet is wanted too.
+        settings: of its configuration; some concern the families of its subnets.
 
     Raises:
         PathTooLong: a socket of the runtime could not be reached.
@@ -55,9 +56,10 @@ def claim(
         name = f"{daemon.kind.facts.name}-{token}"
         state = run_directories.run_dir(run_id) / run_directories.NODE / name
         taken = [*cni.networks_in_use(), *_subnets_of_others()]
+        dual_stack = DualStack() in settings
         subnets = [
-            str(cni.free_subnet(taken)),
-            *([str(cni.unique_local_subnet(token))] if dual_stack else []),
+            *([str(cni.free_subnet(taken))] if dual_stack or Ipv6Only() not in settings else []),
+            *([str(cni.unique_local_subnet(token))] if dual_stack or Ipv6Only() in settings else []),
         ]
         footprint = Footprint(
             kind=daemon.kind.facts.name,
@@ -80,4 +82,5 @@ def claim(
 
 def _subnets_of_others() -> list[ipaddress.IPv4Network]:
     others = [Footprint.read(state) for state in run_directories.throwaway_dirs()]
-    return [ipaddress.IPv4Network(other.subnets[0]) for other in others if other is not None]
+    subnets = [ipaddress.ip_network(subnet) for other in others if other for subnet in other.subnets]
+    return [subnet for subnet in subnets if isinstance(subnet, ipaddress.IPv4Network)]

@@ -25,7 +25,7 @@ from critests.runtimes.daemon_settings import DaemonSettings
 from critests.runtimes.known_runtimes import package_of
 from critests.runtimes.private_kind import ThrowawayKind
 from critests.runtimes.runtime_facts import RuntimeKind
-from critests.runtimes.runtime_settings import RuntimeSetting
+from critests.runtimes.runtime_settings import CopiedLayers, RuntimeSetting
 
 _INHERITED_VARIABLES = ("HOME", "LANG", "LC_ALL", "USER", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -125,9 +125,9 @@ class DaemonChoice:
             MARK: str(footprint.state),
         }
 
-    def stores_overlays(self, footprint: Footprint) -> bool:
+    def stores_overlays(self, footprint: Footprint, settings: Sequence[RuntimeSetting]) -> bool:
         """Return whether images are stored as overlays."""
-        return not _on_overlay(footprint.root)
+        return CopiedLayers() not in settings and not _on_overlay(footprint.root)
 
     def configure(
         self,
@@ -154,7 +154,7 @@ class DaemonChoice:
             selinux=bool(selinux_mode()),
             may_lower_oom_score=children_may("SYS_RESOURCE"),
             systemd_cgroup=systemd_cgroup,
-            overlays=self.stores_overlays(footprint),
+            overlays=self.stores_overlays(footprint, extra_settings),
             helpers=self.helpers,
             extra_settings=extra_settings,
         )

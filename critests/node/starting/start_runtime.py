@@ -34,7 +34,6 @@ def start_throwaway(
     extra_handlers: Mapping[str, Path] | None = None,
     cni_plugins: Path | None = None,
     network: bool = True,
-    dual_stack: bool = False,
     cgroup_driver: CgroupDriver = CgroupDriver.UNKNOWN,
     environment: Mapping[str, str] | None = None,
     oci_wrapper: bool = False,
@@ -58,8 +57,6 @@ def start_throwaway(
         extra_handlers: further handlers by name, each with its OCI runtime's binary, or its own shim.
         cni_plugins: directory of CNI plugins; None to look for it.
         network: whether there is a CNI network; without one the runtime stays "network not ready".
-        dual_stack: give pods an IPv6 address too (each sandbox then takes longer, until its address is known
-            to be unique).
         cgroup_driver: who makes the cgroups; see `systemd_makes_cgroups`.
         environment: further variables for the daemon.
         oci_wrapper: put a wrapper around a handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
@@ -80,7 +77,7 @@ def start_throwaway(
         daemon = find_daemon(
             KINDS[kind], binary, extra_handlers=extra_handlers or {}, cni_plugins=cni_plugins
         )
-        footprint, lock = claim(daemon, run_id, root, dual_stack=dual_stack)
+        footprint, lock = claim(daemon, run_id, root, extra_settings)
     except (CannotTest, LockHeld, OSError) as error:
         raise RuntimeStartFailed(f"{kind} cannot be started: {error}") from error
     try:
@@ -164,6 +161,7 @@ def _prepare(
 
     runtime = ThrowawayRuntime(footprint, daemon, processes_of, log, lock)
     runtime.oci_wrapper, runtime.cni_wrapper = oci, cnis
+    runtime.storage = "overlay" if daemon.stores_overlays(footprint, extra_settings) else "copies"
     return runtime
 
 

@@ -13,6 +13,7 @@ from critests.exit_codes import UsageError
 from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import run_named
 from critests.runtimes import private_kinds
+from critests.runtimes.runtime_settings import RuntimeSetting
 
 _SCHEMES: Final = ("unix:", "tcp:")
 _HANDLER: Final = "handler="
@@ -154,6 +155,25 @@ def parse_handler_binaries(texts: Sequence[str], *, option: str = "--handler-bin
             raise UsageError(f"{said}: the handler {name} has {found[name]} already")
         found[name] = _binary(path, "OCI runtime's", said)
     return found
+
+
+def parse_node_settings(
+    names: Sequence[str], kind: str, *, option: str = "--node-setting"
+) -> tuple[RuntimeSetting, ...]:
+    """Read what follows `--node-setting`: names of configurations that a kind has.
+
+    Args:
+        names: what the user wrote.
+        kind: the name of the private runtime's kind.
+        option: the option that it was written for, which errors name.
+
+    Raises:
+        UsageError: the kind has no such configuration.
+    """
+    known = private_kinds.KINDS[kind].node_settings
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(f"{option} {unknown[0]}: {kind} has no such setting; it has {', '.join(known)}")
+    return tuple(setting for name in names for setting in known[name].settings)
 
 
 def parse_program(text: str, *, option: str) -> Path:

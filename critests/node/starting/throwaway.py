@@ -77,6 +77,7 @@ class ThrowawayRuntime:
         self.cni_wrapper: CniWrapper | None = None
         self.version = ""
         self.runtime_name = ""
+        self.storage = ""
 
     @property
     def _daemon_process(self) -> DaemonProcess:
@@ -145,11 +146,6 @@ class ThrowawayRuntime:
     def cni_plugins(self) -> Path:
         """Return the directory of its CNI plugins."""
         return self._daemon.cni_plugins
-
-    @property
-    def storage(self) -> str:
-        """Return how it stores images: `overlay`, or `copies`."""
-        return "overlay" if self._daemon.stores_overlays(self._footprint) else "copies"
 
     @property
     def left_out(self) -> dict[str, str]:

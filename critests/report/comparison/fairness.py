@@ -11,7 +11,7 @@ from critests.report.comparison.model import MachineDifference, Machines, RunCom
 from critests.report.comparison.names import Names
 from critests.report.comparison.wording import amount
 
-PARTS: Final = ("OCI runtime", "CNI plugins", "storage", "cgroup driver", "sandbox image")
+PARTS: Final = ("OCI runtime", "CNI plugins", "storage", "cgroup driver", "sandbox image", "node settings")
 """Components of a runtime, by their names in the record."""
 KERNEL: Final = "kernel"
 _ABSENT: Final = "not recorded"

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from critests.runtimes import shims
+from critests.runtimes import nri_listener, shims
 from critests.runtimes.cni_conflist import conflist
 from critests.runtimes.containerd import containerd_facts as facts
+from critests.runtimes.containerd.containerd_node_settings import NODE_SETTINGS
 from critests.runtimes.daemon_settings import (
     NRI_REGISTRATION_SECONDS,
     NRI_REQUEST_SECONDS,
@@ -21,12 +22,22 @@ from critests.runtimes.runtime_paths import RuntimePaths
 from critests.runtimes.runtime_settings import (
     IMAGE_FOLDER,
     CniTemplate,
+    CopiedLayers,
     DeviceOwnership,
+    DiscardLayers,
+    DualStack,
     ImageFolder,
+    Ipv6First,
+    Ipv6Only,
+    LocalPull,
+    LogLineSize,
     Mirror,
     NoHostDevices,
+    NriListener,
     NriPlugins,
+    ParallelUnpacking,
     PullProgress,
+    RuntimeSetting,
     SettingNotSupported,
     StreamingTls,
 )
@@ -34,6 +45,7 @@ from critests.runtimes.runtime_settings import (
 _CRI = "io.containerd.grpc.v1.cri"
 _IMAGES = "io.containerd.cri.v1.images"
 _RUNTIME = "io.containerd.cri.v1.runtime"
+_TRANSFER = "io.containerd.transfer.v1.local"
 
 CDI_SINCE: Final = (1, 7, 0)
 """First version with CDI; 1.7 has it off by default."""
@@ -44,9 +56,17 @@ NRI_SINCE: Final = (1, 7, 0)
 PULL_PROGRESS_SINCE: Final = (1, 7, 0)
 """First version with a timeout for pulls without progress."""
 
+TRANSFER_PULLS_SINCE: Final = (2, 1, 0)
+"""First version that pulls images with its transfer service unless it is configured not to."""
+
+PARALLEL_UNPACKING_SINCE: Final = (2, 2, 0)
+"""First version that can unpack several layers at a time."""
+
 _TASKS = "state/io.containerd.runtime.v2.task"
 
 _Value = bool | int | str | Sequence[str]
+_Tables = dict[str, dict[str, _Value]]
+"""Keys and values of the configuration, by the name of their table."""
 
 
 def socket_of(paths: RuntimePaths) -> Path:
@@ -70,6 +90,8 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
         hosts.write_text(_hosts(address, mirrors), encoding="utf-8")
     if CniTemplate() in settings.extra_settings:
         _template_file(paths).write_text(_template(paths), encoding="utf-8")
+    if NriListener() in settings.extra_settings:
+        nri_listener.install(paths)
     for name, program in settings.handlers.items():
         if text := _shim_configuration(paths, name, program):
             _shim_file(paths, name).parent.mkdir(exist_ok=True)
@@ -86,7 +108,7 @@ def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
     is in the runtime's own directory, because the default one is shared by all instances of containerd on the
     machine. Network namespaces are below the state directory for the same reason.
     """
-    tables: dict[str, dict[str, _Value]] = {
+    tables: _Tables = {
         "": {
             "version": 3 if settings.version >= (2, 0, 0) else 2,
             "root": str(paths.root / "root"),
@@ -107,36 +129,75 @@ def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
     return "\n".join(_table(name, values) for name, values in tables.items())
 
 
-def _apply_extra_settings(
-    tables: dict[str, dict[str, _Value]], paths: RuntimePaths, settings: DaemonSettings
-) -> None:
+def _apply_extra_settings(tables: _Tables, paths: RuntimePaths, settings: DaemonSettings) -> None:
     """Add the extra settings."""
-    images, runtime = (_IMAGES, _RUNTIME) if settings.version >= (2, 0, 0) else (_CRI, _CRI)
     for setting in settings.extra_settings:
-        match setting:
-            case DeviceOwnership():
-                tables[_plugin(runtime)]["device_ownership_from_security_context"] = True
-            case NoHostDevices():
-                _set_on_handlers(tables, settings, runtime, "privileged_without_host_devices")
-            case PullProgress(seconds) if settings.version >= PULL_PROGRESS_SINCE:
-                tables[_plugin(images)]["image_pull_progress_timeout"] = f"{seconds}s"
-            case ImageFolder():
-                snapshotter = f"io.containerd.snapshotter.v1.{_snapshotter(settings)}"
-                tables[_plugin(snapshotter)] = {"root_path": str(paths.root / IMAGE_FOLDER)}
-            case StreamingTls(certificate, key):
-                tables[_plugin(_CRI)]["enable_tls_streaming"] = True
-                tables[_plugin(_CRI, "x509_key_pair_streaming")] = {
-                    "tls_cert_file": str(certificate),
-                    "tls_key_file": str(key),
-                }
-            case CniTemplate():
-                tables[_plugin(runtime, "cni")]["conf_template"] = str(_template_file(paths))
-            case NriPlugins() if settings.version >= NRI_SINCE:
-                tables[_plugin("io.containerd.nri.v1.nri")] = _nri(paths)
-            case Mirror():
-                continue  # it is in the hosts.toml of the registry
-            case _:
-                raise SettingNotSupported(setting)
+        if not any(apply(setting, tables, paths, settings) for apply in (_of_images, _of_pods, _of_daemon)):
+            raise SettingNotSupported(setting)
+
+
+def _of_images(
+    setting: RuntimeSetting, tables: _Tables, paths: RuntimePaths, settings: DaemonSettings
+) -> bool:
+    """Add a setting of images; return False for another one."""
+    of_images = _plugin(_IMAGES if settings.version >= (2, 0, 0) else _CRI)
+    match setting:
+        case PullProgress(seconds) if settings.version >= PULL_PROGRESS_SINCE:
+            tables[of_images]["image_pull_progress_timeout"] = f"{seconds}s"
+        case ImageFolder():
+            snapshotter = f"io.containerd.snapshotter.v1.{_snapshotter(settings)}"
+            tables[_plugin(snapshotter)] = {"root_path": str(paths.root / IMAGE_FOLDER)}
+        case LocalPull() if settings.version >= TRANSFER_PULLS_SINCE:
+            tables[of_images]["use_local_image_pull"] = True
+        case ParallelUnpacking(layers) if settings.version >= PARALLEL_UNPACKING_SINCE:
+            tables[_plugin(_TRANSFER)]["max_concurrent_unpacks"] = layers
+        case DiscardLayers():
+            of_layers = of_images if settings.version >= (2, 0, 0) else _plugin(_CRI, "containerd")
+            tables[of_layers]["discard_unpacked_layers"] = True
+        case Mirror() | CopiedLayers():
+            pass  # in the hosts.toml of the registry, and in `settings.overlays`
+        case _:
+            return False
+    return True
+
+
+def _of_pods(setting: RuntimeSetting, tables: _Tables, paths: RuntimePaths, settings: DaemonSettings) -> bool:
+    """Add a setting of pods and containers; return False for another one."""
+    runtime = _RUNTIME if settings.version >= (2, 0, 0) else _CRI
+    match setting:
+        case DeviceOwnership():
+            tables[_plugin(runtime)]["device_ownership_from_security_context"] = True
+        case NoHostDevices():
+            _set_on_handlers(tables, settings, runtime, "privileged_without_host_devices")
+        case LogLineSize(size):
+            tables[_plugin(runtime)]["max_container_log_line_size"] = size
+        case CniTemplate():
+            tables[_plugin(runtime, "cni")]["conf_template"] = str(_template_file(paths))
+        case Ipv6First():
+            tables[_plugin(runtime, "cni")]["ip_pref"] = "ipv6"
+        case DualStack() | Ipv6Only():
+            pass  # in the CNI configuration
+        case _:
+            return False
+    return True
+
+
+def _of_daemon(
+    setting: RuntimeSetting, tables: _Tables, paths: RuntimePaths, settings: DaemonSettings
+) -> bool:
+    """Add a setting of the daemon itself; return False for another one."""
+    match setting:
+        case StreamingTls(certificate, key):
+            tables[_plugin(_CRI)]["enable_tls_streaming"] = True
+            tables[_plugin(_CRI, "x509_key_pair_streaming")] = {
+                "tls_cert_file": str(certificate),
+                "tls_key_file": str(key),
+            }
+        case NriPlugins() | NriListener() if settings.version >= NRI_SINCE:
+            tables[_plugin("io.containerd.nri.v1.nri")] = _nri(paths)
+        case _:
+            return False
+    return True
 
 
 def importing(paths: RuntimePaths, archive: Path, _name: str) -> list[str]:
@@ -168,15 +229,13 @@ def shim_sockets(paths: RuntimePaths) -> list[Path]:
     return [Path(found) for text in texts for found in re.findall(r"/run/containerd/s/[0-9a-f]{64}", text)]
 
 
-def _set_on_handlers(
-    tables: dict[str, dict[str, _Value]], settings: DaemonSettings, plugin: str, switch: str
-) -> None:
+def _set_on_handlers(tables: _Tables, settings: DaemonSettings, plugin: str, switch: str) -> None:
     """Turn an option on for each handler."""
     for name in settings.handlers:
         tables[_handler(plugin, name)][switch] = True
 
 
-def _cri_tables_2(paths: RuntimePaths, settings: DaemonSettings) -> dict[str, dict[str, _Value]]:
+def _cri_tables_2(paths: RuntimePaths, settings: DaemonSettings) -> _Tables:
     return {
         _plugin(_CRI): {
             "sandbox_image": settings.pause_image,
@@ -193,17 +252,25 @@ def _cri_tables_2(paths: RuntimePaths, settings: DaemonSettings) -> dict[str, di
     }
 
 
-def _cri_tables_3(paths: RuntimePaths, settings: DaemonSettings) -> dict[str, dict[str, _Value]]:
+def _cri_tables_3(paths: RuntimePaths, settings: DaemonSettings) -> _Tables:
     cni: dict[str, _Value] = {"conf_dir": str(paths.state / "cni")}
     if settings.version >= (2, 1, 0):
         cni["bin_dirs"] = [str(settings.cni_plugins)]
     else:
         cni["bin_dir"] = str(settings.cni_plugins)
+    unpacking: _Tables = {}
+    if settings.version >= TRANSFER_PULLS_SINCE and not settings.overlays:
+        # an element of an array, whose default has only overlayfs
+        unpacking[f"[{_plugin(_TRANSFER)}.unpack_config]"] = {
+            "platform": "linux",  # with the machine's architecture
+            "snapshotter": _snapshotter(settings),
+        }
     return {
         _plugin(_IMAGES): {"snapshotter": _snapshotter(settings)},
         _plugin(_IMAGES, "pinned_images"): {"sandbox": settings.pause_image},
         _plugin(_IMAGES, "registry"): {"config_path": str(paths.state / "certs.d")},
-        _plugin("io.containerd.transfer.v1.local"): {"config_path": str(paths.state / "certs.d")},
+        _plugin(_TRANSFER): {"config_path": str(paths.state / "certs.d")},
+        **unpacking,
         _plugin(_RUNTIME): _runtime(paths, settings),
         _plugin(_RUNTIME, "cni"): cni,
         _plugin(_RUNTIME, "containerd"): {"default_runtime_name": next(iter(settings.handlers))},
@@ -230,7 +297,7 @@ def _nri(paths: RuntimePaths) -> dict[str, _Value]:
         "disable": False,
         "disable_connections": False,
         "socket_path": str(paths.nri / NRI_SOCKET),
-        "plugin_path": str(paths.nri / "plugins"),
+        "plugin_path": str(paths.nri / nri_listener.PLUGINS),
         "plugin_config_path": str(paths.nri / "conf.d"),
         "plugin_registration_timeout": f"{NRI_REGISTRATION_SECONDS}s",
         "plugin_request_timeout": f"{NRI_REQUEST_SECONDS}s",
@@ -250,8 +317,8 @@ def _runtime(paths: RuntimePaths, settings: DaemonSettings) -> dict[str, _Value]
     }
 
 
-def _handlers(paths: RuntimePaths, settings: DaemonSettings, plugin: str) -> dict[str, dict[str, _Value]]:
-    tables: dict[str, dict[str, _Value]] = {}
+def _handlers(paths: RuntimePaths, settings: DaemonSettings, plugin: str) -> _Tables:
+    tables: _Tables = {}
     for name, binary in settings.handlers.items():
         handler, options = _handler(plugin, name), _handler(plugin, name, "options")
         if of_shim := shims.runtime_type(binary):
@@ -331,4 +398,5 @@ CONTAINERD: Final = ThrowawayKind(
     standard_directories=("/run/containerd", "/var/lib/containerd"),
     files_elsewhere=shim_sockets,
     importing=importing,
+    node_settings=NODE_SETTINGS,
 )

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from critests.runtimes import shims
+from critests.runtimes import nri_listener, shims
 from critests.runtimes.crio import crio_facts as facts
+from critests.runtimes.crio.crio_node_settings import NODE_SETTINGS
 from critests.runtimes.daemon_settings import (
     NRI_REGISTRATION_SECONDS,
     NRI_REQUEST_SECONDS,
@@ -17,15 +18,19 @@ from critests.runtimes.private_kind import ThrowawayKind
 from critests.runtimes.runtime_paths import RuntimePaths
 from critests.runtimes.runtime_settings import (
     IMAGE_FOLDER,
+    CopiedLayers,
     Credentials,
     DefaultSysctl,
     DeviceOwnership,
+    DualStack,
     ImageFolder,
+    Ipv6Only,
     LogCap,
     MetricsOfCpu,
     Mirror,
     NoEvents,
     NoHostDevices,
+    NriListener,
     NriPlugins,
     PinnedImages,
     ProfilesFromRegistries,
@@ -89,6 +94,8 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
         ),
     }.items():
         (paths.state / name).write_text(text, encoding="utf-8")
+    if NriListener() in settings.extra_settings:
+        nri_listener.install(paths)
     (paths.state / "crio.conf.d").mkdir(exist_ok=True)
     (paths.state / "registries.conf.d").mkdir(exist_ok=True)
     return ["--config", str(paths.state / "crio.conf"), "--config-dir", str(paths.state / "crio.conf.d")]
@@ -246,8 +253,8 @@ def _of_images(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSet
             return "crio.image", {"pull_progress_timeout": f"{seconds}s"}
         case Credentials(file):
             return "crio.image", {"global_auth_file": str(file)}
-        case Mirror():
-            return "crio.image", {}  # it is in registries.conf
+        case Mirror() | CopiedLayers():
+            return "crio.image", {}  # in registries.conf, and in `settings.overlays`
     return None
 
 
@@ -255,6 +262,8 @@ def _of_pods(setting: RuntimeSetting, _: RuntimePaths, __: DaemonSettings) -> _T
     match setting:
         case DefaultSysctl(name, value):
             return "crio.runtime", {"default_sysctls": [f"{name}={value}"]}
+        case DualStack() | Ipv6Only():
+            return "crio.network", {}  # in the CNI configuration
         case MetricsOfCpu():
             return "crio.stats", {"included_pod_metrics": ["cpu"]}
     return None
@@ -274,7 +283,7 @@ def _of_runtime(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSe
                 "stream_tls_cert": str(certificate),
                 "stream_tls_key": str(key),
             }
-        case NriPlugins() if settings.version >= NRI_SINCE:
+        case NriPlugins() | NriListener() if settings.version >= NRI_SINCE:
             return "crio.nri", _nri(paths)
     return None
 
@@ -298,7 +307,7 @@ def _nri(paths: RuntimePaths) -> dict[str, _Value]:
         "enable_nri": True,
         "nri_disable_connections": False,
         "nri_listen": str(paths.nri / NRI_SOCKET),
-        "nri_plugin_dir": str(paths.nri / "plugins"),
+        "nri_plugin_dir": str(paths.nri / nri_listener.PLUGINS),
         "nri_plugin_config_dir": str(paths.nri / "conf.d"),
         "nri_plugin_registration_timeout": f"{NRI_REGISTRATION_SECONDS}s",
         "nri_plugin_request_timeout": f"{NRI_REQUEST_SECONDS}s",
@@ -325,5 +334,6 @@ CRIO: Final = ThrowawayKind(
         "/var/lib/containers",
     ),  # of /run/crio Debian's policy says nothing
     importing=importing,
+    node_settings=NODE_SETTINGS,
     profile_annotation=PROFILE_ANNOTATION,
 )

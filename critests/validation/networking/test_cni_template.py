@@ -3,7 +3,7 @@
 import ipaddress
 
 from critests.api import api_pb2 as cri
-from critests.testing import CniTemplate, OwnRuntime, configured, disruptive, requirement
+from critests.testing import CniTemplate, DualStack, OwnRuntime, configured, disruptive, requirement
 
 TEMPLATE = CniTemplate()
 
@@ -58,7 +58,7 @@ def test_pods_get_an_address_of_the_pod_cidr(own_runtime: OwnRuntime) -> None:
 
 @requirement("RT-27")
 @disruptive
-@configured(TEMPLATE, dual_stack=True)
+@configured(TEMPLATE, DualStack())
 def test_pods_get_an_address_of_both_pod_cidrs(own_runtime: OwnRuntime) -> None:
     """UpdateRuntimeConfig with an IPv4 and an IPv6 range, separated by a comma, SHOULD be accepted, and pods
     get an address of both.

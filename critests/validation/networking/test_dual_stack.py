@@ -7,6 +7,7 @@ import socket
 from critests.api import api_pb2 as cri
 from critests.testing import (
     Capability,
+    DualStack,
     OwnRuntime,
     Sandbox,
     configured,
@@ -47,7 +48,7 @@ def run_greeter(runtime: OwnRuntime, pod: Sandbox) -> None:
 
 
 @requirement("NET-14")
-@configured(dual_stack=True)
+@configured(DualStack())
 def test_dual_stack_pod_has_an_address_of_each_family(own_runtime: OwnRuntime) -> None:
     """PodSandboxStatus MUST report a dual-stack pod's first address as `ip` and the other one in
     `additional_ips`, and the pod have both.
@@ -67,7 +68,7 @@ def test_dual_stack_pod_has_an_address_of_each_family(own_runtime: OwnRuntime) -
 
 
 @requirement("NET-15")
-@configured(dual_stack=True)
+@configured(DualStack())
 def test_ipv6_only_pod_is_reachable(own_runtime: OwnRuntime, node: Node) -> None:
     """PodSandboxStatus MUST report the address of an IPv6-only pod as `ip`, and a server in the pod be
     reachable at it.
@@ -91,7 +92,7 @@ def test_ipv6_only_pod_is_reachable(own_runtime: OwnRuntime, node: Node) -> None
 
 @requirement("NET-33")
 @requires(Capability.HOST_PORTS)
-@configured(dual_stack=True)
+@configured(DualStack())
 def test_host_port_of_a_dual_stack_pod_is_reachable_over_both_families(
     own_runtime: OwnRuntime, node: Node
 ) -> None:

@@ -141,9 +141,10 @@ def test_different_environments_are_a_warning() -> None:
         "storage": True,
         "cgroup driver": True,
         "sandbox image": None,
+        "node settings": None,
         "kernel": True,
     }
     assert warning(comparison, names) == (
         "The environments differ in: OCI runtime (containerd 2.1: runc 1.1.5; CRI-O 1.36: crun 1.14)."
-        " Not recorded on both sides: CNI plugins, sandbox image."
+        " Not recorded on both sides: CNI plugins, sandbox image, node settings."
     )
