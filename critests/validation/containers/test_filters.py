@@ -32,7 +32,7 @@ def test_list_without_filter_has_containers_in_every_state(runtime: Runtime, con
 
 @requirement("CTA-18")
 def test_list_filters_by_id(runtime: Runtime, container: Container, containers: Containers) -> None:
-    """ListContainers with an id in its filter MUST return only the container with that id.
+    """ListContainers filtered by id MUST return only the container with that id.
 
     Source: ContainerFilter.id.
     """
@@ -51,7 +51,7 @@ def test_list_filters_by_id(runtime: Runtime, container: Container, containers: 
 def test_list_filters_containers_by_state(
     runtime: Runtime, containers: Containers, state: "cri.ContainerState"
 ) -> None:
-    """ListContainers with a state in its filter MUST return only containers in that state.
+    """ListContainers filtered by state MUST return only containers in that state.
 
     Source: ContainerFilter.state.
     """
@@ -69,7 +69,7 @@ def test_list_filters_containers_by_state(
 def test_list_filters_by_sandbox(
     runtime: Runtime, container: Container, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """ListContainers with a sandbox in its filter MUST return only the containers of that sandbox.
+    """ListContainers filtered by sandbox MUST return only the containers of that sandbox.
 
     Source: ContainerFilter.pod_sandbox_id.
     """
@@ -85,8 +85,8 @@ def test_list_filters_by_sandbox(
 
 @requirement("CTA-19")
 def test_list_filters_by_all_labels_together(runtime: Runtime, containers: Containers) -> None:
-    """ListContainers with several labels in its filter MUST return only containers that have all of them with
-    these values.
+    """ListContainers filtered by several labels MUST return only containers that have all of them with these
+    values.
 
     Source: ContainerFilter.label_selector.
     """
@@ -171,8 +171,8 @@ def test_list_is_empty_when_one_field_of_the_filter_does_not_match(
 def test_a_filter_without_state_matches_every_state(
     runtime: Runtime, containers: Containers, own_sandbox: Sandbox
 ) -> None:
-    """ListContainers with no state in its filter MUST return containers in every state; with CREATED, whose
-    enum value is 0, it MUST return only created ones.
+    """ListContainers filtered without a state MUST return containers in every state; filtered by CREATED,
+    whose enum value is 0, it MUST return only created ones.
 
     Source: ContainerFilter.state, which is a message so that an unset state differs from CREATED.
     """
@@ -195,7 +195,7 @@ def test_a_filter_without_state_matches_every_state(
 
 @requirement("CTA-22")
 def test_list_is_empty_for_an_unknown_sandbox(runtime: Runtime, container: Container) -> None:
-    """ListContainers with an unknown sandbox in its filter MUST return no container, and MUST NOT fail.
+    """ListContainers filtered by an unknown sandbox MUST return an empty list, and MUST NOT fail.
 
     Source: ContainerFilter.pod_sandbox_id.
     """

@@ -308,8 +308,8 @@ def test_a_create_that_exceeded_its_deadline_can_be_retried(
 def test_a_container_starts_after_a_create_that_exceeded_its_deadline(
     runtime: Runtime, sandbox: Sandbox, containers: Containers
 ) -> None:
-    """StartContainer MUST start a container that a retry of CreateContainer returned, at whatever moment the
-    deadline of the first call was exceeded.
+    """StartContainer MUST start a container that a retry of CreateContainer returned, whenever the deadline
+    of the first call was exceeded.
 
     Source: CreateContainer and StartContainer; not stated by the CRI, the kubelet starts the container that
     its retry returned.

@@ -204,8 +204,8 @@ def test_a_short_line_is_one_full_record(log_of: LogOf) -> None:
 
 @requirement("LOG-06")
 def test_a_long_line_is_split_into_partial_records(log_of: LogOf) -> None:
-    """The records of a long line MUST have the tag P, and the last one F; their payloads joined MUST be the
-    bytes of the line.
+    """All records of a long line but the last MUST have the tag P, and the last one F; their payloads joined
+    MUST be the bytes of the line.
 
     Source: the CRI's log format (Kubernetes' design document kubelet-cri-logging), whose tag P means a
     partial line.

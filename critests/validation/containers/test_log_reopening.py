@@ -47,7 +47,7 @@ def numbers(*paths: Path) -> list[int]:
 
 @requirement("LOG-17")
 def test_an_earlier_log_is_appended_to(sandbox: Sandbox, containers: Containers) -> None:
-    """An existing log file SHOULD be appended to and not truncated.
+    """The runtime SHOULD append to an existing log file and not truncate it.
 
     Source: ContainerConfig.log_path; not stated by the CRI, the kubelet retains earlier logs.
     """

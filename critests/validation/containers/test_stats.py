@@ -365,7 +365,7 @@ def test_list_of_stats_has_every_running_container_once(runtime: Runtime, contai
 def test_list_of_stats_filters_by_id(
     runtime: Runtime, running_container: Container, containers: Containers
 ) -> None:
-    """ListContainerStats with an id in its filter MUST return only the stats of that container.
+    """ListContainerStats filtered by id MUST return only the stats of that container.
 
     Source: ContainerStatsFilter.id.
     """
@@ -378,7 +378,7 @@ def test_list_of_stats_filters_by_id(
 def test_list_of_stats_filters_by_sandbox(
     runtime: Runtime, containers: Containers, own_sandbox: Sandbox
 ) -> None:
-    """ListContainerStats with a sandbox in its filter MUST return only the stats of its containers.
+    """ListContainerStats filtered by sandbox MUST return only the stats of its containers.
 
     Source: ContainerStatsFilter.pod_sandbox_id.
     """
@@ -390,8 +390,7 @@ def test_list_of_stats_filters_by_sandbox(
 
 @requirement("STA-16")
 def test_list_of_stats_filters_by_all_labels_together(runtime: Runtime, containers: Containers) -> None:
-    """ListContainerStats with labels in its filter MUST return only the stats of containers that have all of
-    them.
+    """ListContainerStats filtered by labels MUST return only the stats of containers that have all of them.
 
     Source: ContainerStatsFilter.label_selector.
     """

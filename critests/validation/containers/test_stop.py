@@ -301,7 +301,7 @@ def test_exec_works_during_the_grace_period(runtime: Runtime, containers: Contai
 def test_a_running_command_continues_during_the_grace_period(
     runtime: Runtime, containers: Containers
 ) -> None:
-    """ExecSync that started before StopContainer SHOULD continue until the container exits.
+    """A command that ExecSync started before StopContainer SHOULD continue until the container exits.
 
     Source: ExecSync, StopContainer; not stated by the CRI, a preStop hook may still run then.
     """

@@ -73,7 +73,8 @@ def test_stop_sends_the_signal_that_the_image_names(
 def test_stop_accepts_other_forms_of_the_signal_in_the_image(
     runtime: Runtime, containers: Containers, registry: Registry, form: str
 ) -> None:
-    """StopContainer SHOULD send a stop signal that the image has as a number, in lower case or without SIG.
+    """StopContainer SHOULD send the stop signal of the image also if it is a number, in lower case or without
+    SIG.
 
     Source: not stated by the OCI image specification beyond SIGNAME and SIGRTMIN+N; images with such forms
     exist.

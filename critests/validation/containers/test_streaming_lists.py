@@ -187,7 +187,7 @@ def test_a_streamed_list_is_filtered_like_the_unary_list(
 def test_a_streamed_list_of_containers_is_filtered_by_state(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """StreamContainers with a state in its filter MUST return only containers in that state.
+    """StreamContainers filtered by state MUST return only containers in that state.
 
     Source: ContainerFilter.state.
     """

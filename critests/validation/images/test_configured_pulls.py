@@ -145,7 +145,7 @@ def test_a_pull_without_credentials_uses_those_of_the_node(
 @disruptive
 @configured(PullProgress(PROGRESS_SECONDS))
 def test_a_pull_without_progress_is_cancelled(own_runtime: OwnRuntime, registry: Registry) -> None:
-    """PullImage SHOULD fail and leave no image if nothing arrives for the configured time-out for the
+    """PullImage SHOULD fail and leave no image if no data arrives during the configured time-out for the
     progress of pulls.
 
     Source: not stated by the CRI; the kubelet sets no deadline for a pull.

@@ -191,7 +191,7 @@ def test_form_of_the_growth_of_the_image_file_system(
 def test_image_file_system_shrinks_with_a_removal(
     runtime: Runtime, registry: Registry, await_usage: AwaitUsage
 ) -> None:
-    """used_bytes SHOULD fall after the removal of an image by most of what it had grown by.
+    """used_bytes SHOULD decrease after the removal of an image by most of the growth that its pull caused.
 
     Source: FilesystemUsage.used_bytes.
     """

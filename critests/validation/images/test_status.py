@@ -316,7 +316,7 @@ def test_list_images_without_a_filter_lists_all(
 def test_list_images_may_filter_by_image(
     runtime: Runtime, image: ImageName, images: Images, record_variant: RecordVariant
 ) -> None:
-    """ListImages with an image in the filter MAY list that image only; it MUST list that image in any case.
+    """ListImages filtered by image MAY list only that image; it MUST list that image in any case.
 
     Source: ImageFilter.image.
     """

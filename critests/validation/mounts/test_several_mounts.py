@@ -135,7 +135,7 @@ def test_requested_mounts_replace_those_of_the_runtime(
 @requirement("MNT-22")
 @requires(Capability.SAME_HOST)
 def test_a_container_has_hundreds_of_mounts(containers: Containers, host_folder: Path) -> None:
-    """A container SHOULD find hundreds of mounts of its request.
+    """A container SHOULD see all mounts of its request, also if there are hundreds.
 
     Source: ContainerConfig.mounts; some pods have that many files of secrets and config maps.
     """

@@ -22,7 +22,7 @@ SHARED_MEMORY = "/dev/shm"  # noqa: S108 - of the container, and of the host
 
 @requirement("MNT-28/shared")
 def test_containers_of_a_pod_share_dev_shm(containers: Containers, sandboxes: Sandboxes) -> None:
-    """The memory at /dev/shm MUST be shared by the containers of a pod, and not with other pods.
+    """The containers of a pod MUST share the memory at /dev/shm with each other, and not with other pods.
 
     Source: NamespaceOption.ipc, with POD.
     """
