@@ -146,6 +146,7 @@ class OciReference:
                 f"{self.binary.name} created a container and named no process: {error}"
             ) from error
         try:
+            # unlike a process id, it never means a later process
             process = os.pidfd_open(pid)
         except ProcessLookupError as error:
             raise OciReferenceFailed(

@@ -46,6 +46,7 @@ class ExitBarrier:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         os.mkfifo(self._path)
         self._path.chmod(0o666)  # for any user of the containers
+        # read and write: no open(2) of a container blocks, and no reader gets an end of file, fifo(7)
         self._descriptor = os.open(self._path, os.O_RDWR | os.O_NONBLOCK)
         return self
 
@@ -58,6 +59,7 @@ class ExitBarrier:
 
     def release(self, number: int) -> None:
         """Let a number of containers exit."""
+        # a shell reads a pipe byte by byte, so each container takes one line
         os.write(self._descriptor, b"\n" * number)
 
 

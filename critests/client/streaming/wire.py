@@ -108,6 +108,7 @@ class Wire:
     def reset(self) -> None:
         """Drop the connection with a TCP reset, like a machine that crashed and restarted."""
         if not self.closed:
+            # with a linger time of 0, close(2) sends RST instead of FIN
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.close()
 

@@ -116,6 +116,7 @@ def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:
     timeout = _StallTimeout(seconds)
     waiting = list(cgroups)
     while waiting:
+        # rmdir(2) fails until the last process has left the cgroup, cgroups(7)
         waiting = [cgroup for cgroup in waiting if not _rmdir_tree(cgroup)]
         if not waiting or timeout.expired(len(waiting)):
             break

@@ -51,6 +51,7 @@ class FileLock:
         except (BlockingIOError, FileNotFoundError):
             os.close(descriptor)
             return False
+        # the last holder may have removed the file between open and flock: this one locks nothing
         if (locked.st_dev, locked.st_ino) != (there.st_dev, there.st_ino):
             os.close(descriptor)
             return False

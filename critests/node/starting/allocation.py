@@ -52,7 +52,7 @@ def claim(
         LockHeld: another process holds the lock of the machine, or of a runtime of this name.
     """
     with machine_lock():
-        token = secrets.token_hex(3)
+        token = secrets.token_hex(3)  # short, because socket paths contain it
         name = f"{daemon.kind.facts.name}-{token}"
         state = run_directories.run_dir(run_id) / run_directories.NODE / name
         taken = [*cni.networks_in_use(), *_subnets_of_others()]

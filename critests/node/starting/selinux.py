@@ -62,5 +62,7 @@ def label_like(directory: Path, standard: str) -> None:
         [program, "-n", standard], capture_output=True, text=True, timeout=10, check=False
     )
     label = answer.stdout.strip()
+    # user:role:type, perhaps with a level; without a label the program prints <<none>>
     if answer.returncode == 0 and label.count(":") >= 2:
+        # labels are stored with their final NUL
         os.setxattr(directory, _ATTRIBUTE, f"{label}\0".encode())
