@@ -51,7 +51,7 @@ def run_greeter(runtime: OwnRuntime, pod: Sandbox) -> None:
 @configured(DualStack())
 def test_dual_stack_pod_has_an_address_of_each_family(own_runtime: OwnRuntime) -> None:
     """PodSandboxStatus MUST report a dual-stack pod's first address as `ip` and the other one in
-    `additional_ips`, and the pod have both.
+    `additional_ips`, and the pod MUST have both.
 
     Source: PodSandboxNetworkStatus.ip and additional_ips.
     """
@@ -77,6 +77,7 @@ def test_ipv6_only_pod_is_reachable(own_runtime: OwnRuntime, node: Node) -> None
     """
     network = json.loads(own_runtime.conflist.read_text(encoding="utf-8"))
     ipam = network["plugins"][0]["ipam"]
+    # the first range and route are those of IPv4
     ipam["ranges"], ipam["routes"] = ipam["ranges"][1:], ipam["routes"][1:]
     own_runtime.conflist.write_text(json.dumps(network), encoding="utf-8")
     own_runtime.restart()

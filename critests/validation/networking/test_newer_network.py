@@ -79,6 +79,7 @@ def test_gc_lists_attachments_in_use_as_valid(own_runtime: OwnRuntime, newer: Ne
 
     own_runtime.restart()
 
+    # runtimes that call GC do so when they start
     collections = newer.calls("GC")
     if not collections:
         unsupported("CNI 1.1: GC is not called, not even when the daemon starts")

@@ -182,7 +182,11 @@ def test_changed_cdi_specification_takes_effect(
 
     assert variable(before, "CDI_ONE") == "before"
     runtime.eventually(
-        "the changed specification", value_in_a_new_container, 10, lambda value: value == "after"
+        # a runtime that watches the directory notices a change a moment later
+        "the changed specification",
+        value_in_a_new_container,
+        10,
+        lambda value: value == "after",
     )
 
 

@@ -129,6 +129,7 @@ def test_a_device_may_have_another_path_in_the_container(
 
     Source: Device.container_path.
     """
+    # in directories that /dev does not have: the runtime must create them
     container = containers.running(devices=[device_request(node, path="/dev/deep/er/device")])
 
     found = container.output("stat", "-c", "%F %t:%T", "/dev/deep/er/device")

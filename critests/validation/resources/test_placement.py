@@ -260,7 +260,10 @@ def test_containers_created_concurrently_have_their_own_limits(limits: Limits) -
     limits.require("memory", "cpu")
     requested = [
         cri.LinuxContainerResources(
-            memory_limit_in_bytes=(32 + number) * MIB, cpu_quota=20_000 + number * 1_000, cpu_period=100_000
+            # every container has other limits, so that an exchange shows
+            memory_limit_in_bytes=(32 + number) * MIB,
+            cpu_quota=20_000 + number * 1_000,
+            cpu_period=100_000,
         )
         for number in range(8)
     ]

@@ -108,6 +108,7 @@ def test_a_memory_limit_below_the_usage_is_refused(
     limits.require("memory")
     # 38 MiB, about twice the new limit
     allocate = "held=$(head -c 40000000 /dev/zero | tr '\\0' x); echo ready"
+    # several times what is allocated, as the shell copies what it reads
     ample = cri.LinuxContainerResources(memory_limit_in_bytes=256 * MIB)
     container = containers.running(first=allocate, wait_for_log="ready", resources=ample)
     below = cri.LinuxContainerResources(memory_limit_in_bytes=20 * MIB, memory_swap_limit_in_bytes=20 * MIB)

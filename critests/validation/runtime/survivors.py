@@ -266,6 +266,7 @@ def _calls_in_progress(survivors: Survivors) -> Iterator[None]:
     calls: list[Any] = []
     with contextlib.suppress(Blocked, SetUpFailed), setting_up():
         running = survivors.container("running")
+        # 600 seconds are far longer than a restart takes
         calls.append(stub.ExecSync.future(running.exec_request("sleep", "600", timeout=600)))
         request = cri.ExecRequest(container_id=running.id, cmd=["cat"], stdin=True, stdout=True, stderr=True)
         session = streams.open(stub.Exec, request, protocol=Protocol.SPDY)

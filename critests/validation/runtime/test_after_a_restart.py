@@ -138,6 +138,7 @@ def test_events_of_containers_are_reported_after_a_restart(survivors: Survivors)
     """
     container = survivors.take("to watch")
     stub = survivors.runtime.stub
+    # with a deadline, as the stream does not end by itself
     events = stub.GetContainerEvents(cri.GetEventsRequest(), timeout=10 * survivors.runtime.scale)
 
     stub.StopContainer(cri.StopContainerRequest(container_id=container.id, timeout=10))

@@ -139,6 +139,7 @@ def test_container_with_two_concurrent_starts_runs_once(own_runtime: OwnRuntime)
     containers.
     """
     containers = own_runtime.containers
+    # a process that is started twice prints twice
     container = containers.created(first="echo begun")
     request = cri.StartContainerRequest(container_id=container.id)
 

@@ -321,6 +321,7 @@ def test_failed_request_fails_again_with_the_same_code(
     }
     call, request = wrong[mistake]
 
+    # `refusal` also asserts that each call has changed nothing
     codes = [runtime.refusal(call, request) for _ in range(3)]
 
     assert len(set(codes)) == 1

@@ -227,6 +227,7 @@ def test_many_cancelled_stops_leave_the_container_manageable(
     stop = cri.StopContainerRequest(container_id=container.id, timeout=0)
 
     with faulty_runtime.oci.planned({"kill": BROKEN}):
+        # several, as cancelled calls may queue up behind the lock of the first one
         for _ in range(12):
             with may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
                 stub.StopContainer(stop, timeout=0.5)

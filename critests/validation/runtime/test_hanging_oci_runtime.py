@@ -270,6 +270,7 @@ def test_form_of_an_exec_sync_that_cannot_start_its_command(
     """
     request = hanging.runtime.container(hanging.pod).exec_request("true")
     request.timeout = COMMAND_SECONDS
+    # long after the timeout of the command, which is what may end the call
     patience = 5 * COMMAND_SECONDS * hanging.runtime.scale
     begin, succeeded = time.monotonic(), False
 

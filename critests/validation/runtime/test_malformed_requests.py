@@ -137,6 +137,7 @@ def test_sandbox_without_metadata_is_refused(own_runtime: OwnRuntime) -> None:
     Source: PodSandboxConfig.metadata.
     """
     config = own_runtime.requests.sandbox()
+    # a sandbox without metadata could be found by this label only
     config.labels["critests.made-from"] = config.metadata.uid
     config.ClearField("metadata")
 

@@ -25,7 +25,7 @@ pytestmark = disruptive
 Readiness = dict[str, bool]
 READINESS_SECONDS = 15.0
 """For a runtime to follow a change: some wait a while before they report the network as not ready."""
-CHANGES = 100
+CHANGES = 100  # a deadlock of two threads is a race, which takes many tries
 CAMEL_CASE = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 

@@ -110,6 +110,7 @@ def test_calls_return_while_the_process_exits(runtime: Runtime, containers: Cont
 
     Source: RemoveContainer, ExecSync.
     """
+    # several, as only some of the calls come at the moment of the exit
     instant = [containers.created(command=["/bin/true"]) for _ in range(8)]
     race_with: Callable[[Container], Any] = {
         "RemoveContainer": lambda container: runtime.stub.RemoveContainer.future(

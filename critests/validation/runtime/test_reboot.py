@@ -162,6 +162,7 @@ def test_pod_can_be_created_again_after_a_reboot(rebooted: Rebooted) -> None:
     runtime = rebooted.runtime
     config = cri.PodSandboxConfig()
     config.CopyFrom(rebooted.pod.config)
+    # as the kubelet does: the sandbox from before the reboot may still be listed
     config.metadata.attempt += 1
     runtime.used_up = True
 

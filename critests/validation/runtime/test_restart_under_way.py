@@ -241,6 +241,7 @@ def test_daemon_exits_on_sigterm_although_a_client_is_connected(own_runtime: Own
     """
     container = own_runtime.container(own_runtime.sandbox())
     echo = cri.ExecRequest(container_id=container.id, cmd=["cat"], stdin=True, stdout=True)
+    # open until the daemon ends it: the deadline comes later than the end that is expected
     own_runtime.stub.GetContainerEvents(cri.GetEventsRequest(), timeout=2 * END_SECONDS * own_runtime.scale)
     with closing(Streams(own_runtime)) as streams:
         session = streams.open(own_runtime.stub.Exec, echo)

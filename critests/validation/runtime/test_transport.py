@@ -187,6 +187,7 @@ def test_sandbox_of_a_cancelled_run_can_be_removed(runtime: Runtime, sandboxes: 
         remove_what_is_left()
         return runtime.stub.RunPodSandbox(request, timeout=runtime.one_try)
 
+    # the cancelled call may reserve the name until it ends
     again = runtime.retry_until_ok("RunPodSandbox after one that was cancelled", call_again, seconds=60)
     sandboxes.adopt(again.pod_sandbox_id, config)
     remove_what_is_left()
@@ -340,8 +341,8 @@ def oci_annotations(container: Container) -> dict[str, str]:
 def test_annotations_of_one_container_do_not_affect_another(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """A container with all annotations that the runtime itself gave to another container SHOULD be rejected
-    or be a separate container: calls on it do not affect the other one.
+    """CreateContainer with all annotations that the runtime itself gave to another container SHOULD be
+    rejected or create a separate container: calls on it do not affect the other one.
 
     Source: ContainerConfig.annotations, which users write, and which are opaque to a runtime.
     """

@@ -78,6 +78,7 @@ def test_sandbox_retains_its_metadata(runtime: Runtime, sandboxes: Sandboxes) ->
 
     Source: PodSandboxStatus.metadata.
     """
+    # values that no default has; the CRI does not require that a uid is a UUID
     sandbox = sandboxes.ready(name="one-of-four", namespace="critests-space", uid="2f1c", attempt=3)
 
     metadata = runtime.stub.PodSandboxStatus(
@@ -310,7 +311,7 @@ def test_verbose_status_of_a_sandbox_is_json(runtime: Runtime, sandbox: Sandbox)
 def test_status_of_a_sandbox_has_all_its_container_statuses(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """PodSandboxStatus with a timestamp MAY only come with the statuses of all containers of the pod.
+    """PodSandboxStatus MAY report container statuses: with a timestamp, those of all the pod's containers.
 
     Source: PodSandboxStatusResponse.containers_statuses, timestamp.
     """
@@ -325,7 +326,7 @@ def test_status_of_a_sandbox_has_all_its_container_statuses(
 
 @requirement("SBA-13")
 def test_timestamp_of_container_statuses_is_in_nanoseconds(runtime: Runtime, own_sandbox: Sandbox) -> None:
-    """PodSandboxStatus with a timestamp MAY only have the time of its response, in nanoseconds.
+    """PodSandboxStatus MAY have a timestamp, which is then the time of its response in nanoseconds.
 
     Source: PodSandboxStatusResponse.timestamp.
     """
@@ -341,7 +342,7 @@ def test_timestamp_of_container_statuses_is_in_nanoseconds(runtime: Runtime, own
 def test_container_statuses_of_a_sandbox_equal_container_status(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
-    """PodSandboxStatus MAY only contain container statuses that equal those of ContainerStatus.
+    """PodSandboxStatus MAY report container statuses, which then equal those of ContainerStatus.
 
     Source: PodSandboxStatusResponse.containers_statuses.
     """

@@ -259,6 +259,7 @@ def test_run_pod_sandbox_can_be_repeated_after_a_deadline(runtime: Runtime, sand
             runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=item.id))
         return runtime.stub.RunPodSandbox(request, timeout=runtime.one_try).pod_sandbox_id
 
+    # the first call may still be in progress, and reserve the name until it ends
     answered = runtime.retry_until_ok("RunPodSandbox called again", list_or_run_again, seconds=60)
     ready = sandboxes.adopt(answered, config).id
     assert [item.id for item in sandboxes.created_from(config) if item.state == cri.SANDBOX_READY] == [ready]

@@ -267,6 +267,7 @@ def test_removed_sandbox_leaves_nothing_on_the_machine(runtime: Runtime, own_san
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
     runtime.eventually(
+        # some runtimes remove mounts and cgroups in the background
         "the traces of the sandbox to go",
         lambda: remains_of(own_sandbox.id),
         seconds=10,

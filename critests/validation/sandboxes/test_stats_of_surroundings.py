@@ -134,6 +134,7 @@ def test_traffic_in_stats_follows_the_counters_of_the_pod(
     name = interface_of(container)
     counter = f"/sys/class/net/{name}/statistics/{direction}_bytes"
     container.exec("/bin/sh", "-c", SEND_PACKETS)
+    # read before the stats, which may be older by some seconds but must reach this value
     counted = int(container.output("cat", counter))
 
     def reported() -> int:

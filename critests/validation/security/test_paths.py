@@ -44,7 +44,7 @@ QUESTIONS = {
 @requirement("SEC-04")
 @pytest.mark.parametrize("path", ["/etc/group", "/home"], ids=["file", "directory"])
 def test_masked_paths_look_empty(shared_containers: SharedContainers, seen_from: str, path: str) -> None:
-    """A masked file or directory MUST appear empty to every process, or a masked file be denied.
+    """A masked directory MUST appear empty to every process, and a masked file MUST be empty or denied.
 
     Source: LinuxContainerSecurityContext.masked_paths.
     """

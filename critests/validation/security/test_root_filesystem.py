@@ -208,6 +208,7 @@ def test_no_process_inherits_a_directory_of_the_host(
 
 
 @requirement("SEC-15")
+# the first numbers after the standard streams, where the runtime's own files are
 @pytest.mark.parametrize("number", [3, 5, 6, 7, 8, 9, 10])
 def test_working_directory_in_proc_self_fd_does_not_leave_the_container(
     containers: Containers, number: int

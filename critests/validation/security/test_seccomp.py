@@ -47,6 +47,7 @@ QUESTIONS = {
     "change": system_call("personality", OTHER_PERSONALITY),
     "other call": system_call("getuid"),
     "make a user namespace": system_call("unshare", NEW_USER_NAMESPACE),
+    # clone(2) creates namespaces, too: to deny unshare(2) is not enough
     "make a process in one": system_call("clone", NEW_USER_NAMESPACE | SIGCHLD, 0, 0, 0, 0),
 }
 

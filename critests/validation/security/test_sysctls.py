@@ -123,6 +123,7 @@ def test_a_sysctl_is_set_in_the_pod(
 
 @requirement("SYS-03/host")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
+# one runtime joined sysctls by `+` for its helper program, CVE-2022-0811
 @pytest.mark.parametrize("separator", [None, "+", "\n", " "], ids=["alone", "plus", "newline", "space"])
 def test_a_sysctl_of_the_whole_machine_is_not_changed(sandboxes: Sandboxes, separator: str | None) -> None:
     """A kernel parameter outside of namespaces MUST NOT be changed for a pod, as this would change the node:

@@ -110,8 +110,8 @@ def test_files_of_the_host_have_the_mapped_owners(
 def test_files_written_through_a_mapped_mount_have_the_same_owners(
     containers: Containers, shared_containers: SharedContainers, host_folder: Path
 ) -> None:
-    """Files that root of a user namespace creates through a mount with mapped IDs MUST be root's on the host,
-    and those that it gives to user and group 1000 MUST be theirs.
+    """Files that root of a user namespace creates through a mount with mapped IDs MUST belong to root on the
+    host, and those that it gives to user and group 1000 MUST belong to these.
 
     Source: Mount.uidMappings and gidMappings.
     """

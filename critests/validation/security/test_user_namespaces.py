@@ -216,6 +216,7 @@ def test_a_container_with_another_user_namespace_than_its_pod_is_refused(
     Source: NamespaceOption.userns_options: a container gets those of its sandbox.
     """
     pod = shared_containers.sandbox(namespaces=with_user_namespace())
+    # the range of the host that follows the one of the pod
     other = cri.IDMapping(host_id=FIRST_ID + IDS, container_id=0, length=IDS)
     options = cri.UserNamespace(mode=cri.POD, uids=[other], gids=[other])
 

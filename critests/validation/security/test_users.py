@@ -29,7 +29,7 @@ OF_IMAGES = {
     "user-number": (1000, 1000),
     "user-number-group": (1000, 2000),
     "user-root": (0, 0),
-    "user-unlisted": (4321, 0),
+    "user-unlisted": (4321, 0),  # a UID that /etc/passwd lacks has GID 0
     "user-name": (1000, 1000),
     "user-name-group": (1000, 2000),
 }
@@ -150,6 +150,7 @@ def test_commands_run_as_the_user_of_the_container(
 
     Source: ExecSync and Exec; LinuxContainerSecurityContext.
     """
+    # other groups than those of the user in the image's files
     identity = context(1000, 2002, supplemental_groups=[3000, 3001])
 
     first, command = (
@@ -216,6 +217,7 @@ def test_form_of_a_numeric_user_name(containers: Containers, record_variant: Rec
 
     Source: LinuxContainerSecurityContext.run_as_username; the CRI requires a name that exists.
     """
+    # no user of the image has this number or name
     config = containers.config(security_context=context(run_as_username="4321"))
 
     record_variant("is refused")
@@ -250,6 +252,7 @@ def test_uid_and_user_name_together_are_never_root(
 
     Source: LinuxContainerSecurityContext.run_as_user and run_as_username, of which only one may be set.
     """
+    # `second` is the user 1001
     config = containers.config(security_context=context(1000, run_as_username="second"))
 
     record_variant("is refused")

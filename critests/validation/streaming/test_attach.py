@@ -74,6 +74,7 @@ class Stalled:
             size = self.printed()
             if size != seen[-1][1]:
                 seen.append((time.monotonic(), size))
+            # every line has 4000 letters, and a number and the prefix of the log besides
             whole = size > LINES * 4000
             return whole or (size > 0 and time.monotonic() - seen[-1][0] > STALLED_SECONDS)
 
@@ -381,6 +382,7 @@ def test_attached_client_that_does_not_read_blocks_no_other_call(
     stalled.session.abort()
 
     assert max(seconds) < PROMPT_SECONDS * runtime.scale
+    # up to 24 MB are written to the log only after the client has gone, if the output had paused
     numbers = [line.partition(" ")[0] for line in stalled.container.wait_for_log("done", 30)]
     assert numbers == [*map(str, range(1, LINES + 1)), "done"]
 

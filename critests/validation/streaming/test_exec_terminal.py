@@ -103,6 +103,7 @@ def test_exec_continues_after_an_invalid_terminal_size(terminal: Terminal) -> No
 
     Source: the stream for sizes.
     """
+    # the shell does not stay between the terminal and `cat`
     session = terminal("exec cat")
 
     session.send_raw(StreamChannel.RESIZE, b'{"Width": "wide", ')

@@ -103,8 +103,8 @@ def test_form_of_the_end_of_a_session_without_all_its_streams(
 @requirement("PFW-18")
 @disruptive
 def test_incomplete_connections_do_not_affect_others(own_runtime: OwnRuntime) -> None:
-    """PortForward SHOULD open other connections of a session, which work, and the daemon SHOULD live, while
-    the server waits for the second streams of incomplete connections and discards them.
+    """PortForward SHOULD open other connections of a session, which work, and the daemon SHOULD keep running,
+    while the server waits for the second streams of incomplete connections and discards them.
 
     Source: PortForward; the headers requestID and streamType of the sub-protocol portforward.k8s.io. Not
     stated by the CRI; clients lose streams when a network connection breaks.

@@ -34,7 +34,7 @@ Ending = Callable[[cri.PortForwardRequest], str]
 LARGE_BYTES = 4 << 20
 MORE_THAN_READ = bytes(64 << 10)
 """If a process exits before it has read all data in a socket, the kernel resets the connection."""
-RESETS = 8
+RESETS = 8  # several at once, as daemons handle the ends of connections concurrently
 
 
 @pytest.fixture
@@ -223,6 +223,7 @@ def test_port_forward_reports_that_nothing_listens(sandbox: Sandbox, serve: Serv
     serve(7007)
     session = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7999, 7007]))
 
+    # nothing listens there
     refused = session.connect(7999)
 
     assert refused.read_error_until(lambda seen: len(seen) > 0)
@@ -242,6 +243,7 @@ def test_form_of_a_response_after_the_client_has_closed_its_side(
     Source: PortForward; the half-close of a SPDY stream, which the CRI does not define.
     """
     late = 'read line; usleep 300000; echo "late $line"'
+    # the client has closed its side long before the server writes
     serve(7008, "nc", "-ll", "-p", "7008", "-e", "/bin/sh", "-c", late)
     connection = streams.forward(cri.PortForwardRequest(pod_sandbox_id=sandbox.id, port=[7008])).connect(7008)
 

@@ -40,8 +40,8 @@ def session(runtime: Runtime, running_container: Container, streams: Streams) ->
 
 @requirement("STR-14")
 def test_closing_stdin_over_websocket(session: RemoteCommand) -> None:
-    """Exec over v5.channel.k8s.io MUST close the command's stdin when the client says so on channel 255, and
-    send what the command prints after that.
+    """Exec over v5.channel.k8s.io MUST close the command's stdin when the client closes it by a message
+    on channel 255, and send what the command prints after that.
 
     Source: ExecRequest.stdin; the sub-protocol v5.channel.k8s.io.
     """
@@ -64,6 +64,7 @@ def test_completed_session_ends_with_a_close_frame(
     Source: RFC 6455, 7.1.1 and 7.4.1; ExecResponse.url and AttachResponse.url. Clients treat a connection
     that ends without a close frame as broken.
     """
+    # exits after a line of input, which ends the attached session
     container = containers.running(script="read go", stdin=True)
     requests: dict[str, cri.ExecRequest | cri.AttachRequest] = {
         "Exec": cri.ExecRequest(container_id=container.id, cmd=["head", "-n", "1"], stdin=True, stdout=True),
