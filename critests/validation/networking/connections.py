@@ -152,6 +152,7 @@ def _connecting_socket(address: str) -> socket.socket:
     """
     connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
     for direction in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+        # a struct timeval: seconds and microseconds
         connection.setsockopt(
             socket.SOL_SOCKET, direction, struct.pack("ll", int(REFUSAL_TIMEOUT_SECONDS), 0)
         )

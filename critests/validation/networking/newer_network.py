@@ -66,6 +66,7 @@ class NewerNetwork:
         network = json.loads(self._runtime.conflist.read_text(encoding="utf-8"))
         replacement = {"cniVersion": version, "name": network["name"], "plugins": [{"type": NAME}]}
         self._runtime.conflist.write_text(json.dumps(replacement), encoding="utf-8")
+        # a runtime need not report when it has read a changed configuration
         self._runtime.restart()
 
     @property

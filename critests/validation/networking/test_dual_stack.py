@@ -35,6 +35,7 @@ def can_be_bound(address: str) -> bool:
     """Return whether an IPv6 address belongs to this node and is ready for use."""
     with socket.socket(socket.AF_INET6) as server:
         try:
+            # fails with EADDRNOTAVAIL until duplicate address detection is over
             server.bind((address, 0))
         except OSError:
             return False

@@ -153,6 +153,7 @@ def test_invalid_cdi_specification_does_not_affect_others(
 
     Source: ContainerConfig.CDI_devices.
     """
+    # JSON that ends too early
     cdi_folder.place(f"{cdi.VENDOR}/broken", '{"cdiVersion": "0.5.0", "kind": ')
     kind = cdi_folder.write({"one": cdi.variables("CDI_ONE=first")})
 

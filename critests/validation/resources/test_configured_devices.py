@@ -21,7 +21,7 @@ from critests.validation.security.daemon import blocked_without_daemon_capabilit
 
 pytestmark = [requires(Capability.SAME_HOST), disruptive]
 PATH = "/dev/critests"
-USER, GROUP = 1000, 2002
+USER, GROUP = 1000, 2002  # GROUP is not the group that /etc/passwd of the image has for USER
 OWNER = f"{USER}:{GROUP}"
 PRIVILEGED = cri.LinuxContainerSecurityContext(privileged=True)
 

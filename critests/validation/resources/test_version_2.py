@@ -142,10 +142,9 @@ def test_memory_oom_group_kills_the_whole_container(limits: Limits, containers: 
         unified={"memory.oom.group": "1"},
     )
 
+    # the kernel kills `dd`, and the shell would go on without memory.oom.group
     container = containers.running(
-        # the kernel kills `dd`, and the shell would go on without memory.oom.group
-        script="dd if=/dev/zero of=/dev/null bs=96M count=1; sleep 3600",
-        resources=together,
+        script="dd if=/dev/zero of=/dev/null bs=96M count=1; sleep 3600", resources=together
     )
 
     # 137 is 128 plus the number of SIGKILL

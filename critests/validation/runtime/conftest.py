@@ -22,6 +22,7 @@ def restarted(request: pytest.FixtureRequest, module_runtime: OwnRuntime) -> Ite
 def survivors(restarted: Survivors) -> Survivors:
     """Sandboxes and containers in every state from before a restart of their daemon."""
     if restarted.failure:
+        # many tests share the restart: if it fails, only the test of RST-01 does
         raise Blocked(restarted.failure, by="RST-01")
     return restarted
 

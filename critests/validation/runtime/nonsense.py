@@ -9,10 +9,10 @@ from google.protobuf.message import Message
 
 STRINGS = {
     "nothing": "",
-    "a NUL": "a\0b",
+    "a NUL": "a\0b",  # ends the text for system calls
     "5000 letters": "x" * 5000,  # more than PATH_MAX, 4096, and NAME_MAX, 255
-    "a line break": "a\nb",
-    "a path upwards": "../../..",
+    "a line break": "a\nb",  # starts a new entry in many files
+    "a path upwards": "../../..",  # leads out of a directory to which it is appended
 }
 PATHS = frozenset({"cgroup_parent", "host_path", "log_directory"})
 """Fields with paths on the node, which a runtime may create if they are missing."""

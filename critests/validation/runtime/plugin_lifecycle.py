@@ -46,6 +46,7 @@ def lifecycle_of_a_pod(plugins: PluginFactory) -> Lifecycle:
         runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
     metadata = pod.config.metadata
+    # of a copy, as the plugin's thread may append to the list
     events = [
         each for each in list(plugin.received) if pod.id == each.pod.id or each.container.id == container.id
     ]

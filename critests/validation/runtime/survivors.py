@@ -232,6 +232,7 @@ def _make_containers(survivors: Survivors, folder: Path) -> dict[str, str]:
     ):
         marks[name] = mark = f"gate-{secrets.token_hex(8)}"
         config = containers.config(script=script, mounts=[gate], resources=resources)
+        # the script ignores it; it identifies the process in the process table
         config.args.append(mark)
         survivors.add(name, lambda config=config: containers.running(config, in_sandbox=pod))  # type: ignore[misc]  # mypy cannot type a lambda's default
     return {name: mark for name, mark in marks.items() if name not in survivors.missing}

@@ -68,6 +68,7 @@ def test_port_forward_works_after_a_restart(survivors: Survivors, sessions: Stre
 
     Source: PortForward, of any READY sandbox, whatever daemon created it.
     """
+    # the container with the server
     assert survivors.container("running")
     request = cri.PortForwardRequest(pod_sandbox_id=survivors.pod.id, port=[PORT])
 
@@ -193,6 +194,7 @@ def test_name_of_a_sandbox_stays_reserved_over_a_restart(survivors: Survivors) -
     Source: PodSandboxMetadata. Not stated by the CRI for a restart.
     """
     pod = survivors.pod
+    # the call may create a second sandbox
     survivors.runtime.used_up = True
     stub = survivors.runtime.stub
 

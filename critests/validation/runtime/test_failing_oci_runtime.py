@@ -46,6 +46,7 @@ def fail_to_start(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
     with must_be_refused():
         containers.attempt(containers.config(), in_sandbox=pod)
     inside = cri.ContainerFilter(pod_sandbox_id=pod.id)
+    # it is listed if StartContainer fails, and not if CreateContainer fails: runtimes differ
     for entry in stub.ListContainers(cri.ListContainersRequest(filter=inside)).containers:
         stub.RemoveContainer(cri.RemoveContainerRequest(container_id=entry.id))
 

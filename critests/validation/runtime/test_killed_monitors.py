@@ -54,7 +54,7 @@ def orphan(faulty_runtime: FaultyRuntime) -> Orphan:
     faulty_runtime.runtime.eventually("the process of the container", lambda: host_processes(mark))
     process = first_process(mark)
     # the daemon or init as parent: the runtime has no process in between that could be killed
-    parent = int(stat_of(process)[1])
+    parent = int(stat_of(process)[1])  # state and parent are the first fields after the name, proc(5)
     if parent in {1, faulty_runtime.runtime.daemon.pid}:
         unsupported("a process between daemon and container: there is none")
     os.kill(parent, signal.SIGKILL)

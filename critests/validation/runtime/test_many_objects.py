@@ -41,6 +41,7 @@ def test_reads_return_in_time_with_hundreds_of_containers(own_runtime: OwnRuntim
     listed = own_runtime.timed(own_runtime.stub.ListContainers, cri.ListContainersRequest())
 
     assert late == {}
+    # the created ones and the running one
     assert len(listed.response.containers) == MANY + 1
     assert listed.seconds < READ_SECONDS * own_runtime.scale
 

@@ -138,6 +138,7 @@ def test_pod_of_a_cni_configuration_without_a_version_can_be_stopped(own_runtime
     configuration = json.loads(own_runtime.conflist.read_text(encoding="utf-8"))
     del configuration["cniVersion"]
     own_runtime.conflist.write_text(json.dumps(configuration), encoding="utf-8")
+    # a runtime need not report when it has read a changed configuration
     own_runtime.restart()
     config = own_runtime.sandboxes.marked_config()
     with may_be_refused():

@@ -28,6 +28,7 @@ ValidRequest = Callable[[OwnRuntime, Container], Message]
 SANDBOXES: dict[str, ValidRequest] = {
     "RunPodSandbox": lambda runtime, _: runtime.sandboxes.creation(runtime.sandboxes.config()),
 }
+# with a device and a mount, so that their fields are changed, too
 CONTAINERS: dict[str, ValidRequest] = {
     "CreateContainer": lambda runtime, container: runtime.containers.creation(
         runtime.containers.config(

@@ -240,6 +240,7 @@ def test_containers_stopped_concurrently_report_their_own_exit_codes(
 
     Source: StopContainer, ContainerStatus.exit_code.
     """
+    # neither 0 nor the code of a signal
     running = [containers.running(in_sandbox=own_sandbox, on_term=f"exit {10 + n}") for n in range(AT_ONCE)]
 
     all_of(

@@ -91,6 +91,7 @@ def _hooked(folder: Path) -> nri.ContainerAdjustment:
     path = folder / "ran"
     hook = nri.Hook(path="/bin/sh", args=["sh", "-c", f"echo ran > {path}"])
     mount = nri.Mount(destination="/from-plugin", type="bind", source=str(folder), options=["rbind"])
+    # the OCI runtime runs this hook in its own namespaces, so the path is one of the host
     return nri.ContainerAdjustment(hooks=nri.Hooks(create_runtime=[hook]), mounts=[mount])
 
 

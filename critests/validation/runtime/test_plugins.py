@@ -258,6 +258,7 @@ def test_runtime_continues_without_a_disconnected_plugin(plugins: PluginFactory,
 
     assert created.state() == cri.CONTAINER_RUNNING
     assert plugins.runtime.damage() == ""
+    # another plugin can register
     assert plugins.connect().snapshot
 
 

@@ -180,6 +180,7 @@ def test_lost_state_of_one_container_does_not_affect_others(own_runtime: OwnRunt
         blocked("no file was found in which the daemon stores the state of a container")
 
     with own_runtime.down(signal.SIGKILL):
+        # the daemon was killed, so that it did not write its files again at its end
         for file in files:
             file.write_bytes(b"")
 

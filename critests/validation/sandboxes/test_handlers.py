@@ -167,6 +167,7 @@ def test_handlers_that_report_user_namespaces_support_them(
         config = sandboxes.config(namespaces=with_user_namespace())
         response = runtime.stub.RunPodSandbox(sandboxes.creation(config, handler))
         sandbox = sandboxes.adopt(response.pod_sandbox_id, config)
+        # the log directory is a directory of the host that exists in any case
         mount = cri.Mount(container_path="/mounted", host_path=str(sandbox.log_directory))
         container = containers.attempt(
             containers.config(

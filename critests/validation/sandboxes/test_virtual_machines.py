@@ -7,6 +7,7 @@ from critests.testing import Capability, Containers, Runtime, Sandboxes, require
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 """A kernel generates a random id when it boots, random(4)."""
+# 256 shares are a quarter of a CPU
 OVERHEAD = cri.LinuxContainerResources(cpu_shares=256, memory_limit_in_bytes=160 << 20)
 """What the kubelet sends if the handler's RuntimeClass has an overhead."""
 

@@ -59,6 +59,7 @@ class LoadedProfiles:
 @contextmanager
 def loaded() -> Iterator[LoadedProfiles]:
     """Load the profiles, and unload them at the end; blocked if that is not possible."""
+    # the PATH of many users lacks /sbin
     parser = shutil.which("apparmor_parser", path="/usr/sbin:/sbin:/usr/bin:/bin")
     if parser is None:
         blocked("this machine has no apparmor_parser, which loads profiles")

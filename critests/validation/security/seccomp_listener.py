@@ -22,7 +22,7 @@ _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 _NOTIFICATION_BYTES = 80  # the size of struct seccomp_notif
 _RESPONSE = struct.Struct("=QqiI")  # id, val, error and flags of struct seccomp_notif_resp
 _STATE_BYTES = 1 << 20
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.1  # the thread looks so often whether it has been stopped
 
 
 class SeccompListener:
@@ -72,6 +72,7 @@ class SeccompListener:
         with connection:
             # 4 bytes: one file descriptor
             state, ancillary, _, _ = connection.recvmsg(_STATE_BYTES, socket.CMSG_SPACE(4))
+            # the OCI runtime closes the connection after the state
             while piece := connection.recv(_STATE_BYTES):
                 state += piece
         for level, kind, data in ancillary:

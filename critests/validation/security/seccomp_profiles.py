@@ -7,6 +7,7 @@ from critests.testing import Architecture, machine_architecture
 
 PROTOCOL_ERROR = 71
 """The error number EPROTO, which personality(2) never returns itself."""
+# each with those of the 32-bit programs that its kernel runs, too
 _ARCHITECTURES = {
     Architecture.AMD64: ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"],
     Architecture.ARM64: ["SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"],

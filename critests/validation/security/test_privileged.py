@@ -39,6 +39,7 @@ ROOT_SETS = ("bounding", "permitted", "effective")
 NOT_PASSED_ON = {"pts", "shm", "fd", "mqueue", ".lxc", ".lxd-mounts", ".udev", "console"}
 """Names in /dev that every container has of its own, or that belong to the machine's container manager."""
 QUESTIONS = {
+    # -L: /dev/ptmx is a link to pts/ptmx in a container
     "devices": "stat -L -c '%n %t:%T' $(find /dev '(' -type b -o -type c -o -name ptmx ')')",
     # the kernel's log (1, 11), which no container may open by default; -100 is AT_FDCWD
     "open a device": "mknod /kmsg.$$ c 1 11 && " + system_call("openat", -100, "/dev/kmsg", 0),

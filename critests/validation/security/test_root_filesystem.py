@@ -134,6 +134,7 @@ def test_changes_are_preserved_until_the_container_is_removed(
 
     Source: StopContainer and RemoveContainer; the test reads the overlay's upper directory on the machine.
     """
+    # identifies the process in the process table
     mark = f"layer-{id(containers):x}"
     container = containers.running(first=f"echo preserved > /written; : {mark}", on_term="")
     upper = _upper_directory(runtime, mark)

@@ -108,6 +108,7 @@ def test_exec_closes_stdin_with_the_clients_stream(
     """
     script = "cat; echo the input has ended"
     request = of_script(running_container, script, stdin=True)
+    # v4 over WebSocket cannot close stdin alone
     session = streams.open(runtime.stub.Exec, request, protocol=Protocol.SPDY)
 
     session.write(b"one\n")
