@@ -33,10 +33,10 @@ def connection(server: CriServer) -> Iterator[Connection]:
 
 
 def hang(connection: Connection) -> grpc.RpcError:
-    with pytest.raises(grpc.RpcError) as ended:
+    with pytest.raises(grpc.RpcError) as error:
         connection.runtime.Status(STATUS)
-    assert ended.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
-    return ended.value
+    assert error.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    return error.value
 
 
 def test_a_hang_costs_a_deadline_and_a_probe(server: CriServer, connection: Connection) -> None:
@@ -101,9 +101,9 @@ def test_hanging_rpc_is_probed_again_after_a_pause(
 
 
 def test_hang_of_a_call_with_a_future_is_noticed(connection: Connection) -> None:
-    ended = connection.runtime.Status.future(STATUS).exception()
+    error = connection.runtime.Status.future(STATUS).exception()
 
-    assert ended is not None
+    assert error is not None
     deadline = time.monotonic() + 30
     while not connection.hangs.known():
         assert time.monotonic() < deadline, "gRPC runs callbacks after the caller has the result"

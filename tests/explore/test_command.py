@@ -18,7 +18,7 @@ from tests.plugin.command import begin, critests
 @pytest.mark.nightly("explores until a bug is found")
 def test_a_found_bug_exits_with_1_and_is_written(tmp_path: Path) -> None:
     with serve(CriServer(wrong=["lost=StopPodSandbox"])) as endpoint:
-        ended = critests(
+        result = critests(
             "explore",
             "--runtime-endpoint",
             endpoint,
@@ -34,8 +34,8 @@ def test_a_found_bug_exits_with_1_and_is_written(tmp_path: Path) -> None:
         left = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
         connection.close()
 
-    assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert "SBX-12 (MUST)" in ended.stdout
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "SBX-12 (MUST)" in result.stdout
     (file,) = tmp_path.rglob("explore.json")
     found = json.loads(file.read_text(encoding="utf-8"))
     assert (found["seed"], found["findings"][0]["requirement"]) == (1, "SBX-12")
@@ -75,18 +75,18 @@ def test_error_without_hypothesis_explains_the_installation(
     monkeypatch.setattr("critests.cli.extras.importlib.util.find_spec", lambda _: None)
     monkeypatch.setattr(sys, "argv", ["critests", "explore", "--runtime-endpoint", "unix:///nowhere"])
 
-    with pytest.raises(SystemExit) as ended:
+    with pytest.raises(SystemExit) as error:
         main()
 
-    assert ended.value.code == 4
+    assert error.value.code == 4
     assert "pip install hypothesis" in capsys.readouterr().err
 
 
 def test_disruptive_exploration_requires_a_private_runtime() -> None:
-    ended = critests("explore", "--disruptive", "--runtime-endpoint", "unix:///nowhere")
+    result = critests("explore", "--disruptive", "--runtime-endpoint", "unix:///nowhere")
 
-    assert ended.returncode == 4
-    assert "--node" in ended.stderr
+    assert result.returncode == 4
+    assert "--node" in result.stderr
 
 
 @pytest.mark.parametrize("time", ["0", "soon", "-5m"])

@@ -85,13 +85,13 @@ def test_sys_makes_system_calls_and_prints_their_results(
     ids=["no call", "seven arguments", "unknown name", "longer than a name"],
 )
 def test_sys_prints_its_usage_for_wrong_arguments(run: Runner, arguments: list[str]) -> None:
-    ended = subprocess.run(
+    result = subprocess.run(
         run.command("sys", *arguments), capture_output=True, text=True, check=False, timeout=10
     )
 
-    assert ended.returncode == 2
-    assert ended.stderr.startswith("usage: sys NAME")
-    assert not ended.stdout
+    assert result.returncode == 2
+    assert result.stderr.startswith("usage: sys NAME")
+    assert not result.stdout
 
 
 def test_clock_prints_the_monotonic_clock(run: Runner) -> None:

@@ -214,8 +214,8 @@ def test_unwritable_records_do_not_affect_the_runtime(oci: OciWrapper) -> None:
     oci.plan({ALL: [Record()]})
     (oci.directory / "records").unlink()
     (oci.directory / "records").mkdir()
-    answer = call(oci.path, "start", "abc")
-    assert (answer.returncode, answer.stderr) == (7, "to-stderr\n")
+    result = call(oci.path, "start", "abc")
+    assert (result.returncode, result.stderr) == (7, "to-stderr\n")
 
 
 @pytest.mark.parametrize(
@@ -232,8 +232,8 @@ def test_planned_failure_is_written_to_log_file_and_stderr(
 ) -> None:
     oci.plan({"start": [Fail(9, "no space: é %s"), Record()]})
     log = tmp_path / "log"
-    answer = call(oci.path, *(option.format(log=log) for option in options), "start", "abc")
-    assert (answer.returncode, answer.stdout, answer.stderr) == (9, "", "no space: é %s\n")
+    result = call(oci.path, *(option.format(log=log) for option in options), "start", "abc")
+    assert (result.returncode, result.stdout, result.stderr) == (9, "", "no space: é %s\n")
     assert (log.read_text() if log.exists() else None) == logged
     assert [one.exit_code for one in oci.take()] == [9]
 
@@ -309,9 +309,9 @@ def test_kill_is_skipped_or_sends_another_signal(
 ) -> None:
     oci.plan({"kill": [Record(), planned]})
 
-    answer = call(oci.path, *arguments)
+    result = call(oci.path, *arguments)
 
-    assert (answer.stdout, answer.returncode) == (sent, 7 if sent else 0)
+    assert (result.stdout, result.returncode) == (sent, 7 if sent else 0)
     assert [one.edits for one in oci.take()] == [edits]
     oci.plan({"kill": [planned]})
     assert call(oci.path, *arguments).stdout == sent
@@ -330,8 +330,8 @@ def test_programs_change_input_and_result_of_a_plugin(cni: CniWrapper, tmp_path:
     cni.plan({ALL: [ChangeResult(rewrite)]})
     assert call(cni.plugins / "bridge", text="{}\n", CNI_COMMAND="FAILS").returncode == 1
     cni.plan({"DEL": [Record(), SkipCommand()]})
-    answer = call(cni.plugins / "portmap", text="{}\n", CNI_COMMAND="DEL")
-    assert (answer.stdout, answer.returncode, cni.take()[0].edits) == ("", 0, 1)
+    result = call(cni.plugins / "portmap", text="{}\n", CNI_COMMAND="DEL")
+    assert (result.stdout, result.returncode, cni.take()[0].edits) == ("", 0, 1)
 
 
 def test_wrapped_plugin_gets_the_same_input_and_environment(cni: CniWrapper) -> None:
@@ -345,9 +345,9 @@ def test_wrapped_plugin_gets_the_same_input_and_environment(cni: CniWrapper) -> 
     ]
     for plan in plans:
         cni.plan(plan)
-        answer = call(cni.plugins / "bridge", text='{"x": 1}\n', **environment)
-        assert answer.stdout == f'{{"ips": ["10.0.0.1"], "a/b": "{cni.real_plugins}", "config": {{"x": 1}}}}'
-        assert answer.returncode == 0
+        result = call(cni.plugins / "bridge", text='{"x": 1}\n', **environment)
+        assert result.stdout == f'{{"ips": ["10.0.0.1"], "a/b": "{cni.real_plugins}", "config": {{"x": 1}}}}'
+        assert result.returncode == 0
     assert [(one.program, one.operation, one.id, one.exit_code) for one in cni.take()] == [
         ("bridge", "ADD", "abc", 0)
     ] * 2
@@ -357,18 +357,18 @@ def test_edit_changes_the_result_of_a_plugin(cni: CniWrapper) -> None:
     cni.plan(
         {"bridge/ADD": [Edit("10.0.0.1", "10.0.0.2"), Edit('"a/b"', '"c&d"'), Edit("absent", "x"), Record()]}
     )
-    answer = json.loads(call(cni.plugins / "bridge", text="{}\n", CNI_COMMAND="ADD").stdout)
-    assert (answer["ips"], list(answer)) == (["10.0.0.2"], ["ips", "c&d", "config"])
+    result = json.loads(call(cni.plugins / "bridge", text="{}\n", CNI_COMMAND="ADD").stdout)
+    assert (result["ips"], list(result)) == (["10.0.0.2"], ["ips", "c&d", "config"])
     assert [one.edits for one in cni.take()] == [2]
     cni.plan({ALL: [Edit("no", "yes")]})
-    answer = call(cni.plugins / "portmap", text="{}\n", CNI_COMMAND="FAILS")
-    assert (answer.returncode, json.loads(answer.stdout)["msg"]) == (1, "yes")
+    result = call(cni.plugins / "portmap", text="{}\n", CNI_COMMAND="FAILS")
+    assert (result.returncode, json.loads(result.stdout)["msg"]) == (1, "yes")
 
 
 def test_failing_plugin_prints_a_cni_error(cni: CniWrapper) -> None:
     cni.plan({"ADD": [Fail(11, "try again later")]})
-    answer = call(cni.plugins / "portmap", CNI_COMMAND="ADD")
-    assert (answer.returncode, json.loads(answer.stdout)) == (
+    result = call(cni.plugins / "portmap", CNI_COMMAND="ADD")
+    assert (result.returncode, json.loads(result.stdout)) == (
         11,
         {"cniVersion": "1.0.0", "code": 11, "msg": "try again later"},
     )

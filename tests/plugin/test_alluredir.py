@@ -32,7 +32,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     """Validate a server that breaks a promise; return the folder of the results and Allure's."""
     root: Path = tmp_path_factory.mktemp("run")
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
-        ended = critests(
+        result = critests(
             *(
                 "run",
                 "--runtime-endpoint",
@@ -44,7 +44,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
             ),
             *("--select", "SBX-01,SBX-02,CTA-18,RT-01", "--", f"--alluredir={root / 'allure'}"),
         )
-    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert result.returncode == 1, result.stdout + result.stderr
     return root / "results", root / "allure"
 
 

@@ -30,7 +30,7 @@ def test_timestamps_are_shown_in_full(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "critests.plugin", "--cri-allow-kubelet"]
     with serve(CriServer()) as endpoint:
-        ended = subprocess.run(
+        result = subprocess.run(
             [*command, "--runtime-endpoint", endpoint, "--cri-results", str(tmp_path / "results")],
             capture_output=True,
             text=True,
@@ -44,8 +44,8 @@ def test_timestamps_are_shown_in_full(tmp_path: Path) -> None:
     assert ours["seen"] == (
         "LATE[:][0]: expected the same time as sorted(LATE)[0], observed 1.5 s after it;"
         " LATE[:][1]: expected the same time as sorted(LATE)[1], observed 1.5 s before it"
-    ), ended.stdout
+    ), result.stdout
     assert ours["after"] == "UpdateRuntimeConfig"
-    whole, shortened = (line for line in ended.stdout.splitlines() if line.startswith("E       assert"))
+    whole, shortened = (line for line in result.stdout.splitlines() if line.startswith("E       assert"))
     assert "1795348013500000000, 1795348012000000000, 1795348014000000000] == [" in whole
     assert "..." in shortened

@@ -50,30 +50,30 @@ def test_exit_of_the_daemon_that_a_test_ignores_is_its_failure(
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "critests.plugin", "--cri-allow-kubelet"]
     command += ["--runtime-endpoint", str(tmp_path / "cri.sock"), "--cri-results", str(tmp_path / "results")]
-    ended = subprocess.run(
+    result = subprocess.run(
         command, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=SECONDS, check=False
     )
 
     killer, follower = record_in(tmp_path / "results")["tests"]
-    assert (killer["outcome"], killer["requirement"]) == ("failed", "GEN-17"), ended.stdout
+    assert (killer["outcome"], killer["requirement"]) == ("failed", "GEN-17"), result.stdout
     assert killer["reason"] == (
         f"the daemon (process {dying_server.pid}) exited during the test at UpdateRuntimeConfig"
     )
     assert (follower["outcome"], follower["blocked_by"]) == ("blocked", "")
-    assert "1 failed, 1 skipped" in ended.stdout
+    assert "1 failed, 1 skipped" in result.stdout
 
 
 def test_run_is_judged_if_the_daemon_exits_in_the_last_test(
     dying_server: "subprocess.Popen[bytes]", tmp_path: Path
 ) -> None:
-    ended = critests(
+    result = critests(
         *("run", "--runtime-endpoint", str(tmp_path / "cri.sock"), "--results", str(tmp_path / "results")),
         *("--allow-kubelet", "--select", "RT-25/accept"),
     )
 
     failed = [test for test in record_in(tmp_path / "results")["tests"] if test["outcome"] == "failed"]
-    assert [test["requirement"] for test in failed] == ["GEN-17"], ended.stdout
-    assert ended.returncode == 1, ended.stdout
+    assert [test["requirement"] for test in failed] == ["GEN-17"], result.stdout
+    assert result.returncode == 1, result.stdout
     assert dying_server.wait(SECONDS) != 0
 
 
@@ -119,7 +119,7 @@ def test_exit_of_a_tests_own_runtime_is_its_failure(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(PRIVATE, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "critests.plugin", "--cri-node", "containerd"]
-    ended = subprocess.run(
+    result = subprocess.run(
         [*command, "--cri-results", str(tmp_path / "results")],
         capture_output=True,
         text=True,
@@ -131,11 +131,11 @@ def test_exit_of_a_tests_own_runtime_is_its_failure(tmp_path: Path) -> None:
 
     tests = record_in(tmp_path / "results")["tests"]
     verdicts = {test["name"]: (test["outcome"], test["requirement"]) for test in tests}
-    assert verdicts.pop("test_kills_its_own") == ("failed", "GEN-17"), ended.stdout
+    assert verdicts.pop("test_kills_its_own") == ("failed", "GEN-17"), result.stdout
     outcome, requirement = verdicts.pop("test_asserts_that_the_daemon_is_alive")
-    assert (outcome, requirement != "GEN-17") == ("failed", True), ended.stdout
-    assert {outcome for outcome, _ in verdicts.values()} == {"passed"}, ended.stdout
-    assert ended.returncode == 1
+    assert (outcome, requirement != "GEN-17") == ("failed", True), result.stdout
+    assert {outcome for outcome, _ in verdicts.values()} == {"passed"}, result.stdout
+    assert result.returncode == 1
 
 
 # no object is created during the kill: an incomplete one may disturb the next daemon
@@ -186,7 +186,7 @@ def test_private_runtime_is_restarted_and_the_test_that_killed_it_fails(
     (tmp_path / "test_mine.py").write_text(KILLS, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     command += ["-p", "critests.plugin", "--cri-node", "containerd"]
-    ended = subprocess.run(
+    result = subprocess.run(
         [*command, "--cri-results", str(tmp_path / "results"), *workers],
         capture_output=True,
         text=True,
@@ -197,6 +197,6 @@ def test_private_runtime_is_restarted_and_the_test_that_killed_it_fails(
     )
 
     outcomes = {test["name"]: test["outcome"] for test in record_in(tmp_path / "results")["tests"]}
-    assert outcomes.pop("test_kills") == "failed", ended.stdout
-    assert set(outcomes.values()) == {"passed"}, ended.stdout
-    assert ended.returncode == 1
+    assert outcomes.pop("test_kills") == "failed", result.stdout
+    assert set(outcomes.values()) == {"passed"}, result.stdout
+    assert result.returncode == 1

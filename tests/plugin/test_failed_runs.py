@@ -26,21 +26,21 @@ def run_on(endpoint: str, results: Path, *more: str) -> subprocess.CompletedProc
 
 
 def test_missing_socket_exits_with_5(tmp_path: Path) -> None:
-    ended = run_on(str(tmp_path / "absent.sock"), tmp_path)
+    result = run_on(str(tmp_path / "absent.sock"), tmp_path)
 
-    assert ended.returncode == 5
-    assert "no such socket" in ended.stderr
-    assert "the options select no test" not in ended.stderr
+    assert result.returncode == 5
+    assert "no such socket" in result.stderr
+    assert "the options select no test" not in result.stderr
     assert not list(tmp_path.rglob("run.json"))
 
 
 def test_missing_sandbox_image_exits_with_5(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"wants-image=registry.example/pods/pause:3.10"})) as endpoint:
-        ended = run_on(endpoint, tmp_path, "--select", "SBX-02")
+        result = run_on(endpoint, tmp_path, "--select", "SBX-02")
 
-    assert ended.returncode == 5
-    assert "no sandbox without the image registry.example/pods/pause:3.10" in ended.stderr
-    assert "pause_image" in ended.stderr
+    assert result.returncode == 5
+    assert "no sandbox without the image registry.example/pods/pause:3.10" in result.stderr
+    assert "pause_image" in result.stderr
     assert not list(tmp_path.rglob("run.json"))
 
 
@@ -59,7 +59,7 @@ def test_denied_permission_is_reported() -> None:
                 "try: connection.greet()\n"
                 "except EndpointError as error: print(error)"
             )
-            ended = subprocess.run(
+            result = subprocess.run(
                 [sys.executable, "-c", code, str(path)],
                 capture_output=True,
                 text=True,
@@ -69,7 +69,7 @@ def test_denied_permission_is_reported() -> None:
         finally:
             path.unlink()
 
-    assert "permission denied" in ended.stdout, ended.stderr
+    assert "permission denied" in result.stdout, result.stderr
 
 
 @pytest.mark.parametrize(
@@ -84,22 +84,22 @@ def test_endpoint_without_a_cri_runtime_exits_with_5(
     impostor: Callable[[], object], sentence: str, tmp_path: Path
 ) -> None:
     with impostor() as endpoint:  # type: ignore[attr-defined]  # a context manager, see impostors
-        ended = run_on(endpoint, tmp_path, "--deadline-scale", "0.2")
+        result = run_on(endpoint, tmp_path, "--deadline-scale", "0.2")
 
-    assert ended.returncode == 5
-    assert sentence in ended.stderr
-    assert "the options select no test" not in ended.stderr
+    assert result.returncode == 5
+    assert sentence in result.stderr
+    assert "the options select no test" not in result.stderr
 
 
 def test_endpoint_and_timeout_options_are_those_of_crictl(tmp_path: Path) -> None:
     with silent() as endpoint:
-        ended = critests(
+        result = critests(
             *("run", "-r", endpoint, "-i", endpoint, "--timeout", "0.2s", "--results", str(tmp_path))
         )
 
-    assert ended.returncode == 5
-    assert f"{endpoint}: the connection was accepted" in ended.stderr
-    assert "Version got no response within 0.2 s" in ended.stderr
+    assert result.returncode == 5
+    assert f"{endpoint}: the connection was accepted" in result.stderr
+    assert "Version got no response within 0.2 s" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -122,20 +122,20 @@ def test_usage_error_exits_with_4_and_names_the_option(
             if {"--runtime-endpoint", "--node"} & set(arguments)
             else [*arguments, "--runtime-endpoint", endpoint]
         )
-        ended = critests("run", *given, "--results", str(tmp_path))
+        result = critests("run", *given, "--results", str(tmp_path))
 
-    assert ended.returncode == 4, ended.stdout + ended.stderr
-    assert word in ended.stderr
+    assert result.returncode == 4, result.stdout + result.stderr
+    assert word in result.stderr
 
 
 def test_port_without_a_listener_is_reported_as_refused(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        ended = run_on(f"tcp://127.0.0.1:{free.getsockname()[1]}", tmp_path)
+        result = run_on(f"tcp://127.0.0.1:{free.getsockname()[1]}", tmp_path)
 
-    assert ended.returncode == 5
-    assert "connection refused" in ended.stderr
-    assert "speak gRPC" not in ended.stderr
+    assert result.returncode == 5
+    assert "connection refused" in result.stderr
+    assert "speak gRPC" not in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -157,28 +157,28 @@ def test_scope_has_the_options_and_the_judged_musts(chosen: list[str], tmp_path:
 
 def test_run_without_tests_exits_with_5(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        ended = run_on(endpoint, tmp_path, "--select", "SBA-01", "-k", "removal")
+        result = run_on(endpoint, tmp_path, "--select", "SBA-01", "-k", "removal")
 
-    assert ended.returncode == 5
-    assert "the options select no test" in ended.stderr
+    assert result.returncode == 5
+    assert "the options select no test" in result.stderr
 
 
 def test_error_of_a_malformed_expectations_file_has_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "known.toml"
     file.write_text('[[known]]\nrequirement = "SBX-01"\ntest = 7\n', encoding="utf-8")
     with serve(CriServer()) as endpoint:
-        ended = run_on(endpoint, tmp_path, "--expectations", str(file))
+        result = run_on(endpoint, tmp_path, "--expectations", str(file))
 
-    assert ended.returncode == 4
-    assert f"{file}:" in ended.stderr
+    assert result.returncode == 4
+    assert f"{file}:" in result.stderr
 
 
 def test_failing_sandboxes_are_one_failure_that_blocks_other_tests(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=RunPodSandbox"})) as endpoint:
-        ended = run_on(endpoint, tmp_path, "--select", "SBX-02,SBA", "--deadline-scale", "0.2")
+        result = run_on(endpoint, tmp_path, "--select", "SBX-02,SBA", "--deadline-scale", "0.2")
 
     record = record_in(tmp_path)
-    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert result.returncode == 1, result.stdout + result.stderr
     assert record["scope"]["selection"] == "--select SBX-02,SBA"
     assert record["scope"]["musts_judged"] < record["scope"]["musts"]
     failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}
@@ -191,11 +191,11 @@ def test_failing_sandboxes_are_one_failure_that_blocks_other_tests(tmp_path: Pat
 
 def test_failed_call_does_not_block_tests_whose_set_up_succeeds(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails-at=CreateContainer/3,4,5"})) as endpoint:
-        ended = run_on(endpoint, tmp_path, "--select", "CTR-01,CTA", "--deadline-scale", "0.2")
+        result = run_on(endpoint, tmp_path, "--select", "CTR-01,CTA", "--deadline-scale", "0.2")
 
     tests = [test for test in record_in(tmp_path)["tests"] if not test["synthesized"]]
     outcomes = Counter(test["outcome"] for test in tests)
-    assert 1 <= outcomes["failed"] + outcomes["blocked"] <= 3, ended.stdout + ended.stderr
+    assert 1 <= outcomes["failed"] + outcomes["blocked"] <= 3, result.stdout + result.stderr
     assert outcomes["passed"] > 40
 
 
@@ -211,13 +211,13 @@ def test_unimplemented_rpc_is_one_failure_that_blocks_other_tests(
     rpc: str, select: str, judge: str, tmp_path: Path
 ) -> None:
     with serve(CriServer(wrong={f"unimplemented={rpc}"})) as endpoint:
-        ended = critests(
+        result = critests(
             "run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--select", select
         )
 
     tests = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
     failed = [test for test in tests if test["outcome"] == "failed"]
-    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert result.returncode == 1, result.stdout + result.stderr
     assert [test["requirement"] for test in failed] == [judge]
     assert f"{rpc} is not implemented" in failed[0]["reason"]
     assert {test["blocked_by"] for test in tests if test["outcome"] == "blocked"} == {judge.partition("/")[0]}
@@ -232,15 +232,15 @@ def test_exit_of_the_daemon_fails_the_test_that_was_running(tmp_path: Path) -> N
     try:
         assert server.stdout is not None
         server.stdout.readline()
-        ended = run_on(str(socket_path), tmp_path, "--select", "SBX,SBA")
+        result = run_on(str(socket_path), tmp_path, "--select", "SBX,SBA")
     finally:
         server.kill()
         server.communicate()
 
     record = record_in(tmp_path)
     outcomes = {test["outcome"] for test in record["tests"]}
-    assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert "the rest could not be judged: the daemon (process" in ended.stdout
+    assert result.returncode == 1, result.stdout + result.stderr
+    assert "the rest could not be judged: the daemon (process" in result.stdout
     assert "blocked" in outcomes
     assert "error" not in outcomes
     failed = [test for test in record["tests"] if test["outcome"] == "failed"]
@@ -323,9 +323,9 @@ def test_failed_clean_up_of_a_fixture_after_ctrl_c_writes_the_record(tmp_path: P
         "def test_is_stopped(runtime, held):\n    os.kill(os.getpid(), signal.SIGINT)\n"
     )
     with serve(CriServer()) as endpoint:
-        ended = run_own_test(test, endpoint, tmp_path)
+        result = run_own_test(test, endpoint, tmp_path)
 
-    assert ended.returncode == 2, ended.stdout + ended.stderr
+    assert result.returncode == 2, result.stdout + result.stderr
     record = record_in(tmp_path / "results")
     assert record["interrupted"] is True
     assert "the clean-up of a fixture failed: cannot let go" in record["notes"]
@@ -336,47 +336,47 @@ def test_error_names_the_used_registry_port(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        ended = run_on(endpoint, tmp_path, "--registry-port", str(port))
+        result = run_on(endpoint, tmp_path, "--registry-port", str(port))
 
-    assert ended.returncode == 5
-    assert f"127.0.0.1:{port}" in ended.stderr
+    assert result.returncode == 5
+    assert f"127.0.0.1:{port}" in result.stderr
 
 
 def test_unwritable_results_exit_with_5(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a directory", encoding="utf-8")
     with serve(CriServer()) as endpoint:
-        ended = run_on(endpoint, tmp_path / "file" / "results")
+        result = run_on(endpoint, tmp_path / "file" / "results")
 
-    assert ended.returncode == 5
-    assert "cannot write" in ended.stderr
+    assert result.returncode == 5
+    assert "cannot write" in result.stderr
 
 
 @pytest.mark.nightly("a run of much of the suite, with waits")
 def test_read_only_run_calls_no_mutating_rpc(tmp_path: Path) -> None:
     server = CriServer()
     with serve(server) as endpoint:
-        ended = critests("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--read-only")
+        result = critests("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--read-only")
 
     record = record_in(tmp_path)
     mutating = {"RunPodSandbox", "CreateContainer", "PullImage", "RemoveImage", "StopPodSandbox"}
-    assert ended.returncode in {0, 1}, ended.stdout + ended.stderr
+    assert result.returncode in {0, 1}, result.stdout + result.stderr
     assert not mutating & set(record["coverage"]["rpcs"])
 
 
 def test_list_needs_no_endpoint(tmp_path: Path) -> None:
-    ended = critests("run", "--list", "--select", "SBX", cwd=tmp_path)
+    result = critests("run", "--list", "--select", "SBX", cwd=tmp_path)
 
-    lines = ended.stdout.splitlines()
-    assert ended.returncode == 0, ended.stderr
+    lines = result.stdout.splitlines()
+    assert result.returncode == 0, result.stderr
     assert lines
     assert all(line.split()[0].startswith("SBX-") for line in lines)
 
 
 def test_list_as_json_has_titles_and_levels(tmp_path: Path) -> None:
-    ended = critests("run", "--list", "--select", "SBX-01,CTR-36", "--json", "-", cwd=tmp_path)
+    result = critests("run", "--list", "--select", "SBX-01,CTR-36", "--json", "-", cwd=tmp_path)
 
-    listed = json.loads(ended.stdout)
-    assert ended.returncode == 0, ended.stderr
+    listed = json.loads(result.stdout)
+    assert result.returncode == 0, result.stderr
     assert {test["requirement"].partition("/")[0] for test in listed} == {"SBX-01", "CTR-36"}
     for test in listed:
         assert test["level"] in {"MUST", "SHOULD", "MAY"}
@@ -392,9 +392,9 @@ def test_hanging_test_is_an_error_and_the_run_continues(tmp_path: Path) -> None:
         "def test_goes_on(runtime):\n    assert runtime.version.runtime_name\n"
     )
     with serve(CriServer()) as endpoint:
-        ended = run_own_test(test, endpoint, tmp_path)
+        result = run_own_test(test, endpoint, tmp_path)
 
-    assert ended.returncode == 3, ended.stdout + ended.stderr
+    assert result.returncode == 3, result.stdout + result.stderr
     outcomes = {test["name"]: test["outcome"] for test in record_in(tmp_path / "results")["tests"]}
     assert outcomes == {"test_hangs": "error", "test_goes_on": "passed"}
 
@@ -405,9 +405,9 @@ def test_error_in_the_fixture_lookup_is_counted(tmp_path: Path) -> None:
         "def test_goes_on(runtime):\n    assert runtime.version.runtime_name\n"
     )
     with serve(CriServer()) as endpoint:
-        ended = run_own_test(test, endpoint, tmp_path)
+        result = run_own_test(test, endpoint, tmp_path)
 
-    assert ended.returncode == 3, ended.stdout + ended.stderr
+    assert result.returncode == 3, result.stdout + result.stderr
     record = record_in(tmp_path / "results")
     assert {test["name"]: test["outcome"] for test in record["tests"]} == {
         "test_misspelled": "error",
@@ -418,10 +418,10 @@ def test_error_in_the_fixture_lookup_is_counted(tmp_path: Path) -> None:
 
 def test_unreachable_registry_exits_with_5_and_is_explained(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=PullImage"})) as endpoint:
-        ended = run_on(endpoint, tmp_path, "--select", "CTR-01,CTR-13,CTR-21")
+        result = run_on(endpoint, tmp_path, "--select", "CTR-01,CTR-13,CTR-21")
 
-    assert ended.returncode == 5, ended.stdout + ended.stderr
-    assert "does not reach the suite's registry" in ended.stdout
+    assert result.returncode == 5, result.stdout + result.stderr
+    assert "does not reach the suite's registry" in result.stdout
     assert {test["outcome"] for test in record_in(tmp_path)["tests"]} == {"blocked", "disabled"}
 
 
@@ -430,10 +430,10 @@ def test_full_disk_exits_with_3_and_is_reported(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path], check=True)
     try:
         with serve(CriServer()) as endpoint:
-            ended = run_on(endpoint, tmp_path, "--select", "RT-01")
+            result = run_on(endpoint, tmp_path, "--select", "RT-01")
     finally:
         subprocess.run(["umount", tmp_path], check=True)
 
-    assert ended.returncode == 3, ended.stdout + ended.stderr
-    assert "no space left" in ended.stderr
-    assert "exit 3:" in ended.stdout
+    assert result.returncode == 3, result.stdout + result.stderr
+    assert "no space left" in result.stderr
+    assert "exit 3:" in result.stdout

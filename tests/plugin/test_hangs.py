@@ -28,7 +28,7 @@ def test_a_hang_costs_one_deadline_and_is_one_root_cause(
 ) -> None:
     server = CriServer(wrong={f"hangs={rpc}"})
     with serve(server) as endpoint:
-        ended = critests(
+        result = critests(
             *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
             *("--profile", "smoke", "--deadline-scale", SCALE, *workers),
             *("--deselect", "UPD-01,STA-18"),  # the small CRI server has no limits, and no such statistics
@@ -38,7 +38,7 @@ def test_a_hang_costs_one_deadline_and_is_one_root_cause(
     outcomes = {test["name"]: test["outcome"] for test in record["tests"]}
     failed = {test["requirement_id"] for test in record["tests"] if test["outcome"] == "failed"}
     (cause,) = [cause for cause in record["root_causes"] if cause["requirement"] == judge]
-    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert result.returncode == 1, result.stdout + result.stderr
     assert "error" not in outcomes.values()
     assert failed == {judge}
     assert cause["rpc"] == rpc
@@ -51,7 +51,7 @@ def test_a_hang_costs_one_deadline_and_is_one_root_cause(
 def test_hang_in_a_probe_is_a_failure_of_the_requirement_of_its_rpc(tmp_path: Path) -> None:
     server = CriServer(wrong={"hangs=StartContainer"})
     with serve(server) as endpoint:
-        ended = critests(
+        result = critests(
             *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
             *("--select", "CKP-01,CTR-13", "--deadline-scale", SCALE),
         )
@@ -59,7 +59,7 @@ def test_hang_in_a_probe_is_a_failure_of_the_requirement_of_its_rpc(tmp_path: Pa
     record = record_in(tmp_path)
     failed = [test for test in record["tests"] if test["outcome"] == "failed"]
     blocked = [test for test in record["tests"] if test["requirement_id"] == "CKP-01"]
-    assert [test["requirement_id"] for test in failed] == ["CTR-13"], ended.stdout + ended.stderr
+    assert [test["requirement_id"] for test in failed] == ["CTR-13"], result.stdout + result.stderr
     assert failed[0]["reason"].startswith("StartContainer did not answer within ")
     assert "checkpoint" not in failed[0]["repeat_command"]
     assert {test["outcome"] for test in blocked} == {"blocked"}

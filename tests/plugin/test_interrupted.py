@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import critests
+from tests.plugin.command import SECONDS
 
 SUITE = Path(critests.__file__).parent
 CONFTEST = """
@@ -39,9 +40,11 @@ def test_ctrl_c_inside_a_hook_wrapper_of_another_plugin_interrupts_the_run(kind:
     command = [sys.executable, "-P", "-m", "pytest", "-c", str(SUITE / kind / "pytest.ini")]
     command += ["-p", "critests.plugin", "test_one.py"]
 
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
 
-    assert ended.returncode == pytest.ExitCode.INTERRUPTED, ended.stdout + ended.stderr
+    assert result.returncode == pytest.ExitCode.INTERRUPTED, result.stdout + result.stderr
 
 
 OPENING = """
@@ -61,13 +64,13 @@ def test_ctrl_c_with_an_unclosed_file_interrupts_the_run(tmp_path: Path) -> None
     (tmp_path / "test_one.py").write_text(OPENING, encoding="utf-8")
     command = [sys.executable, "-P", "-m", "pytest", "-c", str(SUITE / "validation/pytest.ini")]
 
-    ended = subprocess.run(
+    result = subprocess.run(
         [*command, "-p", "critests.plugin", "test_one.py"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS,
         check=False,
     )
 
-    assert ended.returncode == pytest.ExitCode.INTERRUPTED, ended.stdout + ended.stderr
+    assert result.returncode == pytest.ExitCode.INTERRUPTED, result.stdout + result.stderr

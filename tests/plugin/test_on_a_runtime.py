@@ -92,10 +92,10 @@ def test_concurrent_runs_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp
         )
         for name in "ab"
     ]
-    ended = [run.communicate(timeout=SECONDS) for run in both]
+    result = [run.communicate(timeout=SECONDS) for run in both]
 
     assert alone.returncode == 0, alone.stdout + alone.stderr
-    assert [run.returncode for run in both] == [0, 0], ended
+    assert [run.returncode for run in both] == [0, 0], result
     assert verdicts_in(tmp_path / "a") == verdicts_in(tmp_path / "b") == verdicts_in(tmp_path / "alone")
     assert left_on(runtime.endpoint) == []
 
@@ -103,7 +103,7 @@ def test_concurrent_runs_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp
 @pytest.mark.nightly("two or three runs")
 def test_two_workers_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     for workers in "12":
-        ended = critests(
+        result = critests(
             "run",
             "--runtime-endpoint",
             runtime.endpoint,
@@ -116,7 +116,7 @@ def test_two_workers_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_pat
             "--results",
             str(tmp_path / workers),
         )
-        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert result.returncode == 0, result.stdout + result.stderr
 
     assert verdicts_in(tmp_path / "1") == verdicts_in(tmp_path / "2")
     assert left_on(runtime.endpoint) == []
@@ -192,7 +192,7 @@ def test_clean_removes_objects_of_a_killed_run_and_not_of_a_live_one(
 
 def test_a_run_leaves_the_machine_as_it_was(tmp_path: Path) -> None:
     before = MachineSnapshot.take()
-    ended = critests(
+    result = critests(
         "run",
         "--node",
         "containerd",
@@ -206,7 +206,7 @@ def test_a_run_leaves_the_machine_as_it_was(tmp_path: Path) -> None:
     after = MachineSnapshot.take()
 
     run = record_in(tmp_path)["run_id"]
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     assert [str(change) for change in mentioning(difference(before, after), [run])] == []
 
 
@@ -244,7 +244,7 @@ def test_private_runtime_is_removed_when_its_run_is_interrupted(tmp_path: Path) 
 @pytest.mark.nightly("much of the suite")
 def test_missing_network_plugin_is_one_failure(tmp_path: Path) -> None:
     with throwaway_with_registry(network=False) as (started, _):
-        ended = critests(
+        result = critests(
             "run",
             "--runtime-endpoint",
             started.endpoint,
@@ -256,14 +256,14 @@ def test_missing_network_plugin_is_one_failure(tmp_path: Path) -> None:
 
     record = record_in(tmp_path)
     failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}
-    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert result.returncode == 1, result.stdout + result.stderr
     assert failed == {"RT-07"}
-    assert "NetworkReady is false" in ended.stdout
+    assert "NetworkReady is false" in result.stdout
 
 
 @pytest.mark.nightly("much of the suite")
 def test_an_unknown_handler_is_one_failure(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
-    ended = critests(
+    result = critests(
         "run",
         "--runtime-endpoint",
         runtime.endpoint,
@@ -277,5 +277,5 @@ def test_an_unknown_handler_is_one_failure(runtime: ThrowawayRuntime, tmp_path: 
 
     record = record_in(tmp_path)
     failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}
-    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert result.returncode == 1, result.stdout + result.stderr
     assert failed == {"SBX-02"}

@@ -51,10 +51,10 @@ def test_other_pytest_runs_do_not_load_critests(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(MODULES, encoding="utf-8")
     (tmp_path / "test_mine.py").write_text("def test_mine():\n    pass\n", encoding="utf-8")
 
-    ended = run(tmp_path, "-q", "-s", "-p", "no:benchmark")
+    result = run(tmp_path, "-q", "-s", "-p", "no:benchmark")
 
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "loaded: []" in ended.stdout
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "loaded: []" in result.stdout
 
 
 @pytest.mark.parametrize("more", [(), ("-n", "1")], ids=["alone", "a worker"])
@@ -63,9 +63,9 @@ def test_vendor_loads_the_plugin_in_the_root_conftest(more: tuple[str, ...], tmp
     (tmp_path / "test_mine.py").write_text(VENDOR_TEST, encoding="utf-8")
     with serve(CriServer()) as endpoint:
         words = ("--runtime-endpoint", endpoint, "--cri-allow-kubelet", "--cri-results", "results")
-        ended = run(tmp_path, "-W", "error", *words, *more)
+        result = run(tmp_path, "-W", "error", *words, *more)
 
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     (test,) = record_in(tmp_path / "results")["tests"]
     assert test["outcome"] == "passed"
 
@@ -74,7 +74,7 @@ def test_plain_pytest_runs_the_suite_as_documented(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         words = ("--runtime-endpoint", endpoint, "--cri-select", "RT-01", "--cri-results", "results")
         suite = ("-p", "critests.plugin", "--pyargs", "critests.validation")
-        ended = run(tmp_path, *suite, *words, "--cri-allow-kubelet")
+        result = run(tmp_path, *suite, *words, "--cri-allow-kubelet")
 
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     assert {test["outcome"] for test in record_in(tmp_path / "results")["tests"]} >= {"passed"}

@@ -13,21 +13,21 @@ pytestmark = pytest.mark.nightly("repeats a test twenty times")
 def test_failure_that_does_not_recur_is_a_warning_with_its_frequency(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails-at=ExecSync/2"})) as endpoint:
         where = ("--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet")
-        ended = critests("run", *where, "--select", "EXS-01,EXS-02", once=False)
+        result = critests("run", *where, "--select", "EXS-01,EXS-02", once=False)
 
     warned = [test for test in record_in(tmp_path)["tests"] if test["outcome"] == "warned"]
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     assert [(test["failures"], test["tries"]) for test in warned] == [(1, 21)]
     assert warned[0]["reason"].startswith("failed in 1 of 21 tries: ")
-    assert "trying it 20 times more (1 of 1)" in ended.stdout
-    assert "1 of them for a failure that did not recur" in " ".join(ended.stdout.split())
+    assert "trying it 20 times more (1 of 1)" in result.stdout
+    assert "1 of them for a failure that did not recur" in " ".join(result.stdout.split())
 
 
 def test_times_repeats_each_selected_test(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         where = ("--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet")
-        ended = critests("run", *where, "--select", "RT-01", "--times", "3")
+        result = critests("run", *where, "--select", "RT-01", "--times", "3")
 
     ran = [test["name"] for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     assert len(ran) == 3 * len(set(ran)) > 0

@@ -19,7 +19,7 @@ def test_cancelled_creation_is_retried_with_short_deadlines(
     rpc: str, requirements: str, tmp_path: Path
 ) -> None:
     with serve(CriServer(wrong={f"holds-until-third={rpc}"})) as endpoint:
-        ended = critests(
+        result = critests(
             *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
             *("--select", requirements, "--deadline-scale", SCALE),
         )
@@ -27,4 +27,4 @@ def test_cancelled_creation_is_retried_with_short_deadlines(
     ran = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
     assert {test["requirement_id"]: test["outcome"] for test in ran} == dict.fromkeys(
         requirements.split(","), "passed"
-    ), ended.stdout + ended.stderr
+    ), result.stdout + result.stderr

@@ -17,7 +17,7 @@ def test_condition_that_set_ups_await_in_vain_is_one_root_cause(
     way: str, judge: str, selected: str, tmp_path: Path
 ) -> None:
     with serve(CriServer(wrong={way})) as endpoint:
-        ended = critests(
+        result = critests(
             *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
             *("--select", f"{judge},{selected}", "--deadline-scale", "0.2"),
         )
@@ -29,7 +29,7 @@ def test_condition_that_set_ups_await_in_vain_is_one_root_cause(
         for test in record["tests"]
         if test["outcome"] in {"failed", "error"} and "in the log" in test["reason"]
     ]
-    assert ended.returncode == 1, ended.stdout + ended.stderr
+    assert result.returncode == 1, result.stdout + result.stderr
     assert cause["outcome"] == "failed"
     assert cause["blocked"]
     assert timeouts == []

@@ -31,14 +31,14 @@ def test_an_unknown_word_is_reported_before_workers_and_runtime_start(option: st
     # without the index, with which the command itself checks the options
     whole_suite = ("--", "-p", "no:cacheprovider")
 
-    answer = critests(
+    result = critests(
         *("run", "-n", "2", "--node", "containerd=/nowhere/containerd", option, "slow"),
         *("--results", str(tmp_path), *whole_suite),
     )
 
-    assert answer.returncode == ExitCode.USAGE, answer.stdout
-    assert "'slow' is no requirement" in answer.stderr
-    assert "INTERNALERROR" not in answer.stdout + answer.stderr
+    assert result.returncode == ExitCode.USAGE, result.stdout
+    assert "'slow' is no requirement" in result.stderr
+    assert "INTERNALERROR" not in result.stdout + result.stderr
 
 
 def test_tests_with_a_module_fixture_run_on_one_worker(tmp_path: Path) -> None:

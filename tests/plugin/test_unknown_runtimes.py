@@ -25,8 +25,8 @@ def acme() -> Iterator[str]:
 def run_on(endpoint: str, results: Path, *more: str) -> tuple[int, str]:
     """Validate an endpoint; return the exit code, and the output in one line."""
     options = ("--runtime-endpoint", endpoint, "--results", str(results), "--allow-kubelet", *SOME)
-    ended = critests("run", *options, *more)
-    return ended.returncode, " ".join((ended.stdout + ended.stderr).split())
+    result = critests("run", *options, *more)
+    return result.returncode, " ".join((result.stdout + result.stderr).split())
 
 
 def test_reports_show_the_name_of_an_unknown_runtime(acme: str, tmp_path: Path) -> None:

@@ -47,12 +47,12 @@ class Peer:
             for frame in frames.feed(data):
                 return frame
 
-    def take(self, answer: Message | ttrpc_pb2.Status) -> ttrpc_pb2.Request:
+    def take(self, message: Message | ttrpc_pb2.Status) -> ttrpc_pb2.Request:
         frame = self.next(RUNTIME)
         response = (
-            ttrpc.refusal(frame.stream, answer.code, answer.message)
-            if isinstance(answer, ttrpc_pb2.Status)
-            else ttrpc.answer(frame.stream, answer.SerializeToString())
+            ttrpc.refusal(frame.stream, message.code, message.message)
+            if isinstance(message, ttrpc_pb2.Status)
+            else ttrpc.answer(frame.stream, message.SerializeToString())
         )
         self.multiplexer.send(RUNTIME, response.packed())
         return ttrpc_pb2.Request.FromString(frame.payload)
@@ -78,9 +78,9 @@ def peer(sockets: tuple[socket.socket, socket.socket]) -> Peer:
 
 
 def test_plugin_subscribes_to_events_in_configure(plugin: NriPlugin, peer: Peer) -> None:
-    answer = peer.call("Configure", nri.ConfigureRequest(runtime_name="ours", request_timeout=2000))
+    response = peer.call("Configure", nri.ConfigureRequest(runtime_name="ours", request_timeout=2000))
 
-    assert nri.ConfigureResponse.FromString(answer.payload).events == WITHOUT_VALIDATION == 0x7FF
+    assert nri.ConfigureResponse.FromString(response.payload).events == WITHOUT_VALIDATION == 0x7FF
     assert plugin.configuration is not None
     assert (plugin.configuration.runtime_name, plugin.configuration.request_timeout) == ("ours", 2000)
 
@@ -119,10 +119,10 @@ def test_hook_returns_the_response(plugin: NriPlugin, peer: Peer) -> None:
     adjustment = nri.ContainerAdjustment(annotations={"a": "b"})
 
     with plugin.hooked("CreateContainer", lambda _: nri.CreateContainerResponse(adjust=adjustment)):
-        answer = peer.call("CreateContainer", nri.ContainerRequest())
+        response = peer.call("CreateContainer", nri.ContainerRequest())
     after = peer.call("CreateContainer", nri.ContainerRequest())
 
-    assert nri.CreateContainerResponse.FromString(answer.payload).adjust == adjustment
+    assert nri.CreateContainerResponse.FromString(response.payload).adjust == adjustment
     assert after.payload == b""
 
 
@@ -132,9 +132,9 @@ def test_hook_can_reject_a_call(plugin: NriPlugin, peer: Peer) -> None:
 
     plugin.hooks["StartContainer"] = refuse
 
-    answer = peer.call("StateChange", nri.StateChangeEvent(event=nri.START_CONTAINER))
+    response = peer.call("StateChange", nri.StateChangeEvent(event=nri.START_CONTAINER))
 
-    assert (answer.status.code, answer.status.message) == (ttrpc.UNKNOWN, "not this one")
+    assert (response.status.code, response.status.message) == (ttrpc.UNKNOWN, "not this one")
 
 
 def test_unknown_method_is_unimplemented(plugin: NriPlugin, peer: Peer) -> None:
@@ -149,10 +149,10 @@ def test_plugin_calls_the_runtime(plugin: NriPlugin, peer: Peer) -> None:
     serving.start()
 
     plugin.register()
-    answer = plugin.update(nri.UpdateContainersRequest(update=[nri.ContainerUpdate(container_id="c")]))
+    response = plugin.update(nri.UpdateContainersRequest(update=[nri.ContainerUpdate(container_id="c")]))
 
     serving.join(SECONDS)
-    assert answer == failed
+    assert response == failed
     assert [(call.service, call.method) for call in calls] == [
         (f"{PACKAGE}.Runtime", "RegisterPlugin"),
         (f"{PACKAGE}.Runtime", "UpdateContainers"),
