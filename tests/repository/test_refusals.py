@@ -12,7 +12,7 @@ JUDGED_THERE = {
     # the answer is too large for one client and not for the other, and everything else is raised
     "containers/test_exec_sync_output.py::response_or_none",
     # how a stream ends with its daemon is what the test judges
-    "runtime/test_restart_under_way.py::end_of",
+    "runtime/test_restart_under_way.py::code_at_end_of",
     # whatever is answered is right, and silence and death are what is counted
     "runtime/test_nonsense_in_requests.py::harm_of",
     # takes away what should not have been made, on a runtime that goes after the test
