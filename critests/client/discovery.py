@@ -78,7 +78,7 @@ def find(
     tried = ", ".join(str(path) for path in well_known)
     msg = (
         f"no runtime found: no --runtime-endpoint, no CONTAINER_RUNTIME_ENDPOINT, nothing in {crictl_config},"
-        f" and none of {tried} answers; critests run --node containerd starts a throwaway one"
+        f" and none of {tried} answers; critests run --node containerd starts a private one"
     )
     raise EndpointError(msg)
 

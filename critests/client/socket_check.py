@@ -46,7 +46,7 @@ def _check_socket(endpoint: Endpoint, path: Path, seconds: float) -> None:
     except FileNotFoundError as error:
         msg = (
             f"{endpoint.text}: no such socket; is the runtime running? (critests run --node containerd starts"
-            " a throwaway one)"
+            " a private one)"
         )
         raise EndpointError(msg) from error
     except PermissionError as error:

@@ -63,7 +63,7 @@ def test_footprint_is_read_as_it_was_written(directories: Path) -> None:
 def test_footprint_of_another_format_is_rejected(directories: Path) -> None:
     footprint = footprint_in(directories)
     (footprint.state / run_directories.RECORD_FILE).write_text('{"state": "/etc"}')
-    with pytest.raises(ValueError, match="not the record of a throwaway runtime"):
+    with pytest.raises(ValueError, match="not the record of a private runtime"):
         Footprint.read(footprint.state)
 
 

@@ -309,12 +309,12 @@ def test_the_exit_code_follows_its_precedence(
     ids=["a benchmark", "a validation"],
 )
 def test_what_could_not_run_is_called_by_its_name(area: str, reason: str) -> None:
-    why = Reason(code=ReasonCode.NOT_HERE, words="needs a throwaway runtime")
+    why = Reason(code=ReasonCode.NOT_HERE, words="needs a private runtime")
     blocked = dataclasses.replace(result("test_a", "A-01", Outcome.BLOCKED, why=why), area=area)
 
     found = judged(blocked)
 
-    assert end_of(found) == f"{reason}; most common reason: needs a throwaway runtime"
+    assert end_of(found) == f"{reason}; most common reason: needs a private runtime"
 
 
 def nonsense(test: TestResult) -> TestResult:

@@ -36,7 +36,7 @@ SCENARIOS: Final = {
 }
 OUTCOMES: Final = {
     "B-22": ("test_event_delivery", Outcome.UNSUPPORTED, "GetContainerEvents is Unimplemented"),
-    "B-33": ("test_restart", Outcome.BLOCKED, "needs a throwaway runtime: --node"),
+    "B-33": ("test_restart", Outcome.BLOCKED, "needs a private runtime: --node"),
     "B-34": ("test_soak", Outcome.FAILED, f"every call failed: UNAVAILABLE: {HOSTILE}"),
 }
 REFERENCE: Final = {"create": 0.021, "start": 0.009, "kill": 0.004, "delete": 0.006, "cycle": 0.040}

@@ -106,7 +106,7 @@ def _check_handler(context: RunContext, subject: HandlerSubject) -> None:
     if own is not None and subject.handler not in own.handlers:
         why = own.left_out.get(subject.handler, "")
         known = ", ".join(name or "the default" for name in own.handlers)
-        raise CannotTest(f"{subject}: {why or f'the throwaway runtime has only {known}'}")
+        raise CannotTest(f"{subject}: {why or f'the private runtime has only {known}'}")
     connection = context.connect()
     try:
         unfit = context.unfit_handlers(connection, TestImages(connection, context).plain)

@@ -27,7 +27,7 @@ def throwaway_runtime_of(target: Target) -> ThrowawayRuntime:
     """Return the throwaway runtime of this run; block the scenario if the run has none."""
     owned = target.context.owned
     if owned is None or owned.runtime is None:
-        blocked("needs a throwaway runtime (--node): the suite does not restart other runtimes")
+        blocked("needs a private runtime (--node): the suite does not restart other runtimes")
     return owned.runtime
 
 

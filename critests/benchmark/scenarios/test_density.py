@@ -183,7 +183,7 @@ def _daemons(bench: Bench) -> list[int]:
 def _daemon(target: Target) -> int:
     """Return the PID of a throwaway runtime's daemon; block the scenario for other runtimes."""
     if not target.context.throwaway or target.context.daemon_pid is None:
-        blocked("needs a throwaway runtime (--node): other clients of this one would be counted too")
+        blocked("needs a private runtime (--node): other clients of this one would be counted too")
     return target.context.daemon_pid
 
 

@@ -109,7 +109,7 @@ def _kill(bench: Bench, sides: Sequence[IdlePods], number: int, seconds: float) 
         side.unmeasurable for side in sides
     ):
         bench.remark(
-            "restart after SIGKILL was not measured: each side needs its own throwaway runtime (--node)"
+            "restart after SIGKILL was not measured: each side needs its own private runtime (--node)"
         )
         return
     bench.sample(
@@ -139,7 +139,7 @@ def _why_unmeasurable(targets: Sequence[Target]) -> list[str]:
     return [
         ""
         if target.context.throwaway and target.context.daemon_pid is not None
-        else "needs a throwaway runtime (--node): other clients of this one would be counted too"
+        else "needs a private runtime (--node): other clients of this one would be counted too"
         for target in targets
     ]
 

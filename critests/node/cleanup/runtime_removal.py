@@ -52,7 +52,7 @@ def remove(footprint: Footprint) -> None:
     left += leftovers.remove_tree(footprint.root) + leftovers.remove_tree(footprint.sockets)
     if left:
         raise CleanupIncomplete(
-            f"of the throwaway runtime {footprint.name}, this could not be removed: {'; '.join(left)}"
+            f"of the private runtime {footprint.name}, this could not be removed: {'; '.join(left)}"
         )
     with machine_lock():
         _forget(footprint.state)

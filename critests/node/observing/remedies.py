@@ -33,5 +33,5 @@ REMEDIES: Final = {
     Capability.DAEMON_SYS_RESOURCE: "start the daemon with CAP_SYS_RESOURCE (in a container: --cap-add"
     " SYS_RESOURCE)",
     Capability.MUTATING: "leave out --read-only",
-    Capability.DISRUPTIVE: "give --disruptive, or test a throwaway runtime with --node",
+    Capability.DISRUPTIVE: "give --disruptive, or test a private runtime with --node",
 }

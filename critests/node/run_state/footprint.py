@@ -65,7 +65,7 @@ class Footprint(RuntimePaths):
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(
-                f"{state / run_directories.RECORD_FILE} is not the record of a throwaway runtime: {error}"
+                f"{state / run_directories.RECORD_FILE} is not the record of a private runtime: {error}"
             ) from error
         if footprint.state != state:
             raise ValueError(f"{state / run_directories.RECORD_FILE} speaks of {footprint.state}")

@@ -30,7 +30,7 @@ def refuse_long_paths(sockets: Iterable[Path]) -> None:
         length = len(os.fsencode(socket))
         if length > run_directories.SOCKET_PATH_BYTES:
             raise PathTooLong(
-                f"a socket of the throwaway runtime would have a path of {length} bytes ({socket}), and the"
+                f"a socket of the private runtime would have a path of {length} bytes ({socket}), and the"
                 f" kernel takes {run_directories.SOCKET_PATH_BYTES}"
             )
 

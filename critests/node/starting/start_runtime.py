@@ -71,7 +71,7 @@ def start_throwaway(
             Everything of it was removed.
     """
     if os.geteuid() != 0:
-        raise RuntimeStartFailed("a throwaway runtime can only be started by root")
+        raise RuntimeStartFailed("a private runtime can only be started by root")
     systemd_cgroup = systemd_makes_cgroups(cgroup_driver)
     try:
         daemon = find_daemon(

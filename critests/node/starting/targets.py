@@ -107,7 +107,7 @@ def parse_subject(text: str, *, option: str = "") -> Subject:
     if path.exists():
         return RunSubject(path)
     raise UsageError(
-        f"{option} {text!r} is none of what can be compared: an endpoint (unix:///… or tcp://…), a throwaway"
+        f"{option} {text!r} is none of what can be compared: an endpoint (unix:///… or tcp://…), a private"
         f" runtime ({private_kinds.forms()}), {_HANDLER}NAME, or an earlier run (its folder, its run.json, or"
         " latest)".lstrip()
     )

@@ -112,7 +112,7 @@ class ThrowawayRuntime:
         """
         pid = self._daemon_process.pid
         if pid is None:
-            raise ProcessLookupError(f"the throwaway runtime {self._footprint.name} is not running")
+            raise ProcessLookupError(f"the private runtime {self._footprint.name} is not running")
         return pid
 
     @property

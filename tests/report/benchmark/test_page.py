@@ -135,13 +135,13 @@ def test_every_scenario_has_its_outcome_and_reason() -> None:
     found = {scenario.id: scenario for scenario in scenarios(record)}
 
     assert found["B-22"].outcome == "unsupported"
-    assert found["B-33"].reason == "needs a throwaway runtime: --node"
+    assert found["B-33"].reason == "needs a private runtime: --node"
     assert found["B-06"].title == "CreateContainer and StartContainer apart"
     assert [each.name for each in found["B-06"].rows] == ["CreateContainer", "StartContainer"]
     page = benchmark_to_html(record)
     for text in (
         "GetContainerEvents is Unimplemented",
-        "needs a throwaway runtime: --node",
+        "needs a private runtime: --node",
         "every call failed: UNAVAILABLE",
     ):
         assert text in page
