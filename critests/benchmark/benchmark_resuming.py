@@ -84,7 +84,7 @@ class StoppedBenchmark:
         Raises:
             CannotTest: runtime, machine or durations differ.
         """
-        now = json.loads(json.dumps(fingerprint()))  # as a record holds it
+        now = json.loads(json.dumps(fingerprint()))  # with the types of a record
         earlier = (self.record.runtime.name, self.record.runtime.version)
         facts = {
             "runtime": (earlier, runtime),

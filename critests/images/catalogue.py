@@ -287,7 +287,7 @@ CATALOGUE: tuple[ImageSpec, ...] = (
     ImageSpec(
         "steering-labels",
         "labels that would make a daemon stop a container if it took them for its own",
-        # each belongs to a daemon that stores such instructions next to a container
+        # each is a label by which a daemon marks or controls its own containers
         labels=(
             ("containerd.io/restart.status", "stopped"),
             ("io.kubernetes.cri-o.ContainerType", "sandbox"),

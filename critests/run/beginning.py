@@ -202,7 +202,7 @@ def _refuse_if_kubelet_runs(connection: Connection) -> None:
     try:
         items = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
     except grpc.RpcError:
-        items = None  # no kubelet could use this runtime either, but its process is checked all the same
+        items = None  # a kubelet cannot use this runtime either, but its process is checked
     labels = [dict(item.labels) for item in items or ()]
     signs = live_kubelet(connection.endpoint.text, labels)
     if signs:

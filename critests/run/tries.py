@@ -82,7 +82,7 @@ def tried_again(
             if fresh:
                 outcomes += try_it(test, REPEATS + 1 - len(outcomes), "", share / 2)
         except KeyboardInterrupt:
-            # every test has run: the verdict stands, without the tries that are left
+            # every test has run, so the verdict needs no further tries
             protect_cleanup()
             say("interrupted: no more tries, cleaning up")
             break

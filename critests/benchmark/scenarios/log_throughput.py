@@ -153,7 +153,7 @@ def wait_for_complete_logs(logs: list[RotatedLog], printing: PrintedLines, scale
     complete: set[str] = set()
 
     def all_complete() -> bool:
-        # a complete log stays complete
+        # a complete log is not read again
         complete.update(
             log.container.id
             for log in logs

@@ -115,7 +115,7 @@ def _streaming(population: Population) -> Workload:
     return prepared
 
 
-# of whatever RPC it is
+# the method and request of any RPC
 def _streamed(meter: Meter, operation: str, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - see above
     """Time a streamed list to its first and to its last message."""
     begin = time.perf_counter()
@@ -188,7 +188,7 @@ def _churn(target: Target) -> Iterator[None]:
             thread.join(CHURN_SECONDS)
 
 
-# of whatever RPC it is
+# the method and request of any RPC
 def _needs_rpc(target: Target, method: Callable[..., Any], request: Any) -> None:  # noqa: ANN401 - see above
     """End the scenario as unsupported if the runtime does not implement a streamed list."""
     try:

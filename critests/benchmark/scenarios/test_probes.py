@@ -119,7 +119,7 @@ def _add_baseline(bench: Bench, side: OpenLoop, seconds: float) -> None:
     own = bench.meter(side.target)
     side.calibrate(own, seconds)
     series = own.series.pop("ExecSync")
-    series.operation, series.better = ALONE_NAME, NEITHER  # it was not measured in blocks
+    series.operation, series.better = ALONE_NAME, NEITHER  # measured without blocks, so it cannot be compared
     own.series[ALONE_NAME] = series
     own.rpcs[ALONE_NAME] = own.rpcs.pop("ExecSync", Counter())
     bench.add_results(own, headline=ALONE_NAME, stopped="enough to compare with")

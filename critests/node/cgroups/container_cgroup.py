@@ -95,7 +95,7 @@ class CgroupValues:
         for line in lines[1:]:
             path, _, value = line.partition(":")
             name = PurePosixPath(path).name
-            # two names of one hierarchy, as cpu and cpu,cpuacct, show the same file twice
+            # two names of one hierarchy, such as cpu and cpu,cpuacct, show the same file twice
             first = next((known for known in files if known.startswith(f"{name}@")), f"{name}@{path}")
             if first == f"{name}@{path}":
                 files[first] = f"{files[first]}\n{value}" if first in files else value

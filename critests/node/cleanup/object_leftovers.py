@@ -155,7 +155,7 @@ def traces_of(objects: Sequence[ObjectNames], places: Places) -> list[Trace]:
         (TraceKind.CGROUP, _cgroups(places.cgroups), ids),
         (TraceKind.UNIT, [entry.name for entry in _entries(UNITS)], ids),
         (TraceKind.FILE, files, ids | pins),
-        # those of a process that is left itself go with it
+        # without those of processes that are traces themselves
         (TraceKind.OPEN_FILE, _open_files(places.daemons, running, left), ids | pins | logs),
         (TraceKind.RULE, nat_rules() if ports else [], ports),
     )
@@ -196,7 +196,7 @@ def _mount_namespace(pid: int | str) -> str:
 def _commands() -> dict[int, str]:
     """Return the command lines of all processes but this one, without zombies and kernel threads."""
     found = {}
-    # pathlib would take longer than the reading
+    # creating a Path per process takes longer than reading the files
     for name in os.listdir("/proc"):  # noqa: PTH208 - see above
         if name.isdigit() and int(name) != os.getpid():
             with contextlib.suppress(OSError), open(f"/proc/{name}/cmdline", "rb") as file:  # noqa: PTH123 - see above

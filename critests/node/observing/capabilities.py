@@ -92,9 +92,9 @@ class CapabilityMatrix:
         return self.known()
 
 
-# the one thing a fact says
+# `present` is the fact, so its position is clear
 def fact(capability: Capability, present: bool | None, evidence: str, source: str) -> CapabilityFact:  # noqa: FBT001 - see above
-    """Return a fact; `present` is None where it could not be found out."""
+    """Return a fact; `present` is None if it could not be determined."""
     return CapabilityFact(name=capability.value, present=present, evidence=evidence, source=source)
 
 

@@ -199,7 +199,7 @@ def find_daemon(
     path = search_path(binary.parent)
     handlers = {oci_runtimes.DEFAULT: find_program(oci_runtimes.DEFAULT, path=path)}
     left_out = {}
-    # one that the user names for itself is asked whether it works, as any other
+    # a handler that the user names is probed later, like every other
     for name in (name for name in oci_runtimes.OPTIONAL if name not in extra_handlers):
         found = shutil.which(name, path=path)
         if found and (reason := _why_not(name)):

@@ -332,7 +332,7 @@ CRIO: Final = ThrowawayKind(
     standard_directories=(
         "/run/containers",
         "/var/lib/containers",
-    ),  # of /run/crio Debian's policy says nothing
+    ),  # Debian's policy has no label for /run/crio
     importing=importing,
     node_settings=NODE_SETTINGS,
     profile_annotation=PROFILE_ANNOTATION,

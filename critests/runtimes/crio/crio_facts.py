@@ -25,7 +25,7 @@ CRIO: Final = RuntimeKind(
         Path("/var/lib/containers"),
         Path("/var/lib/containers/cache"),
     ),
-    # cache of layers by registry; of the current library (SQLite) and the earlier one (BoltDB)
+    # the cache of layers by registry, of the current library (SQLite) and the earlier one (BoltDB)
     shared_files=tuple(
         Path("/var/lib/containers/cache", f"blob-info-cache-v1.{form}") for form in ("sqlite", "boltdb")
     ),
@@ -38,7 +38,7 @@ CRIO: Final = RuntimeKind(
         ("1.28.1", 28),
         ("1.29.1", 29),
         ("1.30.1", 30),
-        ("1.31.1", 31),  # and 1.32
+        ("1.31.1", 31),  # 1.32 has the same API
         ("1.33.1", 33),
         ("1.34.1", 34),
         ("1.35.1", 35),
