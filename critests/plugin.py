@@ -25,7 +25,15 @@ from critests.record.codec import to_plain
 from critests.record.judgement import judge_alone
 from critests.record.result_records import TestResult
 from critests.report.wording.reason_sentences import worded_result
-from critests.run import conclusion, failure_evidence, item_results, marks, options, selection
+from critests.run import (
+    conclusion,
+    failure_evidence,
+    item_results,
+    marks,
+    options,
+    response_findings,
+    selection,
+)
 from critests.run.classification import RawOutcome, after_a_hang, classify, with_last_change
 from critests.run.collected_tests import CollectedTest
 from critests.run.context import RunContext
@@ -306,6 +314,9 @@ def pytest_runtest_makereport(
         phase.raw = check_daemon(session, progress, phase.raw, call.when)
     if phase.raw is not None and phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR}:
         _write_evidence(item, session, progress)
+    violations = session.judge.take() if call.when == "teardown" and not scenario_of(item) else []
+    if violations:
+        _write_evidence(item, session, progress)
     if phase.raw is None and call.when != "teardown":
         return report
     worker = (_worker_input(item.config) or {}).get("workerid", "")
@@ -316,6 +327,8 @@ def pytest_runtest_makereport(
         # xdist sends additional attributes of a report to the controller
         report.critests = to_plain(result)  # type: ignore[attr-defined]  # see above
         report.critests_gone = to_plain(session.gone)  # type: ignore[attr-defined]  # see above
+        findings = response_findings.results_of(violations, result, session.settings)
+        report.critests_responses = [to_plain(each) for each in findings]  # type: ignore[attr-defined]  # see above
     return report
 
 

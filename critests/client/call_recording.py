@@ -4,7 +4,7 @@ import re
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, NoReturn, Self
@@ -46,6 +46,7 @@ class Call:
         started: seconds since the epoch.
         seconds: duration on the monotonic clock.
         streamed: number of messages of a streaming RPC.
+        endpoint: of the runtime, as text; empty for a recorder of one runtime.
     """
 
     rpc: str
@@ -56,6 +57,7 @@ class Call:
     started: float
     seconds: float
     streamed: int = 0
+    endpoint: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the call as plain data, messages bounded in size."""
@@ -72,9 +74,14 @@ class Call:
 
 
 class Recorder:
-    """Stores the latest calls and counts coverage; safe in several threads."""
+    """Stores the latest calls and counts coverage; safe in several threads.
 
-    def __init__(self) -> None:
+    Args:
+        judge: gets every call that ends and every message of a stream, as a call of its own.
+    """
+
+    def __init__(self, judge: Callable[[Call], None] | None = None) -> None:
+        self._judge = judge
         self.coverage = CallCoverage()
         self.under_way = UnderWay()
         self._lock = threading.Lock()
@@ -98,14 +105,21 @@ class Recorder:
             self._number += 1
             self._calls.append(call)
             self.coverage.add(call.rpc, call.request, call.response)
+        self.judge(call)
+
+    def judge(self, call: Call) -> None:
+        """Pass a call, or a message of a stream, to the judge."""
+        if self._judge is not None:
+            self._judge(call)
 
 
 class _RecordedRpc:
     """An RPC of a stub, with its recorder."""
 
     # grpcio's own callables have no common public type
-    def __init__(self, rpc: str, inner: Any, recorder: Recorder, hangs: Hangs) -> None:  # noqa: ANN401 - see above
+    def __init__(self, rpc: str, inner: Any, recorder: Recorder, hangs: Hangs, endpoint: str = "") -> None:  # noqa: ANN401 - see above
         self._rpc = rpc
+        self._endpoint = endpoint
         self._inner = inner
         self._recorder = recorder
         self._hangs = hangs
@@ -174,7 +188,16 @@ class RecordedCall(_RecordedRpc):
             if done.cancelled():
                 details = "cancelled by the suite"
                 self._recorder.add(
-                    Call(self._rpc, redacted(request), None, "CANCELLED", details, started, seconds)
+                    Call(
+                        self._rpc,
+                        redacted(request),
+                        None,
+                        "CANCELLED",
+                        details,
+                        started,
+                        seconds,
+                        endpoint=self._endpoint,
+                    )
                 )
             elif (error := done.exception()) is not None:
                 self._failed(request, allowance, error, started, seconds)
@@ -189,14 +212,26 @@ class RecordedCall(_RecordedRpc):
     ) -> None:
         if allowance.probe:
             self._hangs.ended(self._rpc, allowance, None, seconds)
-        self._recorder.add(Call(self._rpc, redacted(request), response, "OK", "", started, seconds))
+        self._recorder.add(
+            Call(self._rpc, redacted(request), response, "OK", "", started, seconds, endpoint=self._endpoint)
+        )
 
     def _failed(
         self, request: Message, allowance: Allowance, error: grpc.RpcError, started: float, seconds: float
     ) -> bool:
         """Record a call that failed, and return whether it hung."""
         name_the_rpc(error, self._rpc)
-        self._recorder.add(Call(self._rpc, redacted(request), None, *code_of(error), started, seconds))
+        self._recorder.add(
+            Call(
+                self._rpc,
+                redacted(request),
+                None,
+                *code_of(error),
+                started,
+                seconds,
+                endpoint=self._endpoint,
+            )
+        )
         hung = self._hangs.ended(self._rpc, allowance, error.code(), seconds)
         if hung:
             note_the_hang(error, seconds)
@@ -216,7 +251,9 @@ class RecordedStream(_RecordedRpc):
         """Open the stream; iterate over the returned messages."""
         allowance = self._hangs.allow(self._rpc, request, timeout)
         call = self._inner(request, timeout=allowance.seconds, metadata=metadata, **more)
-        return RecordedMessages(self._rpc, request, call, self._recorder, self._hangs, allowance)
+        return RecordedMessages(
+            self._rpc, request, call, self._recorder, self._hangs, allowance, self._endpoint
+        )
 
 
 class RecordedMessages:
@@ -230,7 +267,9 @@ class RecordedMessages:
         recorder: Recorder,
         hangs: Hangs,
         allowance: Allowance,
+        endpoint: str = "",
     ) -> None:
+        self._endpoint = endpoint
         self._hangs = hangs
         self._allowance = allowance
         self._rpc = rpc
@@ -264,6 +303,10 @@ class RecordedMessages:
             self._note(None)
         self._count += 1
         self._recorder.coverage.add(self._rpc, self._request, message)
+        seconds = time.perf_counter() - self._begin
+        self._recorder.judge(
+            Call(self._rpc, self._request, message, "OK", "", self._started, seconds, endpoint=self._endpoint)
+        )
         return message
 
     def _note(self, code: grpc.StatusCode | None) -> bool:
@@ -291,6 +334,7 @@ class RecordedMessages:
                     self._started,
                     seconds,
                     self._count,
+                    self._endpoint,
                 )
             )
 
@@ -305,8 +349,10 @@ class RecordingChannel(grpc.Channel):
         hangs: Hangs,
         *,
         read_only: bool = False,
+        endpoint: str = "",
     ) -> None:
         self._read_only = read_only
+        self._endpoint = endpoint
         self._inner = inner
         self._recorder = recorder
         self._hangs = hangs
@@ -316,7 +362,11 @@ class RecordingChannel(grpc.Channel):
         if self._read_only and not READING.fullmatch(rpc_name(method)):
             return _NotAllowed(rpc_name(method))
         return RecordedCall(
-            rpc_name(method), self._inner.unary_unary(method, *args, **kwargs), self._recorder, self._hangs
+            rpc_name(method),
+            self._inner.unary_unary(method, *args, **kwargs),
+            self._recorder,
+            self._hangs,
+            self._endpoint,
         )
 
     # grpcio's signature
@@ -327,6 +377,7 @@ class RecordingChannel(grpc.Channel):
             self._inner.unary_stream(method, *args, **kwargs),
             self._recorder,
             self._hangs,
+            self._endpoint,
         )
 
     # grpcio's signature

@@ -101,12 +101,16 @@ def connect(
     hangs = hangs or Hangs(deadlines)
     image_endpoint = image_endpoint or endpoint
     channel = RecordingChannel(
-        open_channel(endpoint, tls, receive_limit_bytes), recorder, hangs, read_only=read_only
+        open_channel(endpoint, tls, receive_limit_bytes),
+        recorder,
+        hangs,
+        read_only=read_only,
+        endpoint=endpoint.text,
     )
     image_channel = channel
     if image_endpoint != endpoint:
         bare = open_channel(image_endpoint, tls, receive_limit_bytes)
-        image_channel = RecordingChannel(bare, recorder, hangs, read_only=read_only)
+        image_channel = RecordingChannel(bare, recorder, hangs, read_only=read_only, endpoint=endpoint.text)
     return Connection(
         endpoint,
         image_endpoint,

@@ -24,6 +24,8 @@ class ReasonCode(StrEnum):
     """A condition was not met in time."""
     NOT_REFUSED = "not refused"
     """A call succeeded that should have been rejected."""
+    RESPONSE = "response"
+    """A response breaks a rule that holds for every response."""
     SESSION = "session"
     """A streaming session broke, or could not be opened."""
     LOG_UNREADABLE = "log unreadable"

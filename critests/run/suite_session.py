@@ -3,7 +3,7 @@
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import pytest
 
@@ -15,12 +15,14 @@ from critests.record.judgement import JudgeContext
 from critests.record.operations import BenchmarkFacts, OperationResult
 from critests.record.reasons import Reason
 from critests.record.result_records import TestResult
+from critests.responses.response_judge import ResponseJudge
 from critests.run.context import RunContext
 from critests.run.daemon_watch import DaemonWatch
 from critests.run.failure_evidence import RuntimeLog
 from critests.run.handover import WorkerReport
 from critests.run.item_results import TestProgress
 from critests.run.object_cleanup import ObjectCleanup
+from critests.run.response_findings import judge_call
 from critests.run.run_settings import Settings
 
 
@@ -30,7 +32,8 @@ class SuiteSession:
 
     Attributes:
         settings: the user's options.
-        recorder: records every call of this process.
+        judge: judges every response of this process.
+        recorder: records every call of this process, and passes it to the judge.
         context: the run; None before its first use.
         begin: returns the run's context; begins the run at the first call.
         rules: context of the judgement, as far as it is known before the first test.
@@ -49,7 +52,8 @@ class SuiteSession:
 
     settings: Settings
     begin: Callable[[], RunContext]
-    recorder: Recorder = field(default_factory=Recorder)
+    judge: ResponseJudge = field(default_factory=ResponseJudge)
+    recorder: Recorder = field(init=False)
     context: RunContext | None = None
     rules: JudgeContext | None = None
     problems: list[str] = field(default_factory=list)
@@ -63,6 +67,9 @@ class SuiteSession:
     on_progress: Callable[[str], None] = lambda _: None
     private: list[DaemonWatch] = field(default_factory=list)
     is_recorded: bool = True
+
+    def __post_init__(self) -> None:
+        self.recorder = Recorder(partial(judge_call, self.judge))
 
     @cached_property
     def watch(self) -> DaemonWatch:

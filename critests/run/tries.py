@@ -68,6 +68,7 @@ def tried_again(
         if test.outcome is Outcome.FAILED
         and test.repeat_command
         and not test.synthesized
+        and test.why.code is not ReasonCode.RESPONSE
         and test.why.code not in NOT_TRIED
     ]
     chosen = sorted(new, key=lambda test: bool(test.cause))[:MOST_TESTS]

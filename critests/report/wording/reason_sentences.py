@@ -156,6 +156,12 @@ def _plain(text: str) -> str:
     return _LAST_FIELD.sub("", _NEXT_FIELD.sub(", ", _STATUS_CODE.sub(r"\1", text))).strip()
 
 
+def _response(why: Reason) -> str:
+    expected, seen = (_shown(value, why.unit) for value in (why.expected, why.seen))
+    call = f"in the response of {why.where} during {why.words}"
+    return f"{why.subject} {call}: expected {expected}, observed {seen}"
+
+
 def _words(why: Reason) -> str:
     return why.words
 
@@ -183,6 +189,7 @@ def _missing(why: Reason) -> str:
 _SAYING: Final[dict[ReasonCode, Callable[[Reason], str]]] = {
     ReasonCode.VALUE: _value,
     ReasonCode.ANSWER: _answer,
+    ReasonCode.RESPONSE: _response,
     ReasonCode.NOT_IMPLEMENTED: lambda why: f"{why.subject} is not implemented",
     ReasonCode.HANG: _hang,
     ReasonCode.RUNTIME_ENDED: _runtime_ended,

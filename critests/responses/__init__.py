@@ -1,0 +1,1 @@
+"""Rules that hold for every response of a runtime, whichever test made the call."""

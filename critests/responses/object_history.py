@@ -1,0 +1,223 @@
+"""What a client knows of each object from its own calls, and what no later response may contradict.
+
+Only responses that cannot overlap are compared: the later call began after the earlier response arrived.
+Events are compared only in what never changes, because they may be older than the call.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from critests.api import api_pb2 as cri
+from critests.responses.rules import Difference, Response
+
+# list entries and statuses have the same fields but no common type
+Reported = Any
+Config = Any
+Finding = tuple[str, str, Difference]
+"""Aspect, field with its message, and the difference."""
+
+ORDER = (cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED)
+
+
+@dataclass
+class KnownObject:
+    """A sandbox or container.
+
+    Attributes:
+        config: of the request that created it; None if another client created it.
+        sandbox: id of a container's sandbox, or empty.
+        created_at: as first reported.
+        state: as last reported.
+        state_at: when the response with this state arrived.
+        started_at: of a container, as first reported.
+        exit: exit code and end of a container, as first reported in state EXITED.
+        reached: states that a call of this client has brought about, each with the time of its response.
+        removing: when the first removal began.
+        removed: when a removal returned.
+        ip: address of a READY sandbox, as first reported.
+        counters: name to the highest value so far, and when the response with it arrived.
+    """
+
+    config: Config = None
+    sandbox: str = ""
+    created_at: int = 0
+    state: int | None = None
+    state_at: float = 0.0
+    started_at: int = 0
+    exit: tuple[int, int] | None = None
+    reached: dict[str, float] = field(default_factory=dict)
+    removing: float | None = None
+    removed: float | None = None
+    ip: str = ""
+    counters: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+
+def container_findings(known: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
+    """Yield what a container's list entry or status contradicts."""
+    kind = reported.DESCRIPTOR.name
+    listed = kind == "Container"
+    yield from _as_requested(
+        known,
+        reported,
+        metadata="CTA-23/equal" if listed else "CTA-01",
+        labels="CTA-02",
+        annotations="CTA-02",
+    )
+    if listed and known.sandbox and reported.pod_sandbox_id != known.sandbox:
+        yield _different("CTA-23/equal", reported, "pod_sandbox_id", known.sandbox)
+    yield from _constant_creation(known, reported, "CTA-04")
+    if not listed:
+        yield from _log_path(known, reported)
+        if known.started_at and reported.started_at != known.started_at:
+            yield _different("CTA-29", reported, "started_at", known.started_at)
+        known.started_at = known.started_at or reported.started_at
+        yield from _constant_exit(known, reported)
+    if not of.is_event:
+        yield from _container_state(known, reported, of)
+
+
+def _container_state(known: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
+    name = cri.ContainerState.Name(reported.state) if reported.state in ORDER else str(reported.state)
+    field_name = f"{reported.DESCRIPTOR.name}.state"
+    if known.removed is not None and of.started >= known.removed:
+        yield "CTR-31/error", field_name, Difference("state", "removed", name, reported.id)
+        return
+    started, stopped = known.reached.get("started"), known.reached.get("stopped")
+    if started is not None and of.started >= started and reported.state == cri.CONTAINER_CREATED:
+        yield "CTA-27", field_name, Difference("state", "started", name, reported.id)
+    if stopped is not None and of.started >= stopped and reported.state == cri.CONTAINER_RUNNING:
+        yield "CTA-27", field_name, Difference("state", "stopped", name, reported.id)
+    if reported.state not in ORDER:
+        return
+    ordered = known.state is not None and of.started >= known.state_at
+    if ordered and known.state is not None and ORDER.index(reported.state) < ORDER.index(known.state):
+        before = cri.ContainerState.Name(known.state)
+        yield "CTA-26", field_name, Difference("state", f"{before} or later", name, reported.id)
+    if ordered or known.state is None:
+        known.state, known.state_at = reported.state, of.ended
+
+
+def _constant_exit(known: KnownObject, reported: Reported) -> Iterator[Finding]:
+    if reported.state != cri.CONTAINER_EXITED:
+        return
+    end = (reported.exit_code, reported.finished_at)
+    if known.exit is not None and end[0] != known.exit[0]:
+        yield _different("CTA-30", reported, "exit_code", known.exit[0])
+    if known.exit is not None and end[1] != known.exit[1]:
+        yield _different("CTA-30", reported, "finished_at", known.exit[1])
+    known.exit = known.exit or end
+
+
+def _log_path(known: KnownObject, reported: Reported) -> Iterator[Finding]:
+    if known.config is None or not known.config.log_path or not reported.log_path:
+        return
+    # the directory is in the configuration of the sandbox; a status has both parts
+    if not reported.log_path.endswith(known.config.log_path):
+        yield _different("CTA-10", reported, "log_path", f"…/{known.config.log_path}")
+
+
+def sandbox_findings(known: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
+    """Yield what a sandbox's list entry or status contradicts."""
+    kind = reported.DESCRIPTOR.name
+    yield from _as_requested(
+        known,
+        reported,
+        metadata="SBA-23" if kind == "PodSandbox" else "SBA-02",
+        labels="SBA-04",
+        annotations="SBA-05",
+    )
+    yield from _constant_creation(known, reported, "SBA-03")
+    if kind == "PodSandboxStatus":
+        yield from _namespaces(known, reported)
+    if of.is_event:
+        return
+    if known.removed is not None and of.started >= known.removed:
+        difference = Difference("state", "removed", _sandbox_state(reported.state), reported.id)
+        yield "SBX-26/error", f"{kind}.state", difference
+        return
+    yield from _sandbox_state_order(known, reported, of)
+    if kind == "PodSandboxStatus" and reported.state == cri.SANDBOX_READY:
+        if known.ip and reported.network.ip != known.ip:
+            yield _different("SBA-11", reported, "network", known.ip, reported.network.ip)
+        known.ip = known.ip or reported.network.ip
+
+
+def _sandbox_state_order(known: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
+    stopped = known.reached.get("stopped")
+    was_stopped = known.state == cri.SANDBOX_NOTREADY and of.started >= known.state_at
+    if stopped is not None and of.started >= stopped:
+        was_stopped = True
+    if was_stopped and reported.state == cri.SANDBOX_READY:
+        yield (
+            "SBX-12",
+            f"{reported.DESCRIPTOR.name}.state",
+            Difference("state", "SANDBOX_NOTREADY", "SANDBOX_READY", reported.id),
+        )
+    if known.state is None or of.started >= known.state_at:
+        known.state, known.state_at = reported.state, of.ended
+
+
+def _sandbox_state(state: int) -> str:
+    return cri.PodSandboxState.Name(state) if state in cri.PodSandboxState.values() else str(state)
+
+
+def _namespaces(known: KnownObject, reported: Reported) -> Iterator[Finding]:
+    """Network, PID and IPC mode are those of the request, and so is the user namespace."""
+    if known.config is None or not known.config.linux.security_context.HasField("namespace_options"):
+        return
+    wanted = known.config.linux.security_context.namespace_options
+    options = reported.linux.namespaces.options
+    for name in ("network", "pid", "ipc"):
+        if getattr(options, name) != getattr(wanted, name):
+            yield (
+                "SBA-08",
+                f"NamespaceOption.{name}",
+                Difference(name, _mode(getattr(wanted, name)), _mode(getattr(options, name)), reported.id),
+            )
+    if wanted.HasField("userns_options") and options.userns_options != wanted.userns_options:
+        yield (
+            "SBA-08",
+            "NamespaceOption.userns_options",
+            Difference(
+                "userns_options", str(wanted.userns_options), str(options.userns_options), reported.id
+            ),
+        )
+
+
+def _mode(mode: int) -> str:
+    return cri.NamespaceMode.Name(mode) if mode in cri.NamespaceMode.values() else str(mode)
+
+
+def _as_requested(
+    known: KnownObject, reported: Reported, *, metadata: str, labels: str, annotations: str
+) -> Iterator[Finding]:
+    """Metadata, labels and annotations are those of the request; the runtime may add labels."""
+    if known.config is None:
+        return
+    if known.config.HasField("metadata") and reported.metadata != known.config.metadata:
+        yield _different(
+            metadata, reported, "metadata", _line(known.config.metadata), _line(reported.metadata)
+        )
+    for aspect, name in ((labels, "labels"), (annotations, "annotations")):
+        requested, there = getattr(known.config, name), getattr(reported, name)
+        for key, value in requested.items():
+            if there.get(key) != value:
+                yield _different(aspect, reported, name, {key: value}, {key: there.get(key)})
+
+
+def _constant_creation(known: KnownObject, reported: Reported, aspect: str) -> Iterator[Finding]:
+    if known.created_at and reported.created_at != known.created_at:
+        yield _different(aspect, reported, "created_at", known.created_at)
+    known.created_at = known.created_at or reported.created_at
+
+
+def _different(
+    aspect: str, reported: Reported, name: str, expected: object, observed: object = None
+) -> Finding:
+    value = getattr(reported, name) if observed is None else observed
+    return aspect, f"{reported.DESCRIPTOR.name}.{name}", Difference(name, expected, value, reported.id)
+
+
+def _line(message: Reported) -> str:
+    return " ".join(str(message).split())
