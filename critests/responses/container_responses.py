@@ -77,6 +77,13 @@ def exited_container_ended_after_its_start(status: cri.ContainerStatus, _: Respo
         yield Difference("finished_at", f">= {status.started_at}", status.finished_at, status.id)
 
 
+@rule("CTA-14", "ContainerStatus.reason", "ContainerStatus.message")
+def exited_container_has_a_reason(status: cri.ContainerStatus, _: Response) -> Iterable[Difference]:
+    """An EXITED container has a reason."""
+    if status.state == cri.CONTAINER_EXITED and not status.reason:
+        yield Difference("reason", "a reason", "", status.id)
+
+
 @rule("CTA-15", "ContainerStatusResponse.info", "ContainerStatusResponse.status")
 def no_info_unless_verbose(response: cri.ContainerStatusResponse, of: Response) -> Iterable[Difference]:
     """ContainerStatus returns info only if the request is verbose."""
@@ -105,6 +112,7 @@ RULES = [
     created_container_has_not_run,
     running_container_has_a_start_and_no_end,
     exited_container_ended_after_its_start,
+    exited_container_has_a_reason,
     no_info_unless_verbose,
     stats_are_of_the_requested_container,
 ]

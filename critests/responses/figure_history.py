@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from critests.api import api_pb2 as cri
-from critests.responses.object_history import Finding, KnownObject
-from critests.responses.rules import Difference, Response
+from critests.responses.object_history import KnownObject
+from critests.responses.requested_settings import metadata_findings
+from critests.responses.rules import Difference, Finding, Response
 
 Reported = Any
 CLOCK_SECONDS = 2.0
 """Tolerated difference between the clocks of the client, the runtime and the kernel's CPU accounting."""
+OVERSHOOT = 2
+"""A rate over a short interval exceeds the number of CPUs, as kernel and runtime read their clocks apart."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,10 @@ def stats_findings(
 ) -> Iterator[Finding]:
     """Yield what is impossible in the stats of a container, given its earlier ones."""
     identity = stats.attributes.id
+    if known.config is not None:
+        yield from metadata_findings(
+            known.config, stats.attributes, identity, metadata="STA-01", labels="STA-01", annotations="STA-01"
+        )
     cpu, memory = stats.cpu, stats.memory
     counters = {
         ("STA-02/set", "CpuUsage.timestamp"): cpu.timestamp,
@@ -57,6 +64,13 @@ def stats_findings(
                 f"MemoryUsage.{name}",
                 Difference(name, limit, getattr(memory, name).value, identity),
             )
+    if cpu.usage_nano_cores.value > OVERSHOOT * machine.cpus * 10**9:
+        limit = f"<= {OVERSHOOT} * {machine.cpus} CPUs"
+        yield (
+            "STA-04",
+            "CpuUsage.usage_nano_cores",
+            Difference("usage_nano_cores", limit, cpu.usage_nano_cores.value, identity),
+        )
     if known.created_at:
         age = max(0.0, of.ended - known.created_at / 1e9) + CLOCK_SECONDS
         most = int(machine.cpus * age * 1e9)
@@ -74,7 +88,16 @@ def stats_findings(
 
 
 def sandbox_stats_findings(known: KnownObject, stats: Reported, of: Response) -> Iterator[Finding]:
-    """Yield which interface counters of a sandbox fell."""
+    """Yield what is impossible in the stats of a sandbox, given its configuration and earlier ones."""
+    if known.config is not None:
+        yield from metadata_findings(
+            known.config,
+            stats.attributes,
+            stats.attributes.id,
+            metadata="STA-30",
+            labels="STA-30",
+            annotations="STA-30",
+        )
     network = stats.linux.network
     interfaces = [*network.interfaces]
     if network.HasField("default_interface"):

@@ -8,10 +8,10 @@ from typing import Any, Final
 from critests.responses.rules import Difference, Response, Violation
 
 LISTS: Final = {
-    "ListPodSandboxResponse": ("items", "sandbox", "SBA-15"),
-    "ListContainersResponse": ("containers", "container", "CTA-17"),
+    "ListPodSandbox": ("items", "sandbox", "SBA-15"),
+    "ListContainers": ("containers", "container", "CTA-17"),
 }
-"""Message to its field, what it lists, and the aspect that an omission breaks."""
+"""RPC to its field, what it lists, and the aspect that an omission breaks."""
 
 
 @dataclass
@@ -60,16 +60,15 @@ class ListOmissions:
 
     def listed(self, response: Response) -> None:
         """Note which objects a list without a filter omits."""
-        name = response.message.DESCRIPTOR.name
         request: Any = response.request
-        if name not in LISTS or (request.HasField("filter") and request.filter.ByteSize()):
+        if response.rpc not in LISTS or (request.HasField("filter") and request.filter.ByteSize()):
             return
-        field, kind, aspect = LISTS[name]
+        field, kind, aspect = LISTS[response.rpc]
         there = {entry.id for entry in getattr(response.message, field)}
         for identity, each in self._present[response.endpoint].items():
             if each.kind == kind and identity not in there and each.created <= response.started:
                 difference = Difference(field, f"the {kind}, which exists", "not listed", identity)
-                violation = Violation(aspect, response.rpc, f"{name}.{field}", difference)
+                violation = Violation(aspect, response.rpc, f"{response.rpc}Response.{field}", difference)
                 self._omissions.append(_Omission(response.endpoint, identity, response.ended, violation))
 
     def take(self) -> Iterator[Violation]:

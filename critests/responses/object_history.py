@@ -9,13 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from critests.api import api_pb2 as cri
-from critests.responses.rules import Difference, Response
+from critests.responses.requested_settings import (
+    container_status_findings,
+    handler_findings,
+    image_findings,
+    metadata_findings,
+    namespace_findings,
+)
+from critests.responses.rules import Difference, Finding, Response
 
 # list entries and statuses have the same fields but no common type
 Reported = Any
 Config = Any
-Finding = tuple[str, str, Difference]
-"""Aspect, field with its message, and the difference."""
 
 ORDER = (cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED)
 
@@ -27,6 +32,7 @@ class KnownObject:
     Attributes:
         config: of the request that created it; None if another client created it.
         sandbox: id of a container's sandbox, or empty.
+        handler: requested runtime handler of a sandbox, or empty.
         created_at: as first reported.
         state: as last reported.
         state_at: when the response with this state arrived.
@@ -41,6 +47,7 @@ class KnownObject:
 
     config: Config = None
     sandbox: str = ""
+    handler: str = ""
     created_at: int = 0
     state: int | None = None
     state_at: float = 0.0
@@ -57,18 +64,22 @@ def container_findings(known: KnownObject, reported: Reported, of: Response) -> 
     """Yield what a container's list entry or status contradicts."""
     kind = reported.DESCRIPTOR.name
     listed = kind == "Container"
-    yield from _as_requested(
-        known,
-        reported,
-        metadata="CTA-23/equal" if listed else "CTA-01",
-        labels="CTA-02",
-        annotations="CTA-02",
-    )
+    if known.config is not None:
+        yield from metadata_findings(
+            known.config,
+            reported,
+            reported.id,
+            metadata="CTA-23/equal" if listed else "CTA-01",
+            labels="CTA-02",
+            annotations="CTA-02",
+        )
+        yield from image_findings(known.config, reported)
+        if not listed:
+            yield from container_status_findings(known.config, reported)
     if listed and known.sandbox and reported.pod_sandbox_id != known.sandbox:
         yield _different("CTA-23/equal", reported, "pod_sandbox_id", known.sandbox)
     yield from _constant_creation(known, reported, "CTA-04")
     if not listed:
-        yield from _log_path(known, reported)
         if known.started_at and reported.started_at != known.started_at:
             yield _different("CTA-29", reported, "started_at", known.started_at)
         known.started_at = known.started_at or reported.started_at
@@ -109,27 +120,22 @@ def _constant_exit(known: KnownObject, reported: Reported) -> Iterator[Finding]:
     known.exit = known.exit or end
 
 
-def _log_path(known: KnownObject, reported: Reported) -> Iterator[Finding]:
-    if known.config is None or not known.config.log_path or not reported.log_path:
-        return
-    # the directory is in the configuration of the sandbox; a status has both parts
-    if not reported.log_path.endswith(known.config.log_path):
-        yield _different("CTA-10", reported, "log_path", f"…/{known.config.log_path}")
-
-
 def sandbox_findings(known: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
     """Yield what a sandbox's list entry or status contradicts."""
     kind = reported.DESCRIPTOR.name
-    yield from _as_requested(
-        known,
-        reported,
-        metadata="SBA-23" if kind == "PodSandbox" else "SBA-02",
-        labels="SBA-04",
-        annotations="SBA-05",
-    )
+    if known.config is not None:
+        yield from metadata_findings(
+            known.config,
+            reported,
+            reported.id,
+            metadata="SBA-23" if kind == "PodSandbox" else "SBA-02",
+            labels="SBA-04",
+            annotations="SBA-05",
+        )
+        yield from handler_findings(known.handler, reported)
     yield from _constant_creation(known, reported, "SBA-03")
-    if kind == "PodSandboxStatus":
-        yield from _namespaces(known, reported)
+    if kind == "PodSandboxStatus" and known.config is not None:
+        yield from namespace_findings(known.config, reported)
     if of.is_event:
         return
     if known.removed is not None and of.started >= known.removed:
@@ -162,50 +168,6 @@ def _sandbox_state(state: int) -> str:
     return cri.PodSandboxState.Name(state) if state in cri.PodSandboxState.values() else str(state)
 
 
-def _namespaces(known: KnownObject, reported: Reported) -> Iterator[Finding]:
-    """Network, PID and IPC mode are those of the request, and so is the user namespace."""
-    if known.config is None or not known.config.linux.security_context.HasField("namespace_options"):
-        return
-    wanted = known.config.linux.security_context.namespace_options
-    options = reported.linux.namespaces.options
-    for name in ("network", "pid", "ipc"):
-        if getattr(options, name) != getattr(wanted, name):
-            yield (
-                "SBA-08",
-                f"NamespaceOption.{name}",
-                Difference(name, _mode(getattr(wanted, name)), _mode(getattr(options, name)), reported.id),
-            )
-    if wanted.HasField("userns_options") and options.userns_options != wanted.userns_options:
-        yield (
-            "SBA-08",
-            "NamespaceOption.userns_options",
-            Difference(
-                "userns_options", str(wanted.userns_options), str(options.userns_options), reported.id
-            ),
-        )
-
-
-def _mode(mode: int) -> str:
-    return cri.NamespaceMode.Name(mode) if mode in cri.NamespaceMode.values() else str(mode)
-
-
-def _as_requested(
-    known: KnownObject, reported: Reported, *, metadata: str, labels: str, annotations: str
-) -> Iterator[Finding]:
-    """Metadata, labels and annotations are those of the request; the runtime may add labels."""
-    if known.config is None:
-        return
-    if known.config.HasField("metadata") and reported.metadata != known.config.metadata:
-        yield _different(
-            metadata, reported, "metadata", _line(known.config.metadata), _line(reported.metadata)
-        )
-    for aspect, name in ((labels, "labels"), (annotations, "annotations")):
-        requested, there = getattr(known.config, name), getattr(reported, name)
-        for key, value in requested.items():
-            if there.get(key) != value:
-                yield _different(aspect, reported, name, {key: value}, {key: there.get(key)})
-
-
 def _constant_creation(known: KnownObject, reported: Reported, aspect: str) -> Iterator[Finding]:
     if known.created_at and reported.created_at != known.created_at:
         yield _different(aspect, reported, "created_at", known.created_at)
@@ -217,7 +179,3 @@ def _different(
 ) -> Finding:
     value = getattr(reported, name) if observed is None else observed
     return aspect, f"{reported.DESCRIPTOR.name}.{name}", Difference(name, expected, value, reported.id)
-
-
-def _line(message: Reported) -> str:
-    return " ".join(str(message).split())

@@ -26,12 +26,11 @@ from critests.responses.figure_history import (
 )
 from critests.responses.list_omissions import ListOmissions
 from critests.responses.object_history import (
-    Finding,
     KnownObject,
     container_findings,
     sandbox_findings,
 )
-from critests.responses.rules import Difference, Response, Rule, Violation
+from critests.responses.rules import Difference, Finding, Response, Rule, Violation
 
 RULES: Final[tuple[Rule, ...]] = (
     *container_responses.RULES,
@@ -139,6 +138,7 @@ class ResponseJudge:
                 # a repeated request may return an existing sandbox, which keeps its configuration
                 created = known[response.endpoint, message.pod_sandbox_id]
                 created.config = created.config or request.config
+                created.handler = created.handler or request.runtime_handler
                 self._omissions.created(response, "sandbox", message.pod_sandbox_id)
             case "CreateContainer":
                 created = known[response.endpoint, message.container_id]

@@ -49,6 +49,10 @@ class Difference(NamedTuple):
     about: str = ""
 
 
+Finding = tuple[str, str, Difference]
+"""An aspect, the field with its message, and the difference."""
+
+
 @dataclass(frozen=True)
 class Violation:
     """A response that breaks a rule.

@@ -1,11 +1,14 @@
-"""What figures of stats and metrics must hold, whatever came before."""
+"""What figures, metrics, events and restored pods must hold, whatever came before."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable
 
 from critests.api import api_pb2 as cri
 from critests.responses.rules import Difference, Response, rule
 
 MEMORY_FIELDS = ("working_set_bytes", "usage_bytes", "rss_bytes")
+LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 AVERAGES = ("Avg10", "Avg60", "Avg300")
 
 
@@ -72,6 +75,39 @@ def metric_has_a_name(metric: cri.Metric, _: Response) -> Iterable[Difference]:
         yield Difference("name", "a name", "")
 
 
+@rule(
+    "MET-01",
+    "ListMetricDescriptorsResponse.descriptors",
+    "MetricDescriptor.name",
+    "MetricDescriptor.help",
+    "MetricDescriptor.label_keys",
+)
+def descriptors_are_complete(
+    response: cri.ListMetricDescriptorsResponse, _: Response
+) -> Iterable[Difference]:
+    """Each metric is described once, with a help text and names of labels that Prometheus accepts."""
+    names = Counter(each.name for each in response.descriptors)
+    for each in response.descriptors:
+        if not each.name or names[each.name] > 1:
+            yield Difference("descriptors", "unique names", f"{names[each.name]} of {each.name!r}")
+        if not each.help:
+            yield Difference("help", "a text", "", each.name)
+        for key in each.label_keys:
+            if not LABEL_NAME.fullmatch(key):
+                yield Difference("label_keys", "names of labels", key, each.name)
+
+
+@rule("CKP-16", "RestorePodResponse.pod_sandbox_id", "RestorePodResponse.restored_containers")
+def restored_pod_is_complete(response: cri.RestorePodResponse, _: Response) -> Iterable[Difference]:
+    """RestorePod names the sandbox and each container, none of them twice."""
+    if not response.pod_sandbox_id:
+        yield Difference("pod_sandbox_id", "an id", "")
+    for field in ("name", "container_id"):
+        values = [getattr(each, field) for each in response.restored_containers]
+        if "" in values or len(set(values)) < len(values):
+            yield Difference(f"restored_containers.{field}", "each once", values)
+
+
 @rule("MET-07/ids", "PodSandboxMetrics.pod_sandbox_id", "ContainerMetrics.container_id")
 def metrics_name_their_object(metrics: cri.PodSandboxMetrics, _: Response) -> Iterable[Difference]:
     """Metrics name their sandbox, and those of a container the container."""
@@ -97,6 +133,8 @@ RULES = [
     default_interface_is_no_further_one,
     interface_has_a_name,
     metric_has_a_name,
+    descriptors_are_complete,
+    restored_pod_is_complete,
     metrics_name_their_object,
     event_names_its_object,
 ]
