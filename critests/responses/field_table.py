@@ -128,7 +128,7 @@ def judged() -> dict[str, list[str]]:
             aspects[name].append(aspect)
     holders = [name for name in fields if not aspects[name]]
     while found := [name for name in holders if not aspects[name] and _holds_judged_fields(name, aspects)]:
-        aspects.update(dict.fromkeys(found, ["its fields"]))
+        aspects.update({name: ["its fields"] for name in found})
     return aspects
 
 

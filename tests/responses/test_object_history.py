@@ -179,7 +179,11 @@ def test_the_life_of_a_container_breaks_no_rule(client: Client) -> None:
         ("CTA-09/required Mount.readonly", {"mounts": [cri.Mount(container_path="/m")]}),
         (
             "CTA-09/recommended Mount.propagation",
-            {"mounts": [cri.Mount(container_path="/m/", readonly=True, propagation=2)]},
+            {
+                "mounts": [
+                    cri.Mount(container_path="/m/", readonly=True, propagation=cri.PROPAGATION_BIDIRECTIONAL)
+                ]
+            },
         ),
         (
             "CTA-06/if-set ImageSpec.user_specified_image",
