@@ -327,7 +327,8 @@ def pytest_runtest_makereport(
         # xdist sends additional attributes of a report to the controller
         report.critests = to_plain(result)  # type: ignore[attr-defined]  # see above
         report.critests_gone = to_plain(session.gone)  # type: ignore[attr-defined]  # see above
-        findings = response_findings.results_of(violations, result, session.settings)
+        minor = item_results.known_minor(session.settings, level)
+        findings = response_findings.results_of(violations, result, minor)
         report.critests_responses = [to_plain(each) for each in findings]  # type: ignore[attr-defined]  # see above
     return report
 

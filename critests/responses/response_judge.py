@@ -4,7 +4,9 @@ the object.
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
+from operator import attrgetter
 from typing import Any, Final
 
 from google.protobuf.message import Message
@@ -43,6 +45,17 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 EMPTY_ENTRY: Final = "GEN-21"
 """Requirement that no repeated field holds an entry without content."""
+ID_OF: Final[dict[str, Callable[[Any], str]]] = {
+    "Container": attrgetter("id"),
+    "ContainerStatus": attrgetter("id"),
+    "PodSandbox": attrgetter("id"),
+    "PodSandboxStatus": attrgetter("id"),
+    "ContainerStats": attrgetter("attributes.id"),
+    "PodSandboxStats": attrgetter("attributes.id"),
+    "PodSandboxMetrics": attrgetter("pod_sandbox_id"),
+    "ContainerMetrics": attrgetter("container_id"),
+}
+"""Messages about one object, and its id."""
 REMOVALS: Final = {"RemoveContainer": "container_id", "RemovePodSandbox": "pod_sandbox_id"}
 
 
@@ -95,11 +108,19 @@ class ResponseJudge:
             for rule in self._by_type.get(name, ()):
                 for difference in rule.check(message, response):
                     yield Violation(rule.aspect, response.rpc, f"{name}.{difference.field}", difference)
-            for aspect, field, difference in self._history_findings(name, message, response):
-                yield Violation(aspect, response.rpc, field, difference)
+            if name in ID_OF and (identity := ID_OF[name](message)):
+                known = self._objects[response.endpoint, identity]
+                for aspect, field, difference in self._contradictions(known, name, message, response):
+                    yield Violation(aspect, response.rpc, field, difference)
 
-    def _history_findings(self, name: str, message: Any, response: Response) -> Iterator[Finding]:  # noqa: ANN401 - any of the messages
-        known = self._known(response.endpoint, message, name)
+    # one of the messages in ID_OF
+    def _contradictions(
+        self,
+        known: KnownObject,
+        name: str,
+        message: Any,  # noqa: ANN401 - see above
+        response: Response,
+    ) -> Iterator[Finding]:
         match name:
             case "Container" | "ContainerStatus":
                 yield from container_findings(known, message, response)
@@ -113,20 +134,6 @@ class ResponseJudge:
                 yield from metric_findings(
                     known, message, response, self._descriptors.get(response.endpoint, {})
                 )
-
-    def _known(self, endpoint: str, message: Any, name: str) -> KnownObject:  # noqa: ANN401 - any of the messages
-        match name:
-            case "Container" | "ContainerStatus" | "PodSandbox" | "PodSandboxStatus":
-                identity = message.id
-            case "ContainerStats" | "PodSandboxStats":
-                identity = message.attributes.id
-            case "PodSandboxMetrics":
-                identity = message.pod_sandbox_id
-            case "ContainerMetrics":
-                identity = message.container_id
-            case _:
-                identity = ""
-        return self._objects[endpoint, identity] if identity else KnownObject()
 
     def _note_change(self, response: Response) -> None:
         """Note what a call that returned has created or changed."""
@@ -164,14 +171,26 @@ class ResponseJudge:
 
 def messages_in(message: Message) -> Iterator[tuple[Any, bool]]:
     """Yield a message and all messages in it, each with whether it is an entry of a repeated field."""
-    yield message, False
-    for field, value in message.ListFields():
-        if field.message_type is None or field.message_type.GetOptions().map_entry:
-            continue
-        if field.is_repeated:
-            for element in value:
-                inside = messages_in(element)
-                yield next(inside)[0], True
-                yield from inside
-        else:
-            yield from messages_in(value)
+    yield from _messages_in(message, repeated=False)
+
+
+# entries of repeated fields have no common type
+def _messages_in(message: Any, *, repeated: bool) -> Iterator[tuple[Any, bool]]:  # noqa: ANN401 - see above
+    yield message, repeated
+    for name, is_repeated in _message_fields(message.DESCRIPTOR):
+        if is_repeated:
+            for element in getattr(message, name):
+                yield from _messages_in(element, repeated=True)
+        elif message.HasField(name):
+            yield from _messages_in(getattr(message, name), repeated=False)
+
+
+@cache
+# descriptors of protobuf's C implementation have no public type
+def _message_fields(descriptor: Any) -> tuple[tuple[str, bool], ...]:  # noqa: ANN401 - see above
+    """Return the fields of a message that hold messages, and whether they are repeated; maps hold none."""
+    return tuple(
+        (field.name, field.is_repeated)
+        for field in descriptor.fields
+        if field.message_type is not None and not field.message_type.GetOptions().map_entry
+    )

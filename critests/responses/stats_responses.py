@@ -51,7 +51,7 @@ def full_pressure_is_a_part_of_some(psi: cri.PsiStats, _: Response) -> Iterable[
         yield Difference("Full.Total", f"<= Some.Total, {psi.Some.Total}", psi.Full.Total)
 
 
-@rule("STA-20/default", "NetworkUsage.default_interface", "NetworkUsage.interfaces")
+@rule("STA-20/others", "NetworkUsage.default_interface", "NetworkUsage.interfaces")
 def default_interface_is_no_further_one(network: cri.NetworkUsage, _: Response) -> Iterable[Difference]:
     """The default interface is not among the further interfaces, and none is listed twice."""
     names = [each.name for each in network.interfaces]

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from critests.responses.rules import Difference, Response, Rule, is_plausible_time
+from critests.api import api_pb2 as cri
+from critests.responses.rules import Difference, Response, Rule, is_plausible_time, rule
 
 IN_NANOSECONDS = "0, or nanoseconds since the epoch"
 NOT_ZERO = "nanoseconds since the epoch"
@@ -24,7 +25,6 @@ TIMES = {
     "ContainerStatus.created_at": "CTA-04",
     "Container.created_at": "CTA-04",
     "PodSandbox.created_at": "SBA-03",
-    "PodSandboxStatus.created_at": "SBA-03",
     "SwapUsage.timestamp": "STA-26",
     "IoUsage.timestamp": "STA-26",
     "NetworkUsage.timestamp": "STA-26",
@@ -47,7 +47,26 @@ def _times(aspect: str, field: str, *, optional: bool) -> Rule:
     return Rule(aspect, (field,), check)
 
 
+@rule("SBA-03", "PodSandboxStatus.created_at")
+def status_has_a_creation_time(status: cri.PodSandboxStatus, of: Response) -> Iterable[Difference]:
+    """PodSandboxStatus reports the time of the creation."""
+    if not of.is_event and not is_plausible_time(status.created_at, of):
+        yield Difference("created_at", NOT_ZERO, status.created_at, status.id)
+
+
+@rule("EVT-06", "ContainerEventResponse.pod_sandbox_status")
+def event_has_a_creation_time_or_none(
+    event: cri.ContainerEventResponse, of: Response
+) -> Iterable[Difference]:
+    """The status in an event reports the time of the creation, or 0 for a sandbox that has been removed."""
+    created_at = event.pod_sandbox_status.created_at
+    if created_at and not is_plausible_time(created_at, of):
+        yield Difference("pod_sandbox_status.created_at", IN_NANOSECONDS, created_at, event.container_id)
+
+
 RULES = [
+    status_has_a_creation_time,
+    event_has_a_creation_time_or_none,
     *(_times(aspect, field, optional=True) for field, aspect in OPTIONAL_TIMES.items()),
     *(_times(aspect, field, optional=False) for field, aspect in TIMES.items()),
 ]

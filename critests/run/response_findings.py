@@ -4,21 +4,24 @@ Such a result belongs to the requirement of the rule, not to the test that made 
 own result.
 """
 
+import contextlib
 import dataclasses
 from collections.abc import Sequence
 
 from google.protobuf.message import Message
 
 from critests import catalogue
+from critests.api.since import ALWAYS, Minor, since_field
 from critests.catalogue.words import Outcome
 from critests.client.call_recording import Call
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.responses.response_judge import ResponseJudge
 from critests.responses.rules import Response, Violation
-from critests.run.run_settings import Settings
 
 NAME = "every_response"
+OLDEST = 20
+"""CRI v1 exists since Kubernetes 1.20."""
 VALUE_LIMIT = 300
 """Characters of a value in a result; the evidence has the whole call."""
 
@@ -34,21 +37,21 @@ def judge_call(judge: ResponseJudge, call: Call) -> None:
         judge.succeeded(Response(call.rpc, call.endpoint, call.request, call.response, call.started, ended))
 
 
-def results_of(violations: Sequence[Violation], during: TestResult, settings: Settings) -> list[TestResult]:
+def results_of(violations: Sequence[Violation], during: TestResult, minor: int | None) -> list[TestResult]:
     """Return a failed result for each aspect and field that the responses during a test violated.
 
     Args:
         violations: of its calls.
         during: the result of the test; its evidence and repeat command are theirs too.
-        settings: the user's options.
+        minor: the newest Kubernetes minor whose API the runtime is known to support; None if unknown.
     """
     first: dict[str, Violation] = {}
     for violation in violations:
         first.setdefault(f"{NAME}[{violation.aspect}-{violation.field}]", violation)
-    return [_result(name, violation, during, settings) for name, violation in first.items()]
+    return [_result(name, violation, during, minor) for name, violation in first.items()]
 
 
-def _result(name: str, violation: Violation, during: TestResult, settings: Settings) -> TestResult:
+def _result(name: str, violation: Violation, during: TestResult, minor: int | None) -> TestResult:
     requirement, aspect = catalogue.aspect(violation.aspect)
     difference = violation.difference
     about = f" of {difference.about[:13]}" if difference.about else ""
@@ -61,7 +64,7 @@ def _result(name: str, violation: Violation, during: TestResult, settings: Setti
         requirement_id=requirement.id,
         area=requirement.area.value,
         group=requirement.group,
-        level=aspect.level_at(settings.api_minor) or aspect.level,
+        level=aspect.level,
         judgement=aspect.judgement,
         title=requirement.statement,
         outcome=Outcome.FAILED,
@@ -84,11 +87,22 @@ def _result(name: str, violation: Violation, during: TestResult, settings: Setti
         form="",
         slow=False,
         phase_of_failure="call",
-        unproven_since="",
+        unproven_since=_unproven(violation, minor),
         seconds=0.0,
         setup_seconds=0.0,
         teardown_seconds=0.0,
     )
+
+
+def _unproven(violation: Violation, minor: int | None) -> str:
+    """Return the release that added the aspect or the field, if the runtime is not known to support it."""
+    if minor is None:
+        return ""
+    releases = [catalogue.aspect(violation.aspect)[1].since]
+    with contextlib.suppress(LookupError):
+        releases.append(since_field(".".join(violation.field.split(".")[:2])))
+    newest = max((Minor.parse(release) for release in releases if release), default=ALWAYS)
+    return str(newest) if newest.minor > max(minor, OLDEST) else ""
 
 
 def _short(value: object) -> str:

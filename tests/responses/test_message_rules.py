@@ -287,7 +287,7 @@ BROKEN = [
         stats(cpu=cri.CpuUsage(psi=cri.PsiStats(Some=cri.PsiData(Total=1), Full=cri.PsiData(Total=2)))),
     ),
     (
-        "STA-20/default",
+        "STA-20/others",
         "PodSandboxStats",
         cri.PodSandboxStatsRequest(pod_sandbox_id="s1"),
         pod_stats(
@@ -392,6 +392,14 @@ BROKEN = [
         "GetContainerEvents",
         cri.GetEventsRequest(),
         cri.ContainerEventResponse(container_id="c1", created_at=NOW // 1000),
+    ),
+    (
+        "EVT-06",
+        "GetContainerEvents",
+        cri.GetEventsRequest(),
+        cri.ContainerEventResponse(
+            container_id="s1", created_at=NOW, pod_sandbox_status=cri.PodSandboxStatus(created_at=-1)
+        ),
     ),
     (
         "EVT-05",

@@ -291,6 +291,23 @@ def test_the_user_namespace_of_a_sandbox_is_reported(client: Client) -> None:
     assert client.violations() == {"SBA-08 NamespaceOption.userns_options"}
 
 
+def test_an_event_may_be_older_than_the_status(client: Client) -> None:
+    client.status(state=RUNNING, started_at=NOW * NS)
+    before_its_start = cri.ContainerStatus(
+        id="c1", metadata=META, created_at=NOW * NS, image=cri.ImageSpec(image="i"), image_ref="i"
+    )
+
+    client.call(
+        "GetContainerEvents",
+        cri.GetEventsRequest(),
+        cri.ContainerEventResponse(
+            container_id="c1", created_at=NOW * NS, containers_statuses=[before_its_start]
+        ),
+    )
+
+    assert client.violations() == set()
+
+
 def test_a_stopped_sandbox_is_never_ready(client: Client) -> None:
     client.run_sandbox()
     client.changed("StopPodSandbox")
