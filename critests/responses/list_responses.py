@@ -94,7 +94,7 @@ LISTS = (
         fields=("ListPodSandboxResponse.items", "StreamPodSandboxesResponse.pod_sandboxes"),
         of=_itself,
         twice="SBA-24",
-        filters={"SBA-16": _has_id, "SBA-17": _has_state, "SBA-19": _has_labels},
+        filters={"SBA-16": _has_id, "SBA-17": _has_state, "SBA-22": _has_labels},
     ),
     ListKind(
         fields=("ListContainersResponse.containers", "StreamContainersResponse.containers"),

@@ -1,7 +1,8 @@
 """What a client knows of each object from its own calls, and what no later response may contradict.
 
 Only responses that cannot overlap are compared: the later call began after the earlier response arrived.
-Events are compared only in what never changes, because they may be older than the call.
+Events are compared only in what never changes, because they may be older than the call, and nothing is
+learned from them.
 """
 
 from collections.abc import Iterator
@@ -78,16 +79,19 @@ def container_findings(known: KnownObject, reported: Reported, of: Response) -> 
             yield from container_status_findings(known.config, reported)
     if listed and known.sandbox and reported.pod_sandbox_id != known.sandbox:
         yield _different("CTA-23/equal", reported, "pod_sandbox_id", known.sandbox)
-    yield from _constant_creation(known, reported, "CTA-04")
+    if reported.state != cri.CONTAINER_UNKNOWN:
+        yield from _constant_creation(known, reported, "CTA-04", of)
     if not listed:
         # an event, or a call that overlaps the start, may report a container before its start
         has_started = reported.started_at or reported.state == cri.CONTAINER_EXITED
         if has_started and known.started_at and reported.started_at != known.started_at:
             yield _different("CTA-29", reported, "started_at", known.started_at)
+        yield from _constant_exit(known, reported, of)
+    if of.is_event:
+        return
+    if not listed:
         known.started_at = known.started_at or reported.started_at
-        yield from _constant_exit(known, reported)
-    if not of.is_event:
-        yield from _container_state(known, reported, of)
+    yield from _container_state(known, reported, of)
 
 
 def _container_state(known: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
@@ -111,7 +115,7 @@ def _container_state(known: KnownObject, reported: Reported, of: Response) -> It
         known.state, known.state_at = reported.state, of.ended
 
 
-def _constant_exit(known: KnownObject, reported: Reported) -> Iterator[Finding]:
+def _constant_exit(known: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
     if reported.state != cri.CONTAINER_EXITED:
         return
     end = (reported.exit_code, reported.finished_at)
@@ -119,12 +123,15 @@ def _constant_exit(known: KnownObject, reported: Reported) -> Iterator[Finding]:
         yield _different("CTA-30", reported, "exit_code", known.exit[0])
     if known.exit is not None and end[1] != known.exit[1]:
         yield _different("CTA-30", reported, "finished_at", known.exit[1])
-    known.exit = known.exit or end
+    if not of.is_event:
+        known.exit = known.exit or end
 
 
 def sandbox_findings(known: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
     """Yield what a sandbox's list entry or status contradicts."""
     kind = reported.DESCRIPTOR.name
+    if of.is_of_removal:
+        return
     if known.config is not None:
         yield from metadata_findings(
             known.config,
@@ -135,7 +142,7 @@ def sandbox_findings(known: KnownObject, reported: Reported, of: Response) -> It
             annotations="SBA-05",
         )
         yield from handler_findings(known.handler, reported)
-    yield from _constant_creation(known, reported, "SBA-03")
+    yield from _constant_creation(known, reported, "SBA-03", of)
     if kind == "PodSandboxStatus" and known.config is not None:
         yield from namespace_findings(known.config, reported)
     if of.is_event:
@@ -170,10 +177,13 @@ def _sandbox_state(state: int) -> str:
     return cri.PodSandboxState.Name(state) if state in cri.PodSandboxState.values() else str(state)
 
 
-def _constant_creation(known: KnownObject, reported: Reported, aspect: str) -> Iterator[Finding]:
+def _constant_creation(
+    known: KnownObject, reported: Reported, aspect: str, of: Response
+) -> Iterator[Finding]:
     if known.created_at and reported.created_at != known.created_at:
         yield _different(aspect, reported, "created_at", known.created_at)
-    known.created_at = known.created_at or reported.created_at
+    if not of.is_event:
+        known.created_at = known.created_at or reported.created_at
 
 
 def _different(

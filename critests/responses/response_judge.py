@@ -107,10 +107,12 @@ class ResponseJudge:
                 )
             for rule in self._by_type.get(name, ()):
                 for difference in rule.check(message, response):
-                    yield Violation(rule.aspect, response.rpc, f"{name}.{difference.field}", difference)
+                    aspect = _aspect_in(response, name) or rule.aspect
+                    yield Violation(aspect, response.rpc, f"{name}.{difference.field}", difference)
             if name in ID_OF and (identity := ID_OF[name](message)):
                 known = self._objects[response.endpoint, identity]
-                for aspect, field, difference in self._contradictions(known, name, message, response):
+                for broken, field, difference in self._contradictions(known, name, message, response):
+                    aspect = _aspect_in(response, name) or broken
                     yield Violation(aspect, response.rpc, field, difference)
 
     # one of the messages in ID_OF
@@ -167,6 +169,13 @@ class ResponseJudge:
                 self._descriptors[response.endpoint] = {
                     each.name: len(each.label_keys) for each in message.descriptors
                 }
+
+
+def _aspect_in(response: Response, message: str) -> str:
+    """Return the aspect that judges a message inside an event; empty for other messages."""
+    if not response.is_event or message == response.message.DESCRIPTOR.name:
+        return ""
+    return "EVT-14/pod" if "PodSandbox" in message or message == "PodIP" else "EVT-14/container"
 
 
 def messages_in(message: Message) -> Iterator[tuple[Any, bool]]:

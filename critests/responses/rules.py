@@ -6,6 +6,8 @@ from typing import Any, Final, NamedTuple
 
 from google.protobuf.message import Message
 
+from critests.api import api_pb2 as cri
+
 
 @dataclass(frozen=True)
 class Response:
@@ -31,6 +33,11 @@ class Response:
     def is_event(self) -> bool:
         """Whether it is an event, whose content may be older than the call."""
         return self.rpc == "GetContainerEvents"
+
+    @property
+    def is_of_removal(self) -> bool:
+        """Whether it is the event of a removal, in which a status may be minimal."""
+        return getattr(self.message, "container_event_type", None) == cri.CONTAINER_DELETED_EVENT
 
 
 class Difference(NamedTuple):

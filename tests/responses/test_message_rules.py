@@ -106,6 +106,18 @@ SOUND = [
     ("Status", cri.StatusRequest(), conditions(*READY)),
     ("ImageFsInfo", cri.ImageFsInfoRequest(), filesystems("/var/lib/images")),
     ("Exec", cri.ExecRequest(), cri.ExecResponse(url="http://127.0.0.1:1/exec/t")),
+    # a status without the record of the creation, and the event of a removal
+    ("ContainerStatus", OF_C1, status(state=cri.CONTAINER_UNKNOWN, created_at=0)),
+    (
+        "GetContainerEvents",
+        cri.GetEventsRequest(),
+        cri.ContainerEventResponse(
+            container_id="s1",
+            created_at=NOW,
+            container_event_type=cri.CONTAINER_DELETED_EVENT,
+            pod_sandbox_status=cri.PodSandboxStatus(id="s1"),
+        ),
+    ),
 ]
 
 
@@ -208,7 +220,7 @@ BROKEN = [
         cri.StreamPodSandboxesResponse(pod_sandboxes=[cri.PodSandbox(id="s", created_at=NOW)]),
     ),
     (
-        "SBA-19",
+        "SBA-22",
         "ListPodSandbox",
         cri.ListPodSandboxRequest(filter=cri.PodSandboxFilter(label_selector={"a": ""})),
         cri.ListPodSandboxResponse(items=[cri.PodSandbox(id="s", created_at=NOW)]),
@@ -394,11 +406,22 @@ BROKEN = [
         cri.ContainerEventResponse(container_id="c1", created_at=NOW // 1000),
     ),
     (
-        "EVT-06",
+        "EVT-14/pod",
         "GetContainerEvents",
         cri.GetEventsRequest(),
         cri.ContainerEventResponse(
-            container_id="s1", created_at=NOW, pod_sandbox_status=cri.PodSandboxStatus(created_at=-1)
+            container_id="s1",
+            created_at=NOW,
+            container_event_type=cri.CONTAINER_DELETED_EVENT,
+            pod_sandbox_status=cri.PodSandboxStatus(id="s1", created_at=-1),
+        ),
+    ),
+    (
+        "EVT-14/container",
+        "GetContainerEvents",
+        cri.GetEventsRequest(),
+        cri.ContainerEventResponse(
+            container_id="c1", created_at=NOW, containers_statuses=[status(started_at=-1).status]
         ),
     ),
     (
