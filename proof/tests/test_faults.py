@@ -7,7 +7,7 @@ from typing import Any
 import grpc
 import pytest
 from critests_proof.language.changes import FIELD_ACTIONS, Surroundings
-from critests_proof.language.conditions import Moment
+from critests_proof.language.conditions import CallState
 from critests_proof.language.descriptors import FaultError, held_enum, is_map, rpcs
 from critests_proof.language.faults import Fault, LogFault, StreamFault, parse_fault
 from critests_proof.language.values import kind_of
@@ -238,7 +238,7 @@ def test_other_kinds_of_faults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "moment", "holds"),
+    ("condition", "state", "holds"),
     [
         ("nth=2", {"nth": 2}, True),
         ("nth=2", {"nth": 1}, False),
@@ -259,7 +259,7 @@ def test_other_kinds_of_faults() -> None:
         ("response.containers", {"response": cri.ListContainersResponse()}, False),
     ],
 )
-def test_conditions(condition: str, moment: dict[str, Any], holds: bool) -> None:
+def test_conditions(condition: str, state: dict[str, Any], holds: bool) -> None:
     wish = cri.ContainerFilter(
         id="abc", state=cri.ContainerStateValue(state=cri.CONTAINER_EXITED), label_selector={"x": "1"}
     )
@@ -267,9 +267,10 @@ def test_conditions(condition: str, moment: dict[str, Any], holds: bool) -> None
         "nth": 1,
         "repeated": False,
         "request": cri.ListContainersRequest(filter=wish),
-    } | moment
+    } | state
     assert (
-        read(f"ListContainers.response.containers: drop-all when {condition}").holds(Moment(**seen)) == holds
+        read(f"ListContainers.response.containers: drop-all when {condition}").holds(CallState(**seen))
+        == holds
     )
 
 

@@ -25,7 +25,7 @@ def fault(text: str) -> PluginFault:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("plugin.RunPod: swallow", "plugins know no moment 'RunPod'"),
+        ("plugin.RunPod: swallow", "plugins know no call 'RunPod'"),
         ("plugin.RunPodSandbox: delay 2s", "can only be swallowed"),
         ("plugin.RunPodSandbox: swallow when nth=2", "take no conditions"),
         ("plugin.RunPodSandbox.pod.uid: reverse", "only this can be done"),

@@ -41,7 +41,7 @@ _FIELD = re.compile(
 
 
 @dataclass(frozen=True)
-class Moment:
+class CallState:
     """The state that a condition evaluates.
 
     Attributes:
@@ -77,18 +77,18 @@ class Condition:
     value: str = ""
     negated: bool = False
 
-    def holds(self, moment: Moment) -> bool:
+    def holds(self, call: CallState) -> bool:
         """Return whether it holds now."""
-        return self._plain(moment) != self.negated
+        return self._plain(call) != self.negated
 
-    def _plain(self, moment: Moment) -> bool:
+    def _plain(self, call: CallState) -> bool:
         if self.subject == "repeated":
-            return moment.repeated
+            return call.repeated
         if self.subject in {"nth", "message"}:
             return _COMPARE[self.comparison](
-                moment.nth if self.subject == "nth" else moment.message, int(self.value)
+                call.nth if self.subject == "nth" else call.message, int(self.value)
             )
-        message = moment.request if self.subject == "request" else moment.response
+        message = call.request if self.subject == "request" else call.response
         if message is None:
             return False
         there = [

@@ -16,8 +16,8 @@ A fault is `TARGET: ACTION [ARGUMENT] [when CONDITION [and CONDITION …]]`. A t
 containers (`log`), streaming sessions (`stream`, `Exec.stream`, `Attach.stream`, `PortForward.stream`), or
 what the OCI runtime of a throwaway runtime reads: the bundle of a container (`bundle.PATH`) or of a sandbox
 (`sandbox-bundle.PATH`), the process of an exec (`exec.PATH`), the resources of an update (`update.PATH`), or
-the calls of the suite's NRI plugins (`plugin.MOMENT`, which can be swallowed, or a field,
-`plugin.MOMENT.PATH`; see `plugin_faults.py`). Commands of the OCI runtime and CNI plugins: `oci_syntax.py`.
+the calls of the suite's NRI plugins (`plugin.CALL`, which can be swallowed, or a field,
+`plugin.CALL.PATH`; see `plugin_faults.py`). Commands of the OCI runtime and CNI plugins: `oci_syntax.py`.
 Fields: `changes.py`. Conditions: `conditions.py`. Logs: `log_changes.py`. Streams: `stream_changes.py`. OCI
 runtime: `oci_document.py`. `socket: world-writable` changes the mode of the runtime's socket.
 
@@ -51,7 +51,7 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from critests_proof.language.changes import FIELD_ACTIONS, Surroundings, parse_field_action
-from critests_proof.language.conditions import Condition, Moment, parse_conditions
+from critests_proof.language.conditions import CallState, Condition, parse_conditions
 from critests_proof.language.descriptors import (
     FaultError,
     RpcDescriptor,
@@ -146,9 +146,9 @@ class Fault:
     argument: Any
     conditions: tuple[Condition, ...]
 
-    def holds(self, moment: Moment) -> bool:
+    def holds(self, call: CallState) -> bool:
         """Return whether the fault acts now."""
-        return all(condition.holds(moment) for condition in self.conditions)
+        return all(condition.holds(call) for condition in self.conditions)
 
     def change(self, message: Message, around: Surroundings) -> bool:
         """Change a message in place.

@@ -129,8 +129,8 @@ def _first_piece_only(line: LogLine, _argument: float, state: LogState) -> Itera
 
 
 def _shift(line: LogLine, seconds: float, _state: LogState) -> Iterator[LogLine]:
-    moment = dt.datetime.fromisoformat(line.time[:19].decode() + "+00:00") + dt.timedelta(seconds=seconds)
-    yield replace(line, time=moment.strftime("%Y-%m-%dT%H:%M:%S").encode() + line.time[19:])
+    shifted = dt.datetime.fromisoformat(line.time[:19].decode() + "+00:00") + dt.timedelta(seconds=seconds)
+    yield replace(line, time=shifted.strftime("%Y-%m-%dT%H:%M:%S").encode() + line.time[19:])
 
 
 def _backwards(line: LogLine, _argument: float, state: LogState) -> Iterator[LogLine]:
@@ -144,7 +144,7 @@ def _time(how: Callable[[bytes], bytes]) -> LineChange:
     return change
 
 
-def _unix_time(_moment: bytes) -> bytes:
+def _unix_time(_time_of_line: bytes) -> bytes:
     return str(int(time.time())).encode()
 
 
@@ -218,7 +218,7 @@ LOG_CHANGES: dict[str, LogChange] = {
     "shift-time": LogChange("LOG-03", "timestamps are N seconds off", _shift, "SECONDS", 3600),
     "backwards-time": LogChange("LOG-03", "timestamps go backwards", _backwards),
     "whole-seconds": LogChange(
-        "LOG-03", "timestamps lose their fraction", _time(lambda moment: moment[:19] + b"Z")
+        "LOG-03", "timestamps lose their fraction", _time(lambda time: time[:19] + b"Z")
     ),
     "unix-time": LogChange("LOG-02", "timestamps are seconds since the epoch", _time(_unix_time)),
     "drop-nth": LogChange("LOG-15", "every Nth line is lost", _drop_nth, "N", 2),

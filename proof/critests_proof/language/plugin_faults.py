@@ -11,7 +11,7 @@ from critests_proof.language.descriptors import FaultError, near, rpcs
 from critests_proof.language.paths import PathStep, check_path, parse_path, places
 
 _SERVICES = nri.DESCRIPTOR.services_by_name
-MOMENTS = {
+PLUGIN_CALLS = {
     name: method.input_type
     for service in ("Plugin", "Runtime")
     for name, method in _SERVICES[service].methods_by_name.items()
@@ -28,14 +28,14 @@ class PluginFault:
 
     Attributes:
         text: its text.
-        moment: a key of `MOMENTS`, for any form of the call.
+        call: a key of `PLUGIN_CALLS`, for any form of the call.
         steps: path of the field; empty for the call as a whole.
         action: `swallow`, or the action on the field.
         argument: parsed argument of the action.
     """
 
     text: str
-    moment: str
+    call: str
     steps: tuple[PathStep, ...]
     action: str
     argument: Any = None
@@ -54,9 +54,9 @@ def parse_plugin_fault(text: str, target: str, action: str, argument: str, when:
     Raises:
         FaultError: the text is malformed.
     """
-    moment, _, path = target.partition(".")
-    if moment not in MOMENTS:
-        msg = f"plugins know no moment {moment!r}{near(moment, MOMENTS)}; there are: {', '.join(MOMENTS)}"
+    call, _, path = target.partition(".")
+    if call not in PLUGIN_CALLS:
+        msg = f"plugins know no call {call!r}{near(call, PLUGIN_CALLS)}; there are: {', '.join(PLUGIN_CALLS)}"
         raise FaultError(msg)
     if when:
         msg = "faults before plugins take no conditions"
@@ -65,13 +65,13 @@ def parse_plugin_fault(text: str, target: str, action: str, argument: str, when:
         if action != "swallow" or argument:
             msg = f"a call of a plugin can only be swallowed, not {action}"
             raise FaultError(msg)
-        return PluginFault(text, moment, (), action)
+        return PluginFault(text, call, (), action)
     if action not in ACTIONS:
         msg = f"to a field of what plugins hear only this can be done: {', '.join(ACTIONS)}; not {action}"
         raise FaultError(msg)
     steps = parse_path(path)
-    field = check_path(steps, MOMENTS[moment])
+    field = check_path(steps, PLUGIN_CALLS[call])
     # the RPC matters only for actions that copy another field
     rpc = rpcs()["Version"]
     read = parse_field_action(action, argument, field, rpc, element=steps[-1].pick is not None)
-    return PluginFault(text, moment, steps, action, read)
+    return PluginFault(text, call, steps, action, read)

@@ -9,7 +9,7 @@ import grpc
 from google.protobuf.message import DecodeError, Message
 
 from critests_proof.language.changes import Surroundings
-from critests_proof.language.conditions import Moment
+from critests_proof.language.conditions import CallState
 from critests_proof.language.descriptors import RpcDescriptor
 from critests_proof.language.faults import Fault, OtherCall
 
@@ -112,7 +112,7 @@ class Exchange:
     def _acting(self, side: str, response: Message | None = None, number: int = 1) -> Iterator[ArmedFault]:
         for armed, nth, repeated in self._counted:
             if armed.fault.side == side and armed.fault.holds(
-                Moment(nth, repeated, self._sent, response, number)
+                CallState(nth, repeated, self._sent, response, number)
             ):
                 yield armed
 

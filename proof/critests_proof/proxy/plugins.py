@@ -24,8 +24,8 @@ class PluginEffect:
         # several proxies may have the same fault; only the last one acts
         TAMPERINGS[fault.text] = self._tampering = self._tamper
 
-    def _tamper(self, moment: str, message: Message) -> bool:
-        if moment != self._fault.moment:
+    def _tamper(self, call: str, message: Message) -> bool:
+        if call != self._fault.call:
             return True
         if self._fault.action == "swallow":
             self._hit()
