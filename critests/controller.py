@@ -202,7 +202,7 @@ class Controller:
             result = from_plain(TestResult, plain)
             self._take(result)
             known = {each.id for each in self.worker_results.results}
-            for finding in getattr(report, "critests_responses", []):
+            for finding in getattr(report, "critests_findings", []):
                 if finding["id"] not in known:
                     self._take(from_plain(TestResult, finding))
             gone = getattr(report, "critests_gone", None)

@@ -29,6 +29,7 @@ from critests.run import (
     conclusion,
     failure_evidence,
     item_results,
+    leftover_findings,
     marks,
     options,
     response_findings,
@@ -42,6 +43,7 @@ from critests.run.failure_text import in_full
 from critests.run.handover import HandoverFile
 from critests.run.item_results import Phase, TestProgress
 from critests.run.items import is_ours, metadata_of, narrowed_by_pytest, once_more, scenario_of, test_id
+from critests.run.leftover_watch import Leftovers
 from critests.run.outcomes import Blocked
 from critests.run.run_settings import Settings
 from critests.run.suite_index import IndexedCollection
@@ -314,8 +316,10 @@ def pytest_runtest_makereport(
         phase.raw = check_daemon(session, progress, phase.raw, call.when)
     if phase.raw is not None and phase.raw.outcome in {Outcome.FAILED, Outcome.ERROR}:
         _write_evidence(item, session, progress)
-    violations = session.judge.take() if call.when == "teardown" and not scenario_of(item) else []
-    if violations:
+    judging = call.when == "teardown" and not scenario_of(item)
+    violations = session.judge.take() if judging else []
+    left = _left(item, session, progress) if judging else []
+    if violations or left:
         _write_evidence(item, session, progress)
     if phase.raw is None and call.when != "teardown":
         return report
@@ -328,9 +332,23 @@ def pytest_runtest_makereport(
         report.critests = to_plain(result)  # type: ignore[attr-defined]  # see above
         report.critests_gone = to_plain(session.gone)  # type: ignore[attr-defined]  # see above
         minor = item_results.known_minor(session.settings, level)
-        findings = response_findings.results_of(violations, result, minor)
-        report.critests_responses = [to_plain(each) for each in findings]  # type: ignore[attr-defined]  # see above
+        findings = [
+            *response_findings.results_of(violations, result, minor),
+            *leftover_findings.results_of(left, result),
+        ]
+        report.critests_findings = [to_plain(each) for each in findings]  # type: ignore[attr-defined]  # see above
     return report
+
+
+def _left(item: pytest.Item, session: SuiteSession, progress: TestProgress) -> list[Leftovers]:
+    """Return what the objects of a test left, apart from what it found itself."""
+    if session.leftovers is None:
+        return []
+    if session.gone:
+        session.leftovers.forget()
+    failed = progress.worst is not None and progress.worst[1].outcome is Outcome.FAILED
+    judged = metadata_of(item).judged.requirement
+    return session.leftovers.take(judged.id if failed and judged else "")
 
 
 def _write_evidence(item: pytest.Item, session: SuiteSession, progress: TestProgress) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from critests.lifecycle.process_cgroups import MOUNT
 from critests.lifecycle.run_label import RUN_ID, RunIdentity
 
+_TOP = "critests"
 _SLICE = "critests_"
 """Prefix of the names of a run's slices; the run's id follows, with underscores for dashes."""
 
@@ -36,7 +37,7 @@ class CgroupParents:
         hierarchy, also for a slice.
         """
         if self.driver is CgroupDriver.CGROUPFS:
-            return f"/critests/{self.run.id}/pod{uid}"
+            return f"/{_TOP}/{self.run.id}/pod{uid}"
         if self.driver is CgroupDriver.SYSTEMD:
             return f"/{self._slice}.slice/{self._slice}-pod{uid.replace('-', '_')}.slice"
         return ""
@@ -65,10 +66,13 @@ class CgroupParents:
         return left
 
     def _tops(self) -> list[Path]:
-        name = (
-            f"critests/{self.run.id}" if self.driver is not CgroupDriver.SYSTEMD else f"{self._slice}.slice"
-        )
+        name = f"{_TOP}/{self.run.id}" if self.driver is not CgroupDriver.SYSTEMD else f"{self._slice}.slice"
         return [path for path in (MOUNT / name, *MOUNT.glob(f"*/{name}")) if path.is_dir()]
+
+
+def holds_pods(name: str) -> bool:
+    """Return whether a cgroup at the top of a hierarchy, by its name, is for the pods of runs."""
+    return name == _TOP or name.startswith(_SLICE)
 
 
 def remove_cgroups_of(run: RunIdentity) -> list[str]:

@@ -42,6 +42,8 @@ class ReasonCode(StrEnum):
     """The runtime runs and does not respond any more."""
     CONCURRENT_CRASH = "beside others"
     """The runtime ended while this test and others ran."""
+    LEFTOVER = "leftover"
+    """Something stays on the machine after the runtime has reported the removal of its object."""
     REGISTRY_UNREACHABLE = "registry unreachable"
     """The runtime does not reach the suite's registry, so there is no image to test with."""
     NOT_HERE = "not here"
@@ -66,18 +68,19 @@ class Reason:
 
     Attributes:
         code: Kind of the reason.
-        subject: The field that was checked, the failed RPC, the capability, the type of an exception, or the
-            entry of the known failures.
+        subject: The field that was checked, the failed RPC, the RPC that removed the object of a leftover,
+            the capability, the type of an exception, or the entry of the known failures.
         where: Details of the subject: the expression in the test, the image of a pull, the process that
             ended.
         relation: Relation of the observed to the expected value: a Python operator such as `==` or `in`, or
             `not`.
         other: The other side of the comparison, as written in the test.
         expected: The expected value as a Python literal; for an RPC that hangs, its deadline in seconds.
-        seen: The observed value as a Python literal; for an RPC, its status code.
+        seen: The observed value as a Python literal; for an RPC, its status code; for a leftover, how long it
+            has stayed.
         unit: Unit of both values, `s`, or empty.
         words: Message of the test or the runtime, one line.
-        more: Further lines of the message, differences of two values, or names of tests.
+        more: Further lines of the message, differences of two values, names of tests, or leftovers.
         parts: Differing elements of a list; for a hang, the other finding of the test.
     """
 

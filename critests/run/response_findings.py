@@ -12,12 +12,12 @@ from google.protobuf.message import Message
 
 from critests import catalogue
 from critests.api.since import ALWAYS, Minor, since_field
-from critests.catalogue.words import Outcome
 from critests.client.call_recording import Call
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.responses.response_judge import ResponseJudge
 from critests.responses.rules import Response, Violation
+from critests.run.findings import finding
 
 NAME = "every_response"
 OLDEST = 20
@@ -52,46 +52,18 @@ def results_of(violations: Sequence[Violation], during: TestResult, minor: int |
 
 
 def _result(name: str, violation: Violation, during: TestResult, minor: int | None) -> TestResult:
-    requirement, aspect = catalogue.aspect(violation.aspect)
     difference = violation.difference
     about = f" of {difference.about[:13]}" if difference.about else ""
-    return dataclasses.replace(
-        during,
-        id=f"<{name}>",
-        name=name,
-        params={},
-        requirement=violation.aspect,
-        requirement_id=requirement.id,
-        area=requirement.area.value,
-        group=requirement.group,
-        level=aspect.level,
-        judgement=aspect.judgement,
-        title=requirement.statement,
-        outcome=Outcome.FAILED,
-        why=Reason(
-            code=ReasonCode.RESPONSE,
-            subject=violation.field,
-            where=f"{violation.rpc}{about}",
-            expected=_short(difference.expected),
-            seen=_short(difference.observed),
-            words=during.name,
-        ),
-        detail="",
-        reported_blocker="",
-        blocked_by="",
-        setup_rpc="",
-        raw_rpc="",
-        answer="",
-        after="",
-        hung=False,
-        form="",
-        slow=False,
-        phase_of_failure="call",
-        unproven_since=_unproven(violation, minor),
-        seconds=0.0,
-        setup_seconds=0.0,
-        teardown_seconds=0.0,
+    why = Reason(
+        code=ReasonCode.RESPONSE,
+        subject=violation.field,
+        where=f"{violation.rpc}{about}",
+        expected=_short(difference.expected),
+        seen=_short(difference.observed),
+        words=during.name,
     )
+    result = finding(name, violation.aspect, why, during)
+    return dataclasses.replace(result, phase_of_failure="call", unproven_since=_unproven(violation, minor))
 
 
 def _unproven(violation: Violation, minor: int | None) -> str:

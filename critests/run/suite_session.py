@@ -3,11 +3,11 @@
 import resource
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 
 import pytest
 
-from critests.client.call_recording import Recorder
+from critests.client.call_recording import Call, Recorder
 from critests.client.connection import Connection
 from critests.client.hangs import HangingCall
 from critests.node.observing.capabilities import CapabilityMatrix
@@ -21,6 +21,7 @@ from critests.run.daemon_watch import DaemonWatch
 from critests.run.failure_evidence import RuntimeLog
 from critests.run.handover import WorkerReport
 from critests.run.item_results import TestProgress
+from critests.run.leftover_watch import LeftoverWatch
 from critests.run.object_cleanup import ObjectCleanup
 from critests.run.response_findings import judge_call
 from critests.run.run_settings import Settings
@@ -47,6 +48,8 @@ class SuiteSession:
         benchmark: facts about the benchmarks; None before the first.
         on_progress: gets a line about the progress of a long test.
         private: watches of the private runtimes of tests.
+        leftovers: looks for what removed objects leave; None if that is not judged.
+        judges_leftovers: whether leftovers are looked for; not if the suite itself makes the runtime fail.
         is_recorded: whether the run has a record and evidence; not if the runtime is broken on purpose.
     """
 
@@ -66,10 +69,17 @@ class SuiteSession:
     benchmark: BenchmarkFacts | None = None
     on_progress: Callable[[str], None] = lambda _: None
     private: list[DaemonWatch] = field(default_factory=list)
+    leftovers: LeftoverWatch | None = None
+    judges_leftovers: bool = True
     is_recorded: bool = True
 
     def __post_init__(self) -> None:
-        self.recorder = Recorder(partial(judge_call, self.judge))
+        self.recorder = Recorder(self._judge)
+
+    def _judge(self, call: Call) -> None:
+        judge_call(self.judge, call)
+        if self.leftovers is not None:
+            self.leftovers.follow(call)
 
     @cached_property
     def watch(self) -> DaemonWatch:

@@ -34,6 +34,8 @@ NOT_TRIED: Final = frozenset(
         ReasonCode.CAPABILITY_MISSING,
         ReasonCode.RUNTIME_ENDED,
         ReasonCode.RUNTIME_SILENT,
+        ReasonCode.RESPONSE,
+        ReasonCode.LEFTOVER,
     }
 )
 """Failures without a test of their own, or that end the runtime."""
@@ -68,7 +70,6 @@ def tried_again(
         if test.outcome is Outcome.FAILED
         and test.repeat_command
         and not test.synthesized
-        and test.why.code is not ReasonCode.RESPONSE
         and test.why.code not in NOT_TRIED
     ]
     chosen = sorted(new, key=lambda test: bool(test.cause))[:MOST_TESTS]

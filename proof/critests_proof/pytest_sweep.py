@@ -137,7 +137,7 @@ class Sweep:
         CNI plugins for faults below the runtime.
         """
         suite = session.config.stash[SESSION]
-        suite.is_recorded = False
+        suite.is_recorded = suite.judges_leftovers = False
         kinds = {fault.kind for fault in self._faults}
         suite.settings = replace(
             suite.settings, oci_wrapper=bool(kinds & {"bundle", "command"}), cni_wrapper="network" in kinds

@@ -4,6 +4,7 @@ A way runs between the client's call and its right response: it may reject, wait
 response. `NAME=ARGUMENT` passes an argument, for example `fails=RunPodSandbox` or `slow=0.2`.
 """
 
+import subprocess
 import threading
 import uuid
 from collections import Counter
@@ -132,6 +133,21 @@ def _does_nothing(verb: str) -> Act:
     return act
 
 
+def _leaves_process(call: Call, _argument: str) -> Answer:
+    """Start a process with the id of a removed sandbox, which ends with this one."""
+    if call.rpc == "RemovePodSandbox":
+        # as long as this process has the other end of its input
+        _LEFT.append(
+            subprocess.Popen(
+                ["/bin/sh", "-c", "read line", "shim", call.request.pod_sandbox_id], stdin=subprocess.PIPE
+            )
+        )
+    return call.answer()
+
+
+_LEFT: list[subprocess.Popen[bytes]] = []
+
+
 def _log_elsewhere(call: Call, _argument: str) -> Answer:
     if call.rpc == "CreateContainer" and call.request.config.log_path:
         call.request.config.log_path += ".elsewhere"
@@ -219,6 +235,9 @@ WAYS: dict[str, Way] = {
     ),
     "filters-ignored": Way("lists ignore their filter", "", lambda: _filters_ignored),
     "remove-does-nothing": Way("Remove RPCs return OK and do nothing", "", lambda: _does_nothing("Remove")),
+    "leaves-a-process": Way(
+        "RemovePodSandbox leaves a process with the id of the sandbox", "", lambda: _leaves_process
+    ),
     "stop-does-nothing": Way("Stop RPCs return OK and do nothing", "", lambda: _does_nothing("Stop")),
     "named": Way("Version reports another name", "NAME[/VERSION]", lambda: _named),
     "no-shared-processes": Way(

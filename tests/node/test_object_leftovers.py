@@ -97,6 +97,19 @@ def test_cgroups_are_found_at_any_depth(object_id: str, tmp_path: Path) -> None:
     ]
 
 
+def test_of_the_pods_of_runs_only_the_cgroup_of_the_own_one_is_looked_at(
+    object_id: str, tmp_path: Path
+) -> None:
+    for pod in ("own", "other"):
+        (tmp_path / "critests" / "run" / pod / object_id).mkdir(parents=True)
+
+    found = traces_of([ObjectNames(object_id, pod_cgroup="/critests/run/own")], Places(cgroups=(tmp_path,)))
+    everywhere = traces_of([ObjectNames(object_id)], Places(cgroups=(tmp_path,)))
+
+    assert [trace.thing for trace in found] == [f"{tmp_path}/critests/run/own/{object_id}"]
+    assert len(everywhere) == 2
+
+
 def test_units_are_found(object_id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(object_leftovers, "UNITS", tmp_path)
     (tmp_path / f"cri-containerd-{object_id}.scope").touch()

@@ -12,10 +12,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from critests.lifecycle.cgroup_parents import holds_pods
 from critests.lifecycle.process import open_files
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
 from critests.node.host.mount_table import mount_table
@@ -65,6 +65,7 @@ class ObjectNames:
         links: network interfaces of the host that lead to it.
         leases: directories in which an IPAM plugin has a file for its address.
         log: log file of a container; it stays, and only processes must not have it open any more.
+        pod_cgroup: path of its pod's cgroup in each hierarchy; empty if it is not known.
         host_ports: whether ports of the host were requested for it.
     """
 
@@ -73,10 +74,11 @@ class ObjectNames:
     links: frozenset[str] = frozenset()
     leases: frozenset[Path] = frozenset()
     log: str = ""
+    pod_cgroup: str = ""
     host_ports: bool = False
 
     @classmethod
-    def of_sandbox(cls, sandbox_id: str, *, host_ports: bool = False) -> "ObjectNames":
+    def of_sandbox(cls, sandbox_id: str, *, pod_cgroup: str = "", host_ports: bool = False) -> "ObjectNames":
         """Return the names of a sandbox, while it exists: its network is known by libcni's results only."""
         pins, links, leases = set(), set(), set()
         for file in _entries(CNI_RESULTS):
@@ -92,7 +94,8 @@ class ObjectNames:
                     each["name"] for each in interfaces if not each.get("sandbox") and _has_peer(each["name"])
                 }
                 leases |= _lease_directories(base64.b64decode(cached["config"]), cached["networkName"])
-        return cls(sandbox_id, frozenset(pins), frozenset(links), frozenset(leases), host_ports=host_ports)
+        network = (frozenset(pins), frozenset(links), frozenset(leases))
+        return cls(sandbox_id, *network, pod_cgroup=pod_cgroup, host_ports=host_ports)
 
 
 @dataclass(frozen=True)
@@ -112,14 +115,21 @@ class Trace:
     def __str__(self) -> str:
         return f"{self.kind} {self.thing}"[:SHOWN]
 
-    @cached_property
+    @property
+    def what(self) -> str:
+        """The kind, and the program of a process."""
+        return f"{self.kind} {self._program}" if self.kind is TraceKind.PROCESS else str(self.kind)
+
+    @property
+    def _program(self) -> str:
+        return Path(self.thing.partition("(")[2].partition(" ")[0]).name
+
+    @property
     def shape(self) -> str:
         """The same text for equal things of different objects; one for a cgroup in all hierarchies."""
-        thing = self.thing
-        if self.kind is TraceKind.CGROUP:
-            thing = Path(thing).name
-        elif self.kind is TraceKind.PROCESS:
-            thing = Path(thing.partition("(")[2].partition(" ")[0]).name
+        if self.kind is TraceKind.PROCESS:
+            return self.what
+        thing = Path(self.thing).name if self.kind is TraceKind.CGROUP else self.thing
         return f"{self.kind} {_CHANGING.sub('*', thing)}"
 
 
@@ -152,7 +162,7 @@ def traces_of(objects: Sequence[ObjectNames], places: Places) -> list[Trace]:
         (TraceKind.MOUNT, mounted, ids),
         (TraceKind.NAMESPACE, mounted, pins),
         (TraceKind.PROCESS, [f"{pid} ({running[pid]})" for pid in left], ids),
-        (TraceKind.CGROUP, _cgroups(places.cgroups), ids),
+        (TraceKind.CGROUP, _cgroups(places.cgroups, {each.pod_cgroup for each in objects}), ids),
         (TraceKind.UNIT, [entry.name for entry in _entries(UNITS)], ids),
         (TraceKind.FILE, files, ids | pins),
         # without those of processes that are traces themselves
@@ -205,18 +215,26 @@ def _commands() -> dict[int, str]:
     return found
 
 
-def _cgroups(hierarchies: Iterable[Path]) -> list[str]:
+def _cgroups(hierarchies: Iterable[Path], pods: Collection[str]) -> list[str]:
+    """Return all cgroups, but of the pods of runs, of which there may be thousands, only the given ones; all
+    if one of these is empty.
+    """
+    everywhere = "" in pods
     found: list[str] = []
-    waiting = [str(hierarchy) for hierarchy in hierarchies]
-    while waiting:
-        directory = waiting.pop()
-        with contextlib.suppress(OSError):
-            # the kernel counts a link for each child, so that the files of a leaf need not be listed
-            if os.stat(directory).st_nlink == 2:  # noqa: PTH116 - faster
-                continue
-        below = [entry.path for entry in _entries(directory) if entry.is_dir(follow_symlinks=False)]
-        found += below
-        waiting += below
+    for hierarchy in map(str, hierarchies):
+        waiting = [f"{hierarchy}/{pod.strip('/')}" for pod in pods if not everywhere]
+        top = [entry for entry in _entries(hierarchy) if entry.is_dir(follow_symlinks=False)]
+        waiting += [entry.path for entry in top if everywhere or not holds_pods(entry.name)]
+        found += [entry.path for entry in top]
+        while waiting:
+            directory = waiting.pop()
+            with contextlib.suppress(OSError):
+                # the kernel counts a link for each child, so that the files of a leaf need not be listed
+                if os.stat(directory).st_nlink == 2:  # noqa: PTH116 - faster
+                    continue
+            below = [entry.path for entry in _entries(directory) if entry.is_dir(follow_symlinks=False)]
+            found += below
+            waiting += below
     return found
 
 

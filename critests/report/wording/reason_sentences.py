@@ -176,6 +176,10 @@ def _hang(why: Reason) -> str:
     return why.words or f"{why.subject} did not answer within {why.expected} {why.unit}"
 
 
+def _leftover(why: Reason) -> str:
+    return f"{why.subject} left after the removal of objects of {why.where}, for {why.seen} {why.unit}"
+
+
 def _unexpected_pass(why: Reason) -> str:
     what = f"unexpected pass: {why.subject} expects it to be {why.expected}"
     return f"{what}; limit the entry to earlier versions, or remove it"
@@ -195,6 +199,7 @@ _SAYING: Final[dict[ReasonCode, Callable[[Reason], str]]] = {
     ReasonCode.RUNTIME_ENDED: _runtime_ended,
     ReasonCode.RUNTIME_SILENT: lambda why: f"the runtime stopped responding ({why.words})",
     ReasonCode.CONCURRENT_CRASH: lambda _: "the daemon exited while this test and others ran",
+    ReasonCode.LEFTOVER: _leftover,
     ReasonCode.DESELECTED: lambda _: "deselected",
     ReasonCode.UNEXPECTED_PASS: _unexpected_pass,
     ReasonCode.CAPABILITY_MISSING: _missing,
