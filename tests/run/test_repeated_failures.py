@@ -1,6 +1,8 @@
 """How often a new failure comes is found out when the run is over."""
 
 import dataclasses
+import subprocess
+from types import SimpleNamespace
 
 import pytest
 
@@ -8,7 +10,7 @@ from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import REPEATS, TestResult
 from critests.run.stop_signals import announce_cleanup, handled_by
-from critests.run.tries import MOST_TESTS, tried_again
+from critests.run.tries import MOST_TESTS, repeat_in_new_run, tried_again
 
 FAILED = TestResult(
     id="a.py::test_a",
@@ -119,3 +121,19 @@ def test_ctrl_c_ends_the_tries_and_not_the_run() -> None:
 
 def test_tries_without_a_verdict_are_none() -> None:
     assert again(FAILED, tries=Tries(verdicts=0)) == [(0, 0)]
+
+
+def test_tries_on_a_running_daemon_have_no_option_that_starts_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+
+    def started(command: list[str], **_: object) -> SimpleNamespace:
+        commands.append(command)
+        return SimpleNamespace(wait=lambda _: None)
+
+    monkeypatch.setattr(subprocess, "Popen", started)
+    repeat = "critests run --node crio --cgroup-driver systemd --node-setting nri --select SBX-02 -k test_a"
+
+    repeat_in_new_run(dataclasses.replace(FAILED, repeat_command=repeat), 1, "unix:///a", 1.0)
+
+    (command,) = commands
+    assert command[3:9] == ["run", "--select", "SBX-02", "-k", "test_a", "--runtime-endpoint"]
