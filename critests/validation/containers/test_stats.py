@@ -346,9 +346,10 @@ def test_form_of_stats_of_a_container_that_does_not_run(
 
 @requirement("STA-15")
 def test_list_of_stats_has_every_running_container_once(runtime: Runtime, containers: Containers) -> None:
-    """ListContainerStats without a filter MUST return each running container once.
+    """ListContainerStats without a filter MUST return each running container once, and MUST NOT return an
+    entry without its attributes.
 
-    Source: ListContainerStatsRequest.filter.
+    Source: ListContainerStatsRequest.filter, ContainerAttributes.
     """
     # a runtime may not cache this response: the next one must have the containers that start after it
     runtime.stub.ListContainerStats(cri.ListContainerStatsRequest())
@@ -358,7 +359,9 @@ def test_list_of_stats_has_every_running_container_once(runtime: Runtime, contai
 
     response = runtime.stub.ListContainerStats(cri.ListContainerStatsRequest())
 
-    assert sorted(item.attributes.id for item in response.stats if item.attributes.id in running) == running
+    attributes = [item.attributes for item in response.stats]
+    assert [each for each in attributes if not each.id or not each.metadata.name] == []
+    assert sorted(each.id for each in attributes if each.id in running) == running
 
 
 @requirement("STA-16")

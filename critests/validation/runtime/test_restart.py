@@ -264,7 +264,7 @@ def test_status_of_a_stopped_sandbox_is_unchanged_after_a_restart(survivors: Sur
 @requirement("RST-22/lists")
 def test_entries_of_containers_are_unchanged_after_a_restart(survivors: Survivors) -> None:
     """ListContainers MUST list each existing container once after a restart of the daemon, with all fields
-    unchanged.
+    unchanged, and MUST NOT list an entry without id, name and time.
 
     Source: Container. Not stated by the CRI; the kubelet knows its containers by the list.
     """
@@ -272,6 +272,7 @@ def test_entries_of_containers_are_unchanged_after_a_restart(survivors: Survivor
 
     listed = survivors.runtime.stub.ListContainers(cri.ListContainersRequest()).containers
 
+    assert [entry for entry in listed if not (entry.id and entry.metadata.name and entry.created_at)] == []
     entries = [entry for entry in listed if entry.id in unchanged]
     assert sorted(entry.id for entry in entries) == sorted(unchanged)
     assert [changed for entry in entries if (changed := differences(survivors.listed[entry.id], entry))] == []
@@ -280,7 +281,7 @@ def test_entries_of_containers_are_unchanged_after_a_restart(survivors: Survivor
 @requirement("RST-22/lists")
 def test_entries_of_sandboxes_are_unchanged_after_a_restart(survivors: Survivors) -> None:
     """ListPodSandbox MUST list each existing sandbox once after a restart of the daemon, with all fields
-    unchanged.
+    unchanged, and MUST NOT list an entry without id, name and time.
 
     Source: PodSandbox. Not stated by the CRI; the kubelet knows its pods by the list.
     """
@@ -288,6 +289,7 @@ def test_entries_of_sandboxes_are_unchanged_after_a_restart(survivors: Survivors
 
     listed = survivors.runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
 
+    assert [entry for entry in listed if not (entry.id and entry.metadata.name and entry.created_at)] == []
     entries = [entry for entry in listed if entry.id in unchanged]
     assert sorted(entry.id for entry in entries) == sorted(unchanged)
     assert [changed for entry in entries if (changed := differences(survivors.listed[entry.id], entry))] == []

@@ -180,13 +180,25 @@ def test_list_of_sandbox_stats_filters_by_all_labels_together(runtime: Runtime, 
 
 
 @requirement("STA-25")
-def test_a_stopped_sandbox_does_not_fail_the_list_of_stats(runtime: Runtime, sandboxes: Sandboxes) -> None:
-    """ListPodSandboxStats MUST return the stats of other sandboxes if one sandbox is stopped.
+@pytest.mark.parametrize("filtered", [True, False], ids=["with a filter", "without a filter"])
+def test_a_stopped_sandbox_does_not_fail_the_list_of_stats(
+    runtime: Runtime, sandboxes: Sandboxes, *, filtered: bool
+) -> None:
+    """ListPodSandboxStats MUST return the stats of other sandboxes if one sandbox is stopped, and MUST NOT
+    return an entry without its attributes.
 
-    Source: ListPodSandboxStatsResponse.stats.
+    Source: ListPodSandboxStatsResponse.stats, PodSandboxAttributes.
     """
     labels = {"mark": secrets.token_hex(8)}
     ready = sandboxes.ready(labels=labels)
     stopped = sandboxes.in_state(cri.SANDBOX_NOTREADY, labels=labels)
+    selection = cri.PodSandboxStatsFilter(label_selector=labels) if filtered else None
 
-    assert ready.id in [each for each in selected(runtime, label_selector=labels) if each != stopped.id]
+    answer = runtime.stub.ListPodSandboxStats(cri.ListPodSandboxStatsRequest(filter=selection))
+
+    attributes = [item.attributes for item in answer.stats]
+    assert [each for each in attributes if not each.id or not each.metadata.name] == []
+    by_id = {each.id: each.metadata for each in attributes}
+    assert len(by_id) == len(attributes), "a sandbox is listed twice"
+    assert by_id[ready.id] == ready.config.metadata
+    assert by_id.get(stopped.id, stopped.config.metadata) == stopped.config.metadata
