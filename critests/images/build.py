@@ -145,7 +145,10 @@ class Builder:
         if salt:
             layers.append(
                 oci_image.pack_layer(
-                    [LayerEntry("etc/critests-salt", f"{salt}\n".encode())], spec.compression, spec.dialect
+                    # outside of directories that an image may replace
+                    [LayerEntry("critests-salt", f"{salt}\n".encode())],
+                    spec.compression,
+                    spec.dialect,
                 )
             )
 
@@ -224,15 +227,17 @@ class Builder:
         unchanged layers.
         """
         suffix = b"" if spec.config_type else salt.encode()
-        contents = [entry.content + suffix for entries in spec.layers for entry in entries]
+        members = [entry for entries in spec.layers for entry in entries]
+        titles = [entry.path for entry in members]
+        contents = [entry.content + suffix for entry in members]
         layers = [Layer(Blob("text/plain", content), oci_image.digest(content)) for content in contents]
         blobs = [layer.blob for layer in layers]
         if spec.config_type:
             config = Blob(spec.config_type, oci_image.canonical_json({"salt": salt}))
-            return _BuiltManifest(oci_image.manifest(config, blobs), config, tuple(layers))
+            return _BuiltManifest(oci_image.manifest(config, blobs, titles=titles), config, tuple(layers))
         config = Blob(oci_image.EMPTY_CONFIG, b"{}")
         return _BuiltManifest(
-            oci_image.manifest(config, blobs, artifact_type="application/vnd.critests.note"),
+            oci_image.manifest(config, blobs, artifact_type="application/vnd.critests.note", titles=titles),
             config,
             tuple(layers),
         )

@@ -58,6 +58,8 @@ CONFIG = {
     Dialect.FOREIGN: "application/vnd.oci.image.config.v1+json",
     Dialect.DOCKER: "application/vnd.docker.container.image.v1+json",
 }
+TITLE = "org.opencontainers.image.title"
+"""Annotation with the file name of an artifact's layer; runtimes mount only layers that have it."""
 EMPTY_CONFIG = "application/vnd.oci.empty.v1+json"
 _LAYER = {
     (Dialect.OCI, Compression.NONE): "application/vnd.oci.image.layer.v1.tar",
@@ -251,14 +253,29 @@ def in_dialect(layer: Layer, dialect: Dialect) -> Layer:
 
 
 def manifest(
-    config: Blob, layers: Sequence[Blob], dialect: Dialect = Dialect.OCI, artifact_type: str = ""
+    config: Blob,
+    layers: Sequence[Blob],
+    dialect: Dialect = Dialect.OCI,
+    artifact_type: str = "",
+    titles: Sequence[str] = (),
 ) -> Blob:
-    """Return an image manifest."""
+    """Return an image manifest.
+
+    Args:
+        config: the configuration.
+        layers: the lowest first.
+        dialect: of the media types.
+        artifact_type: of an artifact.
+        titles: file names of an artifact's layers, one for each.
+    """
+    annotations = [{TITLE: title} for title in titles] or [{}] * len(layers)
     document: dict[str, object] = {
         "schemaVersion": 2,
         "mediaType": MANIFEST[dialect],
         "config": config.descriptor(),
-        "layers": [layer.descriptor() for layer in layers],
+        "layers": [
+            layer.descriptor(annotations=each) for layer, each in zip(layers, annotations, strict=True)
+        ],
     }
     if artifact_type:
         document["artifactType"] = artifact_type
