@@ -66,6 +66,7 @@ from critests.lifecycle.process import (
     FIRST_PROCESS,
     HOST,
     STREAMING_EXEC,
+    TERMINALS,
     VIEWS,
     ProcessStatus,
     ProcessTree,
@@ -83,7 +84,7 @@ from critests.node.cgroups.cgroup_mounts import cgroup_facts
 from critests.node.cgroups.container_cgroup import INSIDE, CgroupValues, folders_of_process
 from critests.node.cleanup.object_leftovers import remains_of
 from critests.node.host.addresses import free_port, node_address
-from critests.node.host.mount_table import mount_table
+from critests.node.host.mount_table import mount_table, mounts_below
 from critests.node.host.privileges import process_capabilities
 from critests.node.nri.nri_plugin import PluginEvent
 from critests.node.observing.capabilities import NO_SUCH_ID
@@ -139,6 +140,7 @@ __all__ = [
     "STARTED",
     "STOPPED",
     "STREAMING_EXEC",
+    "TERMINALS",
     "TERMINATION_LOG",
     "V4",
     "VIEWS",
@@ -226,6 +228,7 @@ __all__ = [
     "malformed",
     "may_be_refused",
     "mount_table",
+    "mounts_below",
     "must_be_refused",
     "node_address",
     "objects_of",

@@ -12,6 +12,29 @@ NUMBERS = {
 }
 INJECTED = "critests-injected"
 INJECTION = f"/home\n{INJECTED}:x:0:0::/root:/bin/sh"
+LINKS = pytest.mark.parametrize(
+    "link",
+    [
+        FileChange(path="etc/passwd", kind="symlink", target="/usr/etc/passwd"),
+        FileChange(path="etc/passwd", kind="symlink", target="../usr/etc/passwd"),
+        FileChange(path="etc", kind="symlink", target="/usr/etc"),
+        FileChange(path="etc", kind="symlink", target="usr/etc"),
+    ],
+    ids=["absolute", "relative", "absolute directory", "relative directory"],
+)
+
+
+def linked(link: FileChange) -> Changes:
+    """Return changes of an image: its users and groups are in /usr/etc, and found through a link."""
+    files = [
+        FileChange(path="usr/etc/passwd", content="root:x:0:0::/:/bin/sh\nlinked:x:1234:1234::/:/bin/sh\n"),
+        FileChange(path="usr/etc/group", content="root:x:0:\nlinked:x:1234:\nfurther:x:4242:linked\n"),
+        link,
+    ]
+    if link["path"] != "etc":
+        group = link["target"].replace("passwd", "group")
+        files.append(FileChange(path="etc/group", kind="symlink", target=group))
+    return Changes(files=files)
 
 
 def image_naming_root(number: str) -> Changes:
@@ -39,27 +62,41 @@ def test_out_of_range_uid_of_an_image_is_not_root(
 
 
 @requirement("USR-02")
-@pytest.mark.parametrize("target", ["/store/passwd", "../store/passwd"], ids=["absolute", "relative"])
+@LINKS
 def test_username_is_resolved_through_a_symbolic_link(
-    containers: Containers, registry: Registry, target: str
+    containers: Containers, registry: Registry, link: FileChange
 ) -> None:
-    """The image's /etc/passwd MUST resolve `run_as_username`, even if it is a link to another of its files.
+    """The image's /etc/passwd MUST resolve `run_as_username`, even if the file or its directory is a link to
+    another place in the image.
 
     Source: LinuxContainerSecurityContext.run_as_username.
     """
-    linked = Changes(
-        files=[
-            FileChange(path="store/passwd", content="root:x:0:0::/:/bin/sh\nlinked:x:1234:1234::/:/bin/sh\n"),
-            FileChange(path="etc/passwd", kind="symlink", target=target),
-        ]
-    )
-    image = registry.pull(registry.mint(changes=linked))
+    image = registry.pull(registry.mint(changes=linked(link)))
 
     container = containers.attempt(
         containers.config(image=image, security_context=context(run_as_username="linked"))
     )
 
     assert container.process_status(EXEC).uids == (1234,) * 4
+
+
+@requirement("USR-11")
+@LINKS
+def test_groups_are_resolved_through_a_symbolic_link(
+    containers: Containers, registry: Registry, link: FileChange
+) -> None:
+    """The image's /etc/group MUST define the groups of a user, even if the file or its directory is a link to
+    another place in the image.
+
+    Source: SupplementalGroupsPolicy.
+    """
+    image = registry.pull(registry.mint(changes=linked(link)))
+
+    container = containers.attempt(
+        containers.config(image=image, security_context=context(run_as_username="linked"))
+    )
+
+    assert 4242 in container.process_status(EXEC).groups
 
 
 @requirement("USR-25")
