@@ -1,6 +1,7 @@
 """UNS, MNT, VOL, SYS: files in a pod with a user namespace of its own, and calls that must work in it."""
 
 import os
+import secrets
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from critests.testing import (
     Sandboxes,
     SharedContainers,
     Streams,
+    first_process,
     lingering,
     may_be_refused,
     requirement,
@@ -72,6 +74,28 @@ def test_files_of_the_image_are_owned_by_root_inside(shared_containers: SharedCo
 
     assert process.answer("owner").split() == ["0:0", "1000:1000"]
     assert process.answer("change") == "1000:2000"
+
+
+@requirement("UNS-07")
+@requires(Capability.USER_NAMESPACES, Capability.SHARED_KERNEL, Capability.ROOT)
+def test_files_of_the_image_are_owned_by_mapped_ids_on_the_node(
+    containers: Containers, shared_containers: SharedContainers
+) -> None:
+    """Files of the image, and those that a container creates, MUST have the mapped owners on the node.
+
+    Source: UserNamespace; the image's layers define the owners.
+    """
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
+    mark = secrets.token_hex(8)
+    containers.running(
+        in_sandbox=pod, first=f"touch /new; chown 1000:2000 /new; echo {mark}", wait_for_log=mark
+    )
+
+    root = Path(f"/proc/{first_process(mark)}/root")
+
+    stats = [(root / path).stat() for path in ("bin/busybox", "home/tester", "new")]
+    owners = [(stat.st_uid - FIRST_ID, stat.st_gid - FIRST_ID) for stat in stats]
+    assert owners == [(0, 0), (1000, 1000), (1000, 2000)]
 
 
 @requirement("UNS-09")
