@@ -98,6 +98,10 @@ def stat_of(pid: int) -> list[str]:
     return text.rpartition(")")[2].split()
 
 
+TERMINALS = "/dev/pt"
+"""How the targets of open pseudo-terminals begin: `/dev/ptmx`, `/dev/pts/ptmx`, `/dev/pts/0`."""
+
+
 def open_files(pid: int) -> list[str]:
     """Return the targets of a process's open files, such as `socket:[12]`, proc(5), except files that it
     closes meanwhile.

@@ -17,9 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
+from critests.api import api_pb2 as cri
 from critests.exit_codes import CannotTest
 from critests.node.cleanup import runtime_removal
 from critests.node.cleanup.leftovers import our_processes
+from critests.node.cleanup.runtime_objects import objects_of
 from critests.node.cleanup.watcher import start_watcher
 from critests.node.network import cni
 from critests.node.observing.oci_version import OciRuntimes
@@ -175,6 +177,15 @@ class ThrowawayRuntime:
     def processes(self) -> set[int]:
         """Return its living processes: daemon, shims or monitors, plugins, and those in its containers."""
         return our_processes(self._footprint)
+
+    def objects(self, *pods: cri.PodSandboxConfig) -> set[str]:
+        """Return its processes, mounts, cgroups, interfaces, leased addresses and directories, as text.
+
+        Args:
+            pods: whose cgroups count too: they may lie outside the runtime's own cgroup.
+        """
+        parents = [Path(pod.linux.cgroup_parent).name for pod in pods if pod.linux.cgroup_parent]
+        return objects_of(self._footprint, parents)
 
     @property
     def root(self) -> Path:

@@ -156,6 +156,9 @@ class ReplaceSignal:
     new: str
 
 
+LATE_FAILURE = Edit('"ociVersion"', '"hooks":{"createRuntime":[{"path":"/bin/false"}]},"ociVersion"')
+"""Lets an OCI runtime's create fail when cgroup, namespaces and mounts exist: by a hook, which fails."""
+
 Action = Record | Delay | Fail | Edit | ChangeInput | ChangeResult | SkipCommand | ReplaceSignal
 """Any of them."""
 

@@ -10,7 +10,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.fixtures.runtime import Refusal
-from critests.node.wrappers.actions import ALL, Action, Edit
+from critests.node.wrappers.actions import ALL, LATE_FAILURE, Action, Edit
 from critests.testing import (
     HOST_NETWORK,
     Capability,
@@ -31,6 +31,16 @@ pytestmark = disruptive
 MESSAGE = "no address is left in the range"
 FAIL_AFTER_THE_ADDRESS = {"portmap/ADD": [Fail(101, MESSAGE)]}
 """Fails after the previous plugin has assigned an address. The CNI leaves codes from 100 on to plugins."""
+FAIL_AT_BOTH_ENDS = {**FAIL_AFTER_THE_ADDRESS, "DEL": [Fail(101, MESSAGE)]}
+"""The same, and the network cannot be torn down either, so that the runtime has to retain the sandbox."""
+NETWORK_FAILURES = pytest.mark.parametrize(
+    "plan", [FAIL_AFTER_THE_ADDRESS, FAIL_AT_BOTH_ENDS], ids=["set-up", "set-up and tear-down"]
+)
+OCI_FAILURES: dict[str, list[Action]] = {
+    "before the sandbox exists": [Fail(1, "the OCI runtime fails")],
+    "after its cgroup exists": [LATE_FAILURE],
+}
+"""Failures of the OCI runtime's create, all of them after the network was set up."""
 UNAFFECTED_SECONDS = 5.0
 """Limit for a call that does not depend on the plugin that hangs."""
 CLIENT_DEADLINE_SECONDS = 3.0
@@ -71,6 +81,22 @@ def namespace_mounts(faulty_runtime: FaultyRuntime, pod: Sandbox) -> list[Path]:
     return mounts
 
 
+def until_nothing_is_left(
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig, before: set[str]
+) -> None:
+    """Remove the sandboxes that are listed of a pod, and wait until the runtime has no more on this machine
+    than before.
+    """
+    for entry in faulty_runtime.runtime.sandboxes.created_from(config):
+        faulty_runtime.remove(entry.id)
+    faulty_runtime.runtime.eventually(
+        "everything of the pod to go",
+        lambda: faulty_runtime.runtime.daemon.objects(config) - before,
+        CLEANUP_SECONDS,
+        holds=lambda left: not left,
+    )
+
+
 def unmount(mounts: Sequence[Path]) -> None:
     """Unmount and delete the files that hold a namespace."""
     for mount in mounts:
@@ -91,21 +117,24 @@ def until_released(faulty_runtime: FaultyRuntime, leases: set[str]) -> None:
 
 @requirement("NET-19/refused")
 @requires(Capability.POD_NETWORK)
+@NETWORK_FAILURES
 def test_pod_whose_network_setup_fails_is_refused(
-    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig, plan: Mapping[str, Sequence[Action]]
 ) -> None:
-    """RunPodSandbox MUST fail if a CNI plugin fails, and leave no READY sandbox.
+    """RunPodSandbox MUST fail if a CNI plugin fails, and leave no sandbox that list or status report as
+    READY.
 
     Source: RunPodSandbox, which returns a ready sandbox on success.
     """
-    rejected_run(faulty_runtime, config, FAIL_AFTER_THE_ADDRESS)
+    stub = faulty_runtime.runtime.stub
+    rejected_run(faulty_runtime, config, plan)
 
-    ready = [
-        entry.id
-        for entry in faulty_runtime.runtime.sandboxes.created_from(config)
-        if entry.state == cri.SANDBOX_READY
-    ]
-    assert ready == []
+    entries = faulty_runtime.runtime.sandboxes.created_from(config)
+    requests = [cri.PodSandboxStatusRequest(pod_sandbox_id=entry.id) for entry in entries]
+    states = {entry.state for entry in entries} | {
+        stub.PodSandboxStatus(request).status.state for request in requests
+    }
+    assert states <= {cri.SANDBOX_NOTREADY}
 
 
 @requirement("NET-19/message")
@@ -124,8 +153,9 @@ def test_the_message_of_a_failing_plugin_is_reported(
 
 @requirement("NET-19/cleaned")
 @requires(Capability.POD_NETWORK)
+@NETWORK_FAILURES
 def test_pod_whose_network_setup_failed_leaves_nothing(
-    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig, plan: Mapping[str, Sequence[Action]]
 ) -> None:
     """RunPodSandbox MUST release the address of a pod whose network setup fails, at the latest when the
     listed sandbox is removed; the same pod can be created then.
@@ -134,7 +164,7 @@ def test_pod_whose_network_setup_failed_leaves_nothing(
     """
     leases = faulty_runtime.runtime.daemon.leases
 
-    rejected_run(faulty_runtime, config, FAIL_AFTER_THE_ADDRESS)
+    rejected_run(faulty_runtime, config, plan)
 
     for entry in faulty_runtime.runtime.sandboxes.created_from(config):
         faulty_runtime.remove(entry.id)
@@ -153,8 +183,7 @@ def test_sandbox_whose_network_setup_failed_has_a_creation_time(
     """
     began = time.time_ns()
 
-    # the runtime retains the sandbox, as it cannot tear down its network
-    rejected_run(faulty_runtime, config, {**FAIL_AFTER_THE_ADDRESS, "DEL": [Fail(101, MESSAGE)]})
+    rejected_run(faulty_runtime, config, FAIL_AT_BOTH_ENDS)
 
     entries = faulty_runtime.runtime.sandboxes.created_from(config)
     requests = [cri.PodSandboxStatusRequest(pod_sandbox_id=entry.id) for entry in entries]
@@ -166,6 +195,52 @@ def test_sandbox_whose_network_setup_failed_has_a_creation_time(
     assert [
         when for when in times if abs(when - began) > CLEANUP_SECONDS * 1e9 * faulty_runtime.runtime.scale
     ] == []
+
+
+@requirement("SBX-10")
+@requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL)
+@NETWORK_FAILURES
+def test_pod_whose_network_setup_failed_leaves_no_object(
+    faulty_runtime: FaultyRuntime,
+    pod: Sandbox,
+    config: cri.PodSandboxConfig,
+    plan: Mapping[str, Sequence[Action]],
+) -> None:
+    """RunPodSandbox MUST leave no process, mount, cgroup, interface, address or directory of a pod whose
+    network setup fails, at the latest when the listed sandbox is removed.
+
+    Source: RunPodSandbox, whose sandbox does not exist; RemovePodSandbox.
+    """
+    # what the first pod and container of a runtime create stays
+    faulty_runtime.runtime.container(pod)
+    before = faulty_runtime.runtime.daemon.objects(config)
+
+    rejected_run(faulty_runtime, config, plan)
+
+    until_nothing_is_left(faulty_runtime, config, before)
+
+
+@requirement("SBX-10")
+@requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL)
+@pytest.mark.parametrize("actions", OCI_FAILURES.values(), ids=OCI_FAILURES)
+def test_pod_whose_process_failed_leaves_no_object(
+    faulty_runtime: FaultyRuntime, pod: Sandbox, config: cri.PodSandboxConfig, actions: Sequence[Action]
+) -> None:
+    """RunPodSandbox MUST leave no process, mount, cgroup, interface, address or directory of a pod if the OCI
+    runtime fails, at the latest when the listed sandbox is removed.
+
+    Source: RunPodSandbox, whose sandbox does not exist; RemovePodSandbox.
+    """
+    runtime = faulty_runtime.runtime
+    # what the first pod and container of a runtime create stays
+    runtime.container(pod)
+    before = runtime.daemon.objects(config)
+
+    with faulty_runtime.oci.planned({"create": actions}), must_be_refused():
+        # without a sandbox process, the container is the first that the OCI runtime creates
+        runtime.containers.attempt(runtime.containers.config(), in_sandbox=runtime.sandboxes.attempt(config))
+
+    until_nothing_is_left(faulty_runtime, config, before)
 
 
 @requirement("SBX-10")

@@ -1,5 +1,6 @@
 """Concurrent calls, and all reads about one container."""
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -10,6 +11,8 @@ from critests.testing import Capability, Container, Runtime, blocked, refused_wi
 
 READ_SECONDS = 4.0
 """Limit for calls that only read, before scaling: far more than they take."""
+PAUSE_SECONDS = 0.2
+"""Between two rounds of reads."""
 
 
 def all_of(calls: Sequence[Any]) -> list[Any]:
@@ -64,17 +67,37 @@ def reads_about(runtime: Runtime, container: Container) -> Iterator[tuple[str, C
         yield "PodSandboxStats", stub.PodSandboxStats, cri.PodSandboxStatsRequest(pod_sandbox_id=pod.id)
 
 
-def late_reads(runtime: Runtime, container: Container, change: Any) -> list[str]:  # noqa: ANN401 - grpcio's future
+def late_reads(
+    runtime: Runtime,
+    container: Container,
+    change: Any,  # noqa: ANN401 - grpcio's future
+    *,
+    until_it_ends: bool = False,
+) -> list[str]:
     """Make every read about a container while a call changes something, and return the ones that did not
     return in time. An error counts as a response. Ends the test if the changing call returns before the first
     read.
+
+    Args:
+        runtime: that is read from.
+        container: whose reads are made.
+        change: the call in progress.
+        until_it_ends: whether to repeat the reads until the call returns, instead of making each once.
     """
+    if change.done():
+        blocked("the call that should have been slow returned at once")
+    late = _late_reads_once(runtime, container, change)
+    while until_it_ends and not change.done():
+        late += _late_reads_once(runtime, container, change)
+        with contextlib.suppress(grpc.FutureTimeoutError):
+            change.exception(timeout=PAUSE_SECONDS)
+    return sorted(set(late))
+
+
+def _late_reads_once(runtime: Runtime, container: Container, change: Any) -> list[str]:  # noqa: ANN401 - see above
     late = []
-    for number, (name, call, request) in enumerate(reads_about(runtime, container)):
+    for name, call, request in reads_about(runtime, container):
         if change.done():
-            # without a read during the call, nothing is tested
-            if not number:
-                blocked("the call that should have been slow returned at once")
             break
         try:
             call(request, timeout=READ_SECONDS * runtime.scale)

@@ -2,15 +2,19 @@
 
 import contextlib
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.lifecycle.requests import ContainerOptions
+from critests.node.wrappers.actions import LATE_FAILURE, Action, Delay
 from critests.testing import (
+    TERMINALS,
+    Capability,
     Container,
     Fail,
     FaultyRuntime,
@@ -21,6 +25,7 @@ from critests.testing import (
     open_files,
     refused_with,
     requirement,
+    requires,
     slow,
 )
 from critests.validation.runtime.concurrent_calls import reads_about, settled
@@ -32,6 +37,44 @@ FAILURES = 20
 """Number of failed starts, which together leave fewer open files than this."""
 PATIENCE_SECONDS = 5.0
 """Deadline, before scaling, of a call that may wait for the OCI runtime that fails or hangs."""
+SLOW_STEP_SECONDS = 12.0
+"""Longer than the ten seconds after which known daemons give up a step by themselves."""
+CLEANUP_SECONDS = 20.0
+"""For a daemon that removes mounts, cgroups and snapshots in the background."""
+NO_PROGRAM = ["/bin/critests-no-such-program"]
+TERMINAL = pytest.mark.parametrize("tty", [False, True], ids=["pipes", "terminal"])
+
+
+class LateFailure(NamedTuple):
+    """A container whose creation or start fails, in most cases when its root file system and cgroup exist.
+
+    Attributes:
+        options: of its configuration.
+        plan: actions of the OCI runtime.
+    """
+
+    options: ContainerOptions
+    plan: Mapping[str, Sequence[Action]] = {}
+
+
+LATE_FAILURES = {
+    "no program": LateFailure({"command": NO_PROGRAM}),
+    "working directory is a file": LateFailure({"working_dir": "/etc/passwd"}),
+    "mount point below a file": LateFailure(
+        {"mounts": [cri.Mount(container_path="/etc/passwd/below", host_path="/etc")]}
+    ),
+    "hook of the creation": LateFailure({}, {"create": [LATE_FAILURE]}),
+    "start": LateFailure({}, {"start": BROKEN}),
+}
+FAILED_STARTS = pytest.mark.parametrize(
+    "failure",
+    [
+        LateFailure({}, {"create": BROKEN}),
+        # fails when the monitor of the container has received the terminal
+        LateFailure({"command": NO_PROGRAM, "tty": True, "stdin": True}),
+    ],
+    ids=["pipes", "terminal"],
+)
 
 
 @pytest.fixture
@@ -40,11 +83,11 @@ def pod(faulty_runtime: FaultyRuntime) -> Sandbox:
     return faulty_runtime.runtime.sandbox()
 
 
-def fail_to_start(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
+def fail_to_start(faulty_runtime: FaultyRuntime, pod: Sandbox, failure: LateFailure) -> None:
     """Create a container whose start fails, and remove it if it is listed."""
     stub, containers = faulty_runtime.runtime.stub, faulty_runtime.runtime.containers
     with must_be_refused():
-        containers.attempt(containers.config(), in_sandbox=pod)
+        containers.attempt(containers.config(**failure.options), in_sandbox=pod)
     inside = cri.ContainerFilter(pod_sandbox_id=pod.id)
     # it is listed if StartContainer fails, and not if CreateContainer fails: runtimes differ
     for entry in stub.ListContainers(cri.ListContainersRequest(filter=inside)).containers:
@@ -85,18 +128,21 @@ def test_nothing_runs_while_the_oci_runtime_is_broken(faulty_runtime: FaultyRunt
 
 @requirement("CTR-18")
 @slow
-def test_failed_starts_leave_no_files_open(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
+@FAILED_STARTS
+def test_failed_starts_leave_no_files_open(
+    faulty_runtime: FaultyRuntime, pod: Sandbox, failure: LateFailure
+) -> None:
     """A container whose start fails in the OCI runtime SHOULD leave no files open, neither in the daemon nor
     in its child processes.
 
     Source: StartContainer. Not stated by the CRI; a crash loop would reach the limit of open files.
     """
-    with faulty_runtime.oci.planned({"create": BROKEN}):
+    with faulty_runtime.oci.planned(failure.plan):
         # the first failure opens what the daemon opens only once
-        fail_to_start(faulty_runtime, pod)
+        fail_to_start(faulty_runtime, pod, failure)
         before = count_open_files(faulty_runtime)
         for _ in range(FAILURES):
-            fail_to_start(faulty_runtime, pod)
+            fail_to_start(faulty_runtime, pod, failure)
 
     faulty_runtime.runtime.eventually(
         f"fewer than {FAILURES} more files to be open than the {before} before {FAILURES} failed starts",
@@ -106,22 +152,81 @@ def test_failed_starts_leave_no_files_open(faulty_runtime: FaultyRuntime, pod: S
 
 
 @requirement("CTR-18")
+@FAILED_STARTS
 def test_a_failed_start_closes_the_pipes_of_its_container(
-    faulty_runtime: FaultyRuntime, pod: Sandbox
+    faulty_runtime: FaultyRuntime, pod: Sandbox, failure: LateFailure
 ) -> None:
-    """The pipes for a container's output SHOULD be closed when StartContainer has failed in the OCI runtime.
+    """The pipes or the terminal of a container SHOULD be closed when StartContainer has failed in the OCI
+    runtime.
 
     Source: StartContainer. Not stated by the CRI; a daemon that leaves closing them to its garbage collector
     runs out of descriptors when many containers start at once.
     """
     counts = []
-    with faulty_runtime.oci.planned({"create": BROKEN}):
+    kind = TERMINALS if failure.options.get("tty") else "pipe:"
+    with faulty_runtime.oci.planned(failure.plan):
         for _ in range(FAILURES):
-            fail_to_start(faulty_runtime, pod)
-            counts.append(count_open_files(faulty_runtime, "pipe:"))
+            fail_to_start(faulty_runtime, pod, failure)
+            counts.append(count_open_files(faulty_runtime, kind))
 
     # a program that runs just then has pipes, too, but not at most of the counts: hence the median
     assert statistics.median(counts) == min(counts), counts
+
+
+@requirement("CTR-42")
+@requires(Capability.SHARED_KERNEL)
+@TERMINAL
+@pytest.mark.parametrize("failure", LATE_FAILURES.values(), ids=LATE_FAILURES)
+def test_container_that_failed_late_leaves_no_object(
+    faulty_runtime: FaultyRuntime, pod: Sandbox, failure: LateFailure, *, tty: bool
+) -> None:
+    """A container whose creation or start fails when its root file system and its cgroup exist MUST leave no
+    process, mount, cgroup or directory once it is removed, and no log file if CreateContainer failed.
+
+    Source: CreateContainer, StartContainer, RemoveContainer. Not stated by the CRI; a crash loop would fill
+    the node.
+    """
+    runtime, containers = faulty_runtime.runtime, faulty_runtime.runtime.containers
+    # what the first container of a pod creates stays
+    runtime.container(pod)
+    before = runtime.daemon.objects(pod.config)
+    config = containers.config(**failure.options)
+    config.tty = config.stdin = tty
+    created: list[str] = []
+
+    with faulty_runtime.oci.planned(failure.plan), must_be_refused():
+        created.append(runtime.stub.CreateContainer(containers.creation(config, pod)).container_id)
+        containers.adopt(created[0], config, pod).start()
+
+    if not created:
+        assert not (pod.log_directory / config.log_path).exists(), "CreateContainer failed and left a log"
+    for container_id in created:
+        runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container_id))
+    runtime.eventually(
+        "everything of the container to go",
+        lambda: runtime.daemon.objects(pod.config) - before,
+        CLEANUP_SECONDS,
+        lambda left: not left,
+    )
+
+
+@requirement("CTR-42")
+def test_container_that_failed_late_can_be_created_again(faulty_runtime: FaultyRuntime, pod: Sandbox) -> None:
+    """A container whose creation or start failed late MUST run when it is created again, with the same name
+    and, if CreateContainer failed, the same attempt.
+
+    Source: ContainerMetadata. Not stated by the CRI; the kubelet would otherwise retry for ever.
+    """
+    runtime, containers = faulty_runtime.runtime, faulty_runtime.runtime.containers
+    config = containers.config()
+    request = containers.creation(config, pod)
+
+    with faulty_runtime.oci.planned({"create": [LATE_FAILURE]}), must_be_refused():
+        container_id = runtime.stub.CreateContainer(request).container_id
+        config.metadata.attempt += 1
+        containers.adopt(container_id, config, pod).start()
+
+    assert containers.attempt(config, in_sandbox=pod).state() == cri.CONTAINER_RUNNING
 
 
 @requirement("CTR-40/start")
@@ -186,6 +291,41 @@ def test_container_whose_deletion_failed_can_be_removed(faulty_runtime: FaultyRu
         "RemoveContainer once more", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try)
     )
     assert container.entries() == []
+
+
+@requirement("CTR-40/delete")
+@requires(Capability.SHARED_KERNEL)
+@slow
+@TERMINAL
+def test_container_whose_deletion_is_slow_can_be_removed(
+    faulty_runtime: FaultyRuntime, pod: Sandbox, *, tty: bool
+) -> None:
+    """StopContainer and RemoveContainer MUST remove a container with all its objects on the node although the
+    OCI runtime needs twelve seconds to delete it; they may be called again.
+
+    Source: StopContainer, RemoveContainer. Not stated by the CRI; a busy disk is as slow, and the kubelet
+    calls again.
+    """
+    runtime, stub = faulty_runtime.runtime, faulty_runtime.runtime.stub
+    runtime.container(pod)
+    before = runtime.daemon.objects(pod.config)
+    container = runtime.container(pod, tty=tty)
+    stop = cri.StopContainerRequest(container_id=container.id, timeout=0)
+    removal = cri.RemoveContainerRequest(container_id=container.id)
+    slow_delete = {"delete": [Delay(SLOW_STEP_SECONDS * runtime.scale)]}
+
+    with faulty_runtime.oci.planned(slow_delete), may_be_refused(grpc.StatusCode.DEADLINE_EXCEEDED):
+        stub.StopContainer(stop, timeout=2 * SLOW_STEP_SECONDS * runtime.scale)
+
+    runtime.retry_until_ok("StopContainer", lambda: stub.StopContainer(stop, timeout=runtime.one_try))
+    runtime.retry_until_ok("RemoveContainer", lambda: stub.RemoveContainer(removal, timeout=runtime.one_try))
+    assert container.entries() == []
+    runtime.eventually(
+        "everything of the container to go",
+        lambda: runtime.daemon.objects(pod.config) - before,
+        CLEANUP_SECONDS,
+        lambda left: not left,
+    )
 
 
 @requirement("STP-22")

@@ -27,6 +27,7 @@ pytestmark = disruptive
 
 DISCONNECT_SECONDS = 10.0
 """For a plugin that does not respond to be disconnected, before scaling; its timeout is 2 seconds."""
+CLEANUP_SECONDS = 20.0  # for a daemon that removes in the background
 EVENT_SECONDS = 5.0  # for an event that may follow the response of the call
 
 
@@ -140,13 +141,14 @@ def test_plugins_are_called_in_the_order_of_their_indices(plugins: PluginFactory
 @requirement("NRI-09")
 def test_pod_that_a_plugin_refuses_is_not_created(plugins: PluginFactory) -> None:
     """RunPodSandbox MUST fail if a plugin returns an error, and leave at most a sandbox that is listed as
-    NOTREADY and removable; RunPodSandbox of the same pod MUST then succeed.
+    NOTREADY and removable, and then nothing on the node; RunPodSandbox of the same pod MUST then succeed.
 
     Source: the NRI's Plugin service; RunPodSandbox, RemovePodSandbox. The kubelet creates the pod again.
     """
     runtime, sandboxes = plugins.runtime, plugins.runtime.sandboxes
     plugin = plugins.connect()
     config = sandboxes.marked_config()
+    before = runtime.daemon.objects(config)
 
     with plugin.hooked("RunPodSandbox", refuse):
         runtime.refusal(runtime.stub.RunPodSandbox, sandboxes.creation(config))
@@ -155,24 +157,38 @@ def test_pod_that_a_plugin_refuses_is_not_created(plugins: PluginFactory) -> Non
         assert left.state == cri.SANDBOX_NOTREADY
         runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=left.id))
         runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=left.id))
+    runtime.eventually(
+        "everything of the pod to go",
+        lambda: runtime.daemon.objects(config) - before,
+        CLEANUP_SECONDS,
+        lambda left: not left,
+    )
     created = sandboxes.attempt(config)
     assert created.state() == cri.SANDBOX_READY
 
 
 @requirement("NRI-09")
 def test_container_that_a_plugin_refuses_is_not_created(plugins: PluginFactory) -> None:
-    """CreateContainer MUST fail if a plugin returns an error, MUST leave no container, and MUST succeed for
-    the same container once the plugin accepts it.
+    """CreateContainer MUST fail if a plugin returns an error, MUST leave no container, log file or anything
+    else on the node, and MUST succeed for the same container once the plugin accepts it.
 
     Source: the NRI's Plugin service; CreateContainer. The kubelet creates the container again.
     """
     runtime, containers = plugins.runtime, plugins.runtime.containers
     plugin = plugins.connect()
     config = containers.config()
+    before = runtime.daemon.objects(plugins.pod.config)
 
     with plugin.hooked("CreateContainer", refuse):
         runtime.refusal(runtime.stub.CreateContainer, containers.creation(config, plugins.pod))
 
+    assert not (plugins.pod.log_directory / config.log_path).exists()
+    runtime.eventually(
+        "everything of the container to go",
+        lambda: runtime.daemon.objects(plugins.pod.config) - before,
+        CLEANUP_SECONDS,
+        lambda left: not left,
+    )
     created = containers.attempt(config, in_sandbox=plugins.pod)
     assert created.state() == cri.CONTAINER_RUNNING
 

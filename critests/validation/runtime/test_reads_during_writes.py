@@ -4,6 +4,7 @@ import math
 
 from critests.api import api_pb2 as cri
 from critests.node.wrappers.actions import Delay
+from critests.node.wrappers.hanging import sleeping
 from critests.testing import (
     Container,
     Containers,
@@ -23,9 +24,9 @@ from critests.validation.runtime.concurrent_calls import READ_SECONDS, late_read
 
 GRACE_SECONDS = 60
 """Grace period of a stop that is in progress during the reads, before scaling."""
-STEP_SECONDS = 7.0
+STEP_SECONDS = 12.5
 """Duration of a step of the OCI runtime, before scaling: longer than `READ_SECONDS`, so that a read
-that waits for it is late.
+that waits for it is late, and longer than the ten seconds after which a daemon may give the step up.
 """
 
 
@@ -94,7 +95,7 @@ def test_reads_of_a_container_return_while_it_starts(own_runtime: OwnRuntime) ->
 
     with own_runtime.oci.planned({"start": slow_step(own_runtime)}):
         start = own_runtime.stub.StartContainer.future(cri.StartContainerRequest(container_id=container.id))
-        late = late_reads(own_runtime, container, start)
+        late = late_reads(own_runtime, container, start, until_it_ends=True)
         start.result()
 
     assert late == []
@@ -114,7 +115,7 @@ def test_lists_return_while_a_sandbox_is_created(own_runtime: OwnRuntime) -> Non
 
     with own_runtime.oci.planned({"create": slow_step(own_runtime)}):
         run = own_runtime.stub.RunPodSandbox.future(own_runtime.sandboxes.creation(config))
-        late = late_reads(own_runtime, container, run)
+        late = late_reads(own_runtime, container, run, until_it_ends=True)
         response = run.result()
 
     own_runtime.sandboxes.adopt(response.pod_sandbox_id, config)
@@ -127,19 +128,22 @@ def test_lists_return_while_a_sandbox_is_created(own_runtime: OwnRuntime) -> Non
 @slow
 def test_reads_of_a_container_return_while_it_is_removed(own_runtime: OwnRuntime) -> None:
     """Status, statistics and lists of a container and its pod MUST be returned while a slow RemoveContainer
-    is in progress.
+    is in progress, for as long as it takes.
 
     Source: RemoveContainer. Not stated by the CRI; the kubelet lists all the time.
     """
     container = own_runtime.container()
+    (delay,) = slow_step(own_runtime)
 
-    with own_runtime.oci.planned({"delete": slow_step(own_runtime)}):
+    with own_runtime.oci.planned({"delete": [delay]}):
         removal = own_runtime.stub.RemoveContainer.future(
             cri.RemoveContainerRequest(container_id=container.id)
         )
-        late = late_reads(own_runtime, container, removal)
-        settled([removal])
+        # only the first deletion is slow: a daemon may give it up and try again
+        own_runtime.eventually("the deletion to begin", lambda: sleeping(delay) or removal.done())
+    late = late_reads(own_runtime, container, removal, until_it_ends=True)
 
+    settled([removal])
     assert late == []
 
 

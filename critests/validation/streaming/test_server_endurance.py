@@ -8,6 +8,7 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.testing import (
+    TERMINALS,
     Capability,
     Container,
     OwnRuntime,
@@ -165,3 +166,73 @@ def test_failing_port_forwards_leave_no_connection_open(
         open_sockets,
         holds=lambda now: now < before + FAILURES,
     )
+
+
+def finish(session: RemoteCommand) -> None:
+    """Read a session until the server ends it, with whatever result."""
+    with contextlib.suppress(SessionEnded):
+        session.finish()
+
+
+def leave(session: RemoteCommand) -> None:
+    """Disconnect from `cat` while it waits for input."""
+    session.write(b"line\n")
+    session.stdout_until(b"line")
+    session.abort()
+
+
+WAYS: dict[str, tuple[list[str], Callable[[RemoteCommand], None]]] = {
+    "the command exits": (["true"], finish),
+    "the command does not start": (["/bin/critests-no-such-program"], finish),
+    "the client leaves": (["cat"], leave),
+    "the client leaves an attached process": ([], leave),
+}
+"""Command of Exec, or none for Attach, and how the session ends."""
+
+
+@requirement("STR-24")
+@requires(Capability.SAME_HOST, Capability.ROOT)
+@pytest.mark.parametrize("tty", [False, True], ids=["pipes", "terminal"])
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_sessions_leave_no_file_open(
+    own_runtime: OwnRuntime, way: tuple[list[str], Callable[[RemoteCommand], None]], *, tty: bool
+) -> None:
+    """Sessions of Exec and Attach SHOULD leave no pipe, terminal or connection open after they have ended,
+    neither in the daemon nor in its child processes.
+
+    Source: ExecResponse.url and AttachResponse.url. Not stated by the CRI; a probe or a user that reconnects
+    would bring the processes to their limit of open files.
+    """
+    command, end = way
+    container = own_runtime.container(command=["cat"], stdin=True, tty=tty)
+    stub, streams = own_runtime.stub, Streams(own_runtime)
+    execution = cri.ExecRequest(
+        container_id=container.id, cmd=command, stdin=True, stdout=True, stderr=not tty, tty=tty
+    )
+    attachment = cri.AttachRequest(
+        container_id=container.id, stdin=True, stdout=True, stderr=not tty, tty=tty
+    )
+
+    def run_session() -> None:
+        end(streams.open(stub.Exec, execution) if command else streams.open(stub.Attach, attachment))
+
+    def opened() -> int:
+        count = 0
+        for pid in own_runtime.daemon.processes:
+            # a process that has exited meanwhile has no open files
+            with contextlib.suppress(FileNotFoundError):
+                count += sum(file.startswith(("socket:", "pipe:", TERMINALS)) for file in open_files(pid))
+        return count
+
+    # the first session also opens what later ones share
+    run_session()
+    before = opened()
+    for _ in range(FAILURES):
+        run_session()
+
+    own_runtime.eventually(
+        f"fewer than {FAILURES} more files to be open than the {before} before {FAILURES} sessions",
+        opened,
+        holds=lambda now: now < before + FAILURES,
+    )
+    streams.close()
