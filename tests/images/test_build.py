@@ -140,6 +140,18 @@ def test_a_salt_gives_an_image_a_layer_that_no_other_has(builder: Builder, name:
     assert one.top.digest != other.top.digest
 
 
+def test_the_layer_of_a_salt_replaces_no_directory(builder: Builder) -> None:
+    image = builder.build(image_spec("plain"), salt="a")
+
+    assert [name for name, member in members(image.layers[-1]).items() if member.isdir()] == []
+
+
+def test_layers_of_an_artifact_have_the_names_of_their_files(builder: Builder) -> None:
+    manifest = parsed(builder.build(image_spec("artifact")).top)
+
+    assert [layer["annotations"] for layer in manifest["layers"]] == [{oci_image.TITLE: "note"}]
+
+
 def test_the_base_layer_is_packed_once(builder: Builder) -> None:
     assert builder.build(image_spec("plain")).layers[0] is builder.build(image_spec("tools")).layers[0]
 

@@ -3,6 +3,7 @@ import ipaddress
 import os
 import signal
 import stat
+import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +18,9 @@ from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.images.registry import RegistryServer
 from critests.node.cleanup import runtime_removal
+from critests.node.cleanup.runtime_objects import objects_of
 from critests.node.run_state import locks, run_directories
-from critests.node.run_state.footprint import Footprint
+from critests.node.run_state.footprint import MARK, Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting import readiness, throwaway
 from critests.node.starting.daemon_process import complaint_about
@@ -58,6 +60,39 @@ def test_footprint_is_read_as_it_was_written(directories: Path) -> None:
     footprint.write()
     assert Footprint.read(footprint.state) == footprint
     assert len(footprint.bridge) <= 15
+
+
+def test_objects_of_a_runtime_are_those_in_its_directories(directories: Path) -> None:
+    footprint, other = footprint_in(directories), footprint_in(directories, name="0717e2")
+    before = objects_of(footprint)
+    bundle = footprint.state / "task/k8s.io/one"
+    bundle.mkdir(parents=True)
+    (footprint.root / "snapshots/7/fs/below").mkdir(parents=True)
+    (other.root / "snapshots").mkdir()
+
+    assert objects_of(footprint) - before == {
+        f"directory {path}"
+        for path in (
+            bundle.parent.parent,
+            bundle.parent,
+            bundle,
+            footprint.root / "snapshots",
+            footprint.root / "snapshots/7",
+            footprint.root / "snapshots/7/fs",
+        )
+    }
+
+
+def test_processes_of_a_runtime_are_objects_of_it(directories: Path) -> None:
+    footprint = footprint_in(directories)
+    environment = {MARK: str(footprint.state)}
+
+    with subprocess.Popen(["/bin/sleep", "60"], env=environment) as process:
+        found = objects_of(footprint)
+        process.kill()
+
+    assert f"process {process.pid}" in found
+    assert f"process {process.pid}" not in objects_of(footprint)
 
 
 def test_footprint_of_another_format_is_rejected(directories: Path) -> None:
