@@ -28,7 +28,7 @@ def fault(text: str) -> PluginFault:
         ("plugin.RunPod: swallow", "plugins know no call 'RunPod'"),
         ("plugin.RunPodSandbox: delay 2s", "can only be swallowed"),
         ("plugin.RunPodSandbox: swallow when nth=2", "take no conditions"),
-        ("plugin.RunPodSandbox.pod.uid: reverse", "only this can be done"),
+        ("plugin.RunPodSandbox.pod.uid: reverse", "is one of clear, set, drop-first, drop-all; not reverse"),
         ("plugin.RunPodSandbox.pod.uidd: clear", "uidd"),
     ],
 )

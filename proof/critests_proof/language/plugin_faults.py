@@ -67,7 +67,7 @@ def parse_plugin_fault(text: str, target: str, action: str, argument: str, when:
             raise FaultError(msg)
         return PluginFault(text, call, (), action)
     if action not in ACTIONS:
-        msg = f"to a field of what plugins hear only this can be done: {', '.join(ACTIONS)}; not {action}"
+        msg = f"the action on a field of a plugin call is one of {', '.join(ACTIONS)}; not {action}"
         raise FaultError(msg)
     steps = parse_path(path)
     field = check_path(steps, PLUGIN_CALLS[call])
