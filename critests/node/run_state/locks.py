@@ -25,7 +25,7 @@ class LockHeld(Exception):
 
 
 class FileLock:
-    """An exclusive lock on a file, dropped by `release` or by the death of the process."""
+    """An exclusive lock on a file; `release` or the end of the process drops it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -37,7 +37,7 @@ class FileLock:
         return self._descriptor is not None
 
     def try_acquire(self) -> bool:
-        """Take the lock if nobody holds it; create the file and its directories where they are missing."""
+        """Take the lock if no process holds it; create the file and its directories if they are missing."""
         if self._descriptor is not None:
             return True
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class FileLock:
             time.sleep(POLL_SECONDS)
 
     def release(self, *, remove: bool = False) -> None:
-        """Drop the lock; with `remove`, unlink its file first, while nobody else can hold it."""
+        """Drop the lock; with `remove`, unlink its file before, while no other process can hold it."""
         if self._descriptor is None:
             return
         if remove:
@@ -90,9 +90,9 @@ class FileLock:
 
 @contextmanager
 def machine_lock() -> Iterator[None]:
-    """Hold the one lock under which subnets are chosen and what runs share on this machine is put back.
+    """Hold the lock of the machine, under which subnets are chosen and shared host state is restored.
 
-    Its file and directory are removed on the way out where no run is left.
+    Its file and directory are removed afterwards if no run is left.
 
     Raises:
         LockHeld: another process held it for 60 s.
@@ -124,7 +124,7 @@ def is_held(path: Path) -> bool:
 
 
 class RunHold:
-    """The lock of one run: while it is held, `critests clean` leaves alone what carries the run's label."""
+    """The lock of one run: while it is held, `critests clean` keeps objects with the run's label."""
 
     def __init__(self, run_id: str) -> None:
         self.run_id = run_id

@@ -1,38 +1,37 @@
-"""Where runs keep what must be found again after a crash.
+"""The directories of runs, in which the files of a crashed run are found again.
 
-Below `/run/critests/<run id>/` are lock files and what a throwaway runtime needs while it lives (state,
-socket, log); below `/var/lib/critests/<run id>/` are its larger files (images, snapshots). `critests clean`
-looks in both.
-Standard library only: the watcher of a throwaway runtime imports this in a process of its own.
+Below `/run/critests/<run id>/` are lock files and the state, socket and log of private runtimes; below
+`/var/lib/critests/<run id>/` are their larger files (images, snapshots). `critests clean` looks in both.
+Standard library only: the watcher of a private runtime imports this module.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 
 RUNS = Path("/run/critests")
-"""One directory per run that is alive, or that died without cleaning up."""
+"""One directory per run that is in progress, or that ended without cleaning up."""
 
 FILES = Path("/var/lib/critests")
-"""The large files of throwaway runtimes, one directory per run."""
+"""The large files of private runtimes, one directory per run."""
 
 NODE = "node"
-"""The directory of throwaway runtimes below a run's directory."""
+"""The directory of private runtimes below a run's directory."""
 
 SOCKETS = ".sockets"
-"""The directory of throwaway runtimes' sockets below `RUNS`; no run is called so."""
+"""The directory of sockets of private runtimes below `RUNS`; no run has this name."""
 
 SOCKET_PATH_BYTES = 107
-"""How long the path of a unix socket may be: sun_path of unix(7) without the NUL at its end."""
+"""Longest path of a unix socket: sun_path of unix(7) without the final NUL."""
 
 RECORD_FILE = "throwaway.json"
 LOCK_FILE = "lock"
 
 
 def run_dir(run_id: str) -> Path:
-    """Return the directory of a run's locks and throwaway runtimes (it need not exist).
+    """Return the directory of a run's locks and private runtimes (it need not exist).
 
     Raises:
-        ValueError: the id is no name of a directory.
+        ValueError: the id is not a valid name of a directory.
     """
     if not run_id or "/" in run_id or run_id.startswith("."):
         raise ValueError(f"{run_id!r} is not the id of a run")
@@ -40,12 +39,12 @@ def run_dir(run_id: str) -> Path:
 
 
 def socket_dir(token: str) -> Path:
-    """Return a throwaway runtime's directory for sockets, whose path is as short as it can be."""
+    """Return the directory for sockets of a private runtime; its path is as short as possible."""
     return RUNS / SOCKETS / token
 
 
 def throwaway_dirs() -> Iterator[Path]:
-    """Yield the state directory of every throwaway runtime of every run on this machine, alive or dead."""
+    """Yield the state directory of every private runtime on this machine, running or dead."""
     yield from sorted(RUNS.glob(f"*/{NODE}/*/"))
 
 

@@ -1,4 +1,4 @@
-"""One process of a throwaway runtime: started, asked whether it lives, ended."""
+"""One process of a private runtime: starts it, checks whether it runs, and stops it."""
 
 import os
 import signal
@@ -14,10 +14,10 @@ _LOG_TAIL_BYTES = 16384
 
 
 class DaemonProcess:
-    """A daemon that is started, perhaps more than once, by the same command."""
+    """A daemon that the same command starts, once or several times."""
 
     def __init__(self, command: DaemonCommand, environment: Mapping[str, str], log_file: Path) -> None:
-        """Note how it is started; its output is appended to the log."""
+        """Store the command; the output of the daemon is appended to the log."""
         self.command = command
         self._environment = dict(environment)
         self._log_file = log_file
@@ -30,11 +30,11 @@ class DaemonProcess:
 
     @property
     def exit_code(self) -> int | None:
-        """Return how it has ended, a signal as its negative number; None while it runs, or never did."""
+        """Return its exit code, for a signal the negative number; None while it runs, or before its start."""
         return self._process.poll() if self._process is not None else None
 
     def start(self) -> None:
-        """Start it, in a session of its own so that Ctrl-C does not reach it.
+        """Start it, in its own session, so that Ctrl-C does not reach it.
 
         Raises:
             OSError: the binary cannot be executed.
@@ -52,7 +52,7 @@ class DaemonProcess:
             )
 
     def end(self, signal_number: int) -> None:
-        """End it by a signal and wait until it is dead; after three seconds it is killed."""
+        """Stop it by a signal and wait until it has exited; after three seconds it is killed."""
         process = self._process
         if process is None or process.poll() is not None:
             return
@@ -65,7 +65,7 @@ class DaemonProcess:
 
 
 def complaint_about(path: Path, word: str) -> str:
-    """Return the last warning or error in a log that has a word in it; empty where there is none."""
+    """Return the last warning or error in a log that contains a word; empty if there is none."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Putting an image into a private runtime by another program, and not through the CRI."""
+"""Imports an image into a private runtime by another program, without the CRI."""
 
 import os
 import subprocess
@@ -16,20 +16,20 @@ _SAID: Final = 500
 
 
 class ImageImportFailed(CannotTest):
-    """No program puts an image into this kind of runtime, or it did not succeed."""
+    """No program imports images into this kind of runtime, or the import failed."""
 
 
 def import_image(runtime: ThrowawayRuntime, archive: Path, name: str) -> None:
-    """Put an image into a runtime that is running.
+    """Import an image into a running runtime.
 
     Args:
         runtime: the runtime.
-        archive: of an OCI image layout with this image alone.
-        name: the whole name of the image, with registry and tag.
+        archive: an OCI image layout with only this image.
+        name: the full name of the image, with registry and tag.
 
     Raises:
-        MissingProgram: the program that would do it is not on this machine.
-        ImageImportFailed: there is none for this kind of runtime, or it failed.
+        MissingProgram: the program is not on this machine.
+        ImageImportFailed: there is no program for this kind of runtime, or it failed.
     """
     kind, footprint = KINDS[runtime.kind], Footprint.read(runtime.state)
     if kind.importing is None or footprint is None:

@@ -1,4 +1,4 @@
-"""Waiting until a runtime that was just started answers and says that it is ready."""
+"""Waits until a new runtime responds and reports that it is ready."""
 
 import contextlib
 import socket
@@ -16,7 +16,7 @@ _ANSWER_SECONDS = 2.0
 
 
 class RuntimeNotReady(Exception):
-    """The runtime did not become ready in time; says what it last said."""
+    """The runtime did not become ready in time; the message has its last response."""
 
 
 def wait_until_listening(path: Path, *, until: float, ended: Callable[[], str]) -> None:
@@ -25,11 +25,11 @@ def wait_until_listening(path: Path, *, until: float, ended: Callable[[], str]) 
     Args:
         path: the socket.
         until: when to give up, on the clock of `time.monotonic`.
-        ended: name of a process of the runtime that has ended, empty while all run; asked before every
-            attempt.
+        ended: returns the name of a process of the runtime that has exited, or an empty text; called before
+            every attempt.
 
     Raises:
-        RuntimeNotReady: the time is over or a process has ended.
+        RuntimeNotReady: the time is over or a process has exited.
     """
     while not _accepts(path):
         why = "refuses connections" if path.exists() else "does not exist"
@@ -39,7 +39,7 @@ def wait_until_listening(path: Path, *, until: float, ended: Callable[[], str]) 
 def wait_until_ready(
     path: Path, *, until: float, network: bool, ended: Callable[[], str]
 ) -> cri.VersionResponse:
-    """Wait until the runtime that listens on a unix socket answers Version and its conditions are true.
+    """Wait until the runtime that listens on a unix socket responds to Version and its conditions are true.
 
     Args:
         path: the socket.
@@ -48,10 +48,10 @@ def wait_until_ready(
         ended: as for `wait_until_listening`.
 
     Returns:
-        What Version answered.
+        The response to Version.
 
     Raises:
-        RuntimeNotReady: the time is over or a process has ended.
+        RuntimeNotReady: the time is over or a process has exited.
     """
     with grpc.insecure_channel(f"unix:{path}") as channel:
         runtime = cri_grpc.RuntimeServiceStub(channel)
@@ -60,12 +60,12 @@ def wait_until_ready(
                 version = runtime.Version(cri.VersionRequest(), timeout=_ANSWER_SECONDS)
                 status = runtime.Status(cri.StatusRequest(), timeout=_ANSWER_SECONDS).status
             except grpc.RpcError as error:
-                last = f"it answers {error.code().name}: {error.details()}"
+                last = f"it responds with {error.code().name}: {error.details()}"
             else:
                 unmet = _unmet(status, network=network)
                 if not unmet:
                     return version
-                last = f"its Status says {unmet}"
+                last = f"its Status reports {unmet}"
             _go_on(until, last, ended)
 
 

@@ -43,7 +43,7 @@ class RuntimeStartFailed(CannotTest):
     """A private runtime did not start; everything of it was removed."""
 
     def __init__(self, reason: str, log_tail: str = "") -> None:
-        """Keep the reason (a sentence for the user) and the last lines of the daemon's log."""
+        """Store the reason (a sentence for the user) and the last lines of the daemon's log."""
         super().__init__(f"{reason}\nThe end of its log:\n{log_tail}" if log_tail else reason)
         self.reason = reason
         self.log_tail = log_tail
@@ -87,7 +87,7 @@ class ThrowawayRuntime:
 
     @property
     def kind(self) -> str:
-        """Return its kind by the name that `--node` gives it."""
+        """Return the name of its kind in `--node`."""
         return self._footprint.kind
 
     @property
@@ -97,7 +97,7 @@ class ThrowawayRuntime:
 
     @property
     def version_line(self) -> str:
-        """Return what the binary prints for `--version`; `version` is what the Version RPC says."""
+        """Return the output of the binary with `--version`; `version` is that of the Version RPC."""
         return self._daemon.version_line
 
     @property
@@ -119,7 +119,7 @@ class ThrowawayRuntime:
 
     @property
     def exit_code(self) -> int | None:
-        """Return how the daemon has ended, a signal as its negative number; None while it runs."""
+        """Return the exit code of the daemon, for a signal the negative number; None while it runs."""
         return self._daemon_process.exit_code
 
     @property
@@ -156,7 +156,7 @@ class ThrowawayRuntime:
 
     @property
     def oci_runtimes(self) -> OciRuntimes:
-        """Return the OCI runtimes and the shims of its further handlers, and where its bundles lie."""
+        """Return the OCI runtimes and the shims of its further handlers, and the folders of its bundles."""
         bundles = list(self._daemon.kind.container_folders(self._footprint))
         return OciRuntimes(
             self._daemon.further_programs,
@@ -194,7 +194,7 @@ class ThrowawayRuntime:
 
     @property
     def subnets(self) -> tuple[str, ...]:
-        """Return the subnets of its pods: one of IPv4 and, where dual stack was asked for, one of IPv6."""
+        """Return the subnets of its pods: one of IPv4 and, with dual stack, one of IPv6."""
         return self._footprint.subnets
 
     @property
@@ -269,13 +269,13 @@ class ThrowawayRuntime:
         self.version, self.runtime_name = answer.runtime_version, answer.runtime_name
 
     def kill(self, signal_number: int = signal.SIGKILL) -> None:
-        """End the daemon by a signal and wait until it is dead. Its companions, containers and shims live on;
-        `start_again` brings it back.
+        """Stop the daemon by a signal and wait until it has exited. Its companions, containers and shims
+        continue to run; `start_again` starts it again.
         """
         self._daemon_process.end(signal_number)
 
     def restart(self, signal_number: int = signal.SIGTERM) -> None:
-        """End the daemon by a signal and start it again; see `start_again`.
+        """Stop the daemon by a signal and start it again; see `start_again`.
 
         Raises:
             RuntimeStartFailed: it did not come back; the runtime is still to be stopped.
@@ -284,8 +284,8 @@ class ThrowawayRuntime:
         self.start_again()
 
     def start_again(self) -> None:
-        """Start the daemon that was killed with the same configuration, and wait until it is ready, as long
-        as at first. A companion that has ended is started again too.
+        """Start the stopped daemon with the same configuration, and wait until it is ready, as long as at
+        first. A companion that has exited is started too.
 
         Raises:
             RuntimeStartFailed: it did not come back; the runtime is still to be stopped.

@@ -18,12 +18,12 @@ _LONGEST_DELAY = 3600.0
 
 @dataclass(frozen=True)
 class Record:
-    """Write down each invocation: when it began and ended, its operation, id and exit code."""
+    """Record each invocation: begin, end, operation, id and exit code."""
 
 
 @dataclass(frozen=True)
 class Delay:
-    """Wait before the program begins. Starting `sleep` comes on top; `own_cost` says how much that is.
+    """Wait before the program starts. Starting `sleep` takes additional time; `own_cost` measures it.
 
     Raises:
         ValueError: the time is negative or longer than an hour.
@@ -38,7 +38,7 @@ class Delay:
 
 @dataclass(frozen=True)
 class Fail:
-    """Do not run the program: end with an exit code, and a message where the caller looks for one.
+    """Do not run the program: exit with a code, and report a message where the caller reads it.
 
     An OCI runtime's message goes to its log file and stderr, a CNI plugin's as an error object to stdout.
 
@@ -50,11 +50,11 @@ class Fail:
     exit_code: int
     message: str
     every: int = 1
-    """Only every so many-th invocation of the operation fails, counted from the change of the plan."""
+    """Every N-th invocation of the operation fails, counted from the change of the plan."""
 
     def __post_init__(self) -> None:
         if self.every < 1:
-            raise ValueError(f"every {self.every}th invocation is not one that there is")
+            raise ValueError(f"`every` must be at least 1, not {self.every}")
         if not 1 <= self.exit_code <= 255:
             raise ValueError(f"{self.exit_code} is not the exit code of a failure")
         if not _MESSAGE.fullmatch(self.message):
@@ -65,15 +65,14 @@ class Fail:
 
 @dataclass(frozen=True)
 class Edit:
-    """Replace a text, everywhere, in what is handed over: literally, as it stands in the file (JSON has its
-    own escapes).
+    """Replace all occurrences of a text, literally as in the file (JSON has its own escapes).
 
-    Of an OCI runtime that is the bundle's `config.json` (create, run), the process file (exec) or the
-    resources file (update), before the program begins; of a CNI plugin the result. `Invocation.edits` counts
-    the edits whose text was there.
+    For an OCI runtime, the file is the bundle's `config.json` (create, run), the process file (exec) or the
+    resources file (update), before the program starts; for a CNI plugin it is the result. `Invocation.edits`
+    counts the edits whose text was found.
 
     Raises:
-        ValueError: a text spans lines, or there is nothing to look for.
+        ValueError: a text has several lines, or `old` is empty.
     """
 
     old: str
@@ -94,7 +93,7 @@ class Edit:
         return hashlib.sha256(f"{self.old}\0{self.new}".encode()).hexdigest()[:16]
 
     def write(self, directory: Path) -> None:
-        """Write the text to look for, and the sed script that replaces it."""
+        """Write the searched text, and the sed script that replaces it."""
         old = re.sub(r"[][\\.*^$/]", r"\\\g<0>", self.old)
         new = re.sub(r"[\\&/]", r"\\\g<0>", self.new)
         _write_whole(directory / f"{self.name}.old", f"{self.old}\n")
@@ -103,22 +102,22 @@ class Edit:
 
 @dataclass(frozen=True)
 class _ByProgram:
-    """What a program does, whose path has no white space in it."""
+    """An action that a program does; its path has no white space."""
 
     program: Path
 
     def __post_init__(self) -> None:
         if not _OPERATION.fullmatch(str(self.program)):
-            raise ValueError(f"{self.program} cannot stand in a plan: its path has white space in it")
+            raise ValueError(f"{self.program} cannot be in a plan: its path has white space in it")
 
 
 @dataclass(frozen=True)
 class ChangeInput(_ByProgram):
-    """Let a program change what is handed over: for what a replaced text cannot express.
+    """Let a program change the input, in ways that `Edit` cannot express.
 
-    Of an OCI runtime that is where `Edit` says, of a CNI plugin its configuration; the program gets the
-    file's path as its last argument, and ends with 0 if it changed something, which `Invocation.edits`
-    counts.
+    For an OCI runtime, the input is the file that `Edit` names; for a CNI plugin it is the configuration. The
+    program gets the path of the file as its last argument, and exits with 0 if it changed something;
+    `Invocation.edits` counts that.
 
     Raises:
         ValueError: the program's path has white space in it.
@@ -160,14 +159,13 @@ LATE_FAILURE = Edit('"ociVersion"', '"hooks":{"createRuntime":[{"path":"/bin/fal
 """Lets an OCI runtime's create fail when cgroup, namespaces and mounts exist: by a hook, which fails."""
 
 Action = Record | Delay | Fail | Edit | ChangeInput | ChangeResult | SkipCommand | ReplaceSignal
-"""Any of them."""
 
 ALL = "*"
-"""The operation that stands for every operation."""
+"""Stands for every operation."""
 
 
 def write_plan(plan: Mapping[str, Sequence[Action]], path: Path, edit_files: Path) -> None:
-    """Write a plan, whole or not at all: an invocation sees either the one before or this one.
+    """Write a plan atomically: an invocation reads either the previous plan or this one.
 
     Raises:
         ValueError: the name of an operation has spaces in it, or is empty.

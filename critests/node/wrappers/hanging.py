@@ -25,17 +25,17 @@ def held(wrapper: Wrapper) -> list[int]:
 
 
 def let_go(processes: Iterable[int]) -> None:
-    """Let the shells that `held` found go on, as if they had only been slow."""
+    """Let the shells that `held` found continue, as if they had only been slow."""
     cut_off({*processes} & {*sleeping(FOR_EVER)})
 
 
 def sleeping(delay: Delay) -> list[int]:
-    """Return what waits in any wrapper for the time of a delay, also where the shell has gone."""
+    """Return the processes that wait for a delay in any wrapper, even if its shell has exited."""
     return list(host_processes(f"sleep {delay.seconds:.6f}"))
 
 
 def cut_off(processes: Iterable[int]) -> None:
-    """Kill processes; those that have gone meanwhile are left out."""
+    """Kill processes; those that have exited are skipped."""
     for pid in processes:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

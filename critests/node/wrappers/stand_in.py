@@ -13,7 +13,7 @@ from critests.images.programs import program
 from critests.node.wrappers.actions import Action, write_plan
 
 SHELL = "/bin/sh"
-"""What runs the scripts: any POSIX shell."""
+"""Runs the scripts: any POSIX shell."""
 
 _TIMER_LIST = Path("/proc/timer_list")
 _PREFIX, _SUFFIX = "now at ", " nsecs"
@@ -30,9 +30,9 @@ class Invocation:
     program: str
     """The base name of the OCI runtime, or of the CNI plugin."""
     operation: str
-    """`create`, `start` … or `ADD`, `DEL` …; `-` where there was none."""
+    """`create`, `start` … or `ADD`, `DEL` …; `-` without one."""
     id: str
-    """The container's id (for CNI: the sandbox's); `-` where there was none."""
+    """The container's id (for CNI: the sandbox's); `-` without one."""
     begin: float
     """Seconds of CLOCK_MONOTONIC, which is `time.monotonic` and `time.perf_counter`."""
     seconds: float
@@ -51,12 +51,12 @@ class Wrapper:
     """A script in place of a program. With an empty plan, as initially, it only runs the program."""
 
     def __init__(self, directory: Path, state: Path | None = None) -> None:
-        """Make the directory, which must be on a file system from which programs can be executed.
+        """Create the directory, which must be on a file system that allows execution.
 
         Args:
             directory: of the wrapper.
-            state: directory of the runtime that calls it, by which a process that waits is found: not every
-                daemon hands its own environment on.
+            state: directory of the runtime that calls it, by which waiting processes are found: not every
+                daemon passes its environment on.
         """
         self.directory = directory
         self._state = state
@@ -71,11 +71,11 @@ class Wrapper:
         self.plan({})
 
     def plan(self, actions: Mapping[str, Sequence[Action]]) -> None:
-        """Plan what happens from now on at which operation, instead of what was planned before.
+        """Set the actions at each operation from now on, in place of the previous plan.
 
         Args:
             actions: by operation (`create`, `ADD`), by plugin and operation (`bridge/ADD`), or for all (`*`);
-                what several of them say of one operation adds up.
+                if several keys match an operation, all of their actions apply.
 
         Raises:
             ValueError: the name of an operation has spaces in it, or is empty.
@@ -86,7 +86,7 @@ class Wrapper:
 
     @contextmanager
     def planned(self, actions: Mapping[str, Sequence[Action]]) -> Iterator[None]:
-        """Plan something for a while; afterwards the plan is empty.
+        """Set actions within the context; afterwards the plan is empty.
 
         Raises:
             ValueError: as for `plan`.
@@ -98,12 +98,12 @@ class Wrapper:
             self.plan({})
 
     def records(self) -> list[Invocation]:
-        """Return every invocation that was recorded, in the order of their ends."""
+        """Return all recorded invocations, in the order of their ends."""
         with self._records.open("rb") as file:
             return list(_invocations(file.read()))
 
     def take(self) -> list[Invocation]:
-        """Return the invocations that were recorded since the last `take`, in the order of their ends."""
+        """Return the invocations recorded since the last `take`, in the order of their ends."""
         with self._records.open("rb") as file:
             file.seek(self._read)
             content = file.read()
@@ -140,10 +140,10 @@ class Wrapper:
 
 
 class OciWrapper(Wrapper):
-    """Stands in for an OCI runtime (runc, crun): `path` is to be configured instead of `real`.
+    """Replaces an OCI runtime (runc, crun): the daemon is configured with `path` instead of `real`.
 
-    A wrapper that is killed while it records leaves the real runtime running; one that records nothing
-    becomes it.
+    If a wrapper that records is killed, the real runtime continues; a wrapper that does not record becomes
+    the real runtime by exec.
     """
 
     def __init__(self, directory: Path, real: Path, *, shell: str = SHELL, state: Path | None = None) -> None:
@@ -158,9 +158,10 @@ class OciWrapper(Wrapper):
 
 
 class CniWrapper(Wrapper):
-    """Stands in for every CNI plugin of a directory: `plugins` is to be configured instead of `real_plugins`.
+    """Replaces every CNI plugin of a directory: the daemon is configured with `plugins` instead of
+    `real_plugins`.
 
-    A plugin that another plugin calls (IPAM) is the real one, and is part of the other's time.
+    A plugin that another plugin calls (IPAM) is the real one, and its time is part of the caller's.
     """
 
     def __init__(
