@@ -9,15 +9,26 @@ from pathlib import Path
 import pytest
 
 from critests.exit_codes import UsageError
+from critests.lifecycle.run_label import RunIdentity
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
+from critests.node.starting import start_runtime
 from critests.node.starting.targets import parse_node_settings
+from critests.run.context import RuntimeSetup, start_private
 from critests.run.run_settings import Settings
 from critests.runtimes.daemon_settings import DaemonSettings
 from critests.runtimes.node_setting import NodeSetting
 from critests.runtimes.private_kind import ThrowawayKind
 from critests.runtimes.private_kinds import KINDS
-from critests.runtimes.runtime_settings import CopiedLayers, DualStack, Ipv6Only, SettingNotSupported
+from critests.runtimes.runtime_settings import (
+    CopiedLayers,
+    DualStack,
+    Ipv6First,
+    Ipv6Only,
+    NoEvents,
+    RuntimeSetting,
+    SettingNotSupported,
+)
 
 SETTINGS = DaemonSettings(
     version=(2, 3, 4),
@@ -96,3 +107,24 @@ def test_the_listening_plugin_starts_and_needs_a_socket_of_the_daemon(tmp_path: 
 
     assert os.access(program, os.X_OK)
     assert "NRI_PLUGIN_SOCKET" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ((), (DualStack(), Ipv6First())),
+        ((NoEvents(),), (DualStack(), Ipv6First(), NoEvents())),
+        ((DualStack(),), (DualStack(), DualStack())),
+    ],
+    ids=["none", "another", "both families, in the default order"],
+)
+def test_runtime_of_a_test_has_the_node_settings_and_its_own(
+    own: tuple[RuntimeSetting, ...], expected: tuple[RuntimeSetting, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[dict[str, object]] = []
+    monkeypatch.setattr(start_runtime, "start_throwaway", lambda _, **options: started.append(options))
+    settings = Settings(node="containerd", node_setting=("ipv6-first",), image_prefix="example")
+
+    start_private(settings, RunIdentity("1-abc"), None, setup=RuntimeSetup(settings=own))
+
+    assert [options["extra_settings"] for options in started] == [expected]
