@@ -102,7 +102,7 @@ def test_handler_with_its_own_shim_cannot_be_wrapped(footprint: Footprint, tmp_p
     shim = Path("/opt/gvisor/containerd-shim-runsc-v1")
     with_shim = replace(daemon, handlers={**daemon.handlers, "gvisor": shim})
 
-    with pytest.raises(WrapperUnsupported, match=f"the handler gvisor has a shim of its own, {shim}"):
+    with pytest.raises(WrapperUnsupported, match=f"the handler gvisor has its own shim, {shim}"):
         attach(with_shim, footprint, oci=True, cni=False, handler="gvisor")
     wrapped, runtime, _ = attach(with_shim, footprint, oci=True, cni=False)
 

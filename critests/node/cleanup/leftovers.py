@@ -36,14 +36,14 @@ class CleanupIncomplete(Exception):
 
 
 def our_processes(footprint: Footprint) -> set[int]:
-    """Return the numbers of the living processes of a throwaway runtime: daemon, shims, plugins, and those in
-    its containers.
+    """Return the ids of the running processes of a private runtime: daemon, shims, plugins, and those in its
+    containers.
     """
     return {pid for pid in _pids() if _is_ours(pid, footprint)}
 
 
 def kill_processes(footprint: Footprint, *, seconds: float = 10) -> list[str]:
-    """Kill every process of a throwaway runtime until none is left.
+    """Kill every process of a private runtime until none is left.
 
     Returns:
         The remaining processes after `seconds` in which none exited, described; normally none. Killing

@@ -10,8 +10,8 @@ from critests.node.run_state.locks import FileLock, ProcessIdentity
 from critests.runtimes.runtime_paths import RuntimePaths
 
 MARK = "CRITESTS_THROWAWAY"
-"""Environment variable of the daemon and of all that it starts outside containers; its value is the state
-directory.
+"""Environment variable of the daemon and of all processes that it starts outside containers; its value is the
+state directory.
 """
 
 
@@ -30,11 +30,11 @@ class Footprint(RuntimePaths):
 
     @property
     def lock(self) -> FileLock:
-        """Return the lock that the owner holds as long as it lives."""
+        """Return the lock that the owner holds while it runs."""
         return FileLock(self.state / run_directories.LOCK_FILE)
 
     def write(self) -> None:
-        """Write this to the state directory, whole or not at all."""
+        """Write this to the state directory, atomically."""
         text = json.dumps(asdict(self) | {"state": str(self.state), "root": str(self.root)}, indent=1)
         draft = self.state / f"{run_directories.RECORD_FILE}.new"
         draft.write_text(text + "\n", encoding="utf-8")
@@ -42,11 +42,10 @@ class Footprint(RuntimePaths):
 
     @classmethod
     def read(cls, state: Path) -> Self | None:
-        """Read what was written to a state directory; None where nothing was, as then nothing was made but
-        directories.
+        """Read the record in a state directory; None without one, when nothing but directories was created.
 
         Raises:
-            ValueError: the file is not ours, or speaks of another directory.
+            ValueError: the file is not a record of the suite, or that of another directory.
         """
         try:
             data = json.loads((state / run_directories.RECORD_FILE).read_text(encoding="utf-8"))
@@ -68,5 +67,5 @@ class Footprint(RuntimePaths):
                 f"{state / run_directories.RECORD_FILE} is not the record of a private runtime: {error}"
             ) from error
         if footprint.state != state:
-            raise ValueError(f"{state / run_directories.RECORD_FILE} speaks of {footprint.state}")
+            raise ValueError(f"{state / run_directories.RECORD_FILE} is the record of {footprint.state}")
         return footprint

@@ -46,7 +46,7 @@ class DaemonChoice:
     kind: ThrowawayKind
     binary: Path
     version_line: str
-    """What the binary prints for `--version`."""
+    """Output of the binary with `--version`."""
     version: tuple[int, int, int]
     handlers: Mapping[str, Path]
     """OCI runtime binary by handler name, or its own shim, the default first."""
@@ -54,7 +54,7 @@ class DaemonChoice:
     left_out: Mapping[str, str]
     """Handlers whose OCI runtime is installed but cannot work on this machine, each with the reason."""
     helpers: Mapping[str, Path]
-    """Other programs that the configuration must name (CRI-O: conmon, pinns)."""
+    """Other programs in the configuration (CRI-O: conmon, pinns)."""
 
     @property
     def binaries(self) -> tuple[str, ...]:
@@ -67,8 +67,8 @@ class DaemonChoice:
 
     @property
     def program_files(self) -> list[tuple[str, Path]]:
-        """Return the files that it consists of, each with its role: the daemon, what it starts containers
-        with by handler, shim or monitor and other helpers, and the CNI plugins of its configuration.
+        """Return the files that it consists of, each with its role: the daemon, the OCI runtime or shim of
+        each handler, the monitor and other helpers, and the CNI plugins of its configuration.
         """
         monitor = self.kind.facts.monitor.name if self.kind.facts.monitor else ""
         shim = monitor.endswith("shim")
@@ -84,8 +84,8 @@ class DaemonChoice:
 
     @property
     def further_programs(self) -> dict[str, Path]:
-        """Return the OCI runtime by handler name of all but the default one, those that were left out too:
-        CRI-O knows some by itself.
+        """Return the OCI runtimes of all handlers but the default one, by handler name, also of those that
+        were left out, because CRI-O configures some by itself.
         """
         path = search_path(self.binary.parent)
         found = {name: shutil.which(name, path=path) for name in self.left_out}
@@ -96,12 +96,12 @@ class DaemonChoice:
 
     @property
     def shims(self) -> dict[str, Path]:
-        """Return the shim by handler name of those that have one of their own, and so no OCI runtime here."""
+        """Return the shims of handlers with their own shim, and thus without an OCI runtime, by handler."""
         return {name: path for name, path in self.handlers.items() if shims.runtime_type(path)}
 
     @property
     def reference(self) -> Path | None:
-        """Return the OCI runtime that the default handler has where the user names no other."""
+        """Return the OCI runtime of the default handler, if the user names no other."""
         found = shutil.which(oci_runtimes.DEFAULT, path=search_path(self.binary.parent))
         return Path(found) if found else None
 
@@ -112,7 +112,7 @@ class DaemonChoice:
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if name in _INHERITED_VARIABLES or name.startswith("GO")
+            if name in _INHERITED_VARIABLES or name.startswith("GO")  # settings of the Go runtime
         }
         # packages install a shim next to the programs that it needs
         shim_directories = [str(shim.parent) for shim in self.shims.values()]
@@ -127,6 +127,7 @@ class DaemonChoice:
 
     def stores_overlays(self, footprint: Footprint, settings: Sequence[RuntimeSetting]) -> bool:
         """Return whether images are stored as overlays."""
+        # overlayfs does not support an overlay file system as its upper layer
         return CopiedLayers() not in settings and not _on_overlay(footprint.root)
 
     def configure(
@@ -219,11 +220,10 @@ def find_daemon(
 
 
 def _helpers(kind: RuntimeKind, path: str) -> dict[str, Path]:
-    """Find the programs that a runtime cannot do without; packages install them on PATH or next to their own
-    files.
+    """Find the programs that a runtime needs; packages install them on PATH or next to their own files.
 
     Raises:
-        MissingProgram: one of them is nowhere.
+        MissingProgram: one of them is missing.
     """
     everywhere = os.pathsep.join((path, *map(str, kind.helper_directories)))
     found = {}
@@ -239,7 +239,7 @@ def _helpers(kind: RuntimeKind, path: str) -> dict[str, Path]:
 
 
 def _why_not(handler: str) -> str:
-    """Return why an installed OCI runtime cannot work on this machine; an empty text where it can."""
+    """Return why an installed OCI runtime cannot work on this machine; empty if it can."""
     controllers = unified_controllers_with_version_1() if handler == "crun" else ()
     return (
         "crun does not work with cgroup version 1 while the unified hierarchy has controllers"

@@ -1,5 +1,5 @@
-"""What a user can name as the thing under test: an endpoint, a throwaway runtime, a handler, or an earlier
-run. The one grammar of `--node`, `--against` and `critests compare`.
+"""What a user can test or compare: an endpoint, a private runtime, a handler, or an earlier run. This is the
+syntax of `--node`, `--against` and `critests compare`.
 """
 
 import os
@@ -22,7 +22,7 @@ _HANDLER_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True)
 class EndpointSubject:
-    """A runtime that is there already.
+    """A running runtime.
 
     Attributes:
         endpoint: `unix:///path` or `tcp://host:port`.
@@ -37,7 +37,7 @@ class EndpointSubject:
 
 @dataclass(frozen=True)
 class ThrowawaySubject:
-    """A runtime that critests starts and removes again.
+    """A runtime that critests starts and removes.
 
     Attributes:
         kind: Its name in `critests.runtimes.private_kinds`.

@@ -31,8 +31,8 @@ def attach(
 
     Raises:
         WrapperUnsupported: the handler has no OCI runtime to wrap.
-        PermissionError: neither the state directory nor the root directory is on a file system that programs
-            run from.
+        PermissionError: the file systems of the state directory and of the root directory do not allow
+            execution.
     """
     if not oci and not cni:
         return daemon, None, None
@@ -41,8 +41,7 @@ def attach(
     real = daemon.handlers[name]
     if oci and name in daemon.shims:
         raise WrapperUnsupported(
-            f"the handler {name} has a shim of its own, {real}, and no OCI runtime that something could stand"
-            " before"
+            f"the handler {name} has its own shim, {real}, and no OCI runtime that could be wrapped"
         )
     runtime = OciWrapper(directory / "oci", real, state=footprint.state) if oci else None
     plugins = CniWrapper(directory / "cni", daemon.cni_plugins, state=footprint.state) if cni else None
@@ -55,8 +54,8 @@ def attach(
 
 
 def _executable(footprint: Footprint) -> Path:
-    """Return the state directory, or the root directory where /run is mounted noexec, as some distributions
-    do.
+    """Return the state directory, or the root directory if /run is mounted noexec, as in some
+    distributions.
     """
     for directory in (footprint.state, footprint.root):
         if not os.statvfs(directory).f_flag & os.ST_NOEXEC:
