@@ -170,6 +170,8 @@ def pytest_collection_modifyitems(
         collected.setdefault(test.id, []).append(item)
     tests = list(tests_by_id.values())
     measuring = any(test.scenario for test in tests)
+    # to look for leftovers would change what is measured
+    config.stash[SESSION].judges_leftovers &= not measuring
     try:
         tests = config.stash[COLLECTION].whole(tests, complete=not session.testsfailed)
         chosen, dropped = (scenarios if measuring else selection).choose(tests, settings)

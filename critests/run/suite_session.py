@@ -49,7 +49,8 @@ class SuiteSession:
         on_progress: gets a line about the progress of a long test.
         private: watches of the private runtimes of tests.
         leftovers: looks for what removed objects leave; None if that is not judged.
-        judges_leftovers: whether leftovers are looked for; not if the suite itself makes the runtime fail.
+        judges_leftovers: whether leftovers are looked for; not in benchmarks, nor if the suite makes the
+            runtime fail.
         is_recorded: whether the run has a record and evidence; not if the runtime is broken on purpose.
     """
 
