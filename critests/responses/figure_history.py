@@ -18,8 +18,8 @@ OVERSHOOT = 2
 
 
 @dataclass(frozen=True)
-class Machine:
-    """What the runtime's machine has.
+class MachineSize:
+    """CPUs and memory of the runtime's machine.
 
     Attributes:
         cpus: number of CPUs.
@@ -30,13 +30,13 @@ class Machine:
     memory_bytes: int
 
     @classmethod
-    def this_one(cls) -> "Machine":
+    def this_one(cls) -> "MachineSize":
         """Return this machine, for a runtime that runs on it."""
         return cls(os.cpu_count() or 1, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
 
 
 def stats_findings(
-    known: KnownObject, stats: Reported, of: Response, machine: Machine | None
+    known: KnownObject, stats: Reported, of: Response, machine: MachineSize | None
 ) -> Iterator[Finding]:
     """Yield what is impossible in the stats of a container, given its earlier ones."""
     identity = stats.attributes.id

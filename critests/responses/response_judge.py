@@ -21,7 +21,7 @@ from critests.responses import (
     time_rules,
 )
 from critests.responses.figure_history import (
-    Machine,
+    MachineSize,
     metric_findings,
     sandbox_stats_findings,
     stats_findings,
@@ -67,7 +67,7 @@ class ResponseJudge:
     """
 
     def __init__(self) -> None:
-        self.machine: Machine | None = None
+        self.machine: MachineSize | None = None
         self._lock = threading.Lock()
         self._violations: list[Violation] = []
         self._objects: defaultdict[tuple[str, str], KnownObject] = defaultdict(KnownObject)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.responses.figure_history import Machine
+from critests.responses.figure_history import MachineSize
 from critests.responses.response_judge import ResponseJudge
 from critests.responses.rules import Response
 
@@ -351,7 +351,7 @@ def test_a_counter_never_falls(
 
 
 def test_a_container_uses_no_more_than_the_machine_has(client: Client) -> None:
-    client.judge.machine = Machine(cpus=2, memory_bytes=1000)
+    client.judge.machine = MachineSize(cpus=2, memory_bytes=1000)
     client.created()
     client.status()
 

@@ -14,7 +14,7 @@ from critests.run.leftover_watch import LeftoverWatch
 
 
 class Machine:
-    """What is left on a machine, and how often somebody looked."""
+    """What is left on a machine, and how often it was inspected."""
 
     def __init__(self) -> None:
         self.left: list[Trace] = []
