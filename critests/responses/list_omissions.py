@@ -1,4 +1,4 @@
-"""Whether lists without a filter hold every object that this client created and did not remove."""
+"""Whether lists and statuses know every object that this client created and did not remove."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,6 +12,9 @@ LISTS: Final = {
     "ListContainers": ("containers", "container", "CTA-17"),
 }
 """RPC to its field, what it lists, and the aspect that an omission breaks."""
+
+STATUSES: Final = {"PodSandboxStatus": "SBX-37", "ContainerStatus": "CTA-01"}
+"""RPC to the aspect that NotFound breaks for an object that exists."""
 
 
 @dataclass
@@ -70,6 +73,14 @@ class ListOmissions:
                 difference = Difference(field, f"the {kind}, which exists", "not listed", identity)
                 violation = Violation(aspect, response.rpc, f"{response.rpc}Response.{field}", difference)
                 self._omissions.append(_Omission(response.endpoint, identity, response.ended, violation))
+
+    def not_found(self, endpoint: str, rpc: str, identity: str, started: float, ended: float) -> None:
+        """Note that the status of an object is NotFound."""
+        each = self._present[endpoint].get(identity)
+        if each is not None and each.created <= started:
+            difference = Difference("status", f"the {each.kind}, which exists", "NotFound", identity)
+            violation = Violation(STATUSES[rpc], rpc, f"{rpc}Response.status", difference)
+            self._omissions.append(_Omission(endpoint, identity, ended, violation))
 
     def take(self) -> Iterator[Violation]:
         """Yield the omissions that no removal explains, and forget all."""

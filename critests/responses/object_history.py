@@ -61,8 +61,17 @@ class KnownObject:
     counters: dict[str, tuple[int, float]] = field(default_factory=dict)
 
 
-def container_findings(known: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
-    """Yield what a container's list entry or status contradicts."""
+def container_findings(
+    known: KnownObject, reported: Reported, of: Response, inside: KnownObject | None
+) -> Iterator[Finding]:
+    """Yield what a container's list entry or status contradicts.
+
+    Args:
+        known: the container.
+        reported: the entry or status.
+        of: the response.
+        inside: its sandbox, if it is known.
+    """
     kind = reported.DESCRIPTOR.name
     listed = kind == "Container"
     if known.config is not None:
@@ -92,6 +101,24 @@ def container_findings(known: KnownObject, reported: Reported, of: Response) -> 
     if not listed:
         known.started_at = known.started_at or reported.started_at
     yield from _container_state(known, reported, of)
+    if inside is not None:
+        yield from _state_in_sandbox(inside, reported, of)
+
+
+def _state_in_sandbox(inside: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
+    """The containers of a stopped sandbox do not run, and those of a removed one do not exist."""
+    field_name = f"{reported.DESCRIPTOR.name}.state"
+    if inside.removed is not None and of.started >= inside.removed:
+        yield (
+            "SBX-21",
+            field_name,
+            Difference("state", "removed with its sandbox", reported.state, reported.id),
+        )
+        return
+    stopped = inside.reached.get("stopped")
+    if stopped is not None and of.started >= stopped and reported.state == cri.CONTAINER_RUNNING:
+        difference = Difference("state", "stopped with its sandbox", "CONTAINER_RUNNING", reported.id)
+        yield "SBX-12", field_name, difference
 
 
 def _container_state(known: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:

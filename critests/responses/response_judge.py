@@ -26,7 +26,7 @@ from critests.responses.figure_history import (
     sandbox_stats_findings,
     stats_findings,
 )
-from critests.responses.list_omissions import ListOmissions
+from critests.responses.list_omissions import STATUSES, ListOmissions
 from critests.responses.object_history import (
     KnownObject,
     container_findings,
@@ -56,6 +56,7 @@ ID_OF: Final[dict[str, Callable[[Any], str]]] = {
     "ContainerMetrics": attrgetter("container_id"),
 }
 """Messages about one object, and its id."""
+OBJECTS: Final = {"ContainerStatus": "container_id", "PodSandboxStatus": "pod_sandbox_id"}
 REMOVALS: Final = {"RemoveContainer": "container_id", "RemovePodSandbox": "pod_sandbox_id"}
 
 
@@ -90,13 +91,18 @@ class ResponseJudge:
             self._omissions.listed(response)
             self._violations += self._violations_in(response)
 
-    def failed(self, rpc: str, endpoint: str, request: Message, code: str, started: float) -> None:
-        """Note a call that failed, and may have had an effect all the same."""
+    def failed(
+        self, rpc: str, endpoint: str, request: Message, code: str, started: float, ended: float
+    ) -> None:
+        """Judge a call that failed, and may have had an effect all the same."""
         with self._lock:
             if code == "UNAVAILABLE":
                 self._omissions.connection_lost(endpoint)
             elif rpc in REMOVALS:
                 self._omissions.removal(endpoint, getattr(request, REMOVALS[rpc]), started)
+            elif code == "NOT_FOUND" and rpc in STATUSES:
+                identity = getattr(request, OBJECTS[rpc])
+                self._omissions.not_found(endpoint, rpc, identity, started, ended)
 
     def _violations_in(self, response: Response) -> Iterator[Violation]:
         for message, repeated in messages_in(response.message):
@@ -125,7 +131,9 @@ class ResponseJudge:
     ) -> Iterator[Finding]:
         match name:
             case "Container" | "ContainerStatus":
-                yield from container_findings(known, message, response)
+                sandbox = known.sandbox or getattr(message, "pod_sandbox_id", "")
+                inside = self._objects.get((response.endpoint, sandbox))
+                yield from container_findings(known, message, response, inside)
             case "PodSandbox" | "PodSandboxStatus":
                 yield from sandbox_findings(known, message, response)
             case "ContainerStats":

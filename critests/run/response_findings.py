@@ -30,10 +30,10 @@ def judge_call(judge: ResponseJudge, call: Call) -> None:
     """Pass a recorded call to the judge; a call whose request is raw bytes has no known meaning."""
     if not isinstance(call.request, Message):
         return  # type: ignore[unreachable]  # a test may send bytes that are no message
+    ended = call.started + call.seconds
     if call.response is None:
-        judge.failed(call.rpc, call.endpoint, call.request, call.code, call.started)
+        judge.failed(call.rpc, call.endpoint, call.request, call.code, call.started, ended)
     elif isinstance(call.response, Message):
-        ended = call.started + call.seconds
         judge.succeeded(Response(call.rpc, call.endpoint, call.request, call.response, call.started, ended))
 
 

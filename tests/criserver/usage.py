@@ -112,7 +112,7 @@ class Statistics:
                 memory=cri.MemoryUsage(
                     timestamp=now, working_set_bytes=_number(resident), usage_bytes=_number(resident)
                 ),
-                network=cri.NetworkUsage(timestamp=now, default_interface=interface, interfaces=[interface]),
+                network=cri.NetworkUsage(timestamp=now, default_interface=interface),
                 process=cri.ProcessUsage(timestamp=now, process_count=_number(1 + len(containers))),
                 containers=containers,
             ),

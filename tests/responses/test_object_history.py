@@ -324,6 +324,23 @@ def test_the_address_of_a_ready_sandbox_is_constant(client: Client) -> None:
     assert client.violations() == {"SBA-11 PodSandboxStatus.network"}
 
 
+@pytest.mark.parametrize(
+    ("rpc", "field"),
+    [
+        ("StopPodSandbox", "SBX-12 ContainerStatus.state"),
+        ("RemovePodSandbox", "SBX-21 ContainerStatus.state"),
+    ],
+)
+def test_a_container_does_not_outlast_its_sandbox(client: Client, rpc: str, field: str) -> None:
+    client.run_sandbox()
+    client.created()
+    client.changed(rpc)
+
+    client.status(state=RUNNING, started_at=NOW * NS)
+
+    assert client.violations() == {field}
+
+
 def test_a_removed_sandbox_is_not_reported(client: Client) -> None:
     client.run_sandbox()
     client.changed("RemovePodSandbox")
@@ -420,6 +437,15 @@ def test_a_list_omits_no_container_that_exists(client: Client) -> None:
     assert client.violations() == {"CTA-17 ListContainersResponse.containers"}
 
 
+def test_a_container_that_exists_has_a_status(client: Client) -> None:
+    client.created()
+    request = cri.ContainerStatusRequest(container_id="c1")
+
+    client.judge.failed("ContainerStatus", "unix:///a", request, "NOT_FOUND", NOW + 1, NOW + 2)
+
+    assert client.violations() == {"CTA-01 ContainerStatusResponse.status"}
+
+
 def test_a_list_may_omit_what_is_removed_meanwhile(client: Client) -> None:
     client.created()
     client.call("ListContainers", cri.ListContainersRequest(), cri.ListContainersResponse(), NOW + 10)
@@ -429,6 +455,7 @@ def test_a_list_may_omit_what_is_removed_meanwhile(client: Client) -> None:
         cri.RemovePodSandboxRequest(pod_sandbox_id="s1"),
         "DEADLINE_EXCEEDED",
         NOW + 10.5,
+        NOW + 12,
     )
 
     assert client.violations() == set()
@@ -436,7 +463,7 @@ def test_a_list_may_omit_what_is_removed_meanwhile(client: Client) -> None:
 
 def test_a_list_may_omit_what_a_lost_daemon_forgot(client: Client) -> None:
     client.created()
-    client.judge.failed("Version", "unix:///a", cri.VersionRequest(), "UNAVAILABLE", NOW + 1)
+    client.judge.failed("Version", "unix:///a", cri.VersionRequest(), "UNAVAILABLE", NOW + 1, NOW + 1)
 
     client.call("ListContainers", cri.ListContainersRequest(), cri.ListContainersResponse())
 
