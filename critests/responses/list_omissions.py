@@ -1,17 +1,19 @@
 """Whether lists and statuses know every object that this client created and did not remove."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from critests.responses.rules import Difference, Response, Violation
 
 LISTS: Final = {
-    "ListPodSandbox": ("items", "sandbox", "SBA-15"),
-    "ListContainers": ("containers", "container", "CTA-17"),
+    "ListPodSandbox": ("items", "sandbox", ("SBA-15", "SBA-16", "SBA-19")),
+    "ListContainers": ("containers", "container", ("CTA-17", "CTA-18", "CTA-19")),
 }
-"""RPC to its field, what it lists, and the aspect that an omission breaks."""
+"""RPC to its field, what it lists, and the aspects that an omission breaks: without a filter, with ids only, and
+with labels.
+"""
 
 STATUSES: Final = {"PodSandboxStatus": "SBX-37", "ContainerStatus": "CTA-01"}
 """RPC to the aspect that NotFound breaks for an object that exists."""
@@ -19,11 +21,27 @@ STATUSES: Final = {"PodSandboxStatus": "SBX-37", "ContainerStatus": "CTA-01"}
 
 @dataclass
 class _Present:
-    """An object that exists: what it is, its sandbox if it is a container, and when its creation returned."""
+    """An object that exists.
+
+    Attributes:
+        kind: sandbox or container.
+        sandbox: id of a container's sandbox, or empty.
+        labels: of the request.
+        created: when its creation returned.
+    """
 
     kind: str
     sandbox: str
+    labels: Mapping[str, str]
     created: float
+
+    def matches(self, identity: str, wanted: Any) -> bool:  # noqa: ANN401 - one of two filters
+        """Return whether it must be in a list with a filter, whose state is not set."""
+        return bool(
+            identity.startswith(wanted.id)
+            and self.sandbox.startswith(getattr(wanted, "pod_sandbox_id", ""))
+            and all(self.labels.get(key) == value for key, value in wanted.label_selector.items())
+        )
 
 
 @dataclass(frozen=True)
@@ -47,7 +65,9 @@ class ListOmissions:
 
     def created(self, response: Response, kind: str, identity: str, sandbox: str = "") -> None:
         """Note a new object."""
-        self._present[response.endpoint].setdefault(identity, _Present(kind, sandbox, response.ended))
+        request: Any = response.request
+        new = _Present(kind, sandbox, dict(request.config.labels), response.ended)
+        self._present[response.endpoint].setdefault(identity, new)
 
     def removal(self, endpoint: str, identity: str, started: float) -> None:
         """Note a call that may have removed an object, with all that is in it, whatever its result."""
@@ -62,14 +82,18 @@ class ListOmissions:
         self._present.pop(endpoint, None)
 
     def listed(self, response: Response) -> None:
-        """Note which objects a list without a filter omits."""
+        """Note which objects a list omits; which states they have is not known here."""
         request: Any = response.request
-        if response.rpc not in LISTS or (request.HasField("filter") and request.filter.ByteSize()):
+        if response.rpc not in LISTS or request.filter.HasField("state"):
             return
-        field, kind, aspect = LISTS[response.rpc]
+        field, kind, aspects = LISTS[response.rpc]
+        wanted = request.filter
+        aspect = aspects[2 if wanted.label_selector else 1 if wanted.ByteSize() else 0]
         there = {entry.id for entry in getattr(response.message, field)}
         for identity, each in self._present[response.endpoint].items():
-            if each.kind == kind and identity not in there and each.created <= response.started:
+            if each.kind != kind or identity in there or each.created > response.started:
+                continue
+            if each.matches(identity, wanted):
                 difference = Difference(field, f"the {kind}, which exists", "not listed", identity)
                 violation = Violation(aspect, response.rpc, f"{response.rpc}Response.{field}", difference)
                 self._omissions.append(_Omission(response.endpoint, identity, response.ended, violation))

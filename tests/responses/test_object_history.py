@@ -437,6 +437,27 @@ def test_a_list_omits_no_container_that_exists(client: Client) -> None:
     assert client.violations() == {"CTA-17 ListContainersResponse.containers"}
 
 
+@pytest.mark.parametrize(
+    ("wanted", "violations"),
+    [
+        (cri.ContainerFilter(id="c"), {"CTA-18 ListContainersResponse.containers"}),
+        (cri.ContainerFilter(pod_sandbox_id="s1"), {"CTA-18 ListContainersResponse.containers"}),
+        (cri.ContainerFilter(label_selector={"l": "1"}), {"CTA-19 ListContainersResponse.containers"}),
+        (cri.ContainerFilter(label_selector={"l": "2"}), set()),
+        (cri.ContainerFilter(pod_sandbox_id="s2"), set()),
+        (cri.ContainerFilter(state=cri.ContainerStateValue(state=RUNNING)), set()),
+    ],
+)
+def test_a_filter_omits_no_container_that_matches(
+    client: Client, wanted: cri.ContainerFilter, violations: set[str]
+) -> None:
+    client.created()
+
+    client.call("ListContainers", cri.ListContainersRequest(filter=wanted), cri.ListContainersResponse())
+
+    assert client.violations() == violations
+
+
 def test_a_container_that_exists_has_a_status(client: Client) -> None:
     client.created()
     request = cri.ContainerStatusRequest(container_id="c1")

@@ -112,7 +112,6 @@ def test_a_sound_server_breaks_no_rule(tmp_path: Path) -> None:
         ("creation-time-in-seconds", "SBA-03"),
         ("labels-lost-when-stopped", "SBA-04"),
         ("sandbox-stops-with-its-containers", "SBX-12"),
-        ("stopped-sandboxes-not-found", "SBX-37"),
     ],
 )
 def test_a_wrong_server_is_noticed_without_a_test_of_it(tmp_path: Path, wrong: str, aspect: str) -> None:
