@@ -11,8 +11,8 @@ LISTS: Final = {
     "ListPodSandbox": ("items", "sandbox", ("SBA-15", "SBA-16", "SBA-19")),
     "ListContainers": ("containers", "container", ("CTA-17", "CTA-18", "CTA-19")),
 }
-"""RPC to its field, what it lists, and the aspects that an omission breaks: without a filter, with a filter of
-ids, and with one of labels.
+"""RPC to its field, what it lists, and the aspects that an omission breaks: without a filter, with a filter
+of ids, and with one of labels.
 """
 
 STATUSES: Final = {"PodSandboxStatus": "SBX-37", "ContainerStatus": "CTA-01"}
