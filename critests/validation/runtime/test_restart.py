@@ -273,6 +273,7 @@ def test_entries_of_containers_are_unchanged_after_a_restart(survivors: Survivor
     listed = survivors.runtime.stub.ListContainers(cri.ListContainersRequest()).containers
 
     assert [entry for entry in listed if not (entry.id and entry.metadata.name and entry.created_at)] == []
+    assert len({entry.id for entry in listed}) == len(listed)
     entries = [entry for entry in listed if entry.id in unchanged]
     assert sorted(entry.id for entry in entries) == sorted(unchanged)
     assert [changed for entry in entries if (changed := differences(survivors.listed[entry.id], entry))] == []
@@ -290,6 +291,7 @@ def test_entries_of_sandboxes_are_unchanged_after_a_restart(survivors: Survivors
     listed = survivors.runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
 
     assert [entry for entry in listed if not (entry.id and entry.metadata.name and entry.created_at)] == []
+    assert len({entry.id for entry in listed}) == len(listed)
     entries = [entry for entry in listed if entry.id in unchanged]
     assert sorted(entry.id for entry in entries) == sorted(unchanged)
     assert [changed for entry in entries if (changed := differences(survivors.listed[entry.id], entry))] == []
