@@ -5,6 +5,7 @@ Events are compared only in what never changes, because they may be older than t
 learned from them.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from critests.responses.rules import Difference, Finding, Response
 Reported = Any
 Config = Any
 
+NEVER = math.inf
 ORDER = (cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED)
 
 
@@ -40,9 +42,8 @@ class KnownObject:
         started_at: of a container, as first reported.
         exit: exit code and end of a container, as first reported in state EXITED.
         reached: states that a call of this client has brought about, each with the time of its response.
-        removing: when the first removal began.
-        removed: when a removal returned.
-        ip: address of a READY sandbox, as first reported.
+        began: the same states, each with the time at which its call began.
+            ip: address of a READY sandbox, as first reported.
         counters: name to the highest value so far, and when the response with it arrived.
     """
 
@@ -55,10 +56,14 @@ class KnownObject:
     started_at: int = 0
     exit: tuple[int, int] | None = None
     reached: dict[str, float] = field(default_factory=dict)
-    removing: float | None = None
-    removed: float | None = None
+    began: dict[str, float] = field(default_factory=dict)
     ip: str = ""
     counters: dict[str, tuple[int, float]] = field(default_factory=dict)
+
+    def note(self, state: str, of: Response) -> None:
+        """Note that a call has brought about a state, unless one did before."""
+        self.reached.setdefault(state, of.ended)
+        self.began.setdefault(state, of.started)
 
 
 def container_findings(
@@ -102,35 +107,39 @@ def container_findings(
         known.started_at = known.started_at or reported.started_at
     yield from _container_state(known, reported, of)
     if inside is not None:
-        yield from _state_in_sandbox(inside, reported, of)
+        yield from _state_in_sandbox(known, inside, reported, of)
 
 
-def _state_in_sandbox(inside: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
-    """The containers of a stopped sandbox do not run, and those of a removed one do not exist."""
+def _state_in_sandbox(
+    known: KnownObject, inside: KnownObject, reported: Reported, of: Response
+) -> Iterator[Finding]:
+    """The containers that ran when their sandbox was stopped do not run, and those of a removed one do not
+    exist.
+    """
     field_name = f"{reported.DESCRIPTOR.name}.state"
-    if inside.removed is not None and of.started >= inside.removed:
-        yield (
-            "SBX-21",
-            field_name,
-            Difference("state", "removed with its sandbox", reported.state, reported.id),
-        )
-        return
-    stopped = inside.reached.get("stopped")
-    if stopped is not None and of.started >= stopped and reported.state == cri.CONTAINER_RUNNING:
-        difference = Difference("state", "stopped with its sandbox", "CONTAINER_RUNNING", reported.id)
-        yield "SBX-12", field_name, difference
+    # what is created or started during the removal or the stop may come after it
+    for before, change, aspect in (("created", "removed", "SBX-21"), ("started", "stopped", "SBX-12")):
+        if change not in inside.reached or of.started < inside.reached[change]:
+            continue
+        if known.reached.get(before, NEVER) > inside.began[change]:
+            continue
+        if change == "removed" or reported.state == cri.CONTAINER_RUNNING:
+            name = cri.ContainerState.Name(reported.state)
+            yield aspect, field_name, Difference("state", f"{change} with its sandbox", name, reported.id)
+            return
 
 
 def _container_state(known: KnownObject, reported: Reported, of: Response) -> Iterator[Finding]:
     name = cri.ContainerState.Name(reported.state) if reported.state in ORDER else str(reported.state)
     field_name = f"{reported.DESCRIPTOR.name}.state"
-    if known.removed is not None and of.started >= known.removed:
+    if of.started >= known.reached.get("removed", NEVER):
         yield "CTR-31/error", field_name, Difference("state", "removed", name, reported.id)
         return
     started, stopped = known.reached.get("started"), known.reached.get("stopped")
     if started is not None and of.started >= started and reported.state == cri.CONTAINER_CREATED:
         yield "CTA-27", field_name, Difference("state", "started", name, reported.id)
-    if stopped is not None and of.started >= stopped and reported.state == cri.CONTAINER_RUNNING:
+    ran = started is not None and started <= known.began.get("stopped", -NEVER)
+    if ran and stopped is not None and of.started >= stopped and reported.state == cri.CONTAINER_RUNNING:
         yield "CTA-27", field_name, Difference("state", "stopped", name, reported.id)
     if reported.state not in ORDER:
         return
@@ -174,7 +183,7 @@ def sandbox_findings(known: KnownObject, reported: Reported, of: Response) -> It
         yield from namespace_findings(known.config, reported)
     if of.is_event:
         return
-    if known.removed is not None and of.started >= known.removed:
+    if of.started >= known.reached.get("removed", NEVER):
         difference = Difference("state", "removed", _sandbox_state(reported.state), reported.id)
         yield "SBX-26/error", f"{kind}.state", difference
         return

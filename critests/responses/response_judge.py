@@ -161,18 +161,18 @@ class ResponseJudge:
                 created = known[response.endpoint, message.container_id]
                 created.config = created.config or request.config
                 created.sandbox = created.sandbox or request.pod_sandbox_id
+                created.note("created", response)
                 self._omissions.created(response, "container", message.container_id, request.pod_sandbox_id)
             case "StartContainer":
-                known[response.endpoint, request.container_id].reached.setdefault("started", response.ended)
+                known[response.endpoint, request.container_id].note("started", response)
             case "StopContainer":
-                known[response.endpoint, request.container_id].reached.setdefault("stopped", response.ended)
+                known[response.endpoint, request.container_id].note("stopped", response)
             case "StopPodSandbox":
-                known[response.endpoint, request.pod_sandbox_id].reached.setdefault("stopped", response.ended)
+                known[response.endpoint, request.pod_sandbox_id].note("stopped", response)
             case "RemoveContainer" | "RemovePodSandbox":
                 identity = getattr(request, REMOVALS[response.rpc])
                 self._omissions.removal(response.endpoint, identity, response.started)
-                removed = known[response.endpoint, identity]
-                removed.removed = response.ended if removed.removed is None else removed.removed
+                known[response.endpoint, identity].note("removed", response)
             case "ListMetricDescriptors":
                 self._descriptors[response.endpoint] = {
                     each.name: len(each.label_keys) for each in message.descriptors

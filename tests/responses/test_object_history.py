@@ -247,6 +247,8 @@ def test_a_status_shows_the_change_of_the_call_before(
     client: Client, rpc: str, field: str, fields: dict[str, Any]
 ) -> None:
     client.created()
+    if rpc == "StopContainer":
+        client.changed("StartContainer")
     client.changed(rpc)
 
     client.status(**fields)
@@ -334,11 +336,30 @@ def test_the_address_of_a_ready_sandbox_is_constant(client: Client) -> None:
 def test_a_container_does_not_outlast_its_sandbox(client: Client, rpc: str, field: str) -> None:
     client.run_sandbox()
     client.created()
+    client.changed("StartContainer")
     client.changed(rpc)
 
     client.status(state=RUNNING, started_at=NOW * NS)
 
     assert client.violations() == {field}
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        ("created", "StopPodSandbox", "StartContainer"),
+        ("created", "StopContainer", "StartContainer"),
+        ("RemovePodSandbox", "created"),
+    ],
+)
+def test_a_creation_or_start_may_come_after_a_stop_or_removal(client: Client, calls: tuple[str, ...]) -> None:
+    client.run_sandbox()
+    for call in calls:
+        client.created() if call == "created" else client.changed(call)
+
+    client.status(state=RUNNING, started_at=NOW * NS)
+
+    assert client.violations() == set()
 
 
 def test_a_removed_sandbox_is_not_reported(client: Client) -> None:
