@@ -147,13 +147,13 @@ def test_readings_of_two_sides_are_blocks(monkeypatch: pytest.MonkeyPatch) -> No
     assert alone[0].series["memory of the daemon"].block == []
 
 
-def test_only_a_throwaway_runtime_is_measured() -> None:
+def test_only_a_private_runtime_is_measured() -> None:
     own, others, same = side(pid=1), side(pid=2, throwaway=False), side(pid=1)
 
     assert _why_unmeasurable([own.target]) == [""]
-    assert "throwaway" in _why_unmeasurable([own.target, others.target])[1]
+    assert "private runtime" in _why_unmeasurable([own.target, others.target])[1]
     assert _why_unmeasurable([own.target, same.target]) == ["both sides have the same daemon"] * 2
-    assert "throwaway" in _why_unmeasurable([side(pid=None).target])[0]
+    assert "private runtime" in _why_unmeasurable([side(pid=None).target])[0]
 
 
 def test_every_profile_has_enough_numbers_for_a_form() -> None:
