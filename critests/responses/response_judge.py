@@ -65,10 +65,13 @@ class ResponseJudge:
 
     Attributes:
         machine: limits of the machine on which the runtimes run; None if that may be another one.
+        lasting: endpoint of the runtime that no test restarts, whose lists omit nothing; private runtimes may
+            forget objects, as after the reboot of a node. None if that holds for all.
     """
 
     def __init__(self) -> None:
         self.machine: MachineSize | None = None
+        self.lasting: str | None = None
         self._lock = threading.Lock()
         self._violations: list[Violation] = []
         self._objects: defaultdict[tuple[str, str], KnownObject] = defaultdict(KnownObject)
@@ -88,7 +91,8 @@ class ResponseJudge:
         """Judge a response."""
         with self._lock:
             self._note_change(response)
-            self._omissions.listed(response)
+            if self.lasting in {None, response.endpoint}:
+                self._omissions.listed(response)
             self._violations += self._violations_in(response)
 
     def failed(
@@ -100,7 +104,7 @@ class ResponseJudge:
                 self._omissions.connection_lost(endpoint)
             elif rpc in REMOVALS:
                 self._omissions.removal(endpoint, getattr(request, REMOVALS[rpc]), started)
-            elif code == "NOT_FOUND" and rpc in STATUSES:
+            elif code == "NOT_FOUND" and rpc in STATUSES and self.lasting in {None, endpoint}:
                 identity = getattr(request, OBJECTS[rpc])
                 self._omissions.not_found(endpoint, rpc, identity, started, ended)
 

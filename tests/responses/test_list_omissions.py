@@ -71,3 +71,12 @@ def test_a_list_may_omit_what_a_lost_daemon_forgot(client: Client) -> None:
     client.call("ListContainers", cri.ListContainersRequest(), cri.ListContainersResponse())
 
     assert client.violations() == set()
+
+
+def test_a_runtime_that_tests_restart_may_forget_objects(client: Client) -> None:
+    client.judge.lasting = "unix:///other"
+    client.created()
+
+    client.call("ListContainers", cri.ListContainersRequest(), cri.ListContainersResponse())
+
+    assert client.violations() == set()
