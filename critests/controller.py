@@ -201,10 +201,11 @@ class Controller:
         if plain is not None:
             result = from_plain(TestResult, plain)
             self._take(result)
-            known = {each.id for each in self.worker_results.results}
-            for finding in getattr(report, "critests_findings", []):
-                if finding["id"] not in known:
-                    self._take(from_plain(TestResult, finding))
+            if findings := getattr(report, "critests_findings", []):
+                known = {each.id for each in self.worker_results.results}
+                for finding in findings:
+                    if finding["id"] not in known:
+                        self._take(from_plain(TestResult, finding))
             gone = getattr(report, "critests_gone", None)
             if gone:
                 if (end := repr(gone)) not in self.crashes:

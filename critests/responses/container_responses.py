@@ -84,13 +84,6 @@ def exited_container_has_a_reason(status: cri.ContainerStatus, _: Response) -> I
         yield Difference("reason", "a reason", "", status.id)
 
 
-@rule("CTA-15", "ContainerStatusResponse.info", "ContainerStatusResponse.status")
-def no_info_unless_verbose(response: cri.ContainerStatusResponse, of: Response) -> Iterable[Difference]:
-    """ContainerStatus returns info only if the request is verbose."""
-    if response.info and isinstance(of.request, cri.ContainerStatusRequest) and not of.request.verbose:
-        yield Difference("info", "empty", sorted(response.info))
-
-
 @rule("STA-01", "ContainerStatsResponse.stats", "ContainerStats.attributes", "ContainerAttributes.id")
 def stats_are_of_the_requested_container(
     response: cri.ContainerStatsResponse, of: Response
@@ -113,6 +106,5 @@ RULES = [
     running_container_has_a_start_and_no_end,
     exited_container_ended_after_its_start,
     exited_container_has_a_reason,
-    no_info_unless_verbose,
     stats_are_of_the_requested_container,
 ]

@@ -43,33 +43,11 @@ def image_names_are_references(image: cri.Image, _: Response) -> Iterable[Differ
             yield Difference(field, "full references, each once", wrong or twice, image.id)
 
 
-@rule("IMS-13", "ListImagesResponse.images")
-def no_image_is_listed_twice(response: cri.ListImagesResponse, _: Response) -> Iterable[Difference]:
-    """ListImages lists each id once."""
-    ids = Counter(image.id for image in response.images)
-    for identity, count in ids.items():
-        if count > 1:
-            yield Difference("images", "each id once", f"{count} entries", identity)
-
-
-@rule("LST-03", "StreamImagesResponse.images")
-def no_image_is_streamed_twice(response: cri.StreamImagesResponse, _: Response) -> Iterable[Difference]:
-    """StreamImages sends each id once."""
-    return no_image_is_listed_twice.check(response, _)
-
-
 @rule("IMG-08", "PullImageResponse.image_ref")
 def pull_returns_a_reference(response: cri.PullImageResponse, _: Response) -> Iterable[Difference]:
     """PullImage returns a reference of the image."""
     if not response.image_ref:
         yield Difference("image_ref", "a reference", "")
-
-
-@rule("IMS-10", "ImageStatusResponse.info", "ImageStatusResponse.image")
-def no_info_unless_verbose(response: cri.ImageStatusResponse, of: Response) -> Iterable[Difference]:
-    """ImageStatus returns info only if the request is verbose."""
-    if response.info and isinstance(of.request, cri.ImageStatusRequest) and not of.request.verbose:
-        yield Difference("info", "empty", sorted(response.info))
 
 
 @rule(
@@ -101,10 +79,7 @@ RULES = [
     image_has_a_size,
     image_has_one_user,
     image_names_are_references,
-    no_image_is_listed_twice,
-    no_image_is_streamed_twice,
     pull_returns_a_reference,
-    no_info_unless_verbose,
     image_filesystem_has_a_mountpoint,
     no_filesystem_is_listed_twice,
 ]

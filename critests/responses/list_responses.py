@@ -127,6 +127,8 @@ LISTS = (
             )
         },
     ),
+    ListKind(fields=("ListImagesResponse.images",), of=_itself, twice="IMS-13", filters={}),
+    ListKind(fields=("StreamImagesResponse.images",), of=_itself, twice="LST-03", filters={}),
     ListKind(
         fields=("PodSandboxStatusResponse.containers_statuses", "ContainerEventResponse.containers_statuses"),
         of=_itself,

@@ -48,13 +48,6 @@ def further_addresses_are_valid(network: cri.PodSandboxNetworkStatus, _: Respons
             yield Difference("additional_ips", "different IP addresses", addresses)
 
 
-@rule("SBA-12", "PodSandboxStatusResponse.info", "PodSandboxStatusResponse.status")
-def no_info_unless_verbose(response: cri.PodSandboxStatusResponse, of: Response) -> Iterable[Difference]:
-    """PodSandboxStatus returns info only if the request is verbose."""
-    if response.info and isinstance(of.request, cri.PodSandboxStatusRequest) and not of.request.verbose:
-        yield Difference("info", "empty", sorted(response.info))
-
-
 @rule("STA-18", "PodSandboxStatsResponse.stats", "PodSandboxStats.attributes", "PodSandboxAttributes.id")
 def stats_are_of_the_requested_sandbox(
     response: cri.PodSandboxStatsResponse, of: Response
@@ -81,6 +74,5 @@ RULES = [
     listed_sandbox_has_an_id,
     address_is_valid,
     further_addresses_are_valid,
-    no_info_unless_verbose,
     stats_are_of_the_requested_sandbox,
 ]
