@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from critests.responses.rules import Difference, Response, Rule
+from critests.responses.rules import Difference, Response, Rule, in_one_line
 
 # entries and filters have no common type
 Entry = Any
@@ -55,13 +55,11 @@ class ListKind:
                 return
             for entry in getattr(response, name):
                 if not matches(of.request.filter, entry):  # type: ignore[attr-defined]  # checked above
-                    yield Difference(name, "entries that match the filter", _short(entry), self.of(entry).id)
+                    yield Difference(
+                        name, "entries that match the filter", in_one_line(entry), self.of(entry).id
+                    )
 
         return check
-
-
-def _short(entry: Entry) -> str:
-    return " ".join(str(entry).split())[:200]
 
 
 def _itself(entry: Entry) -> Entry:

@@ -18,7 +18,7 @@ from critests.responses.requested_settings import (
     metadata_findings,
     namespace_findings,
 )
-from critests.responses.rules import Difference, Finding, Response
+from critests.responses.rules import Difference, Finding, Response, differing
 
 # list entries and statuses have the same fields but no common type
 Reported = Any
@@ -92,14 +92,14 @@ def container_findings(
         if not listed:
             yield from container_status_findings(known.config, reported)
     if listed and known.sandbox and reported.pod_sandbox_id != known.sandbox:
-        yield _different("CTA-23/equal", reported, "pod_sandbox_id", known.sandbox)
+        yield differing("CTA-23/equal", reported, "pod_sandbox_id", known.sandbox)
     if reported.state != cri.CONTAINER_UNKNOWN:
         yield from _constant_creation(known, reported, "CTA-04", of)
     if not listed:
         # an event, or a call that overlaps the start, may report a container before its start
         has_started = reported.started_at or reported.state == cri.CONTAINER_EXITED
         if has_started and known.started_at and reported.started_at != known.started_at:
-            yield _different("CTA-29", reported, "started_at", known.started_at)
+            yield differing("CTA-29", reported, "started_at", known.started_at)
         yield from _constant_exit(known, reported, of)
     if of.is_event:
         return
@@ -156,9 +156,9 @@ def _constant_exit(known: KnownObject, reported: Reported, of: Response) -> Iter
         return
     end = (reported.exit_code, reported.finished_at)
     if known.exit is not None and end[0] != known.exit[0]:
-        yield _different("CTA-30", reported, "exit_code", known.exit[0])
+        yield differing("CTA-30", reported, "exit_code", known.exit[0])
     if known.exit is not None and end[1] != known.exit[1]:
-        yield _different("CTA-30", reported, "finished_at", known.exit[1])
+        yield differing("CTA-30", reported, "finished_at", known.exit[1])
     if not of.is_event:
         known.exit = known.exit or end
 
@@ -190,7 +190,7 @@ def sandbox_findings(known: KnownObject, reported: Reported, of: Response) -> It
     yield from _sandbox_state_order(known, reported, of)
     if kind == "PodSandboxStatus" and reported.state == cri.SANDBOX_READY:
         if known.ip and reported.network.ip != known.ip:
-            yield _different("SBA-11", reported, "network", known.ip, reported.network.ip)
+            yield differing("SBA-11", reported, "network", known.ip, reported.network.ip)
         known.ip = known.ip or reported.network.ip
 
 
@@ -217,13 +217,6 @@ def _constant_creation(
     known: KnownObject, reported: Reported, aspect: str, of: Response
 ) -> Iterator[Finding]:
     if known.created_at and reported.created_at != known.created_at:
-        yield _different(aspect, reported, "created_at", known.created_at)
+        yield differing(aspect, reported, "created_at", known.created_at)
     if not of.is_event:
         known.created_at = known.created_at or reported.created_at
-
-
-def _different(
-    aspect: str, reported: Reported, name: str, expected: object, observed: object = None
-) -> Finding:
-    value = getattr(reported, name) if observed is None else observed
-    return aspect, f"{reported.DESCRIPTOR.name}.{name}", Difference(name, expected, value, reported.id)

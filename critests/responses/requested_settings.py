@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from critests.api import api_pb2 as cri
-from critests.responses.rules import Difference, Finding
+from critests.responses.rules import Difference, Finding, differing, in_one_line
 
 # list entries, statuses and configurations have the same fields but no common type
 Reported = Any
@@ -31,7 +31,7 @@ def metadata_findings(
     """
     kind = reported.DESCRIPTOR.name
     if config.HasField("metadata") and reported.metadata != config.metadata:
-        expected, observed = _line(config.metadata), _line(reported.metadata)
+        expected, observed = in_one_line(config.metadata), in_one_line(reported.metadata)
         yield metadata, f"{kind}.metadata", Difference("metadata", expected, observed, identity)
     for aspect, name in ((labels, "labels"), (annotations, "annotations")):
         there = getattr(reported, name)
@@ -45,10 +45,10 @@ def container_status_findings(config: Config, status: Reported) -> Iterator[Find
     """Yield which settings of a container its status does not report as requested."""
     # the directory is in the configuration of the sandbox; a status has both parts
     if config.log_path and status.log_path and not status.log_path.endswith(config.log_path):
-        yield _differs("CTA-10", status, "log_path", f"…/{config.log_path}", status.log_path)
+        yield differing("CTA-10", status, "log_path", f"…/{config.log_path}", status.log_path)
     if config.stop_signal and status.stop_signal and config.stop_signal != status.stop_signal:
         expected, observed = map(cri.Signal.Name, (config.stop_signal, status.stop_signal))
-        yield _differs("STP-12", status, "stop_signal", expected, observed)
+        yield differing("STP-12", status, "stop_signal", expected, observed)
     by_path = {posixpath.normpath(mount.container_path): mount for mount in status.mounts}
     for mount in config.mounts:
         yield from _mount_findings(status, mount, by_path.get(posixpath.normpath(mount.container_path)))
@@ -56,7 +56,7 @@ def container_status_findings(config: Config, status: Reported) -> Iterator[Find
 
 def _mount_findings(status: Reported, wanted: Reported, reported: Reported) -> Iterator[Finding]:
     if reported is None:
-        yield _differs("CTA-09/required", status, "mounts", wanted.container_path, "no such mount")
+        yield differing("CTA-09/required", status, "mounts", wanted.container_path, "no such mount")
         return
     if reported.readonly != wanted.readonly:
         yield (
@@ -101,7 +101,10 @@ def namespace_findings(config: Config, status: Reported) -> Iterator[Finding]:
             yield "SBA-08", f"NamespaceOption.{name}", difference
     if wanted.HasField("userns_options") and options.userns_options != wanted.userns_options:
         difference = Difference(
-            "userns_options", _line(wanted.userns_options), _line(options.userns_options), status.id
+            "userns_options",
+            in_one_line(wanted.userns_options),
+            in_one_line(options.userns_options),
+            status.id,
         )
         yield "SBA-08", "NamespaceOption.userns_options", difference
 
@@ -109,16 +112,8 @@ def namespace_findings(config: Config, status: Reported) -> Iterator[Finding]:
 def handler_findings(handler: str, reported: Reported) -> Iterator[Finding]:
     """Yield whether a sandbox has another runtime handler than requested; any may stand for the default."""
     if handler and reported.runtime_handler != handler:
-        yield _differs("SBA-07", reported, "runtime_handler", handler, reported.runtime_handler)
-
-
-def _differs(aspect: str, reported: Reported, name: str, expected: object, observed: object) -> Finding:
-    return aspect, f"{reported.DESCRIPTOR.name}.{name}", Difference(name, expected, observed, reported.id)
+        yield differing("SBA-07", reported, "runtime_handler", handler, reported.runtime_handler)
 
 
 def _mode(mode: int) -> str:
     return cri.NamespaceMode.Name(mode) if mode in cri.NamespaceMode.values() else str(mode)
-
-
-def _line(message: Reported) -> str:
-    return " ".join(str(message).split())

@@ -120,3 +120,21 @@ def is_plausible_time(nanoseconds: int, response: Response) -> bool:
     now = int(response.ended * 1e9)
     # 1e18 ns is in 2001: a time in microseconds or seconds is far below
     return 10**18 <= nanoseconds <= now + DAY_NS
+
+
+# messages about objects have the same fields but no common type
+def differing(
+    aspect: str,
+    message: Any,  # noqa: ANN401 - see above
+    name: str,
+    expected: object,
+    observed: object = None,
+) -> Finding:
+    """Return the finding of a field of a message about an object; by default with the field's value."""
+    value = getattr(message, name) if observed is None else observed
+    return aspect, f"{message.DESCRIPTOR.name}.{name}", Difference(name, expected, value, message.id)
+
+
+def in_one_line(message: Message) -> str:
+    """Return a message as text in one line."""
+    return " ".join(str(message).split())

@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 from critests import catalogue
 from critests.api.since import ALWAYS, Minor, since_field
 from critests.client.call_recording import Call
+from critests.record.files import shortened
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.responses.response_judge import ResponseJudge
@@ -78,5 +79,4 @@ def _unproven(violation: Violation, minor: int | None) -> str:
 
 
 def _short(value: object) -> str:
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= VALUE_LIMIT else f"{text[:VALUE_LIMIT]}…"
+    return shortened(value if isinstance(value, str) else repr(value), VALUE_LIMIT)
