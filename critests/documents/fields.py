@@ -1,0 +1,87 @@
+"""What a specification says of the fields of a JSON document."""
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum, unique
+
+
+@unique
+class FieldType(Enum):
+    """The type of a field, which says which values are tried in it."""
+
+    TEXT = "text"
+    PATH = "path"
+    """A text that names a file or directory in a container or on the node."""
+    DIGEST = "digest"
+    INTEGER = "integer"
+    BOOLEAN = "boolean"
+    LIST = "list"
+    OBJECT = "object"
+    """With keys that the specification names."""
+    MAP = "map"
+    """With keys of the writer's choice, and texts as values."""
+
+
+@unique
+class Expected(StrEnum):
+    """What the specification says of a reader of a document."""
+
+    ACCEPTED = "accepted"
+    """The document is valid: the reader uses it."""
+    REFUSED = "refused"
+    """The reader reports an error instead of using the document."""
+    EITHER = "either"
+    """The specification leaves it to the reader, or does not mention it."""
+
+
+Path = tuple[str | int, ...]
+"""The keys and positions that lead to a value, as in `("layers", 0, "size")`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OddValue:
+    """An unusual value whose meaning the specification gives.
+
+    Attributes:
+        name: of the value, for the list of variants; unique in its field.
+        value: JSON.
+        expected: what the reader does with it.
+    """
+
+    name: str
+    value: object
+    expected: Expected
+
+
+@dataclass(frozen=True, kw_only=True)
+class Field:
+    """A field of a document.
+
+    Attributes:
+        path: where a valid document has it.
+        type: of its values.
+        required: whether the specification demands it, so that a document without it is not valid.
+        null_is_absent: whether the specification allows null for an absent value.
+        odd: unusual values beside those of its type.
+        least, most: bounds of an integer, both allowed; None where the specification has none.
+        source: the section of the specification.
+    """
+
+    path: Path
+    type: FieldType
+    required: bool = False
+    null_is_absent: bool = False
+    odd: tuple[OddValue, ...] = ()
+    least: int | None = None
+    most: int | None = None
+    source: str
+
+    def __str__(self) -> str:
+        return path_text(self.path)
+
+
+def path_text(path: Path) -> str:
+    """Return a path as it is written in messages: `layers[0].size`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
