@@ -24,10 +24,12 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.api import api_pb2_grpc as cri_grpc
 from critests.images.registry import RegistryServer
+from critests.lifecycle.run_label import RunIdentity
 from critests.node.cleanup.leftovers import unmount_below
 from critests.node.cleanup.runtime_removal import reap_dead_runs
 from critests.node.host.binaries import find_program
 from critests.node.observing.snapshot import MachineChange, MachineSnapshot, difference
+from critests.node.run_state.locks import RunHold
 from critests.node.starting.start_runtime import start_throwaway
 from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.node.wrappers.actions import Delay, Record
@@ -160,6 +162,15 @@ def own_with_pod_cgroups(binary: str) -> None:
     own(binary, f"/critests/{RUN}/pod1")
 
 
+def control(binary: str) -> None:
+    """Hold the run's lock and a file of a test, as the controller of a run does, and own its runtime."""
+    folder = RunIdentity(RUN).data_directory
+    folder.mkdir(parents=True)
+    (folder / "file").touch()
+    with RunHold(RUN):
+        own_with_pod_cgroups(binary)
+
+
 def by_stop(binary: str) -> None:
     before = MachineSnapshot.take()
     with start(binary) as runtime:
@@ -233,7 +244,7 @@ def by_signal(number: signal.Signals) -> Callable[[str], None]:
 
 
 def by_sigkill_and_watcher(binary: str) -> None:
-    with harness(binary, OWNERS[1]) as process:
+    with harness(binary, OWNERS[2]) as process:
         process.kill()
         process.wait(SECONDS)
         until(
@@ -304,10 +315,11 @@ def garbage(path: Path) -> None:
     path.chmod(0o755)
 
 
-OWNERS = ("owner", "owner with cgroups of pods")
+OWNERS = ("owner", "owner with cgroups of pods", "controller")
 CASES: dict[str, Callable[[str], None]] = {
     OWNERS[0]: own,
     OWNERS[1]: own_with_pod_cgroups,
+    OWNERS[2]: control,
     "stop": by_stop,
     "restart": by_restart,
     "wrappers that wait": with_wrappers_that_wait,

@@ -1,5 +1,5 @@
 """A small process per private runtime: when the process that started the runtime dies, it removes the
-runtime.
+runtime, and the directories of the run if nothing else of the run is alive.
 
 PR_SET_PDEATHSIG is not enough: its signal is sent when the forking thread ends, and reaches the daemon but
 not its shims and containers. Standard library only, and started without site packages, to use little memory.
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import critests
-from critests.node.cleanup.runtime_removal import reap
+from critests.node.cleanup.runtime_removal import forget_dead_run, reap
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 
@@ -38,11 +38,15 @@ def start_watcher(footprint: Footprint) -> subprocess.Popen[bytes]:
 def watch(state: str) -> None:
     """Wait until the owner of a private runtime is dead, then remove what is left. Exits at once if the
     runtime was removed already.
+
+    The directories of the run stay while its controller or another private runtime of it exists: the watcher
+    of the last one removes them.
     """
     footprint = Footprint.read(Path(state))
     if footprint is not None:
         wait_for_end(footprint.owner)
         reap(footprint.state)
+        forget_dead_run(footprint.run_id)
 
 
 def wait_for_end(process: ProcessIdentity) -> None:
