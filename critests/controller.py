@@ -286,6 +286,7 @@ class Controller:
             for problem in [*suite.problems, *self._end_context()]:
                 sys.stderr.write(f"critests: {problem}\n")
             return
+        self.context.end_background()
         self.worker_results.take(self.config.stash[SESSION].report())
         can_repeat = self.context.throwaway and not self.interrupted
         self.worker_results.results = crash_suspects.resolve_crash_suspects(

@@ -20,6 +20,7 @@ pytest.register_assert_rewrite(
 from critests import fixtures
 from critests.benchmark import scenario_selection as scenarios
 from critests.catalogue.words import Outcome
+from critests.conditions.condition_table import refuse_processes
 from critests.exit_codes import ExitCode, UsageError
 from critests.record.codec import to_plain
 from critests.record.judgement import judge_alone
@@ -27,6 +28,7 @@ from critests.record.result_records import TestResult
 from critests.report.wording.reason_sentences import worded_result
 from critests.run import (
     conclusion,
+    condition_rules,
     failure_evidence,
     item_results,
     leftover_findings,
@@ -93,6 +95,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if getattr(config.option, "numprocesses", None):
             # xdist would report an unknown word that a worker finds at collection as a crash of the worker
             selection.check(settings)
+            refuse_processes(settings.condition)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[SESSION] = SuiteSession(settings, begin=lambda: _begin(config))
@@ -286,6 +289,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         session.gone = None if session.watch.wait_for_restart(session.connection, seconds) else session.gone
     if session.gone:
         raise Blocked(why=session.gone)
+    if why := condition_rules.obstacle(item, session.settings):
+        raise Blocked(why=why)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -90,7 +90,7 @@ from critests.node.nri.nri_plugin import PluginEvent
 from critests.node.observing.capabilities import NO_SUCH_ID
 from critests.node.wrappers.actions import Fail, Record
 from critests.run.context import RuntimeSetup
-from critests.run.marks import configured, disruptive, malformed, requirement, requires, slow
+from critests.run.marks import configured, disruptive, malformed, not_under, requirement, requires, slow
 from critests.run.outcomes import Blocked, SetUpFailed, blocked, setting_up, unsupported
 from critests.runtimes.runtime_settings import (
     IMAGE_FOLDER,
@@ -231,6 +231,7 @@ __all__ = [
     "mounts_below",
     "must_be_refused",
     "node_address",
+    "not_under",
     "objects_of",
     "open_files",
     "process_capabilities",

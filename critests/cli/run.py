@@ -6,6 +6,7 @@ import click
 
 from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runtime
 from critests.cli.run_options import Sectioned, run_options, settings_from
+from critests.conditions.condition_table import CONDITIONS
 from critests.exit_codes import CannotTest
 from critests.run.profiles import MACHINE, PROFILES, table
 from critests.run.run_settings import Settings
@@ -15,6 +16,7 @@ if TYPE_CHECKING:  # the modules that read tests and requirements are imported f
     from critests.run.collected_tests import CollectedTest
 
 SETTINGS: Final = "\n".join(f"  {name:<18}  {kinds:<16}  {what}" for name, kinds, what in node_settings())
+CONDITIONS_TABLE: Final = "\n".join(f"  {each.name:<14}  {each.effect}" for each in CONDITIONS.values())
 EPILOG = f"""\b
 Profiles, and about how long each takes ({MACHINE}):
 {table()}
@@ -24,9 +26,14 @@ Node settings, and the kinds that have them:
 {SETTINGS}
 
 \b
+Conditions:
+{CONDITIONS_TABLE}
+
+\b
 Examples:
   critests run --node containerd                        start a private containerd, and remove it again
   critests run --node containerd --node-setting ipv6-only --profile smoke
+  critests run --node containerd --condition churn --select SBX,CTR
   critests run -n 2 --runtime-handler runc --runtime-handler crun
   critests run --select sandboxes,CTR-21 --deselect SHOULD
   critests run --rerun latest                           run again what was not green in the last run

@@ -48,6 +48,8 @@ class ReasonCode(StrEnum):
     """The runtime does not reach the suite's registry, so there is no image to test with."""
     NOT_HERE = "not here"
     """The machine or the run lacks something that the test needs."""
+    NOT_UNDER_CONDITION = "not under condition"
+    """The API does not promise under a condition of the run what the test checks."""
     NOT_ALLOWED = "not allowed"
     """The user's options forbid a call that the test needs."""
     NOT_OFFERED = "not offered"
@@ -69,9 +71,10 @@ class Reason:
     Attributes:
         code: Kind of the reason.
         subject: The field that was checked, the failed RPC, the RPC that removed the object of a leftover,
-            the capability, the type of an exception, or the entry of the known failures.
+            the capability, the condition of the run, the type of an exception, or the entry of the known
+            failures.
         where: Details of the subject: the expression in the test, the image of a pull, the process that
-            ended.
+            ended, the rule by which a test is not run under a condition.
         relation: Relation of the observed to the expected value: a Python operator such as `==` or `in`, or
             `not`.
         other: The other side of the comparison, as written in the test.

@@ -48,6 +48,21 @@ class CapabilityFact:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunConditions:
+    """What else went on while the tests ran.
+
+    Attributes:
+        names: The conditions, as in `critests.conditions.condition_table`.
+        seed: Seed of everything that they draw; None without conditions.
+        calls: Condition to RPC and status code to the number of calls of its clients.
+    """
+
+    names: list[str] = field(default_factory=list)
+    seed: int | None = None
+    calls: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ApiCoverage:
     """Which parts of the API the run exercised.
 
@@ -133,6 +148,7 @@ class RunRecord:
         api_level: Its level of the API.
         machine: Facts of the machine.
         capabilities: What runtime and machine offer.
+        conditions: What else went on while the tests ran.
         tests: All results.
         root_causes: Broken requirements with followers: blocked tests, and failures that only repeat theirs.
         requirements: Requirement id to its verdict.
@@ -163,6 +179,7 @@ class RunRecord:
     api_level: ApiLevel = field(default_factory=ApiLevel)
     machine: dict[str, Any] = field(default_factory=dict)
     capabilities: list[CapabilityFact] = field(default_factory=list)
+    conditions: RunConditions = field(default_factory=RunConditions)
     tests: list[TestResult] = field(default_factory=list)
     root_causes: list[RootCause] = field(default_factory=list)
     requirements: dict[str, RequirementVerdict] = field(default_factory=dict)

@@ -2,8 +2,10 @@
 
 import contextlib
 import os
+import secrets
 import time
 from pathlib import Path
+from typing import Final
 
 import grpc
 
@@ -27,11 +29,14 @@ from critests.node.observing.sandbox_image import missing_sandbox_image
 from critests.node.starting.daemon_process import complaint_about
 from critests.record.record_errors import RecordNotWritten
 from critests.record.run_layout import RunFolder, new_run_folder
+from critests.record.run_record import RunConditions
 from critests.run.context import OwnedResources, RunContext, daemon_of, tls_files
 from critests.run.pulled_images import TestImages
 from critests.run.run_settings import Settings
 from critests.run.runtime_parts import driver_part, parts_of_throwaway
 from critests.run.startup_checks import StartupChecks
+
+LARGEST_SEED: Final = 1 << 32
 
 
 def begin_run(
@@ -122,6 +127,7 @@ def _begin(
             throwaway=bool(settings.node),
             cdi_folder=owned.runtime.cdi_folder if owned.runtime else None,
             oci_runtimes=owned.runtime.oci_runtimes if owned.runtime else None,
+            conditions=_conditions(settings),
             owned=owned,
             hangs=hangs,
         )
@@ -139,6 +145,7 @@ def _begin(
             context.programs = describe_daemon(pid)
         if any(settings.handlers) or settings.handler_binary:
             _reject_unfit_handlers(connection, context)
+        context.start_background(connection, TestImages(connection, context).plain)
     except KeyboardInterrupt:
         if mutating:
             with contextlib.suppress(grpc.RpcError):
@@ -148,6 +155,13 @@ def _begin(
         return context
     finally:
         connection.close()
+
+
+def _conditions(settings: Settings) -> RunConditions:
+    if not settings.condition:
+        return RunConditions()
+    seed = secrets.randbelow(LARGEST_SEED) if settings.seed is None else settings.seed
+    return RunConditions(names=list(settings.condition), seed=seed)
 
 
 def _folder(settings: Settings, version: cri.VersionResponse, started: float) -> RunFolder:

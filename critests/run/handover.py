@@ -23,7 +23,7 @@ from critests.record.files import write_atomically
 from critests.record.reasons import Reason
 from critests.record.result_records import TestResult
 from critests.record.run_layout import RunFolder
-from critests.record.run_record import CapabilityFact
+from critests.record.run_record import CapabilityFact, RunConditions
 from critests.run.collected_tests import CollectedTest
 
 
@@ -49,6 +49,7 @@ class WorkerStart:
         gone: why the runtime was gone before the first test; None if it was not.
         cdi_folder: directory of the private runtime's CDI specifications; None for other runtimes.
         oci_runtimes: the OCI runtimes of its further handlers; None if it was not started for this run.
+        conditions: what else goes on while the tests run.
     """
 
     run: RunIdentity
@@ -68,6 +69,7 @@ class WorkerStart:
     gone: Reason | None = None
     cdi_folder: Path | None = None
     oci_runtimes: OciRuntimes | None = None
+    conditions: RunConditions = field(default_factory=RunConditions)
 
     def to_worker(self) -> Json:
         """Return these fields as plain data, also for a subclass. They include the registry's secret, so they

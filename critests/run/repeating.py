@@ -43,6 +43,8 @@ def repeat_command(
             continue
         if option.section in SECTIONS or option.name in OTHERS:
             words += [option.name if ours else option.pytest_name, *([value] if option.metavar else [])]
+    if context is not None and context.conditions.names and settings.seed is None:
+        words += ["--seed" if ours else "--cri-seed", str(context.conditions.seed)]
     if scenario:
         words += ["--select", scenario]
     elif ours:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from critests.conditions.condition_table import check_conditions
 from critests.exit_codes import UsageError
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.starting.targets import parse_handler_binaries, parse_node_settings, parse_throwaway
@@ -45,6 +46,7 @@ class Settings:
     handler_binary: tuple[str, ...] = ()
     cgroup_driver: str = ""
     node_setting: tuple[str, ...] = ()
+    condition: tuple[str, ...] = ()
     upgrade_from: Path | None = None
     tls_ca: Path | None = None
     tls_cert: Path | None = None
@@ -114,6 +116,12 @@ class Settings:
             raise UsageError(msg)
         if settings.node_setting:
             parse_node_settings(settings.node_setting, parse_throwaway(settings.node).kind)
+        check_conditions(
+            settings.condition,
+            private=bool(settings.node),
+            disruptive=settings.disruptive,
+            read_only=settings.read_only,
+        )
         if settings.upgrade_from and not settings.node:
             msg = "--upgrade-from is for a runtime that --node starts: it is started with that program first"
             raise UsageError(msg)

@@ -17,6 +17,7 @@ GIVEN: dict[str, Any] = {
     "timeout": "2s",
     "runtime_handler": ["runc, crun", "kata"],
     "node": None,
+    "condition": (),
     "tls_ca": "ca.pem",
     "tls_cert": "cert.pem",
     "tls_key": "key.pem",

@@ -10,6 +10,7 @@ import pytest
 from _pytest.mark.expression import Expression
 
 from critests.client.endpoint import Endpoint
+from critests.record.run_record import RunConditions
 from critests.run.collected_tests import SUITE, JudgedAspect
 from critests.run.context import RunContext
 from critests.run.repeating import repeat_command
@@ -99,3 +100,13 @@ def test_a_test_of_others_is_repeated_by_pytest_with_its_parameters(tmp_path: Pa
         *("pytest", "-p", "critests.plugin", "test_own.py::test_x[two streams]"),
         *("--runtime-endpoint", "/run/x.sock", "--cri-strict"),
     ]
+
+
+def test_a_run_under_a_condition_is_repeated_with_it_and_with_the_seed_that_the_run_drew() -> None:
+    under = replace(CONTEXT, conditions=RunConditions(names=["churn"], seed=7))
+
+    words = repeated("test_x", under, node="crio", condition=("churn",))
+
+    assert words[2:] == ["--node", "crio", "--condition", "churn", "--seed", "7", "-k", "test_x"]
+    again = repeated("test_x", under, node="crio", condition=("churn",), seed=7)
+    assert sorted(again) == sorted(words)

@@ -28,8 +28,9 @@ GOOD: Final = frozenset({ExitCode.CONFORMS})
 def last_good(results: Path, record: RunRecord, ends: Collection[int] = GOOD) -> Path | None:
     """Return the newest earlier run of the same kind that a run can be compared with, or None.
 
-    It has a runtime of the same name, but maybe of another version, and the same handlers. If this run
-    measured anything, the earlier one measured one of its operations on an alike machine.
+    It has a runtime of the same name, but maybe of another version, and the same handlers and
+    conditions. If this run measured anything, the earlier one measured one of its operations on an alike
+    machine.
 
     Args:
         results: Root of all results.
@@ -51,6 +52,7 @@ def last_good(results: Path, record: RunRecord, ends: Collection[int] = GOOD) ->
             and not any(operation.side for operation in earlier.operations)
             and earlier.runtime.name == record.runtime.name
             and earlier.runtime.handlers == record.runtime.handlers
+            and earlier.conditions.names == record.conditions.names
             and (not measured or measured.intersection(operation.key for operation in earlier.operations))
             and (not measured or compare_machines(earlier.machine, record.machine).agree)
         ):

@@ -7,6 +7,7 @@ from critests.record.identity import RuntimeIdentity
 from critests.record.operations import OperationResult
 from critests.record.run_record import RunRecord
 from critests.record.samples import BYTES
+from critests.report.wording.condition_words import conditions_in_words
 from critests.report.wording.quantities import quantity
 
 
@@ -26,6 +27,7 @@ def run_facts(record: RunRecord) -> dict[str, str]:
         "cri-api": record.runtime.api_version,
         "api-level": record.api_level.declared or record.api_level.proven,
         "handlers": ", ".join(handler or "(default)" for handler in record.runtime.handlers),
+        "conditions": conditions_in_words(record.conditions),
         "os": str(
             distribution.get("name", "") if isinstance(distribution, dict) else machine.get("os") or ""
         ),

@@ -11,6 +11,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from critests.report.facts.explanations import brief
+from critests.report.wording.condition_words import conditions_in_words
 from critests.report.wording.texts import cut, duration, plural, utc_time, visible
 
 TEXT_LIMIT: Final = 64 * 1024
@@ -54,6 +55,7 @@ def environment(package: str, *, limit: int = TEXT_LIMIT) -> Environment:
     )
     templates.filters |= {
         "utc_time": utc_time,
+        "conditions_in_words": conditions_in_words,
         "duration": duration,
         "plural": plural,
         "kilobytes": _size,

@@ -24,6 +24,7 @@ from critests.report.terminal.console import (
     print_title,
 )
 from critests.report.validation.validation_views import verdict_view
+from critests.report.wording.condition_words import conditions_in_words
 from critests.report.wording.texts import cut, duration, one_line, plural, utc_time, visible
 
 FULL: Final = 20
@@ -100,6 +101,8 @@ def _print_head(record: RunRecord, out: Console) -> None:
         f" with {record.workers} workers" if record.workers > 1 else ""
     )
     out.print(Text(f"{utc_time(record.started)}, {took}, run {one_line(record.run_id)}", "dim"))
+    if record.conditions.names:
+        out.print(Text(f"under {conditions_in_words(record.conditions)}", "dim"))
     out.print()
 
 

@@ -190,6 +190,17 @@ def _missing(why: Reason) -> str:
     return f"{why.subject} is required by --require and was not found{evidence}"
 
 
+_CONDITION_RULES: Final = {
+    "own runtime": "the test uses a runtime that it starts itself, where the condition does not hold",
+    "time": "the test measures time",
+}
+"""The sentence of each `critests.run.condition_rules.ConditionRule` without words of its own."""
+
+
+def _not_under_condition(why: Reason) -> str:
+    return f"not tested under {why.subject}: {why.words or _CONDITION_RULES.get(why.where, why.where)}"
+
+
 _SAYING: Final[dict[ReasonCode, Callable[[Reason], str]]] = {
     ReasonCode.VALUE: _value,
     ReasonCode.ANSWER: _answer,
@@ -203,5 +214,6 @@ _SAYING: Final[dict[ReasonCode, Callable[[Reason], str]]] = {
     ReasonCode.DESELECTED: lambda _: "deselected",
     ReasonCode.UNEXPECTED_PASS: _unexpected_pass,
     ReasonCode.CAPABILITY_MISSING: _missing,
+    ReasonCode.NOT_UNDER_CONDITION: _not_under_condition,
 }
 """The sentence of each code; the others quote the test or the runtime."""

@@ -1,0 +1,110 @@
+"""The conditions under which a run can test: their names, and what each needs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from critests.exit_codes import UsageError
+
+CHURN: Final = "churn"
+QUESTIONS: Final = "questions"
+EVENTS: Final = "events"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition of a run.
+
+    Attributes:
+        name: for `--condition`.
+        effect: what goes on, for a table.
+        starts_runtime: whether the suite must start the runtime to bring the condition about.
+        one_process: whether it acts between the calls of the process that runs the tests, so that there can
+            be only one.
+        wraps_programs: whether it needs wrappers around the OCI runtime and the CNI plugins.
+        delays_calls: whether calls take so long that the durations that tests assert do not hold.
+        reaches_own_runtimes: whether it also holds for the runtimes that single tests start.
+    """
+
+    name: str
+    effect: str
+    starts_runtime: bool = False
+    one_process: bool = False
+    wraps_programs: bool = False
+    delays_calls: bool = False
+    reaches_own_runtimes: bool = False
+
+
+CONDITIONS: Final = {
+    condition.name: condition
+    for condition in (
+        Condition(CHURN, "another client creates and removes pods with containers"),
+        Condition(
+            QUESTIONS,
+            "three clients list everything, and ask for statuses, statistics and metrics",
+        ),
+        Condition(
+            EVENTS,
+            "clients of GetContainerEvents come and go, and one never reads",
+        ),
+    )
+}
+"""In the order of tables and of `critests nightly --condition all`."""
+
+
+def chosen(names: Sequence[str]) -> list[Condition]:
+    """Return conditions by name.
+
+    Raises:
+        UsageError: there is no such condition.
+    """
+    for name in names:
+        if name not in CONDITIONS:
+            msg = f"--condition {name}: there is no such condition; there are {', '.join(CONDITIONS)}"
+            raise UsageError(msg)
+    return [CONDITIONS[name] for name in names]
+
+
+def check_conditions(names: Sequence[str], *, private: bool, disruptive: bool, read_only: bool) -> None:
+    """Check whether a run can have these conditions.
+
+    Args:
+        names: of the conditions.
+        private: whether the suite starts the runtime.
+        disruptive: whether the user allows the suite to disturb the runtime.
+        read_only: whether the run changes nothing.
+
+    Raises:
+        UsageError: it cannot, or one does not exist.
+    """
+    conditions = chosen(names)
+    if not conditions:
+        return
+    if read_only:
+        msg = "--condition changes what goes on at the runtime, and the run is --read-only"
+        raise UsageError(msg)
+    if private:
+        return
+    for condition in conditions:
+        if condition.starts_runtime:
+            msg = f"--condition {condition.name} is for a runtime that --node starts"
+            raise UsageError(msg)
+    if not disruptive:
+        msg = (
+            "--condition is for a runtime that --node starts; with --disruptive,"
+            f" {', '.join(each.name for each in CONDITIONS.values() if not each.starts_runtime)} are also for"
+            " others"
+        )
+        raise UsageError(msg)
+
+
+def refuse_processes(names: Sequence[str]) -> None:
+    """Reject conditions that act between two calls of a test, for a run with several processes.
+
+    Raises:
+        UsageError: one of them does.
+    """
+    for condition in chosen(names):
+        if condition.one_process:
+            msg = f"--condition {condition.name} acts between the calls of one process: run it without -n"
+            raise UsageError(msg)

@@ -1,0 +1,69 @@
+"""Which tests do not run under a condition, because the API does not promise under it what they check."""
+
+from enum import StrEnum, unique
+from types import CodeType
+from typing import Final
+
+import pytest
+
+from critests.conditions.condition_table import Condition, chosen
+from critests.record.reasons import Reason, ReasonCode
+from critests.run.items import metadata_of
+from critests.run.marks import NOT_UNDER
+from critests.run.run_settings import Settings
+
+
+@unique
+class ConditionRule(StrEnum):
+    """Why a test is not run under a condition."""
+
+    OWN_RUNTIME = "own runtime"
+    """The test disturbs a runtime that it starts for itself, where the condition does not hold."""
+    TIME = "time"
+    """The test measures how long something takes."""
+    MARKER = "marker"
+    """The test says so by a marker, with a reason."""
+
+
+CLOCKS: Final = frozenset({"timed", "monotonic", "perf_counter"})
+"""Names in the code of a test that measures time."""
+
+
+def obstacle(item: pytest.Item, settings: Settings) -> Reason | None:
+    """Return why a test is not run under the conditions of the run; None if it is."""
+    for condition in chosen(settings.condition):
+        if why := _of_markers(item, condition) or _of_rules(item, condition):
+            return why
+    return None
+
+
+def _of_markers(item: pytest.Item, condition: Condition) -> Reason | None:
+    for marker in item.iter_markers(NOT_UNDER):
+        if condition.name in marker.args:
+            return _reason(condition, ConditionRule.MARKER, str(marker.kwargs["reason"]))
+    return None
+
+
+def _of_rules(item: pytest.Item, condition: Condition) -> Reason | None:
+    if not condition.reaches_own_runtimes and metadata_of(item).disruptive:
+        return _reason(condition, ConditionRule.OWN_RUNTIME)
+    if condition.delays_calls and _measures_time(getattr(item, "function", None)):
+        return _reason(condition, ConditionRule.TIME)
+    return None
+
+
+def _reason(condition: Condition, rule: ConditionRule, words: str = "") -> Reason:
+    return Reason(code=ReasonCode.NOT_UNDER_CONDITION, subject=condition.name, where=rule.value, words=words)
+
+
+def _measures_time(function: object) -> bool:
+    code = getattr(function, "__code__", None)
+    return isinstance(code, CodeType) and bool(CLOCKS.intersection(_names_in(code)))
+
+
+def _names_in(code: CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):  # a function inside, or a lambda
+            names |= _names_in(constant)
+    return names
