@@ -90,7 +90,16 @@ from critests.node.nri.nri_plugin import PluginEvent
 from critests.node.observing.capabilities import NO_SUCH_ID
 from critests.node.wrappers.actions import Fail, Record
 from critests.run.context import RuntimeSetup
-from critests.run.marks import configured, disruptive, malformed, not_under, requirement, requires, slow
+from critests.run.marks import (
+    configured,
+    disruptive,
+    documents,
+    malformed,
+    not_under,
+    requirement,
+    requires,
+    slow,
+)
 from critests.run.outcomes import Blocked, SetUpFailed, blocked, setting_up, unsupported
 from critests.runtimes.runtime_settings import (
     IMAGE_FOLDER,
@@ -216,6 +225,7 @@ __all__ = [
     "configured",
     "cri",
     "disruptive",
+    "documents",
     "first_process",
     "folders_of_process",
     "free_port",

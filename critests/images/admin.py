@@ -6,6 +6,7 @@ array of its arguments in the body; the response is a JSON object with `answer` 
 `registry_client.RegistryClient` is the only caller; the two change together.
 """
 
+import base64
 import json
 import os
 import secrets
@@ -17,6 +18,7 @@ from http import HTTPStatus
 from critests.exit_codes import CannotTest
 from critests.images.build import Builder
 from critests.images.catalogue import Changes, image_spec
+from critests.images.oci_image import Blob
 from critests.images.registry_faults import Access, RegistryFault
 from critests.images.repositories import MintedImage, Repositories
 from critests.record.codec import from_plain, to_plain
@@ -71,10 +73,18 @@ def _mint(
     )
 
 
+def _put(
+    contents: RegistryContents, repository: str, tag: str, manifest: list[str], blobs: list[list[str]]
+) -> None:
+    top, *others = (Blob(media_type, base64.b64decode(content)) for media_type, content in (manifest, *blobs))
+    contents.repositories.put(repository, tag, top, others)
+
+
 def _operations(contents: RegistryContents) -> dict[str, Callable[..., object]]:
     repositories = contents.repositories
     return {
         "mint": partial(_mint, contents),
+        "put": partial(_put, contents),
         "copy": repositories.copy,
         "remove": repositories.remove,
         "fault": lambda repository, fault: repositories.add_fault(

@@ -2,6 +2,7 @@
 requests.
 """
 
+import base64
 import http.client
 import json
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 from critests.exit_codes import CannotTest
 from critests.images.catalogue import Changes
+from critests.images.oci_image import Blob
 from critests.images.registry_faults import Access, RegistryFault, Request
 from critests.images.repositories import MintedImage
 from critests.record.codec import from_plain, to_plain
@@ -65,6 +67,19 @@ class RegistryClient:
     def mint_pause(self) -> MintedImage:
         """Add `critests/pause:1`, the sandbox image of throwaway runtimes, which is the same in every run."""
         return self.mint("pause", PAUSE_REPOSITORY)
+
+    def put(self, repository: str, tag: str, manifest: Blob, blobs: Sequence[Blob]) -> None:
+        """Add a manifest or index, whatever it contains, to a repository, which is created if it is new.
+
+        Args:
+            repository: its other manifests and blobs stay.
+            tag: of the manifest.
+            manifest: with the media type of the response's header.
+            blobs: configurations, layers or further manifests, which can be fetched as blobs and as
+                manifests.
+        """
+        written = [(each.media_type, base64.b64encode(each.content).decode()) for each in (manifest, *blobs)]
+        self._ask("put", repository, tag, written[0], written[1:])
 
     def copy(self, repository: str, other: str) -> None:
         """Copy the content of a repository to another name."""

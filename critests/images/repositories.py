@@ -5,6 +5,7 @@ import secrets
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from critests.images.build import BuiltImage
@@ -117,6 +118,16 @@ class Repositories:
                 blob.digest for blob in image.blobs if blob.media_type in {*CONFIG.values(), EMPTY_CONFIG}
             )
             repository.tags.update(dict.fromkeys(tags, image.top.digest))
+
+    def put(self, name: str, tag: str, manifest: Blob, blobs: Sequence[Blob]) -> None:
+        """Add a manifest with a tag and further blobs, whatever they contain, to a repository, which is
+        created if it is new.
+        """
+        with self._lock:
+            repository = self._by_name.setdefault(name, Repository())
+            repository.tags[tag] = manifest.digest
+            for blob in (manifest, *blobs):
+                repository.manifests[blob.digest] = repository.blobs[blob.digest] = blob
 
     def copy(self, name: str, other: str) -> None:
         """Copy the content of a repository to another name.

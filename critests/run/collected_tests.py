@@ -61,6 +61,7 @@ class CollectedTest:
         slow: it has a built-in wait of more than two seconds.
         disruptive: it may disturb or kill the daemon.
         malformed: it sends requests without required fields.
+        documents: it varies documents that the runtime reads.
         shares: it uses a module-scoped fixture.
         ours: whether it belongs to the suite or to a vendor's extension.
     """
@@ -74,6 +75,7 @@ class CollectedTest:
     slow: bool = False
     disruptive: bool = False
     malformed: bool = False
+    documents: bool = False
     shares: bool = False
     ours: bool = True
 
@@ -89,13 +91,15 @@ class CollectedTest:
 
     @property
     def part(self) -> str:
-        """The one of the five parts of `everything` that contains it."""
+        """The one of the six parts of `everything` that contains it."""
         aspect = self.judged.aspect
         return profiles.SURVEY if aspect is not None and aspect.level is Level.DIV else self.stage
 
     @property
     def stage(self) -> str:
         """When it runs, as the name of a profile: tests that may kill the daemon come last."""
+        if self.documents:
+            return profiles.DOCUMENTS
         if self.malformed:
             return profiles.MALFORMED
         if self.disruptive:

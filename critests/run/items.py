@@ -10,7 +10,7 @@ from critests import catalogue
 from critests.catalogue.words import Capability
 from critests.record.files import shortened
 from critests.run.collected_tests import PACKAGE, SUITE, CollectedTest, JudgedAspect
-from critests.run.marks import DISRUPTIVE, MALFORMED, REQUIREMENT, REQUIRES, SCENARIO, SLOW
+from critests.run.marks import DISRUPTIVE, DOCUMENTS, MALFORMED, REQUIREMENT, REQUIRES, SCENARIO, SLOW
 
 BENCHMARKS = PACKAGE / "benchmark"
 SCENARIOS = BENCHMARKS / "scenarios"
@@ -40,6 +40,7 @@ def metadata_of(item: pytest.Item) -> CollectedTest:
         disruptive=item.get_closest_marker(DISRUPTIVE) is not None
         or Capability.DISRUPTIVE in required_by(item),
         malformed=item.get_closest_marker(MALFORMED) is not None,
+        documents=item.get_closest_marker(DOCUMENTS) is not None,
         shares=any(definitions[-1].scope == "module" for definitions in _fixtures(item).values()),
         ours=is_ours(item),
     )

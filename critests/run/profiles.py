@@ -3,9 +3,9 @@
 from typing import Final, NamedTuple
 
 EVERYTHING: Final = "everything"
-FULL, SLOW, RESTART, MALFORMED = "full", "slow", "restart", "malformed"
+FULL, SLOW, RESTART, MALFORMED, DOCUMENTS = "full", "slow", "restart", "malformed", "documents"
 SURVEY: Final = "survey"
-"""With the four above, the five parts of `everything`; each test is in exactly one."""
+"""With the five above, the six parts of `everything`; each test is in exactly one."""
 MUST: Final = "must"
 SMOKE: Final = "smoke"
 
@@ -23,6 +23,7 @@ PROFILES: Final = {
     SLOW: Profile("tests that wait for more than two seconds", "3 min"),
     RESTART: Profile("tests that restart, starve or provoke the daemon", "3 min"),
     MALFORMED: Profile("requests that lack required fields", "1 min"),
+    DOCUMENTS: Profile("unusual values in every field of images and other documents", "10 min"),
     SURVEY: Profile("behaviour where the API leaves a choice", "1 min"),
     MUST: Profile("all tests of a MUST", "3 min"),
     SMOKE: Profile("tests of the RPCs that other tests need", "1 min"),

@@ -28,6 +28,7 @@ from critests.record.codec import to_plain
 from critests.record.files import write_atomically
 from critests.record.record_errors import RecordError
 from critests.report.terminal.console import new_console
+from critests.run import profiles
 from critests.run.context import RunContext
 from critests.run.items import is_ours, metadata_of
 from critests.run.suite_session import SESSION
@@ -149,10 +150,11 @@ class Sweep:
         if session.testsfailed or session.config.option.collectonly:
             return None  # pytest reports the collection errors
         # tests that send invalid values in every field check none of them
+        left_out = {profiles.MALFORMED, profiles.DOCUMENTS}
         self._items = {
             item.name: item
             for item in session.items
-            if is_ours(item) and isinstance(item, pytest.Function) and not metadata_of(item).malformed
+            if is_ours(item) and isinstance(item, pytest.Function) and metadata_of(item).stage not in left_out
         }
         context = session.config.stash[SESSION].begin()
         settings = context.settings

@@ -131,6 +131,7 @@ def test_areas_are_those_of_the_groups() -> None:
         "RT",
         "ERR",
         "CNC",
+        "DOC",
         "RST",
         "NRI",
     }

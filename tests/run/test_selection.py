@@ -12,7 +12,7 @@ from critests.exit_codes import UsageError
 from critests.run import profiles
 from critests.run.collected_tests import SUITE, CollectedTest
 from critests.run.items import metadata_of, narrowed_by_pytest, test_id
-from critests.run.marks import disruptive, malformed, requirement, slow
+from critests.run.marks import disruptive, documents, malformed, requirement, slow
 from critests.run.run_settings import Settings
 from critests.run.selection import PARTS, choose
 
@@ -53,6 +53,7 @@ def marked(path: str, *marks: pytest.MarkDecorator) -> Any:  # noqa: ANN401 - st
         ([disruptive], profiles.RESTART),
         ([slow, disruptive], profiles.RESTART),
         ([disruptive, malformed], profiles.MALFORMED),
+        ([disruptive, documents], profiles.DOCUMENTS),
         ([disruptive, requirement("RST-10/sigkill")], profiles.SURVEY),
     ],
     ids=str,

@@ -1,0 +1,1 @@
+"""Documents that a runtime reads in addition to requests, with unusual values in every field."""

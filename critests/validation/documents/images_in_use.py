@@ -1,0 +1,90 @@
+"""Images with an unusual document: how a runtime gets them, and what it does with them."""
+
+import json
+import secrets
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from critests.api import api_pb2 as cri
+from critests.images.build import Builder, BuiltImage
+from critests.images.catalogue import image_spec
+from critests.images.oci_image import Blob
+from critests.lifecycle.requests import ImageName
+from critests.run.pulled_images import PLAIN
+from critests.testing import OwnRuntime, blocked, pulling
+from critests.validation.documents.harmless_use import DocumentUser
+
+EXIT_CODE = 7
+"""Of the containers that are run from an image."""
+
+
+@dataclass
+class ImageUser:
+    """Pulls images with an unusual document, and runs a container of each.
+
+    Attributes:
+        runtime: of the module.
+        repository: of the images.
+    """
+
+    runtime: OwnRuntime
+    repository: str = field(init=False)
+    documents: DocumentUser = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.documents = DocumentUser(self.runtime)
+        self.repository = f"critests/{self.runtime.context.run.id}/documents-{secrets.token_hex(4)}"
+
+    @cached_property
+    def image(self) -> BuiltImage:
+        """The valid image, whose blobs are in the repository."""
+        built = Builder().build(image_spec(PLAIN), salt=secrets.token_hex(8))
+        self.put(built.top, *built.blobs)
+        return built
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """The valid image's manifest."""
+        document: dict[str, Any] = json.loads(self.image.top.content)
+        return document
+
+    def put(self, manifest: Blob, *blobs: Blob) -> str:
+        """Add an image to the repository, and return its reference."""
+        registry = self.runtime.context.registry
+        if registry is None:
+            blocked("the test needs the suite's own registry (no --image-prefix)")
+        tag = secrets.token_hex(8)
+        registry.put(self.repository, tag, manifest, blobs)
+        return f"{registry.address}/{self.repository}:{tag}"
+
+    def pull(self, reference: str) -> ImageName:
+        """Pull an image, which is removed after the use.
+
+        Raises:
+            grpc.RpcError: the runtime refuses it.
+        """
+        self.runtime.cleanup.cleanups.append(lambda: self._remove(reference))
+        answer = self.runtime.images.PullImage(pulling(reference), timeout=self.documents.timeout)
+        return ImageName(answer.image_ref, reference)
+
+    def _remove(self, *references: str) -> None:
+        for reference in references:
+            self.runtime.images.RemoveImage(cri.RemoveImageRequest(image=cri.ImageSpec(image=reference)))
+
+    def run(self, image: ImageName, command: tuple[str, ...] = ("sh", "-c", f"exit {EXIT_CODE}")) -> None:
+        """Run a container of an image.
+
+        Raises:
+            grpc.RpcError: the runtime refuses it.
+            AssertionError: its process ended with another exit code.
+        """
+        containers = self.runtime.containers
+        config = containers.config(image=image, command=command)
+        container = containers.attempt(config, self.documents.timeout, in_sandbox=self.documents.pod)
+        status = container.exited()
+        assert status.exit_code == EXIT_CODE, f"the container ended with {status.exit_code}"
+
+    def pull_and_run(self, manifest: Blob, *blobs: Blob) -> None:
+        """Pull an image and run a container of it; see `pull` and `run`."""
+        self.run(self.pull(self.put(manifest, *blobs)))
