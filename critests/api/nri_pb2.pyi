@@ -232,14 +232,24 @@ class PodSandbox(_message.Message):
     def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., uid: _Optional[str] = ..., namespace: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., annotations: _Optional[_Mapping[str, str]] = ..., runtime_handler: _Optional[str] = ..., linux: _Optional[_Union[LinuxPodSandbox, _Mapping[str, _Any]]] = ..., pid: _Optional[int] = ..., ips: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class LinuxPodSandbox(_message.Message):
-    __slots__ = ("pod_overhead", "pod_resources", "cgroup_parent")
+    __slots__ = ("pod_overhead", "pod_resources", "cgroup_parent", "namespaces")
     POD_OVERHEAD_FIELD_NUMBER: _ClassVar[int]
     POD_RESOURCES_FIELD_NUMBER: _ClassVar[int]
     CGROUP_PARENT_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACES_FIELD_NUMBER: _ClassVar[int]
     pod_overhead: LinuxResources
     pod_resources: LinuxResources
     cgroup_parent: str
-    def __init__(self, pod_overhead: _Optional[_Union[LinuxResources, _Mapping[str, _Any]]] = ..., pod_resources: _Optional[_Union[LinuxResources, _Mapping[str, _Any]]] = ..., cgroup_parent: _Optional[str] = ...) -> None: ...
+    namespaces: _containers.RepeatedCompositeFieldContainer[LinuxNamespace]
+    def __init__(self, pod_overhead: _Optional[_Union[LinuxResources, _Mapping[str, _Any]]] = ..., pod_resources: _Optional[_Union[LinuxResources, _Mapping[str, _Any]]] = ..., cgroup_parent: _Optional[str] = ..., namespaces: _Optional[_Iterable[_Union[LinuxNamespace, _Mapping[str, _Any]]]] = ...) -> None: ...
+
+class LinuxNamespace(_message.Message):
+    __slots__ = ("type", "path")
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    type: str
+    path: str
+    def __init__(self, type: _Optional[str] = ..., path: _Optional[str] = ...) -> None: ...
 
 class Container(_message.Message):
     __slots__ = ("id", "pod_sandbox_id", "name", "state", "labels", "annotations", "args", "env", "mounts", "linux", "pid")
@@ -330,18 +340,22 @@ class LinuxContainer(_message.Message):
     def __init__(self, resources: _Optional[_Union[LinuxResources, _Mapping[str, _Any]]] = ..., oom_score_adj: _Optional[_Union[OptionalInt64, _Mapping[str, _Any]]] = ..., cgroups_path: _Optional[str] = ...) -> None: ...
 
 class LinuxDevice(_message.Message):
-    __slots__ = ("path", "type", "major", "minor", "file_mode")
+    __slots__ = ("path", "type", "major", "minor", "file_mode", "uid", "gid")
     PATH_FIELD_NUMBER: _ClassVar[int]
     TYPE_FIELD_NUMBER: _ClassVar[int]
     MAJOR_FIELD_NUMBER: _ClassVar[int]
     MINOR_FIELD_NUMBER: _ClassVar[int]
     FILE_MODE_FIELD_NUMBER: _ClassVar[int]
+    UID_FIELD_NUMBER: _ClassVar[int]
+    GID_FIELD_NUMBER: _ClassVar[int]
     path: str
     type: str
     major: int
     minor: int
     file_mode: OptionalUInt32
-    def __init__(self, path: _Optional[str] = ..., type: _Optional[str] = ..., major: _Optional[int] = ..., minor: _Optional[int] = ..., file_mode: _Optional[_Union[OptionalUInt32, _Mapping[str, _Any]]] = ...) -> None: ...
+    uid: OptionalUInt32
+    gid: OptionalUInt32
+    def __init__(self, path: _Optional[str] = ..., type: _Optional[str] = ..., major: _Optional[int] = ..., minor: _Optional[int] = ..., file_mode: _Optional[_Union[OptionalUInt32, _Mapping[str, _Any]]] = ..., uid: _Optional[_Union[OptionalUInt32, _Mapping[str, _Any]]] = ..., gid: _Optional[_Union[OptionalUInt32, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class LinuxResources(_message.Message):
     __slots__ = ("memory", "cpu", "unified")

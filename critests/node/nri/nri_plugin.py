@@ -4,10 +4,11 @@ import contextlib
 import queue
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from google.protobuf.message import DecodeError, Message
@@ -73,7 +74,9 @@ pass gets an empty response.
 
 
 Hook = Callable[[PluginEvent], Message | None]
-"""Called for an event: returns the response, None for an empty one, or raises `HookRefusal`."""
+"""Called for an event: returns the response, None for an empty one, or raises `HookRefusal`. A response to
+`Synchronize` is ignored.
+"""
 
 
 @dataclass
@@ -93,6 +96,7 @@ class NriPlugin:
         index: two digits; plugins are called in ascending order.
         events: bit mask of the subscribed events; 0 for all.
         scale: factor on the timeout of its own calls.
+        hooks: hooks by event name, also for `Synchronize`.
 
     Attributes:
         configuration: the Configure request; None before it.
@@ -108,13 +112,14 @@ class NriPlugin:
         index: str,
         events: int = WITHOUT_VALIDATION,
         scale: float = 1.0,
+        hooks: Mapping[str, Hook] = MappingProxyType({}),
     ) -> None:
         self.name, self.index = name, index
         self._subscribed = events
         self.configuration: nri.ConfigureRequest | None = None
         self.snapshot: SynchronizedObjects | None = None
         self.received: list[PluginEvent] = []
-        self.hooks: dict[str, Hook] = {}
+        self.hooks: dict[str, Hook] = dict(hooks)
         self._seconds = OWN_CALL_SECONDS * scale
         self._synchronizing = SynchronizedObjects()
         self._multiplexer = Multiplexer(trunk)
@@ -136,6 +141,7 @@ class NriPlugin:
         seconds: float,
         events: int = WITHOUT_VALIDATION,
         scale: float = 1.0,
+        hooks: Mapping[str, Hook] = MappingProxyType({}),
     ) -> "NriPlugin":
         """Connect to a runtime's socket, register, and return after Synchronize.
 
@@ -150,7 +156,7 @@ class NriPlugin:
             trunk.close()
             raise PluginNotConnected(f"the runtime takes no plugins at {path}: {error}") from error
         trunk.settimeout(None)
-        plugin = cls(trunk, name, index, events, scale)
+        plugin = cls(trunk, name, index, events, scale, hooks)
         try:
             plugin.register()
         except (ttrpc.TtrpcError, PluginNotConnected) as error:
@@ -298,7 +304,11 @@ class NriPlugin:
         self._synchronizing.pods |= {pod.id: pod for pod in request.pods}
         self._synchronizing.containers |= {container.id: container for container in request.containers}
 
+        hook = self.hooks.get("Synchronize")
+
         def answer() -> Message:
+            if hook:
+                hook(PluginEvent("Synchronize", request))
             if not request.more:
                 self.snapshot = self._synchronizing
                 self._synchronized.set()

@@ -23,6 +23,7 @@ from critests.testing import (
     requirement,
     unsupported,
 )
+from critests.validation.resources.cpus import another_cpu
 
 pytestmark = disruptive
 
@@ -44,9 +45,14 @@ BEFORE = cri.LinuxContainerResources(
 """Resources with which containers are created."""
 
 
+def cgroup_of(container: Container) -> CgroupValues:
+    """Return the values of a container's cgroup."""
+    return CgroupValues.printed(container.output("/bin/sh", "-c", INSIDE))
+
+
 def limits_in_force(container: Container) -> Limits:
     """Return the CPU quota and the memory limit of a container's cgroup."""
-    cgroup = CgroupValues.printed(container.output("/bin/sh", "-c", INSIDE))
+    cgroup = cgroup_of(container)
     return cgroup.cpu_quota, cgroup.memory
 
 
@@ -111,12 +117,14 @@ ADJUSTMENTS = {
                     # the numbers of /dev/null, which every container may open
                     major=1,
                     minor=3,
-                    file_mode=nri.OptionalUInt32(value=0o666),
+                    file_mode=nri.OptionalUInt32(value=0o640),
+                    uid=nri.OptionalUInt32(value=1234),
+                    gid=nri.OptionalUInt32(value=2345),
                 )
             ]
         ),
-        "stat -c '%F %t:%T' /dev/from-plugin && echo x > /dev/from-plugin",
-        "character special file 1:3",
+        "stat -c '%F %t:%T %u:%g %a' /dev/from-plugin && echo x > /dev/from-plugin",
+        "character special file 1:3 1234:2345 640",
     ),
     "rlimit": Adjustment(
         lambda _: nri.ContainerAdjustment(
@@ -169,6 +177,24 @@ def test_limits_that_a_plugin_sets_are_in_force(plugins: PluginFactory) -> None:
     container = plugins.runtime.containers.attempt(config, in_sandbox=plugins.pod)
 
     assert limits_in_force(container) == REQUESTED
+
+
+@requirement("NRI-03")
+def test_cpus_that_a_plugin_sets_are_in_force(plugins: PluginFactory) -> None:
+    """A new container MUST run only on the CPUs, and with memory of the nodes, that a plugin sets.
+
+    Source: the NRI's LinuxCPU.cpus and mems.
+    """
+    cpu = another_cpu()
+    resources = nri.LinuxResources(cpu=nri.LinuxCPU(cpus=str(cpu), mems="0"))
+    plugins.connect(CreateContainer=lambda _: nri.CreateContainerResponse(adjust=_linux(resources=resources)))
+
+    container = plugins.runtime.containers.attempt(
+        plugins.runtime.containers.config(), in_sandbox=plugins.pod
+    )
+
+    cgroup = cgroup_of(container)
+    assert (cgroup.cpus, cgroup.mems) == (frozenset({cpu}), frozenset({0}))
 
 
 @requirement("NRI-03")
@@ -246,6 +272,28 @@ def test_a_plugin_changes_a_running_container(plugins: PluginFactory) -> None:
 
     assert list(response.failed) == []
     assert reported_limits(container) == {REQUESTED}
+
+
+@requirement("NRI-21")
+def test_a_plugin_changes_another_container_during_create_container(plugins: PluginFactory) -> None:
+    """Limits and CPUs that a plugin sets for a running container in its response to CreateContainer of
+    another one MUST be in force, and ContainerStatus MUST report them.
+
+    Source: the NRI's CreateContainerResponse.update; ContainerStatus.resources.
+    """
+    runtime, cpu = plugins.runtime, another_cpu()
+    running = runtime.containers.running(in_sandbox=plugins.pod, resources=BEFORE)
+    limits = nri.LinuxResources(cpu=nri.LinuxCPU(cpus=str(cpu), mems="0"))
+    limits.MergeFrom(LIMITS)
+    plugins.connect(
+        CreateContainer=lambda _: nri.CreateContainerResponse(update=[limited(running.id, limits)])
+    )
+
+    created = runtime.containers.attempt(runtime.containers.config(), in_sandbox=plugins.pod)
+
+    assert created.state() == cri.CONTAINER_RUNNING
+    assert reported_limits(running) == {REQUESTED}
+    assert cgroup_of(running).cpus == frozenset({cpu})
 
 
 @requirement("NRI-07")

@@ -3,6 +3,7 @@ that reject, hang or disconnect.
 """
 
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -278,7 +279,7 @@ def test_runtime_continues_without_a_disconnected_plugin(plugins: PluginFactory,
     assert plugins.connect().snapshot
 
 
-@requirement("NRI-15")
+@requirement("NRI-15/addresses")
 @requires(Capability.POD_NETWORK)
 def test_a_plugin_receives_the_addresses_of_a_pod(plugins: PluginFactory) -> None:
     """PodSandbox.ips of the event RunPodSandbox MUST be the addresses of the pod, the primary one first.
@@ -302,6 +303,55 @@ def _synchronizes_addresses(plugins: PluginFactory, pod_id: str) -> bool:
     snapshot = plugins.attempt("51").snapshot
     assert snapshot is not None
     return bool(snapshot.pods.get(pod_id, nri.PodSandbox()).ips)
+
+
+@requirement("NRI-15/other-events")
+@requires(Capability.POD_NETWORK)
+@pytest.mark.parametrize("event", ["Synchronize", "StopPodSandbox", "RemovePodSandbox"])
+def test_addresses_of_a_pod_are_in_later_events(plugins: PluginFactory, event: str) -> None:
+    """PodSandbox.ips MUST be the addresses of the pod also in Synchronize, StopPodSandbox and
+    RemovePodSandbox.
+
+    Source: the NRI's PodSandbox.ips, which does not depend on the event.
+    """
+    runtime = plugins.runtime
+    pod = runtime.sandbox()
+    network = pod.status().network
+    plugin = plugins.connect()
+
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+    runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id=pod.id))
+
+    assert plugin.snapshot is not None
+    reported = {each.name: each.pod for each in plugin.events_of(pod.id)}
+    reported["Synchronize"] = plugin.snapshot.pods[pod.id]
+    if not any(each.ips for each in reported.values()):
+        unsupported("NRI: PodSandbox.ips is empty in every event")
+    assert list(reported[event].ips) == [network.ip, *(more.ip for more in network.additional_ips)]
+
+
+@requirement("NRI-15/namespace")
+@requires(Capability.POD_NETWORK)
+def test_a_plugin_receives_the_network_namespace_of_a_pod(plugins: PluginFactory) -> None:
+    """A plugin MUST receive the file of the network namespace in which the containers of a pod run, with
+    RunPodSandbox and with Synchronize.
+
+    Source: the NRI's LinuxPodSandbox.namespaces.
+    """
+    plugin, runtime = plugins.connect(), plugins.runtime
+    runtime.require_host_kernel()
+    pod = runtime.sandbox()
+    namespace = runtime.container(pod).output("readlink", "/proc/self/ns/net").strip()
+
+    event, snapshot = plugin.first("RunPodSandbox", pod.id), plugins.attempt("51").snapshot
+
+    assert event is not None
+    assert snapshot is not None
+    for reported in (event.pod, snapshot.pods[pod.id]):
+        paths = {each.type: each.path for each in reported.linux.namespaces}
+        assert "network" in paths
+        inode = runtime.seen_by_daemon(Path(paths["network"])).stat().st_ino
+        assert f"net:[{inode}]" == namespace
 
 
 RESOURCES = cri.LinuxContainerResources(cpu_quota=60_000, cpu_period=100_000, memory_limit_in_bytes=200 << 20)
@@ -329,3 +379,26 @@ def test_plugin_receives_new_resources_of_a_pod(plugins: PluginFactory) -> None:
     resources, overhead = event.request.linux_resources, event.request.overhead_linux_resources
     assert (resources.cpu.quota.value, resources.memory.limit.value) == (60_000, 200 << 20)
     assert (overhead.cpu.shares.value, overhead.memory.limit.value) == (102, 32 << 20)
+
+
+@requirement("NRI-08/afterwards")
+@requires(Capability.POD_RESOURCE_UPDATES)
+def test_a_plugin_receives_that_a_pod_was_updated(plugins: PluginFactory) -> None:
+    """A plugin MUST receive PostUpdatePodSandbox after UpdatePodSandbox on UpdatePodSandboxResources.
+
+    Source: the NRI's Plugin service, PostUpdatePodSandbox.
+    """
+    plugin = plugins.connect(every_event=True)
+
+    plugins.runtime.stub.UpdatePodSandboxResources(
+        cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=plugins.pod.id, resources=RESOURCES)
+    )
+
+    updates = ("UpdatePodSandbox", "PostUpdatePodSandbox")
+    received = plugins.runtime.eventually(
+        "the plugin to receive PostUpdatePodSandbox",
+        lambda: [each.name for each in plugin.events_of(plugins.pod.id) if each.name in updates],
+        EVENT_SECONDS,
+        lambda names: len(names) == len(updates),
+    )
+    assert received == list(updates)
