@@ -28,6 +28,7 @@ from critests.report.wording.endings import worded
 from critests.report.wording.reason_sentences import worded_result
 from critests.report.wording.texts import one_line
 from critests.run import conclusion, crash_suspects, item_results, tries
+from critests.run.acting_conditions import ActingConditions
 from critests.run.beginning import begin_run
 from critests.run.collected_tests import CollectedTest
 from critests.run.conclusion import WorkerResults
@@ -97,6 +98,14 @@ class Controller:
                 self._end_context()
                 pytest.exit(str(error), returncode=error.exit_code)
             self.config.stash[SESSION].context = self.context
+            suite.acting = ActingConditions.of(
+                self.context,
+                suite.recorder,
+                connection=lambda: suite.connection,
+                watch=lambda: suite.watch,
+            )
+            # steps that fail by plan leave what they should remove
+            suite.judges_leftovers &= suite.acting is None or suite.acting.steps is None
             self.config.stash[SESSION].gone = self.context.gone
             self.worker_results.results += self.context.crashes
             self.config.stash[SESSION].rules = self.rules
@@ -355,6 +364,7 @@ class Controller:
             fresh=bool(self.settings.node),
             say=self.progress.say,
             try_it=tries.repeat_in_new_run,
+            under_conditions=bool(context.conditions.names),
         )
 
     def pytest_terminal_summary(self) -> None:

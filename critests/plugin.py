@@ -259,7 +259,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
             log_position=session.log.position(),
             hangs_before=session.hangs_met,
         )
-    return (yield)
+    if not session.testing or session.acting is None:
+        return (yield)
+    session.acting.test_begins(test_id(item))
+    try:
+        return (yield)
+    finally:
+        session.acting.test_ends()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -313,9 +319,7 @@ def pytest_runtest_makereport(
     ):
         phase.raw = classify(call.excinfo.value, call.when, item_results.known_minor(session.settings, level))
         phase.text = report.longreprtext
-    if call.when == "call":
-        phase.raw = with_last_change(phase.raw, session.recorder.since(progress.position))
-        phase.raw = after_a_hang(phase.raw, session.hangs_since(progress.hangs_before))
+    phase.raw = _with_circumstances(session, progress, phase.raw, call.when)
     progress.hangs_before = session.hangs_met
     if session.context is not None:
         measures = bool(scenario_of(item))
@@ -345,6 +349,16 @@ def pytest_runtest_makereport(
         ]
         report.critests_findings = [to_plain(each) for each in findings]  # type: ignore[attr-defined]  # see above
     return report
+
+
+def _with_circumstances(
+    session: SuiteSession, progress: TestProgress, raw: RawOutcome | None, when: str
+) -> RawOutcome | None:
+    """Return the outcome of a phase with what its calls and the conditions of the run explain."""
+    if when == "call":
+        raw = with_last_change(raw, session.recorder.since(progress.position))
+        raw = after_a_hang(raw, session.hangs_since(progress.hangs_before))
+    return raw if session.acting is None else session.acting.excused(raw)
 
 
 def _left(item: pytest.Item, session: SuiteSession, progress: TestProgress) -> list[Leftovers]:

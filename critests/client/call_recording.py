@@ -87,6 +87,8 @@ class Recorder:
         self._lock = threading.Lock()
         self._calls: deque[Call] = deque(maxlen=MAX_CALLS)
         self._number = 0
+        self.before_call: Callable[[str], None] = lambda endpoint: None  # noqa: ARG005 - replaced as a whole
+        """Runs with the endpoint before each unary call for which the caller waits."""
 
     @property
     def position(self) -> int:
@@ -151,6 +153,7 @@ class RecordedCall(_RecordedRpc):
             grpc.RpcError: the call failed; `StillHangs` if the RPC hung before, and this call hung too or was
                 not made.
         """
+        self._recorder.before_call(self._endpoint)
         allowance = self._hangs.allow(self._rpc, request, timeout)
         under_way = self._recorder.under_way
         under_way.begin()

@@ -9,6 +9,9 @@ from critests.exit_codes import UsageError
 CHURN: Final = "churn"
 QUESTIONS: Final = "questions"
 EVENTS: Final = "events"
+SLOW_STEPS: Final = "slow-steps"
+FAILING_STEPS: Final = "failing-steps"
+RESTARTS: Final = "restarts"
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,28 @@ CONDITIONS: Final = {
         Condition(
             EVENTS,
             "clients of GetContainerEvents come and go, and one never reads",
+        ),
+        Condition(
+            SLOW_STEPS,
+            "each command of the OCI runtime and of CNI plugins takes 50 ms longer; one in twenty 10 to 15 s",
+            starts_runtime=True,
+            one_process=True,
+            wraps_programs=True,
+            delays_calls=True,
+        ),
+        Condition(
+            FAILING_STEPS,
+            "one in fifty of these commands fails",
+            starts_runtime=True,
+            one_process=True,
+            wraps_programs=True,
+        ),
+        Condition(
+            RESTARTS,
+            "the daemon is killed and started again between two calls of a test",
+            starts_runtime=True,
+            one_process=True,
+            delays_calls=True,
         ),
     )
 }

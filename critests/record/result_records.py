@@ -10,6 +10,8 @@ DETAIL_LIMIT: Final = 16 * 1024
 """Characters stored of `TestResult.detail`; the evidence has all of it."""
 REPEATS: Final = 20
 """How often a new failure is repeated."""
+CONDITION_REPEATS: Final = 5
+"""How often a new failure under a condition is repeated with the condition, and how often without."""
 REASON_LIMIT: Final = 2 * 1024
 """Characters stored of `reason` and `seen`."""
 
@@ -61,6 +63,8 @@ class TestResult:
         intermittent: An intermittent known failure covers it, whether it failed or passed.
         tries: How often a new failure was tried; 0 if only once.
         failures: How many of these tries failed.
+        plain_tries: How often a new failure under a condition was tried without the condition.
+        plain_failures: How many of these tries failed.
         known_as: Reason in the known failure that covers it, or empty.
         expectation: Link or text of the known failure that covers it, whether it failed or passed; or empty.
     """
@@ -99,6 +103,8 @@ class TestResult:
     known_as: str = ""
     tries: int = 0
     failures: int = 0
+    plain_tries: int = 0
+    plain_failures: int = 0
     started: float = 0.0
     seconds: float = 0.0
     setup_seconds: float = 0.0
@@ -114,6 +120,11 @@ class TestResult:
     def now_and_then(self) -> bool:
         """Whether the test failed in some of its tries only."""
         return self.failures < self.tries
+
+    @property
+    def only_under_condition(self) -> bool:
+        """Whether the failure recurred under the conditions of the run, and never occurred without them."""
+        return self.failures > 1 and self.plain_tries > 0 and not self.plain_failures
 
     @property
     def by_chance(self) -> bool:

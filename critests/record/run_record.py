@@ -54,12 +54,13 @@ class RunConditions:
     Attributes:
         names: The conditions, as in `critests.conditions.condition_table`.
         seed: Seed of everything that they draw; None without conditions.
-        calls: Condition to RPC and status code to the number of calls of its clients.
+        counts: Condition to what it did to how often: calls of its clients by RPC and status code, operations
+            that took long or failed by plan, signals to the daemon.
     """
 
     names: list[str] = field(default_factory=list)
     seed: int | None = None
-    calls: dict[str, dict[str, int]] = field(default_factory=dict)
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

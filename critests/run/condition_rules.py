@@ -21,6 +21,8 @@ class ConditionRule(StrEnum):
     """The test disturbs a runtime that it starts for itself, where the condition does not hold."""
     TIME = "time"
     """The test measures how long something takes."""
+    STEP = "step"
+    """A call of the test reported the failure of a step that failed or took long by the plan."""
     MARKER = "marker"
     """The test says so by a marker, with a reason."""
 

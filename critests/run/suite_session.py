@@ -16,6 +16,7 @@ from critests.record.operations import BenchmarkFacts, OperationResult
 from critests.record.reasons import Reason
 from critests.record.result_records import TestResult
 from critests.responses.response_judge import ResponseJudge
+from critests.run.acting_conditions import ActingConditions
 from critests.run.context import RunContext
 from critests.run.daemon_watch import DaemonWatch
 from critests.run.failure_evidence import RuntimeLog
@@ -52,6 +53,7 @@ class SuiteSession:
         judges_leftovers: whether leftovers are looked for; not in benchmarks, nor if the suite makes the
             runtime fail.
         is_recorded: whether the run has a record and evidence; not if the runtime is broken on purpose.
+        acting: the conditions that act in this process; None without them.
     """
 
     settings: Settings
@@ -73,6 +75,7 @@ class SuiteSession:
     leftovers: LeftoverWatch | None = None
     judges_leftovers: bool = True
     is_recorded: bool = True
+    acting: ActingConditions | None = None
 
     def __post_init__(self) -> None:
         self.recorder = Recorder(self._judge)

@@ -8,7 +8,8 @@ import pytest
 
 from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.result_records import REPEATS, TestResult
+from critests.record.result_records import CONDITION_REPEATS, REPEATS, TestResult
+from critests.report.wording.reason_sentences import worded_result
 from critests.run.stop_signals import announce_cleanup, handled_by
 from critests.run.tries import MOST_TESTS, repeat_in_new_run, tried_again
 
@@ -137,3 +138,43 @@ def test_tries_on_a_running_daemon_have_no_option_that_starts_one(monkeypatch: p
 
     (command,) = commands
     assert command[3:9] == ["run", "--select", "SBX-02", "-k", "test_a", "--runtime-endpoint"]
+
+
+def test_a_failure_under_a_condition_is_tried_with_and_without_it() -> None:
+    commands: list[str] = []
+
+    def only_under_churn(test: TestResult, times: int, endpoint: str, seconds: float) -> list[Outcome]:
+        assert (times, endpoint) == (CONDITION_REPEATS, "")
+        assert seconds > 0
+        commands.append(test.repeat_command)
+        return [Outcome.FAILED if "churn" in test.repeat_command else Outcome.PASSED] * times
+
+    under = dataclasses.replace(
+        FAILED, repeat_command="critests run --node crio --condition churn --seed 7 --select SBX-02 -k test_a"
+    )
+
+    (found,) = tried_again(
+        [under],
+        [under],
+        same="unix:///a",
+        fresh=True,
+        say=print,
+        try_it=only_under_churn,
+        under_conditions=True,
+    )
+
+    assert commands == [under.repeat_command, "critests run --node crio --select SBX-02 -k test_a"]
+    assert (found.failures, found.tries, found.plain_failures, found.plain_tries) == (6, 6, 0, 5)
+    assert found.only_under_condition
+    assert worded_result(found).reason.startswith(
+        "failed in 6 of 6 tries under the condition and in 0 of 5 without it, so only under it: "
+    )
+
+
+def test_a_failure_that_occurs_without_the_condition_too_is_not_only_under_it() -> None:
+    found = dataclasses.replace(FAILED, tries=6, failures=6, plain_tries=5, plain_failures=1)
+
+    assert not found.only_under_condition
+    assert worded_result(found).reason == (
+        "failed in 6 of 6 tries under the condition and in 1 of 5 without it: no"
+    )

@@ -21,17 +21,29 @@ class Record:
     """Record each invocation: begin, end, operation, id and exit code."""
 
 
+def _check_turns(every: int, first: int) -> None:
+    if every < 1:
+        raise ValueError(f"`every` must be at least 1, not {every}")
+    if not 0 <= first <= every:
+        raise ValueError(f"`first` must be from 0 to `every`, not {first}")
+
+
 @dataclass(frozen=True)
 class Delay:
     """Wait before the program starts. Starting `sleep` takes additional time; `own_cost` measures it.
 
     Raises:
-        ValueError: the time is negative or longer than an hour.
+        ValueError: the time is negative or longer than an hour, or `every` or `first` is out of range.
     """
 
     seconds: float
+    every: int = 1
+    """Every N-th invocation of the operation is delayed, counted from the change of the plan."""
+    first: int = 0
+    """The first of these invocations, counted from 1; 0 for the N-th."""
 
     def __post_init__(self) -> None:
+        _check_turns(self.every, self.first)
         if not 0 <= self.seconds <= _LONGEST_DELAY:
             raise ValueError(f"a delay of {self.seconds} s is not between 0 and {_LONGEST_DELAY:.0f} s")
 
@@ -51,10 +63,11 @@ class Fail:
     message: str
     every: int = 1
     """Every N-th invocation of the operation fails, counted from the change of the plan."""
+    first: int = 0
+    """The first of these invocations, counted from 1; 0 for the N-th."""
 
     def __post_init__(self) -> None:
-        if self.every < 1:
-            raise ValueError(f"`every` must be at least 1, not {self.every}")
+        _check_turns(self.every, self.first)
         if not 1 <= self.exit_code <= 255:
             raise ValueError(f"{self.exit_code} is not the exit code of a failure")
         if not _MESSAGE.fullmatch(self.message):
@@ -183,10 +196,10 @@ def _words(action: Action) -> str:
     match action:
         case Record():
             words = "record"
-        case Delay(seconds):
-            words = f"delay {seconds:.6f}"
-        case Fail(code, message, every):
-            words = f"fail {every} {code} {message}"
+        case Delay(seconds, every, first):
+            words = f"delay {every} {first} {seconds:.6f}"
+        case Fail(code, message, every, first):
+            words = f"fail {every} {first} {code} {message}"
         case Edit():
             words = f"edit {action.name}"
         case ChangeInput(program):

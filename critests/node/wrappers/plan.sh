@@ -19,7 +19,15 @@ critests_read_plan() {
         esac
         case $critests_action in
         record) critests_record=yes ;;
-        delay) critests_delays="$critests_delays $critests_with" ;;
+        delay | fail)
+            critests_every=${critests_with%% *} critests_with=${critests_with#* }
+            critests_first=${critests_with%% *} critests_with=${critests_with#* }
+            critests_is_due || continue
+            case $critests_action in
+            delay) critests_delays="$critests_delays $critests_with" ;;
+            fail) critests_code=${critests_with%% *} critests_message=${critests_with#* } ;;
+            esac
+            ;;
         edit) critests_edits="$critests_edits $critests_with" ;;
         change) critests_changes="$critests_changes $critests_with" ;;
         rewrite) critests_rewrites="$critests_rewrites $critests_with" ;;
@@ -33,25 +41,22 @@ critests_read_plan() {
             *" ${critests_operand:-none} "*) critests_signal=${critests_with%% *} ;;
             esac
             ;;
-        fail)
-            critests_every=${critests_with%% *} critests_with=${critests_with#* }
-            critests_is_due "$critests_every" || continue
-            critests_code=${critests_with%% *} critests_message=${critests_with#* }
-            ;;
         esac
     done <"$critests_plan"
 }
 
-# Count the invocations of this operation; true for every NUMBER-th. Concurrent invocations may count as one.
+# Count the invocations of this operation for this kind of action; true and noted for every $critests_every-th, from
+# $critests_first on. Concurrent invocations may count as one.
 critests_is_due() {
-    [ "$1" -gt 1 ] || return 0
+    [ "$critests_every" -gt 1 ] || return 0
     critests_counted=0
     {
-        read -r critests_counted <"$critests_counts/$critests_operation"
+        read -r critests_counted <"$critests_counts/$critests_operation.$critests_action"
         critests_counted=$((${critests_counted:-0} + 1))
-        echo "$critests_counted" >"$critests_counts/$critests_operation"
+        echo "$critests_counted" >"$critests_counts/$critests_operation.$critests_action"
     } 2>/dev/null
-    [ $((critests_counted % $1)) -eq 0 ]
+    [ $((critests_counted % critests_every)) -eq $((critests_first % critests_every)) ] || return 1
+    { echo "$critests_operation" >>"$critests_counts/acted"; } 2>/dev/null
 }
 
 # Set critests_time to CLOCK_MONOTONIC in nanoseconds. /proc/timer_list has it in its head, and reading it starts no

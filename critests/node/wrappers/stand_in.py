@@ -84,6 +84,13 @@ class Wrapper:
         for count in self._counts.iterdir():
             count.unlink()
 
+    def acted(self) -> list[str]:
+        """Return the operations at which an action with a turn (`every` above 1) acted, in order, since the
+        change of the plan.
+        """
+        acted = self._counts / "acted"
+        return acted.read_text(encoding="utf-8").splitlines() if acted.exists() else []
+
     @contextmanager
     def planned(self, actions: Mapping[str, Sequence[Action]]) -> Iterator[None]:
         """Set actions within the context; afterwards the plan is empty.

@@ -90,7 +90,15 @@ def sentence(test: TestResult) -> str:
 
 def _tries(test: TestResult) -> str:
     """Say how often a repeated test failed; empty if it ran once."""
-    return f"failed in {test.failures} of {test.tries} tries: " if test.tries else ""
+    if not test.tries:
+        return ""
+    if not test.plain_tries:
+        return f"failed in {test.failures} of {test.tries} tries: "
+    only = ", so only under it" if test.only_under_condition else ""
+    return (
+        f"failed in {test.failures} of {test.tries} tries under the condition and in {test.plain_failures} of"
+        f" {test.plain_tries} without it{only}: "
+    )
 
 
 def unproven(test: TestResult) -> str:
@@ -198,6 +206,8 @@ _CONDITION_RULES: Final = {
 
 
 def _not_under_condition(why: Reason) -> str:
+    if why.seen:
+        return f"not tested under {why.subject}: a step failed or took long by plan ({why.seen})"
     return f"not tested under {why.subject}: {why.words or _CONDITION_RULES.get(why.where, why.where)}"
 
 

@@ -1,0 +1,114 @@
+"""What conditions do between the calls of a test, and which failures they explain."""
+
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import grpc
+import pytest
+
+from critests.catalogue.words import Outcome
+from critests.client.call_recording import Recorder
+from critests.conditions.restarts import RestartDraws
+from critests.record.reasons import Reason, ReasonCode
+from critests.run.acting_conditions import ActingConditions
+from critests.run.classification import RawOutcome
+
+OURS = "unix:///ours"
+FAILED = RawOutcome(
+    Outcome.FAILED, Reason(code=ReasonCode.ANSWER, subject="StopContainer"), rpc="StopContainer"
+)
+
+
+class Parts:
+    """Stands for the runtime, its watch and the connection, and notes what happens to them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.happened: list[str] = []
+        self.stopped_by_test = False
+        self.recorder = Recorder()
+        self.acted: list[str] = []
+        ready = SimpleNamespace(result=lambda _: self.happened.append("ready"))
+        monkeypatch.setattr(grpc, "channel_ready_future", lambda _: ready)
+
+    def kill(self) -> None:
+        self.happened.append(f"killed, expected: {self.stopped_by_test}")
+
+    def start_again(self) -> None:
+        self.happened.append("started")
+
+    def watch_new_process(self) -> None:
+        self.happened.append("watched")
+
+    # the parts of its collaborators that it uses
+    def acting(self, **more: Any) -> ActingConditions:  # noqa: ANN401 - see above
+        connection: Any = SimpleNamespace(
+            endpoint=SimpleNamespace(text=OURS), channel=None, deadlines=SimpleNamespace(scale=1)
+        )
+        this: Any = self
+        return ActingConditions(this, self.recorder, lambda: connection, lambda: this, **more)
+
+
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
+    return Parts(monkeypatch)
+
+
+def calls(acting: ActingConditions, endpoint: str = OURS) -> None:
+    acting.test_begins("a test")
+    for _ in range(100):
+        acting.before_call(endpoint)
+
+
+def test_the_daemon_is_killed_once_and_back_before_the_next_call(parts: Parts) -> None:
+    acting = parts.acting(restarts=RestartDraws(7))
+
+    calls(acting)
+
+    assert parts.happened == ["killed, expected: True", "started", "watched", "ready"]
+    assert acting.counts == {"restarts": {"SIGKILL": 1}}
+
+
+def test_another_runtime_is_not_restarted_nor_one_with_a_pending_call(parts: Parts) -> None:
+    acting = parts.acting(restarts=RestartDraws(7))
+
+    calls(acting, "unix:///own")
+    with parts.recorder.under_way.waiting():
+        calls(acting)
+    thread = threading.Thread(target=calls, args=(acting,))
+    thread.start()
+    thread.join()
+
+    assert parts.happened == []
+
+
+def stepping(parts: Parts, *acted: str) -> ActingConditions:
+    steps: Any = SimpleNamespace(names=["failing-steps"], acted=lambda: list(acted), end=list)
+    return parts.acting(steps=steps)
+
+
+def test_a_call_that_reports_a_step_that_failed_by_plan_blocks_its_test(parts: Parts) -> None:
+    raw = stepping(parts, "kill", "kill").excused(FAILED)
+
+    assert raw is not None
+    assert (raw.outcome, raw.why.code) == (Outcome.BLOCKED, ReasonCode.NOT_UNDER_CONDITION)
+    assert (raw.why.subject, raw.why.where, raw.why.seen) == ("failing-steps", "step", "kill")
+    assert raw.why.parts == [FAILED.why]
+
+
+def test_steps_that_acted_are_counted(parts: Parts) -> None:
+    acting = stepping(parts, "kill", "kill", "ADD")
+
+    acting.test_ends()
+
+    assert acting.counts == {"failing-steps": {"kill": 2, "ADD": 1}}
+
+
+def test_without_such_a_step_a_failed_call_stays_a_failure(parts: Parts) -> None:
+    assert stepping(parts).excused(FAILED) is FAILED
+
+
+def test_a_wrong_response_is_not_explained_by_a_failed_step(parts: Parts) -> None:
+    wrong = RawOutcome(Outcome.FAILED, Reason(code=ReasonCode.VALUE, subject="state"))
+
+    assert stepping(parts, "kill").excused(wrong) is wrong
