@@ -32,7 +32,8 @@ def group_duplicate_failures(
     """Set `cause` of each failure that only repeats another one.
 
     Failures with the same error of the same RPC are one finding. So are failures with the same value of the
-    same field after the same call (an exit code of 137 after StopContainer), with the same message after the
+    same field after the same call (an exit code of 137 after StopContainer), with the same limit that is not
+    set, whatever the call, with the same message after the
     same call (a session that cannot be opened), and failures of one requirement. The finding belongs to the
     requirement that judges the RPC if that one failed, else to the first. Outcomes do not change.
 
@@ -111,6 +112,8 @@ def _value_key(test: TestResult) -> tuple[str, ...]:
     is unspecific.
     """
     why, seen = test.why, _only_one(test.why.seen)
+    if why.code is ReasonCode.VALUE and why.subject and why.unit and seen == "None":
+        return "no limit", why.subject
     if test.after and why.words and why.code in _MESSAGE_CODES:
         return "said", test.after, why.words
     if not test.after or why.code is not ReasonCode.VALUE or not why.subject or seen in _UNSPECIFIC:

@@ -49,7 +49,6 @@ class ExitDecision:
         surprises: Number of known failures that passed although earlier runs have shown them to fail.
         missing: Number of declared capabilities that were not found.
         known: Number of known failures.
-        known_binding: How many of them are not of level SHOULD or judgement.
         warned: Number of warnings.
         errors: Number of tests in which the harness failed.
         harness_error: Error in the harness itself, in words, or empty.
@@ -68,7 +67,6 @@ class ExitDecision:
     surprises: int = 0
     missing: int = 0
     known: int = 0
-    known_binding: int = 0
     warned: int = 0
     errors: int = 0
     harness_error: str = ""
@@ -113,7 +111,6 @@ def ending(  # noqa: PLR0911 - one return per cause
         surprises=of_code[ReasonCode.UNEXPECTED_PASS],
         missing=of_code[ReasonCode.CAPABILITY_MISSING],
         known=len(known),
-        known_binding=sum(test.level is not Level.SHOULD and not test.judgement for test in known),
         warned=outcomes[Outcome.WARNED],
         errors=outcomes[Outcome.ERROR],
         harness_error=harness_error,

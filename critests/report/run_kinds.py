@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from critests.catalogue.words import Outcome
+from critests.record.run_layout import RUN_FILE
 from critests.record.run_record import RunRecord
 
 if TYPE_CHECKING:
@@ -51,9 +53,9 @@ def kind_of(name: str) -> RunKind:
 
 
 def _validation_verdict(record: RunRecord) -> str:
-    from critests.report.validation.validation_views import verdict_view
+    from critests.report.facts.musts import verdict_word
 
-    return verdict_view(record).word
+    return verdict_word(record)[0]
 
 
 def _validation_page(record: RunRecord, run_dir: Path | None) -> str:
@@ -72,7 +74,19 @@ def _print_validation(record: RunRecord, out: "Console", run_dir: Path | None) -
 
         print_operations(record, out)
     print_verdict(record, out)
-    print_end(record, out, *([f"record: {run_dir / 'run.json'}"] if run_dir else []))
+    print_end(record, out, *(_places(record, run_dir) if run_dir else []))
+
+
+def _places(record: RunRecord, run_dir: Path) -> list[str]:
+    """Return where the files of a run are, and the commands that a user may want next."""
+    again = any(test.repeat_command for test in record.tests if test.outcome is Outcome.FAILED)
+    return [
+        f"record: {run_dir / RUN_FILE}",
+        f"page:   {run_dir / PAGE_FILE}",
+        *(["repeat: the commands above, one for each failure"] if again else []),
+        f"new:    critests gate {run_dir} --baseline last",
+        f"differ: critests compare OTHER_RUN {run_dir}",
+    ]
 
 
 def _benchmark_verdict(record: RunRecord) -> str:

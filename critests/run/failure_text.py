@@ -49,6 +49,13 @@ MIRRORED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.GtE: ast.LtE,
 }
 """The relation seen from the right side, if the left side is a bound: a constant, or the first of several."""
+_UNITS: Final = {
+    "s": re.compile(r"seconds", re.IGNORECASE),
+    "B": re.compile(r"bytes|\bcgroup\.(memory|swap)|\b(inside|on_the_machine)\(\)\.(memory|swap)"),
+    "µs": re.compile(r"\bcpu_(quota|period)"),
+}
+"""Unit to names of fields that have it."""
+_FROZEN: Final = re.compile(r"^frozenset\((\{.*\})\)$", re.DOTALL)
 NO_DIFFERENCE: Final = ("+", "-", "Use -v", "...Full output truncated")
 """Beginnings of lines in pytest's explanation that repeat both sides or are about pytest."""
 
@@ -130,9 +137,9 @@ def looked_at(node: ast.expr) -> str:
 
 def _explained(asserted: AssertionText, first: str, *more: str) -> Reason:
     """Return the reason from an assertion and pytest's explanation of it."""
-    elements = _elements_apart(asserted.tree, first)
-    if elements:
-        return elements
+    apart = _elements_apart(asserted.tree, first) or _sets_apart(asserted.tree, first)
+    if apart:
+        return apart
     lines = [line.strip() for line in more if line.strip() and not line.lstrip().startswith(NO_DIFFERENCE)]
     return replace(_compared(asserted, first), more="\n".join(lines)[:MORE_LIMIT].splitlines())
 
@@ -175,6 +182,8 @@ def _compared(asserted: AssertionText, values: str) -> Reason:
             return _related(left, comparison, right, seen, wanted)
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return _denied(tree.operand, values.removeprefix("not "))
+    if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or):
+        return _none_of(tree.values, values)
     return _not_so(asserted) if values.startswith(asserted.text) else _value(None, values, asserted.shown)
 
 
@@ -223,6 +232,58 @@ def _elements_apart(tree: ast.expr | None, values: str) -> Reason | None:
     return replace(parts[-1], parts=parts)
 
 
+def _sets_apart(tree: ast.expr | None, values: str) -> Reason | None:
+    """Return how two sets differ: the fields that differ if one element is expected, else the elements that
+    are missing and those that were not expected. None if these are not sets of plain values.
+    """
+    if not isinstance(tree, ast.Compare) or [type(sign) for sign in tree.ops] != [ast.Eq]:
+        return None
+    texts = [_FROZEN.sub(r"\1", text) for text in values.split(" == ")]
+    seen, wanted = (_literal(text) for text in texts) if len(texts) == len("ab") else (None, None)
+    if not isinstance(seen, set) or not isinstance(wanted, set):
+        return None
+    where, other = ast.unparse(tree.left)[:LIMIT], ast.unparse(tree.comparators[0])[:LIMIT]
+    if len(wanted) == 1 and seen:
+        parts = _fields_apart(tree.left, sorted(seen, key=repr), next(iter(wanted)))
+        if parts:
+            return parts[0] if len(parts) == 1 else replace(parts[0], parts=parts)
+    missing, extra = (", ".join(sorted(map(repr, left))) for left in (wanted - seen, seen - wanted))
+    return _value(tree.left, extra, missing, where=where, relation="elements", other=other)
+
+
+def _fields_apart(asked: ast.expr, seen: list[object], wanted: object) -> list[Reason]:
+    """Return the differing fields of the expected element of a set; the test names the fields in the argument
+    of a call, `observed(lambda cgroup: (cgroup.memory, cgroup.swap))`.
+    """
+    named = asked
+    if isinstance(asked, ast.Call) and [type(each) for each in asked.args] in ([ast.Tuple], [ast.Attribute]):
+        named = asked.args[0]
+    names, rows = [ast.unparse(named)], [(seen, wanted)]
+    tuples = [each for each in seen if isinstance(each, tuple)]
+    if isinstance(wanted, tuple) and [len(each) for each in tuples] == [len(wanted)] * len(seen):
+        names = _elements(named, len(wanted))
+        rows = [([each[place] for each in tuples], one) for place, one in enumerate(wanted)]
+    return [
+        _value(
+            parsed(name),
+            " and ".join(dict.fromkeys(map(repr, found))),
+            repr(one),
+            where=name[:LIMIT],
+            relation="==",
+        )
+        for name, (found, one) in zip(names, rows, strict=True)
+        if any(each != one for each in found)
+    ]
+
+
+def _none_of(operands: list[ast.expr], values: str) -> Reason:
+    """Return the reason of a failed `or`, from pytest's values of its operands."""
+    names = [ast.unparse(operand)[:LIMIT] for operand in operands]
+    return replace(
+        _value(operands[0], values.removeprefix("(").removesuffix(")"), " or ".join(names)), relation="or"
+    )
+
+
 def _elements(node: ast.expr, count: int) -> list[str]:
     """Return the names of the elements of a list or tuple in the test."""
     if isinstance(node, ast.Tuple | ast.List) and len(node.elts) == count:
@@ -253,4 +314,4 @@ def _constant(number: str, compared: ast.expr) -> str:
 
 def _unit_of(names: str) -> str:
     """Return the unit in the names of fields; empty if there is no unit."""
-    return "s" if re.search(r"seconds", names, re.IGNORECASE) else ""
+    return next((unit for unit, pattern in _UNITS.items() if pattern.search(names)), "")

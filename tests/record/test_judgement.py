@@ -82,11 +82,8 @@ def test_a_known_failure_of_a_must_is_not_called_conforming() -> None:
         passed, broken = result("test_a", "CTR-30"), result("test_b", "CTR-31", Outcome.KNOWN, level=level)
         return end_of(judged(passed, broken))
 
-    assert (
-        known(Level.MUST)
-        == "no MUST is broken except 1 that is a known failure (1 known failure, no warnings)"
-    )
-    assert known(Level.SHOULD).startswith("no MUST that could be tested is broken (1 known failure")
+    for level in (Level.MUST, Level.SHOULD):
+        assert known(level) == "no new failure (1 known failure, no warnings)"
 
 
 def test_a_failure_by_an_rpc_whose_judge_passed_stays_a_failure() -> None:

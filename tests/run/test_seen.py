@@ -20,6 +20,8 @@ STATUS = SimpleNamespace(
     pinned=False,
     state=1,
     cgroup="0::/other",
+    memory=None,
+    swap=3,
 )
 LATE = [1795348013500000000, 1795348012000000000]
 USAGE = {"cpu": 0, "memory": 1}
@@ -43,6 +45,26 @@ def another_value() -> None:
 
 def another_set() -> None:
     assert set(CODES) == {"a"}
+
+
+def two_in_a_set() -> None:
+    assert set(CODES) == {"a", "c"}
+
+
+def limits_in_a_set() -> None:
+    assert shows(lambda cgroup: (cgroup.memory, cgroup.swap)) == {(32 << 20, 3)}
+
+
+def fields_of_a_set() -> None:
+    assert shows(lambda cgroup: (cgroup.state, cgroup.cgroup)) == {(2, "a")}
+
+
+def tuples_of_a_call() -> None:
+    assert fields(STATUS) == {(1, "a")}
+
+
+def one_of_two() -> None:
+    assert STATUS.pinned or USAGE == {}
 
 
 def another_text() -> None:
@@ -153,8 +175,12 @@ def a_long_list() -> None:
     assert [CALL.seconds, STATUS.cgroup] == ["a"]
 
 
-def shows(value: Callable[[SimpleNamespace], str]) -> set[str]:
+def shows(value: Callable[[SimpleNamespace], object]) -> set[object]:
     return {value(STATUS)}
+
+
+def fields(status: SimpleNamespace) -> set[object]:
+    return {(status.state, status.cgroup)}
 
 
 def damage() -> str:
@@ -206,10 +232,37 @@ def not_false() -> None:
                 "assert {'b'} == {'a'}\n  \n  Extra items in the left set:\n  'b'\n"
                 "  Extra items in the right set:\n  'a'\n  Use -v to get more diff"
             ),
-            (
-                "set(CODES): expected {'a'}, observed {'b'}\n"
-                "only in the observed set:\n'b'\nonly in the expected set:\n'a'"
-            ),
+            "set(CODES): expected 'a', observed 'b'",
+        ),
+        (
+            another_set,
+            "assert {'b', 'c'} == {'a'}",
+            "set(CODES): expected 'a', observed 'b' and 'c'",
+        ),
+        (
+            two_in_a_set,
+            "assert {'b', 'a'} == {'a', 'c'}\n  \n  Extra items in the left set:\n  'b'",
+            "set(CODES): missing 'c', unexpected 'b'",
+        ),
+        (
+            limits_in_a_set,
+            "assert {(None, 3), (7, 3)} == {(33554432, 3)}",
+            "cgroup.memory: expected 33,554,432 B, observed 7 B and no limit",
+        ),
+        (
+            fields_of_a_set,
+            "assert {(1, '0::/other')} == {(2, 'a')}",
+            "cgroup.state: expected 2, observed 1; cgroup.cgroup: expected 'a', observed '0::/other'",
+        ),
+        (
+            tuples_of_a_call,
+            "assert {(1, '0::/other')} == {(1, 'a')}",
+            "fields(STATUS)[1]: expected 'a', observed '0::/other'",
+        ),
+        (
+            one_of_two,
+            "assert (False or False)\n +  where False = namespace(pinned=False).pinned",
+            "expected STATUS.pinned or USAGE == {}, observed neither",
         ),
         (
             another_code,
@@ -275,7 +328,7 @@ def not_false() -> None:
         (
             a_lambda,
             "assert {'0::/other'} == {'a'}",
-            "shows(cgroup.cgroup): expected {'a'}, observed {'0::/other'}",
+            "cgroup.cgroup: expected 'a', observed '0::/other'",
         ),
         (
             not_in_the_time_of_the_call,

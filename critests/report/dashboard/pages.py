@@ -9,6 +9,7 @@ from urllib.parse import quote
 from jinja2 import Environment
 
 import critests
+from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.report.dashboard import grid, series
 from critests.report.dashboard.lines import AREAS, Promise, RuntimeLine
@@ -27,6 +28,8 @@ LATELY_LIMIT: Final = 60
 FIRST: Final = 10
 """Visible rows of a list of requirements; the others are folded."""
 DAY: Final = 86_400
+PASSING: Final = frozenset({"", Outcome.PASSED, Outcome.UNSUPPORTED})
+"""Tones of runs that break nothing."""
 END_WORDS: Final = {tone.value: word.lower() for word, tone in ENDS.values()} | {
     "untested": "unknown end",
     "partial": IN_PART.lower(),
@@ -200,9 +203,13 @@ class SitePages:
         return found
 
     def _end(self, entry: RunEntry) -> str:
-        if entry.partial and entry.exit_code == ExitCode.CONFORMS:
+        if entry.partial and entry.exit_code == ExitCode.CONFORMS and entry.tone in PASSING:
             return "partial"
-        return ENDS[entry.exit_code][1].value if entry.exit_code in ENDS else "untested"
+        return entry.tone or (ENDS[entry.exit_code][1].value if entry.exit_code in ENDS else "untested")
+
+    def verdict(self, entry: RunEntry) -> str:
+        """Return the verdict on a run in a few words, as in a sentence."""
+        return f"{entry.verdict[:1].lower()}{entry.verdict[1:]}" or END_WORDS[self._end(entry)]
 
     def _render(self, template: str, **values: object) -> str:
         return (
@@ -211,7 +218,6 @@ class SitePages:
             .render(
                 site=self,
                 root="" if template in {"overview.html.j2", "requirements.html.j2"} else "../",
-                end_words=END_WORDS,
                 **values,
             )
         )

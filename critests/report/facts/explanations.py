@@ -5,10 +5,14 @@ from typing import Final
 from critests import catalogue
 from critests.catalogue.words import Outcome
 from critests.record.result_records import TestResult
+from critests.report.wording.reason_sentences import observed
+from critests.report.wording.shortening import shortened_message
 from critests.report.wording.texts import cut, visible
 
 TEXT_LIMIT: Final = 64 * 1024
 """Characters of a description."""
+BRIEF: Final = 240
+"""Characters of the shortest sentence."""
 
 
 def statement_of(identity: str) -> str:
@@ -23,9 +27,19 @@ def title_of(identity: str) -> str:
     return found.title if found else ""
 
 
+def promise_of(test: TestResult) -> str:
+    """Return what a test requires: its first sentence, or the statement of its requirement."""
+    return test.title or title_of(test.requirement_id)
+
+
+def observed_of(test: TestResult, limit: int) -> str:
+    """Return what a test observed, in one line of at most `limit` characters; empty if it says nothing."""
+    return shortened_message(observed(test), limit)
+
+
 def brief(test: TestResult) -> str:
     """Return the shortest useful sentence about a test."""
-    return test.seen or test.reason or test.title
+    return observed_of(test, BRIEF) or test.title
 
 
 def skip_message(test: TestResult) -> str:

@@ -29,6 +29,8 @@ class RunEntry:
         finished: Seconds since the epoch.
         exit_code: Exit code of the command.
         exit_reason: Reason of the exit code.
+        verdict: The verdict in a few words, `2 MUSTs broken`; empty for a benchmark.
+        tone: Outcome with whose colour it is shown; empty for a benchmark.
         interrupted: It was interrupted.
         partial: Scope of the run if it is not the whole suite, else empty.
         letters: A letter per requirement of the index; shorter if the last ones were not tested.
@@ -47,6 +49,8 @@ class RunEntry:
     finished: float
     exit_code: int = 0
     exit_reason: str = ""
+    verdict: str = ""
+    tone: str = ""
     interrupted: bool = False
     partial: str = ""
     letters: str = ""

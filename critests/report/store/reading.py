@@ -16,6 +16,20 @@ REASON_LENGTH: Final = 200
 """Characters of a reason in the index."""
 WITH_REASON: Final = frozenset({"failed", "warned", "known", "error", "blocked"})
 """Outcomes whose reason is indexed."""
+JUDGED_BY: Final = (
+    "id",
+    "name",
+    "requirement",
+    "requirement_id",
+    "level",
+    "judgement",
+    "outcome",
+    "cause",
+    "tries",
+    "failures",
+    "unproven_since",
+)
+"""Fields of a test from which a verdict follows."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +59,12 @@ def find_runs(results: Path) -> Iterator[RunFile]:
 
 
 def read_lean(folder: Path) -> tuple[RunRecord, dict[str, str]]:
-    """Read the record of a run's folder without its tests, which are most of it, and the reasons of
-    requirements that did not pass.
+    """Read the record of a run's folder without the texts of its tests, which are most of it, and the reasons
+    of requirements that did not pass.
 
     Returns:
-        The record, with empty `tests`, and requirement to the first reason of a test.
+        The record, whose tests have only what a verdict follows from, and requirement to the first reason of
+        a test.
 
     Raises:
         RecordUnreadable: it is not a run record that this version can read.
@@ -66,8 +81,15 @@ def read_lean(folder: Path) -> tuple[RunRecord, dict[str, str]]:
     if not isinstance(data, dict):
         return from_json(text if data is None else "null", str(file)), {}
     tests = data.get("tests")
-    lean = json.dumps({**data, "tests": []})
-    return from_json(lean, str(file)), _reasons(tests if isinstance(tests, list) else [])
+    found = tests if isinstance(tests, list) else []
+    lean = json.dumps({**data, "tests": [_lean(test) for test in found if isinstance(test, dict)]})
+    return from_json(lean, str(file)), _reasons(found)
+
+
+def _lean(test: dict[str, Any]) -> dict[str, Any]:
+    why = test.get("why")
+    code = {"why": {"code": why["code"]}} if isinstance(why, dict) and "code" in why else {}
+    return {name: test[name] for name in JUDGED_BY if name in test} | code
 
 
 def _reasons(tests: list[Any]) -> dict[str, str]:

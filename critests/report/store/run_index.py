@@ -15,6 +15,8 @@ from critests import catalogue
 from critests.record.operations import OperationResult
 from critests.record.record_errors import RecordError, RecordUnreadable
 from critests.record.run_record import RunRecord
+from critests.report.facts.musts import verdict_word
+from critests.report.run_kinds import VALIDATION
 from critests.report.store.entries import (
     POINT_COLUMNS,
     RUN_COLUMNS,
@@ -33,7 +35,7 @@ from critests.report.wording.partial_run import partial
 
 INDEX_FILE: Final = "index.sqlite"
 FORMAT_KEY: Final = "format"
-FORMAT: Final = 4
+FORMAT: Final = 5
 """Version of the tables; an index of another version is deleted and rebuilt."""
 TABLES: Final = f"""
 CREATE TABLE about (name PRIMARY KEY, value);
@@ -214,6 +216,7 @@ class Index:
 
     def _add(self, record: RunRecord, found: RunFile, reasons: dict[str, str], *, report: bool) -> None:
         verdicts = record.requirements
+        word, tone = verdict_word(record) if record.kind == VALIDATION else ("", "")
         number = self.add_entry(
             RunEntry(
                 number=0,
@@ -226,6 +229,8 @@ class Index:
                 finished=record.finished,
                 exit_code=record.exit_code,
                 exit_reason=record.exit_reason,
+                verdict=word,
+                tone=tone,
                 interrupted=record.interrupted,
                 partial=partial(record),
                 letters=self._letters({name: LETTERS[each.outcome] for name, each in verdicts.items()}),

@@ -87,20 +87,18 @@ def print_list(
     style: str = "bold",
     *,
     limit: int,
-    number: int | None = None,
 ) -> None:
     """Print a list under its title, and how many lines are left out; an empty list is not printed.
 
     Args:
         out: Where to print.
-        title: Title, which is followed by the number of lines or by `number`.
+        title: Title, which is followed by the number of lines unless it has a number.
         lines: All lines.
         style: Style of the title.
         limit: Maximum number of lines.
-        number: Number of items, if it is not the number of lines.
     """
     if lines:
-        print_title(out, f"{title} ({len(lines) if number is None else number})", style)
+        print_title(out, title if "(" in title else f"{title} ({len(lines)})", style)
         print_lines(out, lines[:limit])
         print_more(len(lines) - limit, out)
 

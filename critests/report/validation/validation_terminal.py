@@ -12,9 +12,11 @@ from rich.text import Text
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.record.reasons import ReasonCode
-from critests.record.result_records import TestResult
+from critests.record.result_records import RootCause, TestResult
 from critests.record.run_record import RunRecord
 from critests.report.facts.display_order import TOTAL, area_rows, by_reason, columns, failures, with_outcome
+from critests.report.facts.explanations import observed_of, promise_of, title_of
+from critests.report.facts.musts import musts, newer_than_api, verdict_sentence, verdict_word
 from critests.report.terminal.console import (
     STYLES,
     plain_table,
@@ -23,10 +25,15 @@ from critests.report.terminal.console import (
     print_more,
     print_title,
 )
-from critests.report.validation.validation_views import verdict_view
 from critests.report.wording.condition_words import conditions_in_words
+from critests.report.wording.partial_run import partial
+from critests.report.wording.shortening import shortened_message
 from critests.report.wording.texts import cut, duration, one_line, plural, utc_time, visible
 
+FIRST: Final = 3
+"""Findings that are named before everything else."""
+OBSERVED: Final = 160
+"""Characters of what a finding observed, in a line."""
 FULL: Final = 20
 """Failures that are printed in full."""
 LISTED: Final = 10
@@ -59,44 +66,53 @@ def print_validation(
         reasons = by_reason(with_outcome(record, outcome))
         # a few are printed in full, as they say what would help
         limit = 160 if len(reasons) > FEW_REASONS else TEXT_LIMIT
-        lines = [Text(f"{len(reason.tests):>4}  {one_line(reason.text, limit)}") for reason in reasons]
+        lines = [
+            Text(f"{len(reason.tests):>4}  {shortened_message(reason.text, limit)}") for reason in reasons
+        ]
         number = sum(len(reason.tests) for reason in reasons)
-        print_list(out, outcome.value.capitalize(), lines, STYLES[outcome], limit=LISTED, number=number)
+        title = f"{outcome.value.capitalize()} ({number}{_by_age(record, outcome)})"
+        print_list(out, title, lines, STYLES[outcome], limit=LISTED)
     known = [_line(test) for test in with_outcome(record, Outcome.KNOWN)]
     print_list(out, "Known", known, STYLES[Outcome.KNOWN], limit=LISTED)
     print_list(out, "Notes", [Text(one_line(note)) for note in record.notes], limit=LISTED)
 
 
 def print_verdict(record: RunRecord, out: Console) -> None:
-    """Print the runtime, the verdict with numbers, and the broken requirements."""
+    """Print the runtime, the verdict with numbers, and what failed outside the MUSTs."""
     if record.exit_code not in {ExitCode.CONFORMS, ExitCode.BROKEN}:
         return
-    runtime = record.runtime
-    name = f"{one_line(runtime.name, 60)} {one_line(runtime.version, 60)}"
     out.print()
-    verdict = verdict_view(record)
-    part = f" ({one_line(verdict.part)})" if verdict.part else ""
-    out.print(
-        Text.assemble((f"{name}: {verdict.word.lower()}{part}.", "bold"), f" {one_line(verdict.sentence)}")
-    )
+    out.print(Text.assemble((_headline(record), "bold"), f" {one_line(verdict_sentence(record), 1000)}"))
     # a missing capability of --require breaks no requirement, and the exit line names it
     failed = [test for test in failures(record) if test.why.code is not ReasonCode.CAPABILITY_MISSING]
-    broken = list(dict.fromkeys(test.requirement_id or test.name for test in failed))
-    if broken:
-        more = f" and {len(broken) - NAMED} more" if len(broken) > NAMED else ""
-        out.print(Text(f"broken: {', '.join(one_line(each, 60) for each in broken[:NAMED])}{more}"))
+    musts_broken = {*musts(record).broken}
+    others = [test.requirement_id or test.name for test in failed if test.requirement not in musts_broken]
+    if others:
+        named = [one_line(each, 60) for each in dict.fromkeys(others)]
+        more = f" and {len(named) - NAMED} more" if len(named) > NAMED else ""
+        out.print(Text(f"also failed: {', '.join(named[:NAMED])}{more}"))
+
+
+def _headline(record: RunRecord) -> str:
+    """Return `containerd 2.3.4: 2 MUSTs broken (--select STP; 13 of 526 MUSTs judged).`."""
+    runtime, (word, _), part = record.runtime, verdict_word(record), partial(record)
+    name = f"{one_line(runtime.name, 60)} {one_line(runtime.version, 60)}"
+    return f"{name}: {word}{f' ({one_line(part)})' if part else ''}."
 
 
 def _print_head(record: RunRecord, out: Console) -> None:
     runtime = record.runtime
-    head = Text.assemble(
-        ("critests ", "bold"),
-        one_line(record.suite_version),
-        " · ",
-        (f"{one_line(runtime.name)} {one_line(runtime.version)}", "bold"),
-        f" · {one_line(runtime.endpoint)}",
-    )
-    out.print(head)
+    out.print(Text(_headline(record), "bold"))
+    findings = [test for test in failures(record) if not test.cause]
+    for test in findings[:FIRST]:
+        out.print(
+            Text.assemble(
+                (f"  {test.requirement or test.name} ", "bold red"), one_line(promise_of(test), 160)
+            )
+        )
+        out.print(Text(f"    {observed_of(test, OBSERVED)}"))
+    print_more(len(findings) - FIRST, out)
+    out.print(Text(f"critests {one_line(record.suite_version)} · {one_line(runtime.endpoint)}", "dim"))
     took = duration(record.finished - record.started) + (
         f" with {record.workers} workers" if record.workers > 1 else ""
     )
@@ -104,6 +120,19 @@ def _print_head(record: RunRecord, out: Console) -> None:
     if record.conditions.names:
         out.print(Text(f"under {conditions_in_words(record.conditions)}", "dim"))
     out.print()
+
+
+def _by_age(record: RunRecord, outcome: Outcome) -> str:
+    """Say how many unsupported tests are of a newer API than the runtime has, so that no one expects them."""
+    if outcome is not Outcome.UNSUPPORTED:
+        return ""
+    tests = with_outcome(record, outcome)
+    newer = sum(newer_than_api(test, record.api_level) for test in tests)
+    level = record.api_level.declared or record.api_level.proven
+    if not newer:
+        return ", all of optional features"
+    rest = f", {len(tests) - newer} of optional features" if newer < len(tests) else ""
+    return f": {newer} newer than Kubernetes {level}, the API level of this runtime{rest}"
 
 
 def _print_areas(record: RunRecord, out: Console) -> None:
@@ -127,16 +156,24 @@ def _print_areas(record: RunRecord, out: Console) -> None:
 def _print_root_causes(record: RunRecord, out: Console) -> None:
     lines = []
     for cause in record.root_causes:
-        rpc = f" {one_line(cause.rpc, 60)}" if cause.rpc else ""
+        rpc = f" {one_line(cause.rpc, 60)}" if cause.blocked else ""
         consequences = (
             f"blocks {plural(len(cause.blocked), 'test')}" if cause.blocked else "",
             f"causes {plural(len(cause.failed), 'more failure')}" if cause.failed else "",
         )
         blocks = ", ".join(filter(None, consequences))
         lines.append(
-            Text.assemble((f"{cause.requirement}{rpc}", "bold"), f" · {blocks} · {one_line(cause.reason)}")
+            Text.assemble(
+                (f"{cause.requirement}{rpc}", "bold"),
+                f" · {blocks} · {one_line(_promise_behind(record, cause), 160)}",
+            )
         )
     print_list(out, "Root causes", lines, "bold red", limit=LISTED)
+
+
+def _promise_behind(record: RunRecord, cause: RootCause) -> str:
+    shown = next((test for test in record.tests if test.id == cause.shown_by), None)
+    return promise_of(shown) if shown else title_of(cause.requirement)
 
 
 def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full: int) -> None:
@@ -216,5 +253,5 @@ def _line(test: TestResult) -> Text:
     if test.outcome is Outcome.KNOWN and test.expectation:
         what = f"{what} ({test.expectation})"
     return Text.assemble(
-        (test.requirement or "-", "bold"), f" {one_line(test.name, 120)}: {one_line(what, 160)}"
+        (test.requirement or "-", "bold"), f" {one_line(test.name, 120)}: {shortened_message(what, 200)}"
     )

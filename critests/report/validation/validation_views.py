@@ -7,12 +7,11 @@ from typing import Final
 from critests import catalogue
 from critests.catalogue.rpcs import all_rpcs
 from critests.catalogue.words import Level, Outcome
-from critests.exit_codes import ExitCode
 from critests.record.result_records import RequirementVerdict, RootCause, TestResult
 from critests.record.run_record import CapabilityFact, RunRecord
 from critests.report.facts.display_order import AreaRow, area_rows, failures, with_outcome
 from critests.report.facts.explanations import statement_of
-from critests.report.facts.musts import ENDS, IN_PART, verdict_sentence
+from critests.report.facts.musts import verdict_sentence, verdict_word
 from critests.report.wording.partial_run import partial
 
 UNTESTED: Final = "untested"
@@ -121,9 +120,7 @@ class CoverageView:
 def verdict_view(record: RunRecord) -> RunHeadline:
     """Return the headline of a run."""
     part = partial(record)
-    word, tone = ENDS.get(record.exit_code, (f"Exit code {record.exit_code}", Outcome.DISABLED))
-    if part and record.exit_code == ExitCode.CONFORMS:
-        word, tone = IN_PART, Outcome.UNSUPPORTED
+    word, tone = verdict_word(record)
     numbers = record.counts.outcomes
     tiles = [(outcome.value, numbers[outcome]) for outcome in BAR if numbers.get(outcome)]
     return RunHeadline(word, tone.value, verdict_sentence(record), part, tiles)

@@ -69,9 +69,8 @@ def exit_sentence(end: ExitDecision) -> str:  # noqa: PLR0911 - one return per r
         case ExitCause.STRICT:
             return f"no MUST is broken, but --strict counts {_of(end.warned, 'warning')}"
     caveats = _caveats(end)
-    if end.known_binding:
-        are = "is a known failure" if end.known_binding == 1 else "are known failures"
-        return f"no MUST is broken except {end.known_binding} that {are} ({caveats})"
+    if end.known:
+        return f"no new failure ({caveats})"
     return f"no MUST that could be tested is broken ({caveats})"
 
 

@@ -44,6 +44,9 @@ SIDES: Final = {
 """pytest's words for the sides of a comparison, and those for a reader who has not read the test."""
 _SIDES: Final = re.compile("|".join(SIDES))
 _FROZEN: Final = re.compile(r"frozenset\((\{[^{}]*\})\)")
+_FALSE: Final = frozenset({"False", "None", "0"})
+_LIMITED: Final = frozenset({"B", "µs"})
+"""Units of limits; no value means that there is no limit."""
 _NOTHING: Final = frozenset({"", "[]", "{}", "()", "set()", "frozenset()"})
 _STATUS_CODE: Final = re.compile(r"<?StatusCode\.([A-Z_]+)(?:: \(\d+, '[^']*'\)>)?")
 _NEXT_FIELD: Final = re.compile(r"\\n *(?=[a-z_]+(?:: | \{))")
@@ -86,6 +89,21 @@ def sentence(test: TestResult) -> str:
         text = f"{unproven(test)}; {text}"
     text = f"{_tries(test)}{text}"
     return text or test.known_as
+
+
+def observed(test: TestResult) -> str:
+    """Return what a test observed, in one line: fields by their names instead of the test's expressions, and
+    the number of tries only if some of them passed.
+    """
+    tries, mixed = _tries(test), test.now_and_then or test.plain_tries
+    if test.why.code is not ReasonCode.VALUE or not (test.why.expected or test.why.seen):
+        text = test.reason or test.seen.partition("\n")[0]
+        return text if mixed else text.removeprefix(tries)
+    return f"{tries if mixed else ''}{said(_by_fields(test.why))}"
+
+
+def _by_fields(why: Reason) -> Reason:
+    return dataclasses.replace(why, where=why.subject or why.where, parts=list(map(_by_fields, why.parts)))
 
 
 def _tries(test: TestResult) -> str:
@@ -137,8 +155,16 @@ def text_of(why: Reason) -> str:
 
 def _value(why: Reason) -> str:
     """Return the expected and the observed value."""
+    if why.relation == "or":
+        alternatives = why.seen.split(" or ")
+        neither = "neither" if len(alternatives) == 2 else "none of them"
+        seen = neither if _FALSE.issuperset(alternatives) else why.seen
+        return f"expected {why.expected}, observed {seen}"
     if not why.where:
         return f"expected {why.expected}, {f'observed {why.seen}' if why.seen else 'which is not the case'}"
+    if why.relation == "elements":
+        differences = ("missing", why.expected), ("unexpected", why.seen)
+        return f"{why.where}: {', '.join(f'{word} {texts}' for word, texts in differences if texts)}"
     if why.relation == "not":
         return f"expected not {why.where}, observed {why.seen}"
     seconds = seconds_between(why.seen, why.expected)
@@ -153,10 +179,16 @@ def _value(why: Reason) -> str:
 
 def _shown(value: str, unit: str) -> str:
     """Return a number rounded, with its unit; of another value remove Python's own syntax."""
+    if unit in _LIMITED and " and " in value:
+        return " and ".join(_shown(each, unit) for each in value.split(" and "))
     number = number_in(value)
     if number is None:
+        if unit in _LIMITED and value == "None":
+            return "no limit"
         return "nothing" if value in _NOTHING else _FROZEN.sub(r"\1", value)
-    return str(number) if not unit and number % 1 == 0 else f"{number:.4g} {unit}".rstrip()
+    if not unit and number % 1 == 0:
+        return str(number)
+    return f"{number:,} {unit}" if isinstance(number, int) else f"{number:.4g} {unit}".rstrip()
 
 
 def _plain(text: str) -> str:

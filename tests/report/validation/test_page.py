@@ -91,8 +91,8 @@ def test_hostile_output_is_inert_and_bounded(record: RunRecord, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("code", "word"),
     [
-        (0, "Conforms"),
-        (1, "Does not conform"),
+        (0, "4 MUSTs broken"),
+        (1, "4 MUSTs broken"),
         (2, "Interrupted"),
         (5, "Could not be tested"),
         (77, "Exit code 77"),
@@ -105,7 +105,8 @@ def test_the_headline_says_the_verdict(record: RunRecord, code: int, word: str) 
 
 def test_a_partial_run_does_not_claim_conformance(record: RunRecord) -> None:
     scope = RunScope(selection="--select IMG", musts_judged=3, musts=9)
-    page = validation_to_html(dataclasses.replace(record, exit_code=0, scope=scope))
+    passed = [test for test in record.tests if test.outcome is Outcome.PASSED]
+    page = validation_to_html(dataclasses.replace(record, tests=passed, exit_code=0, scope=scope))
 
     assert "</span>In part only</p>" in page
     assert "--select IMG; 3 of 9 MUSTs judged" in page
