@@ -3,7 +3,6 @@
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from critests.api import api_pb2 as cri
@@ -12,34 +11,28 @@ from critests.testing import (
     Container,
     Containers,
     Runtime,
-    Sandbox,
     requirement,
     requires,
     setting_up,
     slow,
-    unsupported,
+)
+from critests.validation.containers.reading_metrics import (
+    METRIC_SECONDS,
+    descriptors_by_name,
+    metrics_in,
+    metrics_of_container,
+    metrics_of_pod,
+    pod_metrics,
+    require_metric,
+    values_of,
 )
 
 pytestmark = requires(Capability.METRICS)
 
 MIB = 1 << 20
-METRIC_SECONDS = 30.0
-"""Runtimes may collect metrics only every ten seconds or so."""
 MINUTE_NS = 60 * 1_000_000_000
 LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
-EXPECTED = {
-    "container_cpu_usage_seconds_total",
-    "container_fs_usage_bytes",
-    "container_memory_usage_bytes",
-    "container_memory_working_set_bytes",
-    "container_network_receive_bytes_total",
-    "container_network_transmit_bytes_total",
-    "container_oom_events_total",
-    "container_processes",
-    "container_spec_memory_limit_bytes",
-}
-"""A metric of each kind that the kubelet exposed itself, from cAdvisor, before it used the runtime's."""
 GAUGES = {
     "container_fs_usage_bytes",
     "container_memory_usage_bytes",
@@ -59,61 +52,6 @@ KILLED_CHILD = "dd if=/dev/zero of=/dev/null bs=96M count=1; echo done"
 """The kernel OOM-kills `dd` in a container with 32 MiB; the shell continues."""
 # without a limit for memory and swap together, the kernel would swap instead of killing
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB)
-
-
-def descriptors_by_name(runtime: Runtime) -> dict[str, cri.MetricDescriptor]:
-    """Return the metric descriptors by name."""
-    response = runtime.stub.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
-    return {descriptor.name: descriptor for descriptor in response.descriptors}
-
-
-def require_metric(runtime: Runtime, name: str) -> None:
-    """End the test as unsupported if the runtime does not describe a metric."""
-    if name not in descriptors_by_name(runtime):
-        unsupported(f"pod metrics: the runtime does not describe {name}")
-
-
-def pod_metrics(runtime: Runtime) -> list[cri.PodSandboxMetrics]:
-    """Return the metrics of all pods."""
-    return list(runtime.stub.ListPodSandboxMetrics(cri.ListPodSandboxMetricsRequest()).pod_metrics)
-
-
-def metrics_in(pods: list[cri.PodSandboxMetrics]) -> Iterator[cri.Metric]:
-    """Yield the metrics of pods and of their containers."""
-    for pod in pods:
-        yield from pod.metrics
-        for container in pod.container_metrics:
-            yield from container.metrics
-
-
-def metrics_of_container(runtime: Runtime, container: Container) -> list[cri.Metric]:
-    """Wait until a container has metrics, and return them."""
-    return runtime.eventually(
-        "metrics of the container",
-        lambda: [
-            metric
-            for pod in pod_metrics(runtime)
-            for each in pod.container_metrics
-            if each.container_id == container.id
-            for metric in each.metrics
-        ],
-        METRIC_SECONDS,
-    )
-
-
-def metrics_of_pod(runtime: Runtime, pod: Sandbox) -> list[cri.Metric]:
-    """Wait until a pod has metrics, and return its own."""
-    [found] = runtime.eventually(
-        "metrics of the pod",
-        lambda: [each for each in pod_metrics(runtime) if each.pod_sandbox_id == pod.id],
-        METRIC_SECONDS,
-    )
-    return list(found.metrics)
-
-
-def values_of(metrics: list[cri.Metric], name: str) -> list[int]:
-    """Return the values of the metrics with a name."""
-    return [metric.value.value for metric in metrics if metric.name == name]
 
 
 @requirement("MET-01")
@@ -141,16 +79,6 @@ def test_metric_descriptors_stay_the_same(runtime: Runtime, running_container: C
     metrics_of_container(runtime, running_container)
 
     assert descriptors_by_name(runtime) == before
-
-
-@requirement("MET-02")
-def test_metrics_that_the_kubelet_exposed_are_described(runtime: Runtime) -> None:
-    """ListMetricDescriptors SHOULD describe a metric of every kind that the kubelet has exposed itself: CPU,
-    memory, network, file systems, processes, OOM kills, limits.
-
-    Source: ListMetricDescriptors. Not stated by the CRI; dashboards and alerts rely on these metrics.
-    """
-    assert EXPECTED - descriptors_by_name(runtime).keys() == set()
 
 
 @requirement("MET-03")
