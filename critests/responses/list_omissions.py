@@ -36,10 +36,12 @@ class _Present:
     created: float
 
     def matches(self, identity: str, wanted: Any) -> bool:  # noqa: ANN401 - one of two filters
-        """Return whether it must be in a list with a filter, whose state is not set."""
+        """Return whether it must be in a list with a filter, whose state is not set. A runtime need not
+        accept the beginning of an id.
+        """
         return bool(
-            identity.startswith(wanted.id)
-            and self.sandbox.startswith(getattr(wanted, "pod_sandbox_id", ""))
+            wanted.id in {"", identity}
+            and getattr(wanted, "pod_sandbox_id", "") in {"", self.sandbox}
             and all(self.labels.get(key) == value for key, value in wanted.label_selector.items())
         )
 
@@ -50,6 +52,11 @@ class _Omission:
     identity: str
     ended: float
     violation: Violation
+
+
+def _same(one: str, another: str) -> bool:
+    """Return whether two ids can be of the same object, as one is the beginning of the other."""
+    return bool(one and another) and (one.startswith(another) or another.startswith(one))
 
 
 class ListOmissions:
@@ -72,7 +79,12 @@ class ListOmissions:
     def removal(self, endpoint: str, identity: str, started: float) -> None:
         """Note a call that may have removed an object, with all that is in it, whatever its result."""
         present = self._present[endpoint]
-        gone = [key for key, each in present.items() if identity in {key, each.sandbox}]
+        # the runtime may accept the beginning of an id, and the container's request may have had one
+        gone = [
+            key
+            for key, each in present.items()
+            if identity and (key.startswith(identity) or _same(identity, each.sandbox))
+        ]
         for key in gone:
             del present[key]
             self._removing[endpoint, key] = started

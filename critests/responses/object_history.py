@@ -91,7 +91,8 @@ def container_findings(
         yield from image_findings(known.config, reported)
         if not listed:
             yield from container_status_findings(known.config, reported)
-    if listed and known.sandbox and reported.pod_sandbox_id != known.sandbox:
+    # the request may have had the beginning of the id
+    if listed and not reported.pod_sandbox_id.startswith(known.sandbox):
         yield differing("CTA-23/equal", reported, "pod_sandbox_id", known.sandbox)
     if reported.state != cri.CONTAINER_UNKNOWN:
         yield from _constant_creation(known, reported, "CTA-04", of)

@@ -22,7 +22,8 @@ def test_a_list_omits_no_container_that_exists(client: Client) -> None:
 @pytest.mark.parametrize(
     ("wanted", "violations"),
     [
-        (cri.ContainerFilter(id="c"), {"CTA-18 ListContainersResponse.containers"}),
+        (cri.ContainerFilter(id="c1"), {"CTA-18 ListContainersResponse.containers"}),
+        (cri.ContainerFilter(id="c"), set()),
         (cri.ContainerFilter(pod_sandbox_id="s1"), {"CTA-18 ListContainersResponse.containers"}),
         (cri.ContainerFilter(label_selector={"l": "1"}), {"CTA-19 ListContainersResponse.containers"}),
         (cri.ContainerFilter(label_selector={"l": "2"}), set()),
@@ -38,6 +39,20 @@ def test_a_filter_omits_no_container_that_matches(
     client.call("ListContainers", cri.ListContainersRequest(filter=wanted), cri.ListContainersResponse())
 
     assert client.violations() == violations
+
+
+@pytest.mark.parametrize("beginning", ["c", "c1"])
+def test_a_removal_may_have_the_beginning_of_an_id(client: Client, beginning: str) -> None:
+    client.created()
+
+    client.call(
+        "RemoveContainer",
+        cri.RemoveContainerRequest(container_id=beginning),
+        cri.RemoveContainerResponse(),
+    )
+    client.call("ListContainers", cri.ListContainersRequest(), cri.ListContainersResponse())
+
+    assert client.violations() == set()
 
 
 def test_a_container_that_exists_has_a_status(client: Client) -> None:

@@ -250,21 +250,6 @@ def test_reads_return_during_a_long_stop(runtime: Runtime, containers: Container
     assert during_the_stop == {"ListContainers": True, "ListPodSandbox": True, "Status": True}
 
 
-@requirement("GEN-10")
-def test_prefix_of_a_sandbox_id_finds_the_sandbox(runtime: Runtime, sandbox: Sandbox) -> None:
-    """PodSandboxStatus MAY accept a unique prefix of an id; if it does, it returns that sandbox.
-
-    Source: PodSandboxStatusRequest.pod_sandbox_id.
-    """
-    try:
-        # 12 digits are the short form of an id, as Docker prints it
-        response = runtime.stub.PodSandboxStatus(cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id[:12]))
-    except grpc.RpcError as error:
-        unsupported(f"id prefixes: 12 digits are refused with {refused_with(error).name}")
-
-    assert response.status.id == sandbox.id
-
-
 @requirement("GEN-11")
 @disruptive
 @pytest.mark.parametrize("what", ["sandbox", "container"])
