@@ -117,6 +117,7 @@ from critests.runtimes.runtime_settings import (
     PinnedImages,
     ProfilesFromRegistries,
     PullProgress,
+    SignaturePolicy,
     SplitStorage,
     StreamingTls,
 )
@@ -213,6 +214,7 @@ __all__ = [
     "SessionEnded",
     "SetUpFailed",
     "SharedContainers",
+    "SignaturePolicy",
     "SplitStorage",
     "StreamChannel",
     "StreamRefused",

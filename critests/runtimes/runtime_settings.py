@@ -153,6 +153,20 @@ class PinnedImages:
 
 
 @dataclass(frozen=True)
+class SignaturePolicy:
+    """Some images are rejected, as if a required signature were missing.
+
+    Attributes:
+        rejected: name of the images, without tag, or a part of it before a slash.
+        namespace: of the pods for which that holds; empty for all.
+    """
+
+    rejected: str
+    namespace: str = ""
+    meaning = "a policy requires signatures of images"
+
+
+@dataclass(frozen=True)
 class MetricsOfCpu:
     """Only CPU metrics of pods are collected."""
 
@@ -263,6 +277,7 @@ RuntimeSetting: TypeAlias = (
     | SplitStorage
     | ImageFolder
     | PinnedImages
+    | SignaturePolicy
     | MetricsOfCpu
     | DefaultSysctl
     | DualStack

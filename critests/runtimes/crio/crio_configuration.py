@@ -37,6 +37,7 @@ from critests.runtimes.runtime_settings import (
     PullProgress,
     RuntimeSetting,
     SettingNotSupported,
+    SignaturePolicy,
     SplitStorage,
     StreamingTls,
 )
@@ -60,7 +61,9 @@ SPLIT_STORAGE_SINCE: Final = (1, 30, 0)
 """First version that can store images apart from containers and reports that in ImageFsInfo."""
 
 POD_METRICS: Final = ("cpu", "disk", "hugetlb", "memory", "network", "oom", "process", "spec")
-"""All kinds of pod metrics; CRI-O collects only the configured ones."""
+"""Kinds of pod metrics of every version; CRI-O collects only the configured ones."""
+NEWER_POD_METRICS: Final = ("diskIO", "pressure")
+NEWER_POD_METRICS_SINCE: Final = (1, 36, 0)
 
 
 def socket_of(paths: RuntimePaths) -> Path:
@@ -79,7 +82,7 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
     """
     for name, text in {
         "crio.conf": configuration(paths, settings),
-        "policy.json": json.dumps({"default": [{"type": "insecureAcceptAnything"}]}) + "\n",
+        **signature_policies(settings.extra_settings),
         "registries.conf": registries(
             settings.registry_addresses,
             [setting.path for setting in settings.extra_settings if isinstance(setting, Mirror)],
@@ -93,6 +96,7 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
             },
         ),
     }.items():
+        (paths.state / name).parent.mkdir(exist_ok=True)
         (paths.state / name).write_text(text, encoding="utf-8")
     if NriListener() in settings.extra_settings:
         nri_listener.install(paths)
@@ -111,6 +115,26 @@ def environment(paths: RuntimePaths) -> dict[str, str]:
         "CONTAINER_REGISTRIES_CONF": str(paths.state / "registries.conf"),
         "CONTAINER_REGISTRIES_CONF_DIR": str(paths.state / "registries.conf.d"),
         "CONTAINERS_STORAGE_CONF": str(paths.state / "storage.conf"),
+    }
+
+
+def signature_policies(extra_settings: Sequence[RuntimeSetting]) -> dict[str, str]:
+    """Return the texts of the signature policies by file name, containers-policy.json(5): one for all pods,
+    and one for each namespace that has its own.
+    """
+    rejected: dict[str, list[str]] = {"": []}
+    for setting in extra_settings:
+        if isinstance(setting, SignaturePolicy):
+            rejected.setdefault(setting.namespace, []).append(setting.rejected)
+    return {
+        f"policies/{namespace}.json" if namespace else "policy.json": json.dumps(
+            {
+                "default": [{"type": "insecureAcceptAnything"}],
+                "transports": {"docker": {name: [{"type": "reject"}] for name in names}},
+            }
+        )
+        + "\n"
+        for namespace, names in rejected.items()
     }
 
 
@@ -185,7 +209,11 @@ def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
         },
         "crio.nri": {"enable_nri": False},
         "crio.metrics": {"enable_metrics": False},
-        "crio.stats": {"included_pod_metrics": POD_METRICS},
+        "crio.stats": {
+            "included_pod_metrics": (
+                POD_METRICS + (NEWER_POD_METRICS if settings.version >= NEWER_POD_METRICS_SINCE else ())
+            )
+        },
     }
     for name, binary in settings.handlers.items():
         handler = _handler(name)
@@ -253,8 +281,8 @@ def _of_images(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSet
             return "crio.image", {"pull_progress_timeout": f"{seconds}s"}
         case Credentials(file):
             return "crio.image", {"global_auth_file": str(file)}
-        case Mirror() | CopiedLayers():
-            return "crio.image", {}  # in registries.conf, and in `settings.overlays`
+        case Mirror() | CopiedLayers() | SignaturePolicy():
+            return "crio.image", {}  # in registries.conf, `settings.overlays`, and files of policies
     return None
 
 
