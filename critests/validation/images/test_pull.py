@@ -3,7 +3,17 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.testing import Images, MintedImage, Registry, Runtime, Sandbox, requirement
+from critests.testing import (
+    Images,
+    MintedImage,
+    RecordVariant,
+    Registry,
+    Runtime,
+    Sandbox,
+    requirement,
+)
+
+FORMS = ["digest", "digest of the platform's manifest"]
 
 
 def reference_of(image: MintedImage, form: str) -> str:
@@ -83,7 +93,7 @@ def test_digest_takes_precedence_over_a_tag(runtime: Runtime, registry: Registry
 
 
 @requirement("IMG-05")
-@pytest.mark.parametrize("form", ["digest", "digest of the platform's manifest"])
+@pytest.mark.parametrize("form", FORMS)
 def test_multi_arch_image_is_pulled_by_digest(
     runtime: Runtime, registry: Registry, images: Images, form: str
 ) -> None:
@@ -100,6 +110,49 @@ def test_multi_arch_image_is_pulled_by_digest(
     found = images.look_up(reference)
     assert found is not None
     assert reference in found.repo_digests
+
+
+@requirement("IMG-05")
+@pytest.mark.parametrize("forms", [FORMS, FORMS[::-1]], ids=["index first", "manifest first"])
+def test_image_is_known_by_the_digests_of_both_pulls(
+    runtime: Runtime, registry: Registry, images: Images, forms: list[str]
+) -> None:
+    """After pulls of a multi-platform image by the digest of its index and by that of its own manifest,
+    repo_digests MUST have both digests, and ImageStatus MUST find the image by either of them.
+
+    Source: PullImageRequest.image, Image.repo_digests; OCI image index.
+    """
+    minted = registry.mint("index", tags=[])
+    references = [reference_of(minted, form) for form in forms]
+
+    for reference in references:
+        runtime.images.PullImage(images.pull_request(reference))
+
+    found = [images.look_up(reference) for reference in references]
+    digests = [set(image.repo_digests) if image else set() for image in found]
+    assert [set(references) - each for each in digests] == [set(), set()]
+
+
+@requirement("IMG-43")
+@pytest.mark.parametrize("form", ["tag", *FORMS])
+def test_digests_of_a_multi_arch_image(
+    runtime: Runtime, registry: Registry, images: Images, record_variant: RecordVariant, form: str
+) -> None:
+    """The image of one pull of a multi-platform image MAY be known by the digest of its index, by that of its
+    own manifest, or by both; ImageStatus MUST find it by each digest that repo_digests has.
+
+    Source: Image.repo_digests, ImageStatus; the CRI does not state which digests a pull adds.
+    """
+    minted = registry.mint("index")
+
+    response = runtime.images.PullImage(images.pull_request(reference_of(minted, form)))
+
+    found = images.look_up(response.image_ref)
+    assert found is not None
+    known = [each for each in FORMS if reference_of(minted, each) in found.repo_digests]
+    record_variant(" and ".join(known))
+    assert known
+    assert [images.id_of(each) for each in found.repo_digests] == [found.id] * len(found.repo_digests)
 
 
 @requirement("IMG-06")

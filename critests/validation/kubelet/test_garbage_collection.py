@@ -1,7 +1,17 @@
 """K8S: what the kubelet's garbage collection removes: exited containers, stopped sandboxes, unused images."""
 
 from critests.api import api_pb2 as cri
-from critests.testing import POD_UID, Images, MintedImage, Registry, Runtime, requirement
+from critests.testing import (
+    POD_UID,
+    Capability,
+    Images,
+    MintedImage,
+    Registry,
+    Runtime,
+    requirement,
+    requires,
+    single,
+)
 from critests.validation.kubelet.pods import KubeletPod
 
 
@@ -87,6 +97,26 @@ def test_the_image_of_a_container_is_found_in_the_list_of_images(
     entry = app.entry()
 
     assert [image.id for image in listed].count(image_of(entry)) == 1
+
+
+@requirement("K8S-04")
+@requires(Capability.IMAGE_VOLUMES)
+def test_the_image_of_a_volume_is_found_in_the_list_of_images(
+    runtime: Runtime, registry: Registry, pod: KubeletPod
+) -> None:
+    """The `image` of an image volume in ContainerStatus MUST be the id of exactly one image in ListImages, if
+    the request had the reference that PullImage returned: by it the kubelet knows that the image is in use.
+
+    Source: ContainerStatus.mounts, Mount.image, Image.id; how the kubelet collects images.
+    """
+    volume = registry.pull(registry.mint("volume"))
+    mount = cri.Mount(container_path="/volume", image=volume.spec(), readonly=True)
+    app = pod.run(pod.start(), "app", mounts=[mount])
+
+    listed = runtime.images.ListImages(cri.ListImagesRequest()).images
+    reported = single("its volume", [each for each in app.status().mounts if each.HasField("image")])
+
+    assert [image.id for image in listed].count(reported.image.image) == 1
 
 
 @requirement("K8S-04")

@@ -237,6 +237,23 @@ def test_status_reports_which_image_is_mounted(containers: Containers, images: I
 
 
 @requirement("VOL-12/details")
+@requires(Capability.IMAGE_VOLUMES)
+def test_status_reports_the_digest_of_a_mounted_image(containers: Containers, images: Images) -> None:
+    """ContainerStatus MUST report an `image_ref` of the mounted image for an image volume, if it reports one.
+
+    Source: ContainerStatus.mounts, ImageSpec.image_ref.
+    """
+    pulled = images.pull("volume")
+    container = containers.created(mounts=[volume(pulled)])
+
+    reported = [mount.image for mount in container.status().mounts if mount.container_path == "/volume"]
+
+    if [image.image_ref for image in reported] == [""]:
+        unsupported("ContainerStatus does not report the image_ref of an image volume")
+    assert [images.id_of(image.image_ref) for image in reported] == [images.id_of(pulled.reference)]
+
+
+@requirement("VOL-12/details")
 @requires(Capability.IMAGE_SUB_PATHS)
 def test_status_reports_which_part_of_an_image_is_mounted(containers: Containers, images: Images) -> None:
     """ContainerStatus MUST report the `image_sub_path` of an image volume as requested, if it reports one.
