@@ -13,6 +13,7 @@ from critests.testing import (
     RecordVariant,
     Runtime,
     Streams,
+    blocked,
     refused_with,
     requirement,
     requires,
@@ -23,6 +24,12 @@ GREEDY = ("/bin/dd", "if=/dev/zero", "of=/dev/null", "bs=96M", "count=1")
 """Allocates a buffer of 96 MiB."""
 # no swap: memory and swap together have the limit of memory alone
 SMALL = cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=32 * MIB)
+
+
+def free_swap() -> int:
+    """Return how many bytes of swap the machine has free."""
+    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("SwapFree:"))
 
 
 @requirement("RES-04")
@@ -144,6 +151,43 @@ def test_swap_limit_is_that_of_the_cgroup(limits: Limits, swap: int) -> None:
     )
 
     assert limited.observed(lambda cgroup: (cgroup.memory, cgroup.swap)) == {(32 * MIB, swap)}
+
+
+@requirement("RES-08")
+@requires(Capability.SWAP_ACCOUNTING)
+def test_container_swaps_within_its_limit(limits: Limits) -> None:
+    """A container MUST be able to use more memory than its memory limit, if `memory_swap_limit_in_bytes`
+    allows it.
+
+    Source: LinuxContainerResources.memory_swap_limit_in_bytes.
+    """
+    if free_swap() < 256 * MIB:
+        blocked("needs a machine with 256 MiB of free swap")
+    limited = limits.running(
+        resources=cri.LinuxContainerResources(
+            memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=256 * MIB
+        )
+    )
+
+    response = limited.container.exec(*GREEDY)
+
+    assert response.exit_code == 0
+    assert limited.inside().oom_kills == 0
+
+
+@requirement("RES-32")
+@requires(Capability.SWAP_ACCOUNTING)
+def test_swap_limit_of_a_container_is_lifted(limits: Limits) -> None:
+    """A container with a memory limit and a `memory_swap_limit_in_bytes` of -1 SHOULD have no limit of swap.
+
+    Source: LinuxContainerResources.memory_swap_limit_in_bytes; not stated by the CRI, -1 is no limit in the
+    OCI runtime specification.
+    """
+    limited = limits.running(
+        resources=cri.LinuxContainerResources(memory_limit_in_bytes=32 * MIB, memory_swap_limit_in_bytes=-1)
+    )
+
+    assert limited.observed(lambda cgroup: (cgroup.memory, cgroup.swap)) == {(32 * MIB, None)}
 
 
 @requirement("RES-09")

@@ -96,6 +96,54 @@ def test_update_of_the_memory_limit_alone_takes_effect(runtime: Runtime, limits:
     assert limited.observed(lambda cgroup: cgroup.memory) == {128 * MIB}
 
 
+@requirement("UPD-01")
+def test_update_adds_the_smallest_cpu_limits_to_a_container_without_limits(
+    runtime: Runtime, limits: Limits
+) -> None:
+    """UpdateContainerResources MUST apply CPU shares, quota and period to a container created without
+    limits, also the smallest ones that the kubelet requests.
+
+    Source: UpdateContainerResources; a resize of a best-effort container's pod in Kubernetes.
+    """
+    limits.require("cpu")
+    limited = limits.running()
+
+    # 1 millicpu of request and 10 of limit
+    runtime.stub.UpdateContainerResources(limited.update(cpu_shares=2, cpu_quota=1_000, cpu_period=100_000))
+
+    assert limited.observed(lambda cgroup: (cgroup.has_shares(2), cgroup.cpu_quota, cgroup.cpu_period)) == {
+        (True, 1_000, 100_000)
+    }
+
+
+@requirement("UPD-01")
+def test_update_lifts_the_cpu_quota(runtime: Runtime, limits: Limits) -> None:
+    """UpdateContainerResources MUST remove the CPU quota if `cpu_quota` is negative.
+
+    Source: LinuxContainerResources.cpu_quota; the kubelet does so for containers with exclusive CPUs.
+    """
+    limits.require("cpu")
+    limited = limits.running(resources=BEFORE)
+
+    runtime.stub.UpdateContainerResources(limited.update(cpu_quota=-1, cpu_period=100_000))
+
+    assert limited.observed(lambda cgroup: cgroup.cpu_quota) == {None}
+
+
+@requirement("UPD-02")
+def test_update_adds_a_memory_limit_to_a_container_without_limits(runtime: Runtime, limits: Limits) -> None:
+    """UpdateContainerResources MUST apply a memory limit to a container that was created without limits.
+
+    Source: UpdateContainerResources; a resize of a best-effort container's pod in Kubernetes.
+    """
+    limits.require("memory")
+    limited = limits.running()
+
+    runtime.stub.UpdateContainerResources(limited.update(memory_limit_in_bytes=64 * MIB))
+
+    assert limited.observed(lambda cgroup: cgroup.memory) == {64 * MIB}
+
+
 @requirement("UPD-03")
 def test_a_memory_limit_below_the_usage_is_refused(
     runtime: Runtime, limits: Limits, containers: Containers
@@ -243,6 +291,10 @@ def test_update_of_unified_values_takes_effect(runtime: Runtime, limits: Limits)
 
     assert limited.observed(lambda cgroup: cgroup.limit("memory.high")) == {80 * MIB}
 
+    runtime.stub.UpdateContainerResources(limited.update(unified={"memory.high": "max"}))
+
+    assert limited.observed(lambda cgroup: cgroup.limit("memory.high")) == {None}
+
 
 @requirement("UPD-11/hugepages")
 @requires(Capability.HUGE_PAGES)
@@ -279,6 +331,24 @@ def test_update_of_the_swap_limit(runtime: Runtime, limits: Limits, record_varia
     assert cgroup.memory == 96 * MIB
     assert cgroup.swap in {0, 64 * MIB}
     record_variant("is applied" if cgroup.swap else "is ignored: no swap")
+
+
+@requirement("UPD-22")
+@requires(Capability.SWAP_ACCOUNTING)
+def test_update_lifts_the_swap_limit(runtime: Runtime, limits: Limits) -> None:
+    """UpdateContainerResources with a `memory_swap_limit_in_bytes` of -1 SHOULD remove the limit of swap, and
+    MUST NOT change the memory limit.
+
+    Source: LinuxContainerResources.memory_swap_limit_in_bytes; not stated by the CRI, -1 is no limit in the
+    OCI runtime specification.
+    """
+    limited = limits.running(resources=BEFORE)
+
+    runtime.stub.UpdateContainerResources(
+        limited.update(memory_limit_in_bytes=64 * MIB, memory_swap_limit_in_bytes=-1)
+    )
+
+    assert limited.observed(lambda cgroup: (cgroup.memory, cgroup.swap)) == {(64 * MIB, None)}
 
 
 @requirement("UPD-12")
