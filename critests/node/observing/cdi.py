@@ -115,9 +115,16 @@ def gpu_of_the_machine(folders: Iterable[Path] = MACHINE_FOLDERS) -> DescribedGp
     return None
 
 
-def node(path: str, host_path: str, permissions: str = "rw") -> Edits:
-    """Return the change that adds a device node."""
-    return {"deviceNodes": [{"path": path, "hostPath": host_path, "permissions": permissions}]}
+def node(path: str, host_path: str, permissions: str = "rw", **more: int) -> Edits:
+    """Return the change that adds a device node.
+
+    Args:
+        path: in the container.
+        host_path: of the host.
+        permissions: to read and write.
+        more: further fields, such as `fileMode`.
+    """
+    return {"deviceNodes": [{"path": path, "hostPath": host_path, "permissions": permissions, **more}]}
 
 
 def variables(*pairs: str) -> Edits:

@@ -127,6 +127,26 @@ def test_dns_configuration_is_not_truncated(sandboxes: Sandboxes, resolver_of: R
     assert resolver.get("search") == list(MORE_THAN_RESOLVERS_TAKE.searches)
 
 
+@requirement("NET-41")
+@pytest.mark.parametrize("root", ["writable", "read-only"])
+def test_resolver_can_be_written_unless_the_root_is_read_only(
+    sandboxes: Sandboxes, containers: Containers, root: str
+) -> None:
+    """The containers' resolv.conf SHOULD be writable, and not with `readonly_rootfs`.
+
+    Source: LinuxContainerSecurityContext.readonly_rootfs, which alone makes files of a container read-only.
+    """
+    read_only = root == "read-only"
+    container = containers.running(
+        in_sandbox=sandboxes.ready(dns_config=ORDERED),
+        security_context=cri.LinuxContainerSecurityContext(readonly_rootfs=read_only),
+    )
+
+    written = container.exec("/bin/sh", "-c", "echo '# written' >> /etc/resolv.conf").exit_code == 0
+
+    assert written is not read_only
+
+
 @requirement("NET-05")
 def test_resolver_is_the_same_in_all_containers(sandboxes: Sandboxes, resolver_of: ResolverOf) -> None:
     """The resolv.conf SHOULD be the same in all containers of a pod.

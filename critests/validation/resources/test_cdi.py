@@ -91,6 +91,24 @@ def test_cdi_device_adds_its_device_nodes(
 
 @requirement("DEV-10")
 @requires(Capability.SAME_HOST)
+def test_device_node_of_a_cdi_device_has_its_owner_and_mode(
+    containers: Containers, cdi_folder: CdiFolder, host_folder: Path
+) -> None:
+    """The device nodes of a CDI device MUST have the owner, group and mode of its specification.
+
+    Source: ContainerConfig.CDI_devices; fileMode, uid and gid of deviceNodes in the CDI specification.
+    """
+    host_node = str(spare_device().create_node(host_folder / "node"))
+    edits = cdi.node(PATH, host_node, fileMode=0o640, uid=1234, gid=4321)
+    kind = cdi_folder.write({"one": edits})
+
+    container = containers.running(with_devices(containers.config(), f"{kind}=one"))
+
+    assert container.output("stat", "-c", "%a %u:%g", PATH) == "640 1234:4321"
+
+
+@requirement("DEV-10")
+@requires(Capability.SAME_HOST)
 def test_cdi_device_adds_its_mounts(containers: Containers, cdi_folder: CdiFolder, host_folder: Path) -> None:
     """A CDI device MUST add the mounts of its specification, with their options.
 

@@ -137,6 +137,32 @@ def test_a_device_may_have_another_path_in_the_container(
     assert container.exec("test", "-e", str(node)).exit_code == 1
 
 
+@requirement("DEV-04/renamed")
+@pytest.mark.parametrize("path", [PATH, "/dev/full"], ids=["new", "of another device"])
+def test_a_device_has_its_path_in_a_privileged_container(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, device: Device, node: Path, path: str
+) -> None:
+    """A requested device SHOULD be at its `container_path` in a privileged container; if another device of
+    the host has this path, the request may be rejected.
+
+    Source: Device.container_path, LinuxContainerSecurityContext.privileged.
+    """
+    pod = sandboxes.ready(security_context=cri.LinuxSandboxSecurityContext(privileged=True))
+    config = containers.config(
+        devices=[device_request(node, path=path)],
+        security_context=cri.LinuxContainerSecurityContext(privileged=True),
+    )
+    try:
+        container = containers.attempt(config, in_sandbox=pod)
+    except grpc.RpcError as error:
+        refused_with(error)
+        block_if_the_daemon_lacks_capabilities(runtime)
+        assert path != PATH
+    else:
+        found = container.output("stat", "-c", "%F %t:%T", path)
+        assert found == f"character special file {device.numbers}"
+
+
 @requirement("DEV-04/empty")
 def test_form_of_a_device_without_a_path_in_the_container(
     containers: Containers, node: Path, record_variant: RecordVariant

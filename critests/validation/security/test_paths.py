@@ -2,7 +2,16 @@
 
 import pytest
 
-from critests.testing import MASKED_PATHS, Containers, Runtime, SharedContainers, requirement
+from critests.testing import (
+    MASKED_PATHS,
+    Capability,
+    Containers,
+    Runtime,
+    SharedContainers,
+    requirement,
+    requires,
+    with_user_namespace,
+)
 from critests.validation.security.contexts import context, outcome, system_call
 
 WRITE_ONLY = 1  # O_WRONLY
@@ -86,6 +95,25 @@ def test_no_path_is_protected_if_the_lists_are_empty(
     assert hidden == []
     assert not [mount for mount in process.mounts if mount.place == "/proc" and mount.read_only]
     assert outcome(process.answer("write a setting"))[1] != READ_ONLY_FILE_SYSTEM
+
+
+@requirement("SEC-06")
+@requires(Capability.USER_NAMESPACES)
+def test_no_path_is_protected_in_a_user_namespace_if_the_lists_are_empty(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
+    """The proc file system MUST be one writable mount in a pod with a user namespace if `masked_paths` and
+    `readonly_paths` are empty.
+
+    Source: LinuxContainerSecurityContext.masked_paths and readonly_paths; the kubelet sends them empty for
+    the proc mount Unmasked, for which Kubernetes requires a user namespace.
+    """
+    pod = shared_containers.sandbox(namespaces=with_user_namespace())
+
+    process = shared_containers.process(seen_from, in_sandbox=pod, questions=QUESTIONS, unmasked=True)
+
+    mounts = [mount for mount in process.mounts if f"{mount.place}/".startswith("/proc/")]
+    assert [(mount.place, mount.kind, mount.read_only) for mount in mounts] == [("/proc", "proc", False)]
 
 
 @requirement("SEC-07")

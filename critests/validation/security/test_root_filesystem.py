@@ -10,6 +10,7 @@ from critests.testing import (
     EXEC,
     Capability,
     Containers,
+    Registry,
     Runtime,
     SharedContainers,
     blocked,
@@ -54,6 +55,27 @@ def test_a_read_only_root_cannot_be_written(
     )
 
     assert outcome(process.answer(place)) == (-1, READ_ONLY_FILE_SYSTEM)
+
+
+@requirement("SEC-18")
+@pytest.mark.parametrize("place", ["etc", "data"])
+def test_directories_of_the_image_keep_their_owner_and_mode(
+    containers: Containers, registry: Registry, host_folder: Path, place: str
+) -> None:
+    """A directory of the image MUST have the owner and mode of the image, even if the runtime adds files or
+    mounts to it.
+
+    Source: OCI image specification, file attributes of layers.
+    """
+    minted = registry.mint(
+        changes={"files": [{"path": place, "kind": "directory", "mode": 0o751, "uid": 1234, "gid": 4321}]}
+    )
+    (host_folder / "file").touch()
+    mount = cri.Mount(container_path=f"/{place}/added", host_path=str(host_folder / "file"))
+
+    container = containers.running(image=registry.pull(minted), mounts=[mount])
+
+    assert container.output("stat", "-c", "%u:%g %a", f"/{place}") == "1234:4321 751"
 
 
 @requirement("SEC-01")

@@ -95,6 +95,29 @@ def test_runtime_default_denies_new_user_namespaces(
     assert outcome(process.answer("other call")) == (0, 0)
 
 
+@requirement("SCP-14")
+def test_runtime_default_permits_what_an_added_capability_needs(
+    shared_containers: SharedContainers, seen_from: str
+) -> None:
+    """The runtime's default profile SHOULD permit the creation of a user namespace with SYS_ADMIN.
+
+    Source: LinuxContainerSecurityContext.capabilities; not stated by the CRI, otherwise the capability that
+    the request adds would have no effect.
+    """
+    added = cri.Capability(add_capabilities=["SYS_ADMIN"])
+    for seccomp in (UNCONFINED, RUNTIME_DEFAULT):
+        process = shared_containers.process(
+            seen_from,
+            questions=QUESTIONS,
+            security_context=context(seccomp=seccomp, capabilities=added),
+        )
+        created = outcome(process.answer("make a user namespace"))
+        if seccomp is UNCONFINED and created != (0, 0):
+            blocked("needs a kernel that lets a container without a filter make a user namespace")
+
+    assert created == (0, 0)
+
+
 @requirement("SCP-02")
 def test_unconfined_sets_no_seccomp_filter(shared_containers: SharedContainers, seen_from: str) -> None:
     """A process of a container with Unconfined MUST NOT have a seccomp filter.

@@ -97,6 +97,7 @@ def test_user_namespace_modes_container_and_target_are_refused(
 
 UNUSUAL_MAPPINGS = {
     "two": ([MAPPING, cri.IDMapping(host_id=FIRST_ID + IDS, container_id=IDS, length=10)],) * 2,
+    "two-from-root": ([MAPPING, cri.IDMapping(host_id=FIRST_ID + IDS, container_id=0, length=IDS)],) * 2,
     "without-root": ([cri.IDMapping(host_id=FIRST_ID, container_id=1, length=10)],) * 2,
     "of-no-ids": ([cri.IDMapping(host_id=FIRST_ID, container_id=0, length=0)],) * 2,
     "without-groups": ([MAPPING], []),
