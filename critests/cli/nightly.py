@@ -5,12 +5,14 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from critests.cli.run_options import run_options, settings_from
+from critests.conditions.condition_table import CONDITIONS, chosen, refuse_processes
 from critests.exit_codes import ExitCode
 from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import newest_run
@@ -26,6 +28,7 @@ from critests.run.stop_signals import wait_for
 SCHEMA: Final = "critests.notice"
 SCHEMA_VERSION: Final = 2
 NOTIFY_SECONDS: Final = 60.0
+ALL: Final = "all"
 EPILOG: Final = """\b
 All other options are passed to `critests run`; those that select the runtime also to `critests bench`.
 
@@ -33,6 +36,7 @@ All other options are passed to `critests run`; those that select the runtime al
 Examples:
   critests nightly --node containerd --site site/
   critests nightly -n 2 --node containerd --site site/ --bench --bench-options '--profile smoke'
+  critests nightly --node crio --condition all
   critests nightly --node crio --notify-command 'logger -t critests'
 
 \b
@@ -63,6 +67,13 @@ failed."""
     help="if anything changed, run this program with the changes as JSON on its standard input; without a"
     " shell: for a pipe or a variable write sh -c '...'",
 )
+@click.option(
+    "--condition",
+    "conditions",
+    metavar="NAMES",
+    default="",
+    help="run under one of these conditions each night in turn: names with commas, or all",
+)
 @run_options("nightly", hidden=True)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
@@ -75,8 +86,10 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     given = settings_from(values).given()
     runtime = [f"{option.name}={words}" for option, words in given if option.section == RUNTIME]
     command, bench_options = _words("notify_command", values), _words("bench_options", values)
+    processes = any(word.startswith("-n") for word in values["run_options"])
+    condition = _of_tonight(values["conditions"], datetime.now(UTC).date(), processes=processes)
     before = newest_run(results)
-    code = _critests("run", "--results", str(results), *runtime, *values["run_options"])
+    code = _critests("run", "--results", str(results), *runtime, *condition, *values["run_options"])
     if code == ExitCode.USAGE:
         raise click.exceptions.Exit(code)
     new = [newest_run(results)]
@@ -96,6 +109,24 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     for problem in problems:
         click.echo(f"nightly: {one_line(problem, 600)}", err=True)
     raise click.exceptions.Exit(code or (ExitCode.HARNESS_ERROR if problems else 0))
+
+
+def _of_tonight(names: str, today: date, *, processes: bool = False) -> list[str]:
+    """Return the options for the condition of a day: the next one each day.
+
+    Args:
+        names: of the conditions, with commas; `all`, or empty for none.
+        today: the day.
+        processes: whether the run has several processes.
+
+    Raises:
+        UsageError: there is no such condition, or one of them is not for several processes.
+    """
+    wanted = list(CONDITIONS) if names == ALL else [name.strip() for name in names.split(",") if name.strip()]
+    turns = chosen(wanted)
+    if processes:
+        refuse_processes(wanted)
+    return ["--condition", turns[today.toordinal() % len(turns)].name] if turns else []
 
 
 def _words(name: str, values: dict[str, str]) -> list[str]:

@@ -12,6 +12,8 @@ EVENTS: Final = "events"
 SLOW_STEPS: Final = "slow-steps"
 FAILING_STEPS: Final = "failing-steps"
 RESTARTS: Final = "restarts"
+PRESSURE: Final = "pressure"
+OTHER_NAMES: Final = "other-names"
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,17 @@ CONDITIONS: Final = {
             starts_runtime=True,
             one_process=True,
             delays_calls=True,
+        ),
+        Condition(
+            PRESSURE,
+            "two programs use the processors, and the daemon may open 256 files",
+            starts_runtime=True,
+            delays_calls=True,
+        ),
+        Condition(
+            OTHER_NAMES,
+            "names, labels and annotations are long, or have forms that few people use",
+            reaches_own_runtimes=True,
         ),
     )
 }

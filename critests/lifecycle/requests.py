@@ -1,19 +1,16 @@
 """Request messages like the kubelet's."""
 
 import re
-import secrets
-import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
 from critests.api import api_pb2 as cri
 from critests.lifecycle import kubelet_keys
 from critests.lifecycle.cgroup_parents import CgroupParents
+from critests.lifecycle.request_names import RequestNames
 from critests.lifecycle.run_label import RunIdentity
-
-NAMESPACE = "critests"
 
 # What the kubelet sends for an ordinary pod, from the OCI runtime's usual defaults.
 MASKED_PATHS = (
@@ -118,18 +115,20 @@ class RequestBuilder:
         logs: parent of the sandboxes' log directories.
         cgroups: writes the cgroup parent of a pod for this runtime.
         hugepages: page sizes of the node's kernel, each of which the kubelet limits for every container.
+        names: gives names to what a test does not name.
     """
 
     run: RunIdentity
     logs: Path
     cgroups: CgroupParents
     hugepages: Sequence[str] = ()
+    names: RequestNames = field(default_factory=RequestNames)
 
     def sandbox(
         self,
         name: str = "",
         *,
-        namespace: str = NAMESPACE,
+        namespace: str | None = None,
         uid: str = "",
         attempt: int = 0,
         hostname: str | None = None,
@@ -145,8 +144,9 @@ class RequestBuilder:
 
         A pod on the host's network has an empty hostname by default, also like the kubelet's.
         """
-        uid = uid or str(uuid.uuid4())
-        name = name or f"pod-{uid[:8]}"
+        uid = uid or self.names.uid()
+        name = name or self.names.pod(uid)
+        namespace = self.names.namespace if namespace is None else namespace
         namespaces = namespaces or cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD)
         if hostname is None:
             hostname = "" if namespaces.network == cri.NODE else safe_hostname(name)
@@ -166,8 +166,17 @@ class RequestBuilder:
             log_directory=str(log_directory),
             dns_config=dns_config,
             port_mappings=port_mappings,
-            labels={**self.run.labels, **kubelet_keys.of_pod(metadata), **(labels or {})},
-            annotations={**kubelet_keys.pod_annotations(), **(annotations or {})},
+            labels={
+                **self.names.labels(),
+                **self.run.labels,
+                **kubelet_keys.of_pod(metadata),
+                **(labels or {}),
+            },
+            annotations={
+                **self.names.annotations(),
+                **kubelet_keys.pod_annotations(),
+                **(annotations or {}),
+            },
             linux=cri.LinuxPodSandboxConfig(
                 cgroup_parent=self.cgroups.of_pod(uid),
                 security_context=context,
@@ -229,7 +238,7 @@ class RequestBuilder:
             namespaces: must repeat the sandbox's pid mode; CONTAINER by default, as in `sandbox`.
             stop_signal: overrides the image's.
         """
-        name = name or f"container-{secrets.token_hex(4)}"
+        name = name or self.names.container()
         context = cri.LinuxContainerSecurityContext(
             namespace_options=namespaces
             or cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD),
@@ -268,18 +277,23 @@ class RequestBuilder:
             working_dir=working_dir,
             envs=pairs,
             labels={
+                **self.names.labels(),
                 **self.run.labels,
                 **(kubelet_keys.of_pod(pod) if pod is not None else {}),
                 kubelet_keys.CONTAINER_NAME: name,
                 **(labels or {}),
             },
-            annotations={**kubelet_keys.container_annotations(attempt), **(annotations or {})},
+            annotations={
+                **self.names.annotations(),
+                **kubelet_keys.container_annotations(attempt),
+                **(annotations or {}),
+            },
             mounts=mounts,
             devices=devices,
             stdin=stdin,
             stdin_once=stdin_once,
             tty=tty,
-            log_path=f"{name}_{attempt}.log" if log_path is None else log_path,
+            log_path=self.names.log_path(name, attempt) if log_path is None else log_path,
             linux=cri.LinuxContainerConfig(resources=limits, security_context=context),
         )
         if stop_signal is not None:

@@ -5,13 +5,16 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import date
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from critests.cli import nightly as module
-from critests.cli.nightly import nightly
+from critests.cli.nightly import _of_tonight, nightly
+from critests.conditions.condition_table import CONDITIONS
+from critests.exit_codes import UsageError
 from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 from tests.report.store.small_run import small_run, store
@@ -47,6 +50,36 @@ def call(night: Night, *arguments: str | Path) -> Result:
     return CliRunner().invoke(
         nightly, ["--results", str(night.results), *(str(argument) for argument in arguments)]
     )
+
+
+def test_each_night_has_the_next_condition() -> None:
+    nights = [_of_tonight("churn, events", date(2026, 1, day))[1] for day in (1, 2, 3, 4)]
+
+    assert sorted(nights[:2]) == ["churn", "events"]
+    assert nights[:2] == nights[2:]
+    assert {_of_tonight("all", date(2026, 1, day))[1] for day in range(1, 31)} == set(CONDITIONS)
+    assert _of_tonight("", date(2026, 1, 1)) == []
+
+
+def test_the_condition_of_the_night_is_passed_to_the_run(night: Night) -> None:
+    ended = call(night, "--node", "containerd", "--condition", "churn", "--bench")
+
+    assert ended.exit_code == 0, ended.output
+    assert night.called[0][3:] == ["--node=containerd", "--condition", "churn"]
+    assert "--condition" not in night.called[1]
+
+
+def test_conditions_of_one_process_are_rejected_before_their_night(night: Night) -> None:
+    rejected = call(night, "--node", "containerd", "--condition", "all", "-n", "2").exception
+
+    assert isinstance(rejected, UsageError)
+    assert "without -n" in str(rejected)
+    assert night.called == []
+
+
+def test_an_unknown_condition_starts_nothing(night: Night) -> None:
+    assert isinstance(call(night, "--node", "containerd", "--condition", "rain").exception, UsageError)
+    assert night.called == []
 
 
 def test_options_of_the_run_are_passed_through(night: Night) -> None:
