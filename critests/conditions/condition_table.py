@@ -82,7 +82,7 @@ CONDITIONS: Final = {
         ),
         Condition(
             OTHER_NAMES,
-            "names, labels and annotations are long, or have forms that few people use",
+            "names, labels, annotations and tags are long, or have forms that few people use",
             reaches_own_runtimes=True,
         ),
     )

@@ -16,6 +16,8 @@ SUBDOMAIN_LENGTH: Final = 253
 """Longest DNS subdomain: the name of a pod, and the prefix of a key."""
 ANNOTATION_LENGTH: Final = 4096
 """All annotations of an object together may have 256 KiB."""
+TAG_LENGTH: Final = 128
+"""Longest tag of an image, by the OCI distribution specification."""
 LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 TEXTS: Final = (
     "",
@@ -80,6 +82,10 @@ class OtherNames(RequestNames):
     def log_path(self, container: str, attempt: int) -> str:
         """Return a name with dots, dashes and underscores."""
         return self._draws.choice((f"{container}_{attempt}.log", f"{container}.{attempt}..-_.log.txt"))
+
+    def image_tags(self) -> list[str]:
+        """Return a tag with every legal character, or one of the greatest length."""
+        return [self._draws.choice((f"_V.{'t' * (TAG_LENGTH - 3)}", "V_0.1--x"))]
 
     def labels(self) -> dict[str, str]:
         """Return labels with keys and values of the greatest length, and with every legal character."""

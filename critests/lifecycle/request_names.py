@@ -33,6 +33,10 @@ class RequestNames:
         """Return the path of a container's log, relative to the log directory of its pod."""
         return f"{container}_{attempt}.log"
 
+    def image_tags(self) -> list[str] | None:
+        """Return the tags of an image; None for those of its specification."""
+        return None
+
     def labels(self) -> dict[str, str]:
         """Return more labels."""
         return {}

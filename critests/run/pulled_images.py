@@ -62,7 +62,10 @@ class TestImages:
             written = f"{prefix.rstrip('/')}/{name}:{image_spec(name).tags[0]}"
         else:
             minted = registry.mint(
-                name, repository_of(self.context.run.id, name), labels={RUN_LABEL: self.context.run.id}
+                name,
+                repository_of(self.context.run.id, name),
+                tags=self.context.names.image_tags(),
+                labels={RUN_LABEL: self.context.run.id},
             )
             written = minted.reference
         try:

@@ -62,6 +62,13 @@ def test_labels_and_annotations_are_legal(requests: RequestBuilder) -> None:
         assert config.labels[RUN_LABEL] == RUN.id
 
 
+def test_tags_of_images_are_legal() -> None:
+    tags = {tag for seed in range(20) for tag in OtherNames(seed).image_tags()}
+
+    assert all(re.fullmatch(r"\w[\w.-]{0,127}", tag, re.ASCII) for tag in tags)
+    assert max(map(len, tags)) == 128
+
+
 def test_what_a_test_names_stays(requests: RequestBuilder) -> None:
     pod = requests.sandbox("web", namespace="", uid="2f1c", labels={"1": "mine"})
 
