@@ -169,6 +169,7 @@ class DocumentUser:
             # which of them it was
             named = []
             for document in group if self.crashes < MOST_CRASHES else ():
+                before = self._objects()
                 self._used(document, use)
                 named += [Breach(str(document), *each) for each in self._damage_of_machine(before)]
             all_of_them = f"one of: {'; '.join(map(str, group))}"
@@ -247,9 +248,15 @@ class DocumentUser:
 
     def _objects(self) -> list[str]:
         """Return what the runtime has on this machine, and its pods and images, but no directories: content
-        of failed pulls may stay until a collection of garbage.
+        of failed pulls may stay until a collection of garbage. The daemon, which a crash replaces, is not
+        among them.
         """
-        on_machine = [each for each in self.runtime.daemon.objects() if not each.startswith("directory ")]
+        daemon = f"process {self.runtime.daemon.pid}"
+        on_machine = [
+            each
+            for each in self.runtime.daemon.objects()
+            if each != daemon and not each.startswith("directory ")
+        ]
         pods = self.runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
         images = self.runtime.images.ListImages(cri.ListImagesRequest()).images
         return [*on_machine, *(f"pod {pod.id}" for pod in pods), *(f"image {image.id}" for image in images)]
@@ -260,9 +267,13 @@ class DocumentUser:
             Path(f"/proc/{self.runtime.context.daemon_pid}/clear_refs").write_text("5", encoding="ascii")
 
     def _restart(self) -> None:
+        """Start the daemon again after a crash, and remove the pods that it could not remove."""
         self.crashes += 1
-        self.runtime.cleanup.sandboxes.clear()
-        self.runtime.cleanup.containers.clear()
-        self.runtime.cleanup.cleanups.clear()
         self.runtime.restart()
         self.runtime.context.hangs.forget()
+        shared = {sandbox.id for sandbox in self.pods.sandboxes}
+        for pod in self.runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items:
+            if pod.id not in shared:
+                self.runtime.sandboxes.adopt(pod.id, cri.PodSandboxConfig())
+        self.runtime.cleanup.discard()
+        self.runtime.cleanup.problems.clear()
