@@ -1,4 +1,4 @@
-"""Requests with an invalid or extreme value in one field, derived from the API's message descriptors."""
+"""Messages with an invalid or extreme value in one field, derived from their descriptors."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ STRINGS = {
     "a line break": "a\nb",  # starts a new entry in many files
     "a path upwards": "../../..",  # leads out of a directory to which it is appended
 }
-PATHS = frozenset({"cgroup_parent", "host_path", "log_directory"})
+PATHS = frozenset({"cgroup_parent", "cgroups_path", "host_path", "log_directory"})
 """Fields with paths on the node, which a runtime may create if they are missing."""
 UNUSABLE_PATHS = ("nothing", "a NUL", "5000 letters")
 """Values for those: nothing can be created there."""

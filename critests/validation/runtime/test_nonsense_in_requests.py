@@ -9,8 +9,8 @@ import pytest
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
+from critests.documents.messages import nonsense_for
 from critests.testing import Container, OwnRuntime, disruptive, malformed, pulling, requirement, slow
-from critests.validation.runtime.nonsense import nonsense_for
 
 pytestmark = [malformed, disruptive, slow]
 
