@@ -1,0 +1,92 @@
+"""The tables of documents, apart from images: their valid documents and the names of their variants."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+
+from critests.documents import cni_conduct, cni_network, cni_result, user_files
+from critests.documents.cdi_specification import specification_variants
+from critests.documents.fields import Expected
+from critests.documents.seccomp_profile import profile_variants
+from critests.documents.user_files import PASSWD, USER
+
+TABLES: dict[str, Callable[[], Iterator[object]]] = {
+    **{
+        f"result of {version}": partial(cni_conduct.result_conducts, version)
+        for version in cni_result.VERSIONS
+    },
+    "errors": lambda: cni_conduct.error_conducts("1.0.0"),
+    "ADD": lambda: cni_conduct.add_conducts("1.0.0"),
+    "DEL": lambda: cni_conduct.del_conducts("1.0.0"),
+    "VERSION": lambda: cni_conduct.version_conducts("1.0.0"),
+    "other operations": lambda: cni_conduct.other_conducts("1.0.0"),
+    "network": lambda: cni_network.network_variants("1.0.0", "plugin"),
+    "CDI": lambda: specification_variants("vendor.example/class", "/dev/null", "/tmp"),
+    "seccomp": lambda: profile_variants("SCMP_ARCH_X86_64", "/run/absent"),
+    "passwd": user_files.passwd_variants,
+    "group": user_files.group_variants,
+    "kinds of files": user_files.kind_variants,
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_each_variant_has_a_name_of_its_own(table: str) -> None:
+    """A breach names its variant."""
+    names = Counter(str(variant) for variant in TABLES[table]())
+
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("version", cni_result.VERSIONS)
+def test_results_have_the_fields_of_their_version(version: str) -> None:
+    """Before 1.0.0 each address has its family; 1.1.0 added fields of interfaces and routes."""
+    result = cni_result.result(version)
+
+    assert ("version" in result["ips"][0]) == version.startswith("0.")
+    assert ("mtu" in result["routes"][0]) == (version == "1.1.0")
+
+
+def test_an_add_that_does_not_exit_with_0_has_failed() -> None:
+    """Whatever it prints: the specification leaves no choice."""
+    failing = [
+        conduct
+        for conduct in (*cni_conduct.add_conducts("1.0.0"), *cni_conduct.error_conducts("1.0.0"))
+        if conduct.answers["ADD"].exit_code != 0
+    ]
+
+    assert failing
+    assert {conduct.expected for conduct in failing} == {Expected.REFUSED}
+
+
+def test_the_plugin_of_a_network_is_named_by_its_type() -> None:
+    """The name is that of a program in the directory of plugins."""
+    variants = {
+        str(each): json.loads(each.content)
+        for each in cni_network.network_variants("1.0.0", "p")
+        if each.expected is Expected.ACCEPTED
+    }
+
+    assert {each["plugins"][0]["type"] for each in variants.values()} == {"p"}
+
+
+@pytest.mark.parametrize("files", list(user_files.passwd_variants()), ids=str)
+def test_users_of_valid_files_are_those_that_python_finds(files: user_files.UserFiles) -> None:
+    """The line of the user has its ids in the third and fourth field."""
+    lines = files.files[PASSWD].content.splitlines()
+    found = [line.split(b":") for line in lines if line.split(b":")[0] == files.user.encode()]
+
+    if files.expected is Expected.ACCEPTED:
+        assert [tuple(map(int, fields[2:4])) for fields in found] == [(files.uid, files.gid)]
+    elif files.expected is Expected.REFUSED:
+        assert found == []
+
+
+def test_a_user_is_missing_where_the_file_is_unreadable() -> None:
+    """Images without a usable /etc/passwd lack the user, who must be rejected."""
+    refused = {str(each) for each in user_files.kind_variants() if each.expected is Expected.REFUSED}
+
+    assert USER == "odd"
+    assert refused == {"passwd is a link to itself", "passwd is a link to nothing", "passwd is absent"}
