@@ -41,7 +41,7 @@ from critests.run.pulled_images import TestImages
 from critests.run.run_settings import Settings
 from critests.run.selection import NOTHING_LEFT
 from critests.run.startup_checks import StartupChecks
-from critests.run.stop_signals import announce_cleanup, handled_by, protect_cleanup
+from critests.run.stop_signals import announce_cleanup, handled_by, interrupt, protect_cleanup
 from critests.run.suite_session import SESSION
 
 if TYPE_CHECKING:  # progress is imported if a run shows it, the formats at the end of the run
@@ -84,7 +84,7 @@ class Controller:
     def begin(self) -> RunContext:
         """Begin the run; if that fails, exit pytest with a message."""
         if self.context is None:
-            signal.signal(signal.SIGTERM, _interrupt)
+            signal.signal(signal.SIGTERM, interrupt)
             try:
                 conclusion.required(self.settings)
                 conclusion.known_failures(self.settings, "")
@@ -248,7 +248,6 @@ class Controller:
         self.ended_early = True
         self.interrupted = not isinstance(excinfo.value, pytest.exit.Exception)
         if self.interrupted:
-            # everything from here on is clean-up, which a second Ctrl-C must not interrupt
             protect_cleanup()
             # a file that was being opened at the interrupt is closed by the garbage collector, which warns
             warnings.filterwarnings("ignore", category=pytest.PytestUnraisableExceptionWarning)
@@ -397,9 +396,3 @@ def _print_summary(record: RunRecord, context: RunContext) -> None:
         from critests.report.comparison.changes_since import print_since  # noqa: PLC0415 - see above
 
         print_since(context.settings.baseline, context.settings.results, context.folder.path, new_console())
-
-
-def _interrupt(number: int, frame: object) -> None:
-    """End the run orderly at SIGTERM."""
-    del number, frame
-    raise KeyboardInterrupt

@@ -48,6 +48,7 @@ from critests.run.items import is_ours, metadata_of, narrowed_by_pytest, once_mo
 from critests.run.leftover_watch import Leftovers
 from critests.run.outcomes import Blocked
 from critests.run.run_settings import Settings
+from critests.run.stop_signals import interrupt_at_stop_signals
 from critests.run.suite_index import IndexedCollection
 from critests.run.suite_session import OBJECT_CLEANUP, PROGRESS, SESSION, SuiteSession
 from critests.run.time_limit import TimeLimit
@@ -107,6 +108,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(config.stash[CONTROLLER], "critests-controller")
         if config.stash[CONTROLLER].alone:
             config.pluginmanager.unregister(name="terminalreporter")
+        interrupt_at_stop_signals()  # the controller cleans up from now on
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -9,6 +9,7 @@ import click
 import critests
 from critests.cli.extras import missing_packages
 from critests.exit_codes import CannotTest, ExitCode
+from critests.process_start import raise_at_stop_signals
 from critests.report.terminal.broken_pipe import survive_broken_pipes
 
 EPILOG = """\b
@@ -39,6 +40,8 @@ COMMANDS = {
     "images": "List the test images, write them to disk, or serve them.",
 }
 """The first sentence of each command's help, repeated here so that listing them imports no command."""
+BECOME_PYTEST = frozenset({"run", "bench"})
+"""Commands that leave nothing to clean up before they become pytest: Ctrl-C ends them at once."""
 
 
 class Lazy(click.Group):
@@ -55,6 +58,8 @@ class Lazy(click.Group):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = getattr(importlib.import_module(f"critests.cli.{cmd_name}"), cmd_name)
+        if cmd_name not in BECOME_PYTEST:
+            raise_at_stop_signals()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

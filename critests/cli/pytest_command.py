@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from critests.benchmark.measuring.client_process import environment
+from critests.process_start import block_stop_signals
 from critests.run.run_settings import Settings
 
 VALIDATION: Final = "critests.validation"
@@ -26,7 +27,7 @@ def pytest_command(package: str, settings: Settings, more: Iterable[str] = ()) -
         for option, words in settings.given()
     ]
     ini = Path(__file__).parent.parent / package.rpartition(".")[2] / "pytest.ini"
-    command = [sys.executable, "-P", "-m", "pytest", "-c", str(ini)]
+    command = [sys.executable, "-P", "-m", "critests.pytest_process", "-c", str(ini)]
     return [*command, "--pyargs", package, "-p", "critests.plugin", *given, *more]
 
 
@@ -58,4 +59,5 @@ def become_pytest(package: str, settings: Settings, more: Iterable[str] = ()) ->
     """
     command = pytest_command(package, settings, more)
     sys.stdout.flush()
+    block_stop_signals()
     os.execve(command[0], command, pytest_environment(package))  # noqa: S606 - no shell is involved

@@ -4,10 +4,24 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+from critests.exit_codes import ExitCode
+from critests.process_start import STOP_SIGNALS, leave
+
+AGAIN_SECONDS = 0.1
+"""Least time between two signals that count as two: a program that started critests may forward Ctrl-C, which
+the terminal has sent to critests too.
+"""
+_LEAVING = b"left at once; `critests clean` removes what is left on the node"
+
+
+class _Stops:
+    """When the first signal came that clean-up follows, on the monotonic clock; None before it."""
+
+    first: float | None = None
 
 
 @contextlib.contextmanager
@@ -40,12 +54,37 @@ def say(line: bytes) -> None:
 
 
 def protect_cleanup() -> None:
-    """Let no further SIGINT or SIGTERM interrupt this process: from here on it only cleans up."""
+    """Only clean up from here on, after a SIGINT or SIGTERM; one more leaves at once."""
+    _Stops.first = _Stops.first or time.monotonic()
     for number in STOP_SIGNALS:
         signal.signal(number, announce_cleanup)
 
 
-def announce_cleanup(number: int, frame: FrameType | None) -> None:
-    """Print that clean-up goes on: the signal handler for a second Ctrl-C."""
+def interrupt_at_stop_signals() -> None:
+    """Raise KeyboardInterrupt at the first SIGINT or SIGTERM, in the pytest that critests started."""
+    for number in STOP_SIGNALS:
+        if signal.getsignal(number) is leave:
+            signal.signal(number, interrupt)
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt, and only clean up from here on: the signal handler of a run."""
     del number, frame
-    say(b"cleaning up, please wait a moment")
+    protect_cleanup()
+    raise KeyboardInterrupt
+
+
+def announce_cleanup(number: int, frame: FrameType | None) -> None:
+    """Print at the first SIGINT or SIGTERM that clean-up goes on, and leave at once at the second: the signal
+    handler during clean-up.
+
+    Its own watcher then removes a private runtime.
+    """
+    del number, frame
+    now = time.monotonic()
+    if _Stops.first is None:
+        _Stops.first = now
+        say(b"cleaning up, please wait a moment; once more leaves at once")
+    elif now - _Stops.first >= AGAIN_SECONDS:
+        say(_LEAVING)
+        os._exit(ExitCode.INTERRUPTED)

@@ -260,16 +260,29 @@ def run_in_progress(endpoint: str, results: Path, stderr: int) -> "subprocess.Po
     return run
 
 
-def test_ctrl_c_twice_exits_with_2_and_writes_the_record(tmp_path: Path) -> None:
+def test_ctrl_c_exits_with_2_and_writes_the_record(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"slow=0.05"})) as endpoint:
         run = run_in_progress(endpoint, tmp_path, subprocess.PIPE)
-        run.send_signal(signal.SIGINT)
-        time.sleep(0.2)
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=SECONDS)
 
     assert run.returncode == 2, out + err
     assert record_in(tmp_path)["interrupted"] is True
+
+
+def test_ctrl_c_twice_leaves_at_once(tmp_path: Path) -> None:
+    with serve(CriServer(wrong={"slow=1"})) as endpoint:
+        run = run_in_progress(endpoint, tmp_path, subprocess.PIPE)
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        run.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        out, err = run.communicate(timeout=SECONDS)
+        took = time.monotonic() - begun
+
+    assert run.returncode == 2, out + err
+    assert "left at once" in err
+    assert took < 3
 
 
 @pytest.mark.nightly("a run of much of the suite, with waits")
@@ -278,9 +291,7 @@ def test_ctrl_c_with_a_closed_output_pipe_writes_the_record(tmp_path: Path) -> N
         run = run_in_progress(endpoint, tmp_path, subprocess.STDOUT)
         assert run.stdout is not None
         run.stdout.close()  # like `2>&1 | tee` at Ctrl-C
-        for _ in range(2):
-            run.send_signal(signal.SIGINT)
-            time.sleep(0.2)
+        run.send_signal(signal.SIGINT)
         run.wait(timeout=SECONDS)
 
     assert run.returncode == 2
