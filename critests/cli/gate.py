@@ -70,6 +70,7 @@ def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options 
         if known_file:
             known = expectations.load(known_file, known_requirement=catalogue.names().__contains__)
         run = read_run(values["run"])
+        known = known.under(run.record.conditions.names)
         baseline = earlier_run(str(named), results_of(run.folder or Path()), run.record) if named else None
         if named and baseline is None:
             msg = f"--baseline {named}: {NO_EARLIER}"

@@ -28,6 +28,7 @@ class Condition:
             be only one.
         wraps_programs: whether it needs wrappers around the OCI runtime and the CNI plugins.
         delays_calls: whether calls take so long that the durations that tests assert do not hold.
+        ends_connections: whether it ends the connections of the tests.
         reaches_own_runtimes: whether it also holds for the runtimes that single tests start.
     """
 
@@ -37,6 +38,7 @@ class Condition:
     one_process: bool = False
     wraps_programs: bool = False
     delays_calls: bool = False
+    ends_connections: bool = False
     reaches_own_runtimes: bool = False
 
 
@@ -71,6 +73,7 @@ CONDITIONS: Final = {
             RESTARTS,
             "the daemon is killed and started again between two calls of a test",
             starts_runtime=True,
+            ends_connections=True,
             one_process=True,
             delays_calls=True,
         ),

@@ -10,7 +10,7 @@ which it did.
 import dataclasses
 import datetime as dt
 import fnmatch
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -50,6 +50,7 @@ class KnownFailure:
             `test` may be `*` for a failure that any test may meet, and the entry also covers a crash that no
             single test caused.
         explored: Patterns of the lines with which `critests explore` reports it.
+        conditions: It occurs only in runs under one of these conditions; empty for all runs.
         line: Line of the entry in its file.
     """
 
@@ -68,6 +69,7 @@ class KnownFailure:
     line: int
     words: str = ""
     explored: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
 
     @property
     def reference(self) -> str:
@@ -123,6 +125,15 @@ class Expectations:
         judged = [_expected(test, living, self.source, version) for test in tests]
         obsolete = [entry for entry in unproven if entry.expires >= today and _has_passed(entry, judged)]
         return AppliedExpectations(judged, expired, obsolete, self.source)
+
+    def under(self, conditions: Collection[str]) -> "Expectations":
+        """Return the entries that apply to a run under conditions."""
+        known = tuple(
+            entry
+            for entry in self.known
+            if not entry.conditions or not set(conditions).isdisjoint(entry.conditions)
+        )
+        return dataclasses.replace(self, known=known)
 
     def _of(self, version: str) -> tuple[list[KnownFailure], list[KnownFailure]]:
         """Return the entries of a version, and those of them that no run has shown in it."""
@@ -184,7 +195,8 @@ def load(path: Path, *, known_requirement: Callable[[str], bool] | None = None) 
 
 def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None) -> KnownFailure:
     table.expect(
-        needs=REQUIRED_KEYS, may=("proven", "handlers", "intermittent", "words", "explored", *REFERENCES)
+        needs=REQUIRED_KEYS,
+        may=("proven", "handlers", "intermittent", "words", "explored", "conditions", *REFERENCES),
     )
     if sum(key in table.values for key in REFERENCES) != 1:
         what = 'an entry has either "link" (where it is reported) or "api" (the promise that is broken)'
@@ -209,6 +221,7 @@ def _known_failure(table: Table, known_requirement: Callable[[str], bool] | None
         line=table.line,
         words=table.take("words", toml_file.text, ""),
         explored=table.take("explored", toml_file.texts, ()),
+        conditions=table.take("conditions", toml_file.texts, ()),
     )
 
 

@@ -21,12 +21,16 @@ class ConditionRule(StrEnum):
     """The test disturbs a runtime that it starts for itself, where the condition does not hold."""
     TIME = "time"
     """The test measures how long something takes."""
+    SESSION = "session"
+    """The test keeps a session or a stream of events open, which ends with the daemon."""
     STEP = "step"
     """A call of the test reported the failure of a step that failed or took long by the plan."""
     MARKER = "marker"
     """The test says so by a marker, with a reason."""
 
 
+OPEN: Final = frozenset({"streams", "events"})
+"""Fixtures of tests that keep a connection to the daemon open between two calls."""
 CLOCKS: Final = frozenset({"timed", "monotonic", "perf_counter"})
 """Names in the code of a test that measures time."""
 
@@ -49,6 +53,8 @@ def _of_markers(item: pytest.Item, condition: Condition) -> Reason | None:
 def _of_rules(item: pytest.Item, condition: Condition) -> Reason | None:
     if not condition.reaches_own_runtimes and metadata_of(item).disruptive:
         return _reason(condition, ConditionRule.OWN_RUNTIME)
+    if condition.ends_connections and not OPEN.isdisjoint(_arguments(item)):
+        return _reason(condition, ConditionRule.SESSION)
     if condition.delays_calls and _measures_time(getattr(item, "function", None)):
         return _reason(condition, ConditionRule.TIME)
     return None
@@ -56,6 +62,12 @@ def _of_rules(item: pytest.Item, condition: Condition) -> Reason | None:
 
 def _reason(condition: Condition, rule: ConditionRule, words: str = "") -> Reason:
     return Reason(code=ReasonCode.NOT_UNDER_CONDITION, subject=condition.name, where=rule.value, words=words)
+
+
+def _arguments(item: pytest.Item) -> tuple[str, ...]:
+    """Return the fixtures that a test names itself."""
+    names: tuple[str, ...] = getattr(getattr(item, "_fixtureinfo", None), "argnames", ())
+    return names
 
 
 def _measures_time(function: object) -> bool:

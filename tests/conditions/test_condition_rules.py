@@ -76,6 +76,22 @@ def test_a_test_that_measures_time_does_not_run_where_calls_are_delayed(
     assert obstacle(item(lambda: time.sleep(0)), CHURN) is None
 
 
+@pytest.mark.parametrize("fixture", ["streams", "events"])
+def test_a_test_with_an_open_connection_does_not_run_where_the_daemon_restarts(fixture: str) -> None:
+    restarts = Settings(node="containerd", condition=("restarts",))
+    plain = item()
+    plain._fixtureinfo = SimpleNamespace(argnames=("runtime",))
+    with_connection = item()
+    with_connection._fixtureinfo = SimpleNamespace(argnames=("runtime", fixture))
+
+    why = obstacle(with_connection, restarts)
+
+    assert why is not None
+    assert why.where == "session"
+    assert obstacle(with_connection, CHURN) is None
+    assert obstacle(plain, restarts) is None
+
+
 def test_the_sentence_is_made_from_the_data() -> None:
     why = Reason(code=ReasonCode.NOT_UNDER_CONDITION, subject="churn", where="own runtime")
 

@@ -47,6 +47,19 @@ def test_an_expected_warning_is_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("conditions", "outcome"),
+    [(["restarts", "churn"], Outcome.KNOWN), (["churn"], Outcome.WARNED), ([], Outcome.WARNED)],
+)
+def test_an_entry_of_a_condition_holds_only_under_it(
+    tmp_path: Path, conditions: list[str], outcome: Outcome
+) -> None:
+    (tmp_path / "x.toml").write_text(f'{ENTRY}conditions = ["restarts"]\n')
+    listed = load(tmp_path / "x.toml").under(conditions)
+
+    assert listed.apply([result(Outcome.WARNED)], "1.6.20", TODAY).tests[0].outcome is outcome
+
+
+@pytest.mark.parametrize(
     ("handler", "outcome"),
     [("", Outcome.KNOWN), ("runc-1.3", Outcome.KNOWN), ("crun", Outcome.WARNED)],
     ids=["the default one", "a pattern holds", "none does"],

@@ -233,6 +233,7 @@ def _missing(why: Reason) -> str:
 _CONDITION_RULES: Final = {
     "own runtime": "the test uses a runtime that it starts itself, where the condition does not hold",
     "time": "the test measures time",
+    "session": "the test keeps a connection open, which ends with the daemon",
 }
 """The sentence of each `critests.run.condition_rules.ConditionRule` without words of its own."""
 
