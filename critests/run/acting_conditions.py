@@ -123,10 +123,12 @@ class ActingConditions:
         return ", ".join(name for name in names if name in {SLOW_STEPS, FAILING_STEPS})
 
     def excused(self, raw: RawOutcome | None) -> RawOutcome | None:
-        """Return an outcome as blocked by the condition if an RPC failed while a step failed or took long by
-        the plan: to report that is what the API demands.
+        """Return an outcome as blocked by the condition if an RPC or a streaming session failed while a step
+        failed or took long by the plan: to report that is what the API demands.
         """
-        if raw is None or self.steps is None or not (raw.rpc or raw.setup_rpc):
+        if raw is None or self.steps is None:
+            return raw
+        if not (raw.rpc or raw.setup_rpc or raw.why.code is ReasonCode.SESSION):
             return raw
         acted = self.steps.acted()
         if not acted or raw.outcome not in {Outcome.FAILED, Outcome.BLOCKED}:

@@ -96,6 +96,13 @@ def test_a_call_that_reports_a_step_that_failed_by_plan_blocks_its_test(parts: P
     assert raw.why.parts == [FAILED.why]
 
 
+def test_so_does_a_session_that_broke(parts: Parts) -> None:
+    raw = stepping(parts, "exec").excused(RawOutcome(Outcome.FAILED, Reason(code=ReasonCode.SESSION)))
+
+    assert raw is not None
+    assert raw.outcome is Outcome.BLOCKED
+
+
 def test_steps_that_acted_are_counted(parts: Parts) -> None:
     acting = stepping(parts, "kill", "kill", "ADD")
 
