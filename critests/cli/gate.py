@@ -10,9 +10,9 @@ import click
 from critests import catalogue
 from critests.cli.command_errors import NotPossible, of_comparisons
 from critests.cli.option_types import output_option, share
-from critests.cli.stored_runs import EarlierRun, StoredRunPath
+from critests.cli.stored_runs import EarlierRun, StoredRunPath, results_option
 from critests.record import expectations
-from critests.record.files import write_atomically
+from critests.record.files import record_file, write_atomically
 from critests.record.run_layout import results_of
 from critests.report.comparison import CompareSettings, read_run
 from critests.report.comparison.changes_since import NO_EARLIER, earlier_run
@@ -26,6 +26,7 @@ Examples:
   critests gate latest
   critests gate NEW --baseline OLD --max-regression 15%
   critests gate latest --baseline last
+  critests gate latest --results /var/lib/critests --baseline last
   critests gate RUN --policy gate.toml --expectations known.toml --junit gate.xml
   critests gate RUN           RUN is a live comparison: side A is the baseline
 
@@ -52,14 +53,22 @@ Exit codes: 0 passed, 1 failed, 4 wrong usage or policy, 5 could not be judged""
 @click.option(
     "--max-regression", callback=share, metavar="SHARE", help="how much worse an operation may be (10%)"
 )
-@click.option("--unlike-machines", is_flag=True, help="compare speed even if the machines differ")
+@click.option(
+    "--unlike",
+    "--unlike-machines",
+    "unlike",
+    is_flag=True,
+    help="accept a baseline of another runtime or OCI runtime, and compare speed even if the machines differ",
+)
+@results_option("where latest, and the runs of --baseline last, are looked for (default: results)")
 @output_option("--json", "json_file", "write the decision as JSON")
 @output_option("--junit", "junit_file", "write the decision as JUnit XML")
 def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Decide whether RUN passes, as one exit code.
 
-    Judges conformance and speed, and explains the decision in at most ten lines. `--max-regression` overrides
-    the policy file. A regression fails only if it is statistically significant.
+    Judges conformance and speed, and explains the decision in at most twenty lines, the last of which are the
+    runs that were compared. `--max-regression` overrides the policy file. A regression fails only if it is
+    statistically significant.
     """
     file, known_file, named = values["policy_file"], values["known_failures"], values["baseline"]
     with of_comparisons():
@@ -75,10 +84,11 @@ def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options 
         if named and baseline is None:
             msg = f"--baseline {named}: {NO_EARLIER}"
             raise NotPossible(msg)
-        settings = CompareSettings(unlike_machines=values["unlike_machines"])
+        settings = CompareSettings(unlike_machines=values["unlike"])
         report = judge_run(run, policy, baseline, known=known, settings=settings)
         for line in gate_lines(report):
             click.echo(line)
+        click.echo(f"record: {record_file(run.folder) if run.folder else values['run']}")
         if values["json_file"] is not None:
             write_atomically(values["json_file"], gate_to_json(report))
         if values["junit_file"] is not None:

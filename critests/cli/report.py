@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from critests.cli.command_errors import Failed
-from critests.cli.stored_runs import StoredRunPath
+from critests.cli.stored_runs import StoredRunPath, results_option
 from critests.record.record_errors import RecordNotWritten, RecordUnreadable
 from critests.report.formats import FORMATS, NotExported, Publishing, TextFormat, TreeFormat, load
 
@@ -41,6 +41,7 @@ Examples:
     help="file to write, or directory if the format is one (default: print)",
 )
 @click.option("--baseline", metavar="RUN", type=StoredRunPath(), help="the run to compare with")
+@results_option("where latest is looked for (default: results)")
 @click.option(
     "--job",
     metavar="NAME",
@@ -56,13 +57,19 @@ Examples:
 @click.option("--mail", metavar="ADDRESSES", default="", help="recipients of the dashboard's alerts")
 @click.option("--url", metavar="URL", default="", help="page of the CI job that produced the run")
 def report(
-    runs: tuple[Path, ...], name: str, output: Path | None, baseline: Path | None, **publishing: str
+    runs: tuple[Path, ...],
+    name: str,
+    output: Path | None,
+    baseline: Path | None,
+    results: Path,
+    **publishing: str,
 ) -> None:
     """Export stored runs to the formats of other tools.
 
     RUN is the folder of a run, its run.json (or run.json.gz), or latest. Everything is derived from the
     record and from the evidence and samples next to it; no runtime is needed.
     """
+    del results  # the type of RUN has used it
     chosen = FORMATS[name]
     if output is None and isinstance(chosen, TreeFormat):
         msg = f"--format {name} writes a directory: name it with --output"

@@ -13,7 +13,7 @@ from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import LAST, newest_first, safe_name
 from critests.record.run_record import RunRecord
 from critests.report.comparison.comparison_terminal import print_comparison
-from critests.report.comparison.fairness import compare_machines
+from critests.report.comparison.fairness import compare_machines, oci_runtime_name
 from critests.report.comparison.run_comparison import NotComparable, compare_records
 from critests.report.comparison.stored import StoredRun, read_run
 from critests.report.wording.texts import one_line
@@ -52,6 +52,7 @@ def last_good(results: Path, record: RunRecord, ends: Collection[int] = GOOD) ->
             and not any(operation.side for operation in earlier.operations)
             and earlier.runtime.name == record.runtime.name
             and earlier.runtime.handlers == record.runtime.handlers
+            and oci_runtime_name(earlier) in {oci_runtime_name(record), ""}
             and earlier.conditions.names == record.conditions.names
             and (not measured or measured.intersection(operation.key for operation in earlier.operations))
             and (not measured or compare_machines(earlier.machine, record.machine).agree)

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from critests.record.machines import unlike
+from critests.record.run_record import RunRecord
 from critests.report.comparison.model import MachineDifference, Machines, RunComparison, SideFacts
 from critests.report.comparison.names import Names
 from critests.report.comparison.wording import amount
 
-PARTS: Final = ("OCI runtime", "CNI plugins", "storage", "cgroup driver", "sandbox image", "node settings")
+OCI_RUNTIME: Final = "OCI runtime"
+"""Name of a component, and role of its program."""
+PARTS: Final = (OCI_RUNTIME, "CNI plugins", "storage", "cgroup driver", "sandbox image", "node settings")
 """Components of a runtime, by their names in the record."""
 KERNEL: Final = "kernel"
 _ABSENT: Final = "not recorded"
@@ -55,6 +58,11 @@ def warning(comparison: RunComparison, names: Names) -> str:
     differences = f"The environments differ in: {', '.join(differ)}." if differ else ""
     missing = f"Not recorded on both sides: {', '.join(unknown)}." if unknown else ""
     return " ".join(filter(None, [differences, missing]))
+
+
+def oci_runtime_name(record: RunRecord) -> str:
+    """Return the name of the OCI runtime of a run, `runc`; empty if it is not recorded."""
+    return record.runtime.parts.get(OCI_RUNTIME, "").partition(" ")[0]
 
 
 def _part(side: SideFacts, name: str) -> str:

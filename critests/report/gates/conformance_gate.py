@@ -8,11 +8,14 @@ from critests.catalogue.words import Level, Outcome
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
 from critests.report.comparison import RunComparison
+from critests.report.facts.explanations import observed_of, promise_of
 from critests.report.gates.gate_findings import GateFinding, GateFindingKind
 from critests.report.gates.policy import JUDGEMENT, MUST, SHOULD, Policy
+from critests.report.wording.shortening import shortened_message
 from critests.report.wording.texts import one_line, plural
 
-_REASON: Final = 160
+_REASON: Final = 240
+"""Characters of a promise, and of what was observed."""
 
 
 def conformance_findings(
@@ -34,10 +37,26 @@ def conformance_findings(
             old += [test] if blocks else []
         elif blocks or test.by_chance or (worse is not None and test.outcome is Outcome.WARNED):
             groups.setdefault((test.requirement or test.id, blocks, test.now_and_then), []).append(test)
-    behind = {cause.requirement: len(cause.blocked) for cause in record.root_causes}
+    every = [test for (_, blocks, _), tests in groups.items() if blocks for test in tests]
+    reported = {test.requirement_id for test in every if not _repeats_another(test)}
+    following = Counter(test.cause for test in every if _repeats_another(test) and test.cause in reported)
+    blocked = Counter(test.blocked_by for test in record.tests if test.outcome is Outcome.BLOCKED)
+    named: set[str] = set()
     for (subject, blocks, _), tests in groups.items():
-        blocked = behind.get(tests[0].requirement_id, 0)
-        yield _breach(subject, tests, blocked, fails=blocks, new=comparison is not None)
+        own = [test for test in tests if not (_repeats_another(test) and test.cause in reported)]
+        root = tests[0].requirement_id
+        if not own:
+            continue
+        first = root not in named
+        named.add(root)
+        yield _breach(
+            subject,
+            own,
+            following[root] if first else 0,
+            blocked[root] if first and root else 0,
+            fails=blocks,
+            new=comparison is not None,
+        )
     if old:
         yield _counted(old, GateFindingKind.OLD, "broken in the baseline too")
     known = [test for test in record.tests if test.outcome is Outcome.KNOWN]
@@ -45,19 +64,28 @@ def conformance_findings(
         yield _counted(known, GateFindingKind.KNOWN, "known to fail")
     yield from _too_much_blocked(record, policy)
     if comparison is not None:
-        yield from _gone(comparison, policy)
+        followers = {test.id for test in record.tests if test.blocked_by and test.blocked_by in reported}
+        yield from _gone(comparison, policy, followers)
+
+
+def _repeats_another(test: TestResult) -> bool:
+    """Whether a failure only repeats that of another requirement."""
+    return bool(test.cause) and test.cause != test.requirement_id
 
 
 def _breach(
-    subject: str, tests: Sequence[TestResult], blocked: int, *, fails: bool, new: bool
+    subject: str, tests: Sequence[TestResult], following: int, blocked: int, *, fails: bool, new: bool
 ) -> GateFinding:
+    """Return a finding: the promise, what was observed, and how many other tests follow from it."""
     first = tests[0]
     failed = first.outcome is Outcome.FAILED
-    what = one_line(first.seen or first.reason or first.title, _REASON)
     more = f" ({len(tests)} tests)" if len(tests) > 1 else ""
-    blocks = f"; it blocks {plural(blocked, 'test')}" if blocked else ""
+    promise, observed = one_line(promise_of(first) or first.name, _REASON), observed_of(first, _REASON)
+    consequences = [
+        f"{plural(following, 'more test')} failed" if following else "",
+        f"{plural(blocked, 'test')} could not be judged" if blocked else "",
+    ]
     level = "" if failed else f"{_binds_as(first.level, judgement=first.judgement)} "
-    name = one_line(first.name, 120)
     return GateFinding(
         kind=GateFindingKind.INTERMITTENT
         if first.now_and_then
@@ -66,8 +94,12 @@ def _breach(
         else GateFindingKind.WARNING,
         fails=fails,
         subject=subject,
-        sentence=f"{'new: ' if new else ''}{level}{subject} {name}{more}: {what}{blocks}",
-        weight=len(tests) + blocked,
+        sentence=f"{'new: ' if new else ''}{level}{subject} {promise}",
+        details=[
+            *([f"{observed}{more}"] if observed else []),
+            *([f"because of it, {' and '.join(filter(None, consequences))}"] if any(consequences) else []),
+        ],
+        weight=len(tests) + following + blocked,
     )
 
 
@@ -108,13 +140,13 @@ def _too_much_blocked(record: RunRecord, policy: Policy) -> Iterable[GateFinding
         )
 
 
-def _gone(comparison: RunComparison, policy: Policy) -> Iterable[GateFinding]:
+def _gone(comparison: RunComparison, policy: Policy, followers: set[str]) -> Iterable[GateFinding]:
     """Yield tests that passed in the baseline and are not judged now, grouped by cause, and lost
-    capabilities.
+    capabilities; tests that a reported finding blocks are counted there.
     """
     groups: dict[tuple[str, str, str], list[str]] = {}
     for each in comparison.tests:
-        if each.gone:
+        if each.gone and each.test not in followers:
             binds = _binds_as(each.level, judgement=each.judgement)
             groups.setdefault((binds, each.b, each.why), []).append(each.requirement or each.name)
     for (level, outcome, cause), names in groups.items():
@@ -124,7 +156,7 @@ def _gone(comparison: RunComparison, policy: Policy) -> Iterable[GateFinding]:
             kind=GateFindingKind.GONE,
             fails=level in policy.levels,
             subject=names[0],
-            sentence=f"{passed} {outcome} now ({subjects}): {one_line(cause, _REASON)}",
+            sentence=f"{passed} {outcome} now ({subjects}): {shortened_message(cause, _REASON)}",
             weight=len(names),
         )
     not_run = sum(each.not_run for each in comparison.tests)

@@ -17,6 +17,7 @@ from critests.record.expectations import Expectations
 from critests.record.run_record import RunRecord
 from critests.report.comparison import (
     CompareSettings,
+    NotComparable,
     RunComparison,
     StoredRun,
     compare_records,
@@ -26,12 +27,13 @@ from critests.report.comparison.run_comparison import side_facts
 from critests.report.comparison.speed_diff import Key, Measured, measured
 from critests.report.gates.conformance_gate import conformance_findings
 from critests.report.gates.gate_findings import GateFinding, GateFindingKind, GateReport, counted
+from critests.report.gates.gate_sides import differences, refusals, sides
 from critests.report.gates.policy import Policy
 from critests.report.gates.speed_gate import bound_findings, regression_findings
 from critests.report.run_kinds import kind_of
 from critests.report.wording.endings import notes_of
 from critests.report.wording.partial_run import partial
-from critests.report.wording.texts import plural
+from critests.report.wording.texts import one_line, plural, utc_time
 
 DEFAULT: Final = Policy()
 NONE_KNOWN: Final = Expectations()
@@ -59,7 +61,8 @@ def judge_run(
         today: Date for the expiry of known failures; today by default.
 
     Raises:
-        NotComparable: run and baseline have nothing in common.
+        NotComparable: run and baseline have nothing in common, or the baseline is of another runtime or OCI
+            runtime and `settings.unlike_machines` is not set.
         TomlMalformed: a bound does not suit the unit of its operation.
     """
     settings = dataclasses.replace(settings or CompareSettings(), quantile=policy.quantile)
@@ -67,15 +70,18 @@ def judge_run(
     record = dataclasses.replace(run.record, tests=applied.tests)
     operations = measured(record.operations, run.samples, "b" if run.two_sided else "")
     obstacles = _obstacles(record, operations)
+    if (
+        baseline is not None
+        and not settings.unlike_machines
+        and (refused := refusals(baseline.record, record))
+    ):
+        raise NotComparable("; ".join(refused), unlike_machines=True)
     comparison = _compared(dataclasses.replace(run, record=record), baseline, settings)
     findings = list(conformance_findings(record, policy, None if run.two_sided else comparison))
     findings += [
         GateFinding(kind=GateFindingKind.SAID, sentence=note)
         for note in notes_of(applied, run.record.runtime.version)
     ]
-    if comparison is not None and comparison.a.partial:
-        sentence = f"the baseline is not a run of the whole suite: {comparison.a.partial}"
-        findings.append(GateFinding(kind=GateFindingKind.SAID, subject="baseline", sentence=sentence))
     findings += bound_findings(operations, policy, settings.significance)
     if comparison is not None and comparison.speed is not None:
         if comparison.speed.refused:
@@ -90,14 +96,21 @@ def judge_run(
     exit_code = ExitCode.BROKEN if failing else ExitCode.NOT_TESTED if obstacles else ExitCode.CONFORMS
     return GateReport(
         exit_code=int(exit_code),
-        sentence=_sentence(exit_code, failing, obstacles, record, operations),
+        sentence=_sentence(exit_code, failing, obstacles, record, operations, baseline),
         failing=failing,
         obstacles=obstacles,
         remarks=[finding for finding in findings if not finding.fails],
         run=comparison.b if comparison else side_facts("B", record),
         baseline=comparison.a if comparison else None,
+        compared=_compared_lines(record, baseline.record if baseline else None),
         policy=policy.source,
     )
+
+
+def _compared_lines(record: RunRecord, baseline: RunRecord | None) -> list[str]:
+    """Return both runs, and how their environments differ, which may be the cause of what is new."""
+    unlike = differences(baseline, record) if baseline is not None else []
+    return [*sides(record, baseline), *(f"! {each}" for each in unlike)]
 
 
 def _compared(run: StoredRun, baseline: StoredRun | None, settings: CompareSettings) -> RunComparison | None:
@@ -133,6 +146,7 @@ def _sentence(
     obstacles: Sequence[str],
     record: RunRecord,
     operations: dict[Key, Measured],
+    baseline: StoredRun | None,
 ) -> str:
     if code is ExitCode.BROKEN:
         obstacle = f"; in addition, {obstacles[0]}" if obstacles else ""
@@ -144,4 +158,7 @@ def _sentence(
     judged += [plural(len(operations), "operation")] if operations else []
     part = partial(record)
     passes = f"passes in part ({part})" if part else "passes"
+    if baseline is not None:
+        since = f"{utc_time(baseline.record.started)} ({one_line(baseline.record.run_id, 60)})"
+        return f"{passes}: nothing new since {since} in {' and '.join(judged) or 'no test'}"
     return f"{passes}: no failing finding in {' and '.join(judged) or plural(len(record.tests), 'test')}"

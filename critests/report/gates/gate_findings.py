@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum, unique
 from typing import Final
@@ -19,8 +19,8 @@ from critests.report.wording.texts import one_line
 
 SCHEMA: Final = "critests.gate"
 SCHEMA_VERSION: Final = 1
-LINES: Final = 10
-LINE_LIMIT: Final = 240
+LINES: Final = 20
+LINE_LIMIT: Final = 400
 
 
 @unique
@@ -75,7 +75,8 @@ class GateFinding:
         kind: Its kind.
         fails: It makes the gate fail.
         subject: The aspect, operation or capability.
-        sentence: What is wrong, in a sentence.
+        sentence: What is wrong, in a sentence: the promise that is broken.
+        details: What was observed, and the number of tests that fail or could not be judged because of it.
         weight: Number of tests that it covers or blocks, or size of the regression; larger is worse.
     """
 
@@ -83,6 +84,7 @@ class GateFinding:
     fails: bool = False
     subject: str = ""
     sentence: str
+    details: list[str] = field(default_factory=list)
     weight: float = 1.0
 
     @property
@@ -103,6 +105,7 @@ class GateReport:
         remarks: Findings that do not fail.
         run: The run that was judged.
         baseline: The run that it was compared with, or None.
+        compared: Both runs in a line each, and how their environments differ.
         policy: Name of the policy.
     """
 
@@ -113,6 +116,7 @@ class GateReport:
     remarks: list[GateFinding] = field(default_factory=list)
     run: SideFacts
     baseline: SideFacts | None = None
+    compared: list[str] = field(default_factory=list)
     policy: str = ""
 
 
@@ -127,7 +131,8 @@ def counted(findings: Iterable[GateFinding]) -> str:
 
 
 def gate_lines(report: GateReport, limit: int = LINES) -> list[str]:
-    """Return the lines that explain the decision, at most `limit`, worst first; further findings are counted.
+    """Return the lines that explain the decision, at most `limit`: the findings, worst first, of which those
+    that do not fit are counted, and then what was compared.
 
     Args:
         report: The decision.
@@ -136,14 +141,30 @@ def gate_lines(report: GateReport, limit: int = LINES) -> list[str]:
     undecided = report.exit_code == ExitCode.NOT_TESTED
     obstacles = [] if undecided else [f"? {obstacle}" for obstacle in report.obstacles]
     found = [*report.failing, *report.remarks]
-    free = limit - 1 - len(obstacles)
-    shown = found if len(found) <= free else found[: max(free - 1, 0)]
+    lines = [f"gate {report.sentence} (exit {report.exit_code})"]
+    free = limit - len(lines) - len(obstacles) - len(report.compared)
+    shown = _fitting(found, free)
     rest = found[len(shown) :]
-    said = [f"{'✕' if finding.fails else '·'} {finding.sentence}" for finding in shown]
-    failing = len(report.failing)
-    lines = [f"gate {report.sentence} (exit {report.exit_code})", *said[:failing], *obstacles]
-    lines += said[failing:] + ([f"… and {len(rest)} more: {counted(rest)}"] if rest else [])
-    return [one_line(line, LINE_LIMIT) for line in lines[:limit]]
+    failing = [line for finding in shown if finding.fails for line in _lines_of(finding)]
+    remarks = [line for finding in shown if not finding.fails for line in _lines_of(finding)]
+    more = [f"… and {len(rest)} more: {counted(rest)}"] if rest else []
+    whole = [*lines, *failing, *obstacles, *remarks, *more, *report.compared]
+    return [f"{'    ' if line.startswith(' ') else ''}{one_line(line, LINE_LIMIT)}" for line in whole[:limit]]
+
+
+def _fitting(found: Sequence[GateFinding], free: int) -> Sequence[GateFinding]:
+    """Return the findings whose lines fit, with a line for the number of the others."""
+    used = 0
+    for number, finding in enumerate(found):
+        used += len(_lines_of(finding))
+        if used > free - (number + 1 < len(found)):
+            return found[:number]
+    return found
+
+
+def _lines_of(finding: GateFinding) -> list[str]:
+    mark = "✕" if finding.fails else "·"
+    return [f"{mark} {finding.sentence}", *(f"    {line}" for line in finding.details)]
 
 
 def gate_to_json(report: GateReport) -> str:
@@ -160,12 +181,20 @@ def gate_to_junit(report: GateReport, record: RunRecord) -> str:
     """
     undecided = report.exit_code == ExitCode.NOT_TESTED
     end = Outcome.ERROR if undecided else Outcome.FAILED if report.failing else Outcome.PASSED
-    cases = [("gate", end, report.sentence)]
+    worst = [text for each in report.failing[:1] for text in (each.sentence.rstrip("."), *each.details)]
+    cases = [("gate", end, ": ".join([report.sentence, *worst]))]
     for each in [*report.failing, *report.remarks]:
         name = f"{each.kind.value}: {each.subject}" if each.subject else each.kind.value
-        cases.append((name, Outcome.FAILED if each.fails else Outcome.WARNED, each.sentence))
+        text = ": ".join([each.sentence.rstrip("."), *each.details])
+        cases.append((name, Outcome.FAILED if each.fails else Outcome.WARNED, text))
     tests = [
-        TestResult(id=f"critests/gate.py::{name}", name=name, outcome=outcome, reason=sentence)
+        TestResult(
+            id=f"critests/gate.py::{name}",
+            name=name,
+            outcome=outcome,
+            reason=sentence,
+            detail="\n".join(report.compared) if name == "gate" else "",
+        )
         for name, outcome, sentence in cases
     ]
     judged = dataclasses.replace(record, exit_code=report.exit_code, exit_reason=report.sentence)

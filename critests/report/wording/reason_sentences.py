@@ -97,7 +97,8 @@ def observed(test: TestResult) -> str:
     """
     tries, mixed = _tries(test), test.now_and_then or test.plain_tries
     if test.why.code is not ReasonCode.VALUE or not (test.why.expected or test.why.seen):
-        text = test.reason or test.seen.partition("\n")[0]
+        seen = "" if test.why.code is ReasonCode.RUNTIME_ENDED else test.seen.partition("\n")[0]
+        text = seen or test.reason
         return text if mixed else text.removeprefix(tries)
     return f"{tries if mixed else ''}{said(_by_fields(test.why))}"
 

@@ -8,9 +8,10 @@ import pytest
 
 from critests.catalogue.words import Level, Outcome
 from critests.record.expectations import Expectations, KnownFailure
+from critests.record.identity import ProgramFile
 from critests.record.run_record import RunRecord, RunScope
 from critests.record.versions import parse_ranges
-from critests.report.comparison import NotComparable, StoredRun
+from critests.report.comparison import CompareSettings, NotComparable, StoredRun
 from critests.report.gates.gate_decision import NONE_KNOWN, judge_run
 from critests.report.gates.gate_findings import (
     LINES,
@@ -88,7 +89,9 @@ def test_a_broken_must_fails_and_a_warning_does_not(tmp_path: Path) -> None:
 
     assert report.exit_code == 1
     assert subjects(report) == [(GateFindingKind.BREACH, "STP-02")]
-    assert "(7 tests): exit_code == 137" in report.failing[0].sentence
+    (finding,) = report.failing
+    assert finding.sentence == "STP-02 A process that handles the signal MUST keep its own exit code."
+    assert finding.details == ["exit_code == 137 (7 tests)"]
 
 
 def test_an_intermittent_failure_is_not_a_breach_and_a_single_one_passes(
@@ -178,7 +181,7 @@ def test_requirements_that_block_most_tests_come_first(tmp_path: Path) -> None:
     )
 
     assert report.failing[0].subject == "EXE-01"
-    assert "it blocks" in report.failing[0].sentence
+    assert "could not be judged" in report.failing[0].details[-1]
 
 
 @pytest.mark.parametrize(
@@ -268,9 +271,14 @@ def test_a_part_of_the_suite_is_judged_as_a_part(tmp_path: Path) -> None:
     whole = run_a(tmp_path, scope=RunScope(musts_judged=9, musts=9))
 
     assert judged(whole).sentence.startswith("passes: no failing finding")
-    small = judged(dataclasses.replace(whole, scope=part), baseline=dataclasses.replace(whole, scope=part))
-    assert small.sentence.startswith("passes in part (--select IMG; 3 of 9 MUSTs judged): no failing")
-    assert any("the baseline is not a run of the whole suite" in each.sentence for each in small.remarks)
+    small_run = dataclasses.replace(whole, scope=part)
+    small = judged(small_run, baseline=small_run)
+    assert small.sentence.startswith(
+        "passes in part (--select IMG; 3 of 9 MUSTs judged): nothing new since 2026-"
+    )
+    assert not any(line.startswith("!") for line in small.compared)
+    (other,) = [line for line in judged(small_run, baseline=whole).compared if line.startswith("!")]
+    assert other == "! the baseline is of another part of the suite: the whole suite"
 
 
 def test_a_newly_broken_should_is_reported(tmp_path: Path) -> None:
@@ -331,6 +339,56 @@ def test_a_baseline_of_another_kind_is_rejected(tmp_path: Path) -> None:
         judge_run(measured(), baseline=StoredRun(run_a(tmp_path)))
 
 
+def test_what_follows_from_a_new_breach_is_a_number_below_it(tmp_path: Path) -> None:
+    tests = [
+        dataclasses.replace(
+            test, outcome=Outcome.BLOCKED, reported_blocker="STP-02", reason="no exit code of its own"
+        )
+        if test.requirement == "SBX-04"
+        else test
+        for test in changed(clean_tests(), "STP-02", outcome=Outcome.FAILED, reason="exit_code == 137")
+    ]
+
+    report = judged(rejudged(sample_run(tmp_path), tests), baseline=run_a(tmp_path, capabilities=[]))
+
+    assert subjects(report) == [(GateFindingKind.BREACH, "STP-02")]
+    assert report.failing[0].details[-1] == "because of it, 7 tests could not be judged"
+
+
+def of_runtime(run: RunRecord, oci: str, digest: str, name: str = "containerd") -> RunRecord:
+    program = ProgramFile(role="OCI runtime", path=f"/opt/{digest}/runc", version=oci, sha256=digest * 64)
+    runtime = dataclasses.replace(run.runtime, name=name, parts={"OCI runtime": oci}, programs=[program])
+    return dataclasses.replace(run, runtime=runtime)
+
+
+def test_a_baseline_of_another_runtime_is_rejected_unless_the_user_agrees(tmp_path: Path) -> None:
+    run = of_runtime(run_a(tmp_path), "runc 1.1", "a")
+    for other, words in (
+        (of_runtime(run, "crun 1.8", "b"), "another OCI runtime, crun, and the run of runc"),
+        (of_runtime(run, "runc 1.1", "a", "cri-o"), "another runtime, cri-o, and the run of containerd"),
+    ):
+        with pytest.raises(NotComparable, match=words) as rejected:
+            judged(run, baseline=other)
+        assert rejected.value.unlike_machines
+
+        agreed = judge_run(
+            StoredRun(run), baseline=StoredRun(other), settings=CompareSettings(unlike_machines=True)
+        )
+        assert any(words in line for line in agreed.compared)
+
+
+def test_another_file_of_the_same_version_is_named(tmp_path: Path) -> None:
+    old, new = (of_runtime(run_a(tmp_path), "runc 1.1", digest) for digest in "ab")
+
+    run, baseline, *unlike = judged(new, baseline=old).compared
+
+    assert run.startswith("run: containerd 1.6.20~ds1, runc 1.1 (/opt/b/runc), ")
+    assert baseline.startswith("baseline: containerd 1.6.20~ds1, runc 1.1 (/opt/a/runc), ")
+    old_file, new_file = f"/opt/a/runc ({'a' * 12})", f"/opt/b/runc ({'b' * 12})"
+    assert unlike == [f"! the OCI runtime is another file: {old_file} in the baseline, {new_file} now"]
+    assert len(judged(new, baseline=new).compared) == 2
+
+
 # what it says
 
 
@@ -351,17 +409,18 @@ def many(number: int) -> GateReport:
     )
 
 
-@pytest.mark.parametrize("number", [1, 5, 7, 8, 9, 40])
-def test_there_are_at_most_ten_lines_and_the_others_are_counted(number: int) -> None:
+@pytest.mark.parametrize("number", [1, 5, 13, 14, 15, 16, 40])
+def test_there_are_at_most_twenty_lines_and_the_others_are_counted(number: int) -> None:
     lines = gate_lines(many(number))
 
     assert len(lines) <= LINES
     assert lines[0] == "gate fails: many (exit 1)"
+    assert lines[-1].startswith("run: containerd ")
     assert "? odd" in lines
-    assert all("\n" not in line and "\x1b" not in line and len(line) < 300 for line in lines)
+    assert all("\n" not in line and "\x1b" not in line and len(line) < 450 for line in lines)
     shown = sum(line[0] in "✕·" for line in lines)
     if shown < number + 3:
-        assert lines[-1].startswith(f"… and {number + 3 - shown} more: ")
+        assert lines[-2].startswith(f"… and {number + 3 - shown} more: ")
 
 
 def test_json_has_its_documented_shape(tmp_path: Path) -> None:
