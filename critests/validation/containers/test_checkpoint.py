@@ -15,6 +15,7 @@ from critests.testing import (
     ImageName,
     RecordVariant,
     Runtime,
+    Sandboxes,
     may_be_refused,
     must_be_refused,
     refused_with,
@@ -251,3 +252,42 @@ def test_a_container_continues_from_a_checkpoint(
     printed = restored.numbers(since_ns=before_restore)
     assert printed[0] > before
     assert printed == list(range(printed[0], printed[0] + len(printed)))
+
+
+@requirement("CKP-07")
+@requires(Capability.CHECKPOINT, Capability.CRIU, Capability.CHECKPOINT_IMAGES, Capability.SAME_HOST)
+def test_a_container_is_restored_in_another_pod(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers, host_folder: Path
+) -> None:
+    """A container that is restored from a checkpoint archive MUST be in the pod of the request, with name,
+    labels and annotations of the request and the user of the checkpoint, also if the old pod is removed.
+
+    Source: CreateContainerRequest.pod_sandbox_id and config, as far as a runtime accepts the path of an
+    archive as the image.
+    """
+    user = cri.LinuxContainerSecurityContext(run_as_user=cri.Int64Value(value=1000))
+    old = sandboxes.ready()
+    container = containers.running(
+        in_sandbox=old, script=COUNT, wait_for_log="3", labels={"of": "old"}, security_context=user
+    )
+    counter = CountingContainer(runtime, container, host_folder / "checkpoint.tar")
+    with setting_up():
+        runtime.stub.CheckpointContainer(counter.request())
+        old.discard()
+    pod = sandboxes.ready()
+    image = ImageName(str(counter.archive), str(counter.archive))
+    config = containers.config(
+        image=image,
+        script=COUNT,
+        labels={"of": "new"},
+        annotations={"critests.example/of": "new"},
+        security_context=user,
+    )
+
+    restored = containers.attempt(config, in_sandbox=pod)
+
+    entry = restored.entry()
+    assert entry.pod_sandbox_id == pod.id
+    assert (entry.metadata, entry.labels["of"]) == (config.metadata, "new")
+    assert entry.annotations["critests.example/of"] == "new"
+    assert restored.process_status().uids == (1000,) * 4

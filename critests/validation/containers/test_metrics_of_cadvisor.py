@@ -1,6 +1,5 @@
 """MET: the metrics that the kubelet has exposed from cAdvisor, one by one."""
 
-import secrets
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -15,7 +14,6 @@ from critests.testing import (
     Container,
     Runtime,
     SharedContainers,
-    first_process,
     requirement,
     requires,
     single,
@@ -42,14 +40,11 @@ pytestmark = requires(Capability.METRICS)
 
 MIB = 1 << 20
 WRITTEN_BYTES = 16 * MIB
-MARK = f"measured-{secrets.token_hex(8)}"
-"""In the command line of the container's first process, and in no other of the machine."""
 BUSY_SECONDS = 4
 VALUE_SECONDS = 15.0
 """Runtimes may collect metrics only every ten seconds or so, and the container is idle."""
 WORK = (
-    f": {MARK};"
-    f" {{ (dd if=/dev/zero bs={32 * MIB} count=1 | sleep 3600) >/dev/null 2>&1 & }};"
+    f"{{ (dd if=/dev/zero bs={32 * MIB} count=1 | sleep 3600) >/dev/null 2>&1 & }};"
     " nc -l -p 7777 >/dev/null 2>&1 &"
     f" dd if=/dev/zero of=/written bs={MIB} count={WRITTEN_BYTES // MIB}; sync;"
     # past the page cache, as writing it back need not count for the container
@@ -85,9 +80,9 @@ def measured(shared_containers: SharedContainers) -> Container:
 
 
 @pytest.fixture
-def counters(measured: Container) -> KernelCounters:
+def counters(shared_containers: SharedContainers, measured: Container) -> KernelCounters:
     """What the kernel counts for that container."""
-    return KernelCounters(first_process(MARK), measured.sandbox.config.linux.cgroup_parent)
+    return KernelCounters(shared_containers.pid_of(measured), measured.sandbox.config.linux.cgroup_parent)
 
 
 def reported(

@@ -264,6 +264,7 @@ def alike_sandboxes(shared_containers: SharedContainers) -> list[Sandbox]:
     found: dict[str, Sandbox] = {}
     for number in range(SAME_START):
         pod = shared_containers.sandbox(annotations={"number": str(number)})
+        assert pod.state() == cri.SANDBOX_READY
         other = found.setdefault(pod.id[0], pod)
         if other is not pod:
             return [other, pod]
