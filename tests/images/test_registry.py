@@ -378,3 +378,15 @@ def test_a_copy_of_a_repository_has_its_content_and_no_faults(
     assert client.requests(f"mirror/{image.repository}") == []
     assert tags_of(client.address, f"mirror/{image.repository}") == list(image.tags)
     client.clear_faults(image.repository)
+
+
+def test_any_bytes_can_be_put_into_a_repository(client: RegistryClient, repository: str) -> None:
+    """They need not be what their media type says."""
+    manifest, blob = oci_image.Blob("text/odd", b"\xff no JSON"), oci_image.Blob("text/odd", b"\0")
+
+    client.put(repository, "odd", manifest, [blob])
+
+    served = ask(client.address, f"/v2/{repository}/manifests/odd")
+    assert (served.content, served.headers["Content-Type"]) == (manifest.content, "text/odd")
+    assert ask(client.address, f"/v2/{repository}/blobs/{blob.digest}").content == blob.content
+    assert ask(client.address, f"/v2/{repository}/manifests/{blob.digest}").content == blob.content

@@ -29,6 +29,7 @@ GONE_SECONDS = 10.0
 """
 ESCAPE = "critests-escape"
 """The name of files that the unusual paths name outside of a container."""
+UNCHANGED = "unchanged"
 ROOT_FILESYSTEMS = frozenset({"fs", "diff", "merged", "rootfs"})
 """Directories with the content of layers and containers, where a file of that name has not escaped."""
 
@@ -90,23 +91,23 @@ class Outside:
     def of(cls, runtime: OwnRuntime) -> "Outside":
         """Create the canary, in the file system of the runtime's images, to which hard links are possible."""
         canary = runtime.daemon.root / "critests-canary"
-        canary.write_text("unchanged", encoding="utf-8")
+        canary.write_text(UNCHANGED, encoding="utf-8")
         return cls(canary, (runtime.daemon.root, runtime.daemon.state))
 
     def changes(self) -> list[str]:
-        """Return what was created or changed, and remove what was created."""
+        """Return what was created or changed, remove what was created, and write the canary anew."""
         found = [str(path) for path in self._escaped()]
         for path in map(Path, found):
             path.unlink(missing_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            entry = self.canary.stat()
-            if entry.st_nlink > 1:
-                found.append(f"{self.canary} has {entry.st_nlink} links")
-            if self.canary.read_text(encoding="utf-8") == "unchanged":
-                return found
-        self.canary.unlink(missing_ok=True)
-        self.canary.write_text("unchanged", encoding="utf-8")
-        return [*found, f"{self.canary} was changed"]
+        try:
+            links, content = self.canary.stat().st_nlink, self.canary.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            links, content = 0, ""
+        if (links, content) != (1, UNCHANGED):
+            found.append(f"{self.canary} has {links} links and the content {content[:80]!r}")
+            self.canary.unlink(missing_ok=True)
+            self.canary.write_text(UNCHANGED, encoding="utf-8")
+        return found
 
     def _escaped(self) -> Iterable[Path]:
         above = {parent for place in self.places for parent in place.parents} | {Path("/tmp"), Path("/etc")}  # noqa: S108 - only looked at

@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from critests.api import api_pb2 as cri
 from critests.images.build import Builder, BuiltImage
 from critests.images.catalogue import image_spec
-from critests.images.oci_image import Blob
+from critests.images.oci_image import CONFIG, MANIFEST, Blob, Dialect
 from critests.lifecycle.requests import ImageName
 from critests.run.pulled_images import PLAIN
 from critests.testing import OwnRuntime, blocked, pulling
@@ -88,3 +89,21 @@ class ImageUser:
     def pull_and_run(self, manifest: Blob, *blobs: Blob) -> None:
         """Pull an image and run a container of it; see `pull` and `run`."""
         self.run(self.pull(self.put(manifest, *blobs)))
+
+    def with_config(self, document: bytes | Mapping[str, object], *layers: Blob) -> tuple[Blob, Blob]:
+        """Return the manifest of the valid image with another configuration and further layers, and the
+        configuration.
+        """
+        content = document if isinstance(document, bytes) else json.dumps(document).encode()
+        config = Blob(CONFIG[Dialect.OCI], content)
+        manifest = self.manifest
+        manifest["config"] = config.descriptor()
+        manifest["layers"] += [layer.descriptor() for layer in layers]
+        return Blob(MANIFEST[Dialect.OCI], json.dumps(manifest).encode()), config
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The valid image's configuration."""
+        assert self.image.config is not None
+        document: dict[str, Any] = json.loads(self.image.config.content)
+        return document
