@@ -45,7 +45,9 @@ INDEX: Final = (
 
 def index_variants(document: Mapping[str, object]) -> Iterator[Variant]:
     """Yield the variants of an image index."""
-    return _unknown_keys_are_ignored(variants(document, INDEX))
+    every = _unknown_keys_are_ignored(variants(document, INDEX))
+    # a reader may look at each of ten thousand manifests for its platform, which takes it minutes
+    return (each for each in every if str(each) != "manifests has many entries")
 
 
 def _unknown_keys_are_ignored(found: Iterator[Variant]) -> Iterator[Variant]:
@@ -138,8 +140,7 @@ TIMES += odd(
     EITHER, is_no_time="yesterday", is_a_leap_second="2016-12-31T23:59:60Z", has_no_zone="2015-10-31T22:22:56"
 )
 
-LINES = odd(ACCEPTED, is_a_whole_command=["/bin/sh", "-c", "exit 7"])
-LINES += odd(
+PROGRAMS = odd(
     EITHER,
     has_an_unknown_program=["/no/such/program"],
     is_a_directory=["/etc"],
@@ -147,6 +148,8 @@ LINES += odd(
     has_an_empty_program=[""],
 )
 
+ENTRYPOINTS = (*odd(ACCEPTED, is_a_whole_command=["/bin/sh", "-c", "exit 7"]), *PROGRAMS)
+COMMANDS = (*odd(ACCEPTED, has_one_more_argument=["-c", "exit 7", "x"]), *PROGRAMS)
 ROOTFS_TYPES = odd(REFUSED, is_unknown="critests")
 """config.md: implementations MUST generate an error if they encounter an unknown value."""
 
@@ -174,8 +177,8 @@ CONFIG: Final = (
     _optional("config", "User", kind=FieldType.TEXT, odd=USERS),
     _optional("config", "ExposedPorts", kind=FieldType.MAP, odd=PORTS),
     _optional("config", "Env", kind=FieldType.LIST, odd=ENVIRONMENTS),
-    _optional("config", "Entrypoint", kind=FieldType.LIST, odd=LINES),
-    _optional("config", "Cmd", kind=FieldType.LIST, odd=LINES),
+    _optional("config", "Entrypoint", kind=FieldType.LIST, odd=ENTRYPOINTS),
+    _optional("config", "Cmd", kind=FieldType.LIST, odd=COMMANDS),
     _optional("config", "Volumes", kind=FieldType.MAP, odd=VOLUMES),
     _optional("config", "WorkingDir", kind=FieldType.PATH, odd=DIRECTORIES),
     _optional("config", "Labels", kind=FieldType.MAP, odd=ANNOTATIONS),

@@ -29,13 +29,6 @@ from critests.documents.tar_archives import (
 ACCEPTED, EITHER = Expected.ACCEPTED, Expected.EITHER
 
 
-def archive_variants() -> Iterator[LayerVariant]:
-    """Yield all variants."""
-    yield from _pax()
-    yield from _archives()
-    yield from _compressions()
-
-
 RECORDS: Final = {
     "have a length of 0": b"0 a=b\n",
     "have a negative length": b"-7 a=b\n",
@@ -85,7 +78,8 @@ OVERRIDES: Final = {
 }
 
 
-def _pax() -> Iterator[LayerVariant]:
+def pax_headers() -> Iterator[LayerVariant]:
+    """Yield archives with unusual pax headers."""
     odd = Member("odd", content=b"x")
     for change, records in RECORDS.items():
         yield layer("pax records", change, pax_header(records) + archive(odd))
@@ -119,7 +113,8 @@ def _pax() -> Iterator[LayerVariant]:
         yield layer("sparse map", f"is {content[:30]!r}", archive(member))
 
 
-def _archives() -> Iterator[LayerVariant]:
+def archives() -> Iterator[LayerVariant]:
+    """Yield archives with an unusual structure."""
     odd = Member("odd", content=b"x" * 1500)
     whole = archive(odd)
     yield layer("archive", "has no members", END, ACCEPTED)
@@ -156,7 +151,8 @@ def _archives() -> Iterator[LayerVariant]:
         yield layer("archive", change, tar)
 
 
-def _compressions() -> Iterator[LayerVariant]:
+def compressions() -> Iterator[LayerVariant]:
+    """Yield archives with an unusual compression."""
     tar = archive(Member("odd", content=b"critests" * 1000))
     there = "test -s /odd"
 

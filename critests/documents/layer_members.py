@@ -36,19 +36,6 @@ KINDS: Final = {
 }
 
 
-def member_variants(canary: str) -> Iterator[LayerVariant]:
-    """Yield all variants.
-
-    Args:
-        canary: absolute path of a file of the machine that no layer may change.
-    """
-    yield from _names()
-    yield from _links(canary)
-    yield from _whiteouts(canary)
-    yield from _numbers()
-    yield from _headers()
-
-
 NAMES: Final = {
     "is empty": "",
     "is the root": "/",
@@ -78,7 +65,8 @@ NAMES: Final = {
 }
 
 
-def _names() -> Iterator[LayerVariant]:
+def names() -> Iterator[LayerVariant]:
+    """Yield members of each kind with unusual names."""
     for change, name in NAMES.items():
         for kind, flag in KINDS.items():
             target = {SYMLINK: "/odd", HARDLINK: "bin/busybox"}.get(flag, "")
@@ -122,7 +110,12 @@ TARGETS: Final = {
 }
 
 
-def _links(canary: str) -> Iterator[LayerVariant]:
+def links(canary: str) -> Iterator[LayerVariant]:
+    """Yield links with unusual targets.
+
+    Args:
+        canary: absolute path of a file of the machine that no layer may change.
+    """
     targets = {
         **TARGETS,
         "is a file of the machine": canary,
@@ -227,7 +220,12 @@ WHITEOUTS: Final = (
 )
 
 
-def _whiteouts(canary: str) -> Iterator[LayerVariant]:
+def whiteouts(canary: str) -> Iterator[LayerVariant]:
+    """Yield whiteouts with unusual names.
+
+    Args:
+        canary: absolute path of a file of the machine that no layer may change.
+    """
     for name in WHITEOUTS:
         for kind, flag in KINDS.items():
             target = {SYMLINK: canary, HARDLINK: "bin/busybox"}.get(flag, "")
@@ -267,7 +265,8 @@ NUMBERS: Final = {
 }
 
 
-def _numbers() -> Iterator[LayerVariant]:
+def numbers() -> Iterator[LayerVariant]:
+    """Yield members with unusual numbers in their headers."""
     for name in ("mode", "uid", "gid", "size", "mtime", "devmajor", "devminor"):
         for change, raw in NUMBERS.items():
             # both ends of a shorter field
@@ -292,7 +291,8 @@ def _numbers() -> Iterator[LayerVariant]:
         yield layer("gid", f"is {number}", archive(Member("odd", raw={"gid": base_256(number, 8)})))
 
 
-def _headers() -> Iterator[LayerVariant]:
+def headers() -> Iterator[LayerVariant]:
+    """Yield members with other unusual fields of their headers."""
     for flag in ("\0", "7", "8", "9", "A", "D", "M", "N", "S", "V", "X", "Z", "s", "\xff"):
         raw = {"type": flag.encode("latin-1")}
         yield layer("type", f"is {flag!r}", archive(Member("odd", content=b"x" * 600, raw=raw)))

@@ -9,7 +9,7 @@ import binascii
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -57,6 +57,8 @@ class _Credentials:
         return cls("basic", username, password)
 
 
+Headers = Mapping[str, str | Sequence[str]]
+"""Headers of a response by name; several values are sent as several headers."""
 _TLS_HANDSHAKE = b"\x16"
 """The first byte of a TLS connection, RFC 8446 section 5.1: the content type of a handshake."""
 
@@ -68,7 +70,7 @@ class _Rejection:
     status: HTTPStatus
     code: str
     message: str
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Headers = field(default_factory=dict)
 
 
 class DistributionHandler(BaseHTTPRequestHandler):
@@ -191,7 +193,9 @@ class DistributionHandler(BaseHTTPRequestHandler):
         )
         repositories.record(name, self._request)
         rejection = self._rejection(name, kind, reference, credentials, fault)
-        if rejection:
+        if fault and fault.kind is FaultKind.RESPONSE:
+            self._send_raw(fault.response.replace("{path}", self.path))
+        elif rejection:
             self._reject(rejection)
         elif kind == "tags":
             self._json(HTTPStatus.OK, {"name": name, "tags": repositories.tags(name)})
@@ -215,11 +219,11 @@ class DistributionHandler(BaseHTTPRequestHandler):
         if problem := _problem_of_names(name, kind, reference):
             return _Rejection(HTTPStatus.BAD_REQUEST, *problem)
         if access and not self._may_read(name, access, credentials):
-            challenge = {"WWW-Authenticate": self._challenge(access.scheme, name)}
+            challenge = {"WWW-Authenticate": self._challenges(access, name)}
             return _Rejection(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "credentials are needed", challenge)
         if fault and fault.kind in _ERRORS:
             status, code = _ERRORS[fault.kind]
-            headers = (
+            headers: dict[str, str | Sequence[str]] = (
                 {"WWW-Authenticate": self._challenge(Scheme.BASIC, name)}
                 if status is HTTPStatus.UNAUTHORIZED
                 else {}
@@ -253,6 +257,21 @@ class DistributionHandler(BaseHTTPRequestHandler):
             name, credentials.secret
         )
 
+    def _challenges(self, access: Access, name: str) -> Sequence[str]:
+        """Return the values of WWW-Authenticate for a repository; without a name for all of them."""
+        if not access.challenges:
+            return [self._challenge(access.scheme, name)]
+        values = {
+            "{realm}": f"http://{self.contents.address}/token",
+            "{service}": self.contents.address,
+            "{scope}": f"repository:{name}:pull",
+            "{error}": ',error="invalid_token"' if self.headers.get("Authorization") else "",
+        }
+        challenges = list(access.challenges)
+        for placeholder, value in values.items():
+            challenges = [challenge.replace(placeholder, value) for challenge in challenges]
+        return challenges
+
     def _challenge(self, scheme: Scheme, name: str) -> str:
         if scheme is Scheme.BASIC:
             return 'Basic realm="critests"'
@@ -267,11 +286,13 @@ class DistributionHandler(BaseHTTPRequestHandler):
         """Handle a request for `/v2/`. Some clients (containers/image) learn the scheme only here, some
         (Docker Engine) only if credentials are required here; others never call it.
         """
-        schemes = self.contents.repositories.schemes()
-        if not schemes or self.headers.get("Authorization"):
+        accesses = self.contents.repositories.accesses()
+        if not accesses or self.headers.get("Authorization"):
             self._json(HTTPStatus.OK, {})
         else:
-            challenge = {"WWW-Authenticate": self._challenge(Scheme(schemes[0]), "")}
+            # a test with unusual challenges is the only one that requires credentials
+            name, access = min(accesses, key=lambda each: (not each[1].challenges, each[1].scheme))
+            challenge = {"WWW-Authenticate": self._challenges(access, name if access.challenges else "")}
             self._error(HTTPStatus.UNAUTHORIZED, "UNAUTHORIZED", "credentials are needed", challenge)
 
     def _token(self, parameters: Mapping[str, str]) -> None:
@@ -304,24 +325,35 @@ class DistributionHandler(BaseHTTPRequestHandler):
         except UnknownRepositoryError as error:
             self._error(HTTPStatus.NOT_FOUND, "NAME_UNKNOWN", str(error))
             return
+        if access.token_response:
+            self._send_raw(access.token_response.replace("{token}", token))
+            return
         issued = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         self._json(
             HTTPStatus.OK, {"token": token, "access_token": token, "expires_in": seconds, "issued_at": issued}
         )
 
-    def _error(
-        self, status: HTTPStatus, code: str, message: str, headers: Mapping[str, str] | None = None
-    ) -> None:
+    def _send_raw(self, response: str) -> None:
+        """Send a whole response, and close the connection."""
+        raw = response.encode("latin-1")
+        if self.command == "HEAD":
+            head, end, _ = raw.partition(b"\r\n\r\n")
+            raw = head + end
+        self.close_connection = True
+        self.wfile.write(raw)
+
+    def _error(self, status: HTTPStatus, code: str, message: str, headers: Headers | None = None) -> None:
         self._json(status, {"errors": [{"code": code, "message": message}]}, headers)
 
-    def _json(self, status: HTTPStatus, value: object, headers: Mapping[str, str] | None = None) -> None:
+    def _json(self, status: HTTPStatus, value: object, headers: Headers | None = None) -> None:
         body = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Docker-Distribution-API-Version", "registry/2.0")
         for name, content in (headers or {}).items():
-            self.send_header(name, content)
+            for each in [content] if isinstance(content, str) else content:
+                self.send_header(name, each)
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()

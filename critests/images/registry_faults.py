@@ -44,6 +44,8 @@ class FaultKind(StrEnum):
     """`Docker-Content-Digest` is missing, which the specification allows."""
     CHUNKED = "chunked"
     """The content is sent with chunked transfer encoding, without a length."""
+    RESPONSE = "response"
+    """`response`, whatever the content is."""
     REDIRECT = "redirect"
     """307 to `location` (with `{path}` replaced by the request's path), or without `location` to the same
     content under another path.
@@ -80,6 +82,10 @@ class RegistryFault:
     seconds: float = 0.0
     bytes_per_second: int = 0
     location: str = ""
+    response: str = ""
+    """A whole HTTP response as Latin-1, with `{path}` for the request's path; a HEAD gets its headers, and
+    the connection is closed.
+    """
 
     def __str__(self) -> str:
         return str(self.kind) if self.scope is Scope.ANY else f"{self.kind} ({self.scope})"
@@ -123,6 +129,12 @@ class Access:
     """Whether the challenge has an empty parameter before its last one; quoted strings may be empty."""
     token_seconds: int = 300
     """Lifetime of a token."""
+    challenges: tuple[str, ...] = ()
+    """Values of WWW-Authenticate, one for each header, in place of the usual challenge: with `{realm}`,
+    `{service}`, `{scope}`, and `{error}` for an error parameter after a token that is not valid.
+    """
+    token_response: str = ""
+    """A whole HTTP response of the token endpoint as Latin-1, with `{token}` for a valid token."""
 
     def __post_init__(self) -> None:
         """Reject basic access without a username.

@@ -128,6 +128,8 @@ class Repositories:
             repository.tags[tag] = manifest.digest
             for blob in (manifest, *blobs):
                 repository.manifests[blob.digest] = repository.blobs[blob.digest] = blob
+                if blob.media_type in {*CONFIG.values(), EMPTY_CONFIG}:
+                    repository.configs.add(blob.digest)
 
     def copy(self, name: str, other: str) -> None:
         """Copy the content of a repository to another name.
@@ -221,10 +223,10 @@ class Repositories:
             repository = self._by_name.get(name)
             return repository.access if repository else None
 
-    def schemes(self) -> list[str]:
-        """Return the schemes of all repositories that require credentials."""
+    def accesses(self) -> list[tuple[str, Access]]:
+        """Return the repositories that require credentials, by name."""
         with self._lock:
-            return sorted({each.access.scheme for each in self._by_name.values() if each.access})
+            return sorted((name, each.access) for name, each in self._by_name.items() if each.access)
 
     def new_token(self, name: str) -> tuple[str, int]:
         """Return a token for a repository and its lifetime in seconds."""

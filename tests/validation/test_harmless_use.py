@@ -1,5 +1,6 @@
 """What is found when documents with unusual values are used."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +49,8 @@ class Private:
         self.most_memory = 0
         self.restarts = 0
         self.scale = 1.0
+        under_way = SimpleNamespace(waiting=contextlib.nullcontext)
+        self.connection = SimpleNamespace(recorder=SimpleNamespace(under_way=under_way))
         self.cleanup = SimpleNamespace(
             discard=lambda: None, problems=[], sandboxes=[], containers=[], cleanups=[]
         )

@@ -156,11 +156,15 @@ class DocumentUser:
                 AssertionError where the runtime accepts a valid one but misreads it. What it creates, it
                 registers in `runtime.cleanup`.
         """
+        # each call has a deadline, and a test's own time limit is for far fewer of them
+        with self.runtime.connection.recorder.under_way.waiting():
+            return self._breaches(list(documents), use)
+
+    def _breaches(self, every: Sequence[D], use: Callable[[D], None]) -> list[Breach]:
         with setting_up():
             self._ordinary_pod()
         before = self._objects()
         found: list[Breach] = []
-        every = list(documents)
         for group in (every[at : at + GROUP] for at in range(0, len(every), GROUP)):
             for document in group:
                 if self.crashes < MOST_CRASHES:

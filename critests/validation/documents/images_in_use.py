@@ -1,8 +1,9 @@
 """Images with an unusual document: how a runtime gets them, and what it does with them."""
 
+import contextlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,9 +12,10 @@ from critests.api import api_pb2 as cri
 from critests.images.build import Builder, BuiltImage
 from critests.images.catalogue import image_spec
 from critests.images.oci_image import CONFIG, MANIFEST, Blob, Dialect
+from critests.images.registry_client import RegistryClient
 from critests.lifecycle.requests import ImageName
 from critests.run.pulled_images import PLAIN
-from critests.testing import OwnRuntime, blocked, pulling
+from critests.testing import Access, OwnRuntime, RegistryFault, blocked, pulling
 from critests.validation.documents.harmless_use import DocumentUser
 
 EXIT_CODE = 7
@@ -37,6 +39,13 @@ class ImageUser:
         self.documents = DocumentUser(self.runtime)
         self.repository = f"critests/{self.runtime.context.run.id}/documents-{secrets.token_hex(4)}"
 
+    @property
+    def registry(self) -> RegistryClient:
+        """The suite's registry; ends the test as blocked without one."""
+        if (registry := self.runtime.context.registry) is None:
+            blocked("the test needs the suite's own registry, which this run does not serve (--image-prefix)")
+        return registry
+
     @cached_property
     def image(self) -> BuiltImage:
         """The valid image, whose blobs are in the repository."""
@@ -52,12 +61,9 @@ class ImageUser:
 
     def put(self, manifest: Blob, *blobs: Blob) -> str:
         """Add an image to the repository, and return its reference."""
-        registry = self.runtime.context.registry
-        if registry is None:
-            blocked("the test needs the suite's own registry (no --image-prefix)")
         tag = secrets.token_hex(8)
-        registry.put(self.repository, tag, manifest, blobs)
-        return f"{registry.address}/{self.repository}:{tag}"
+        self.registry.put(self.repository, tag, manifest, blobs)
+        return f"{self.registry.address}/{self.repository}:{tag}"
 
     def pull(self, reference: str) -> ImageName:
         """Pull an image, which is removed after the use.
@@ -107,3 +113,26 @@ class ImageUser:
         assert self.image.config is not None
         document: dict[str, Any] = json.loads(self.image.config.content)
         return document
+
+    @cached_property
+    def reference(self) -> str:
+        """The reference of the valid image."""
+        return self.put(self.image.top)
+
+    @contextlib.contextmanager
+    def fault(self, fault: RegistryFault) -> Iterator[None]:
+        """Let the registry misbehave for the repository."""
+        self.registry.fault(self.repository, fault)
+        try:
+            yield
+        finally:
+            self.registry.clear_faults(self.repository)
+
+    @contextlib.contextmanager
+    def access(self, access: Access) -> Iterator[None]:
+        """Let the registry require credentials for the repository."""
+        self.registry.set_access(self.repository, access)
+        try:
+            yield
+        finally:
+            self.registry.set_access(self.repository, None)
