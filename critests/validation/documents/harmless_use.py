@@ -166,10 +166,16 @@ class DocumentUser:
         before = self._objects()
         found: list[Breach] = []
         for group in (every[at : at + GROUP] for at in range(0, len(every), GROUP)):
+            crashes = self.crashes
             for document in group:
                 if self.crashes < MOST_CRASHES:
                     found += self._used(document, use)
-            if not (damage := self._damage_of_machine(before)):
+            damage = self._damage_of_machine(before)
+            if self.crashes > crashes:
+                # what a crash leaves is a consequence of it
+                damage = [each for each in damage if each[0] is not Problem.LEFT]
+                before = self._objects()
+            if not damage:
                 continue
             # which of them it was
             named = []
