@@ -25,18 +25,19 @@ def image_user(module_runtime: OwnRuntime) -> ImageUser:
     return ImageUser(module_runtime)
 
 
+def foreign(entry: dict[str, object]) -> dict[str, object]:
+    """Return an entry for another platform, whose manifest does not exist."""
+    return {**entry, "digest": f"sha256:{'6' * 64}", "platform": {"os": "linux", "architecture": "x"}}
+
+
 def index_of(entry: dict[str, object]) -> dict[str, object]:
     """Return an index with one manifest for this machine, and one for another."""
-    foreign = {
-        **entry,
-        "digest": f"sha256:{'6' * 64}",
-        "platform": {"architecture": "critests", "os": "linux"},
-    }
+    other = foreign(entry)
     return {
         "schemaVersion": 2,
         "mediaType": INDEX[Dialect.OCI],
-        "manifests": [entry, foreign],
-        "subject": {key: value for key, value in foreign.items() if key != "platform"},
+        "manifests": [entry, other],
+        "subject": {key: value for key, value in other.items() if key != "platform"},
         "annotations": {"com.example.a": "b"},
     }
 
@@ -44,7 +45,7 @@ def index_of(entry: dict[str, object]) -> dict[str, object]:
 def variants_of_indexes(image_user: ImageUser) -> Iterator[Variant]:
     """Yield the variants of an index of the valid image, and indexes with unusual entries."""
     entry = image_user.image.top.descriptor(Platform(machine_architecture()))
-    unknown = {**entry, "mediaType": "application/vnd.critests.unknown+json", "digest": f"sha256:{'7' * 64}"}
+    unknown = {**foreign(entry), "mediaType": "application/vnd.critests.unknown+json"}
     yield from index_variants(index_of(entry))
     yield Variant(
         "manifests",
