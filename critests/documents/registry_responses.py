@@ -157,7 +157,7 @@ def _headers(usual: Headers, body: bytes) -> Iterator[Variant]:
     yield Variant(
         "headers",
         "have no space",
-        response([(name, value) for name, value in usual], body).replace(b": ", b":", 3),
+        response(usual, body).replace(b": ", b":", 3),
         ACCEPTED,
     )
     for change, extra in {

@@ -337,8 +337,12 @@ class DistributionHandler(BaseHTTPRequestHandler):
         """Send a whole response, and close the connection."""
         raw = response.encode("latin-1")
         if self.command == "HEAD":
-            head, end, _ = raw.partition(b"\r\n\r\n")
+            head, end, rest = raw.partition(b"\r\n\r\n")
             raw = head + end
+            # interim responses have headers only
+            while head.startswith(b"HTTP/1.1 10"):
+                head, end, rest = rest.partition(b"\r\n\r\n")
+                raw += head + end
         self.close_connection = True
         self.wfile.write(raw)
 

@@ -41,7 +41,9 @@ class Private:
     """A runtime of a test's own, as far as the uses of documents need it."""
 
     def __init__(self, folder: Path) -> None:
-        self.daemon = SimpleNamespace(root=folder / "root", state=folder / "state", objects=lambda: self.left)
+        self.daemon = SimpleNamespace(
+            pid=1, root=folder / "root", state=folder / "state", objects=lambda: self.left
+        )
         for path in (self.daemon.root, self.daemon.state):
             path.mkdir()
         self.left: set[str] = set()

@@ -156,6 +156,7 @@ class DocumentUser:
                 AssertionError where the runtime accepts a valid one but misreads it. What it creates, it
                 registers in `runtime.cleanup`.
         """
+        self.crashes = 0
         # each call has a deadline, and a test's own time limit is for far fewer of them
         with self.runtime.connection.recorder.under_way.waiting():
             return self._breaches(list(documents), use)
