@@ -11,8 +11,7 @@ import grpc
 import pytest
 
 from critests.documents.fields import Expected
-from critests.testing import OwnRuntime
-from critests.validation.documents import harmless_use
+from critests.testing import ConditionNotMet, OwnRuntime
 from critests.validation.documents.harmless_use import ESCAPE, MOST_MEMORY, Breach, DocumentUser, Problem
 
 
@@ -75,7 +74,7 @@ class Private:
         """Look once."""
         del seconds
         if not holds(look()):
-            raise harmless_use.ConditionNotMet(what)
+            raise ConditionNotMet(what)
 
 
 @pytest.fixture
