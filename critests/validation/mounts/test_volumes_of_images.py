@@ -13,10 +13,12 @@ from critests.testing import (
     Images,
     RecordVariant,
     Registry,
+    Sandboxes,
     lingering,
     may_be_refused,
     requirement,
     requires,
+    with_user_namespace,
 )
 
 DATA, EMPTY = "/data", "/empty-volume"
@@ -40,6 +42,47 @@ def test_a_volume_of_the_image_has_the_files_of_the_image(containers: Containers
 
     # owner, group and mode of the directory in the image
     assert container.log_lines("stdout") == ["1000:2000 770", "1000:2000", "from the image", "writable"]
+
+
+@requirement("VOL-17/copied")
+@pytest.mark.parametrize("path", ["/with:colon", "/nested/in/another"], ids=["colon", "nested"])
+def test_a_volume_of_the_image_with_an_unusual_path(
+    containers: Containers, registry: Registry, path: str
+) -> None:
+    """A volume declared by the image SHOULD contain the image's files, also if its path has a colon or is
+    within another volume.
+
+    Source: `Volumes` in the configuration of an OCI image; not stated by the CRI.
+    """
+    outer = f"/{path.split('/')[1]}"
+    changes = Changes(
+        volumes=sorted({outer, path}),
+        files=[FileChange(path=f"{path}/from-image", content="from the image", uid=1000, gid=2000)],
+    )
+
+    container = containers.running(image=registry.pull(registry.mint(changes=changes)))
+
+    file = f"{path}/from-image"
+    assert container.output("cat", file) == "from the image"
+    assert container.output("stat", "-c", "%u:%g", file) == "1000:2000"
+
+
+@requirement("VOL-17/copied")
+@requires(Capability.USER_NAMESPACES)
+def test_a_volume_of_the_image_in_a_user_namespace(
+    sandboxes: Sandboxes, containers: Containers, images: Images
+) -> None:
+    """A volume declared by the image SHOULD contain the image's files with their owners in a pod with a user
+    namespace.
+
+    Source: `Volumes` in the configuration of an OCI image, UserNamespace; not stated by the CRI.
+    """
+    pod = sandboxes.ready(namespaces=with_user_namespace())
+
+    container = containers.running(image=images.pull("process"), in_sandbox=pod)
+
+    assert container.output("stat", "-c", "%u:%g", DATA, f"{DATA}/from-image").split() == ["1000:2000"] * 2
+    assert container.output("cat", f"{DATA}/from-image") == "from the image"
 
 
 @requirement("VOL-17/form")
