@@ -114,6 +114,38 @@ def test_apparmor_field_overrides_the_deprecated_one(
     assert process.label == f"{profiles.enforcing} (enforce)"
 
 
+@requirement("AAR-11")
+@pytest.mark.parametrize("mode", ["enforce", "complain"])
+def test_profile_of_the_deprecated_field_is_in_force(
+    shared_containers: SharedContainers, profiles: LoadedProfiles, mode: str
+) -> None:
+    """The profile of `apparmor_profile` alone SHOULD be in force, as that of `apparmor`.
+
+    Source: LinuxContainerSecurityContext.apparmor_profile, which is deprecated and still part of the API.
+    """
+    name = profiles.enforcing if mode == "enforce" else profiles.complaining
+
+    process = shared_containers.process(
+        FIRST_PROCESS,
+        questions=QUESTIONS,
+        security_context=context(apparmor_profile=f"localhost/{name}"),
+    )
+
+    assert process.label == f"{name} ({mode})"
+    assert process.answer("write") == ("denied" if mode == "enforce" else "done")
+
+
+@requirement("AAR-11")
+@pytest.mark.parametrize("name", ["critests-no-such-profile", ""], ids=["not loaded", "no name"])
+def test_unloaded_profile_of_the_deprecated_field_is_refused(containers: Containers, name: str) -> None:
+    """CreateContainer or StartContainer SHOULD fail if the profile in `apparmor_profile` is not loaded, or
+    has no name.
+
+    Source: LinuxContainerSecurityContext.apparmor_profile.
+    """
+    containers.refusal(containers.config(security_context=context(apparmor_profile=f"localhost/{name}")))
+
+
 @requirement("AAR-06")
 def test_profile_in_complain_mode_denies_nothing(
     shared_containers: SharedContainers, profiles: LoadedProfiles
