@@ -344,6 +344,7 @@ class Controller:
                 exit_reason=f"the results are not complete: {error}",
             )
         if self.progress is not None:
+            self.progress.judged(record)
             _print_summary(record, self.context)
 
     def _try_again(self, context: RunContext) -> None:

@@ -1,108 +1,139 @@
-"""The run as Markdown for GitHub: a comment on a pull request, or the summary of a step.
+"""The run as Markdown for GitHub: a comment on a pull request, or the summary of a step; at most 40 lines.
 
-Changes since the baseline come first. The first line is a marker by which a bot finds its earlier comment, to
-replace it.
+Each finding is the promise that is broken, what was observed, and the command that repeats it. The first
+line is a marker by which a bot finds its earlier comment, to replace it.
 """
 
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from critests.catalogue.words import Outcome
+from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
 from critests.report.comparison import NotComparable, RunComparison
 from critests.report.comparison.change_sentence import changed_operations, changes_sentence
-from critests.report.comparison.differences import UNTESTED
-from critests.report.facts.display_order import by_reason, failures, with_outcome
+from critests.report.facts.display_order import failures, with_outcome
+from critests.report.facts.explanations import observed_of, promise_of
+from critests.report.facts.musts import verdict_sentence
 from critests.report.formats import run_markdown as parts
 from critests.report.formats.source import Source
-from critests.report.wording.markdown import Page, code, prose, table
+from critests.report.run_kinds import kind_of
+from critests.report.wording.markdown import Page, code, prose
 from critests.report.wording.texts import plural, utc_time
 
 LIMIT: Final = 60 * 1024
 """Bytes; GitHub rejects a comment of more than 65,536 characters."""
-ROWS: Final = 40
+FINDINGS: Final = 5
+"""Findings with a paragraph of their own; with the other lines, a comment has at most 40."""
+ROWS: Final = 8
+"""Rows of a table of operations."""
+NAMED: Final = 20
+"""Names in a list on one line."""
+OBSERVED: Final = 240
+"""Characters of a promise, and of what was observed."""
 
 
 def render(source: Source) -> str:
     """Return the Markdown."""
     record, page = source.record, Page(LIMIT)
     page.add(f"<!-- critests: {source.job} -->", f"### {parts.headline(record)}", "")
+    new: set[str] | None = None
+    comparison = None
     try:
         comparison = source.compared()
-        if comparison is not None:
-            _add_changes(page, comparison)
-        else:
-            page.add("There is no baseline to compare with (`--baseline RUN`).")
     except NotComparable as error:
-        page.add(prose(f"Not compared: {error}", 500))
-    page.add("", "#### This run", "", *parts.facts(record, source.publishing.url))
-    if record.tests:
-        page.add("", *parts.areas(record))
-    broken, warned = failures(record), with_outcome(record, Outcome.WARNED)
-    page.add_table(f"Failures ({len(broken)})", parts.tests(broken, ROWS), folded=bool(source.baseline))
-    page.add_table(f"Warnings ({len(warned)})", parts.tests(warned, ROWS), folded=True)
-    headlines = [operation for operation in record.operations if operation.headline] or record.operations[
-        :ROWS
-    ]
-    page.add_table("Measurements", parts.operations(headlines), folded=bool(source.baseline))
-    _add_reasons(page, record)
+        page.add(prose(f"Not compared: {error}", 500), "")
+    if comparison is not None:
+        new = {each.test for each in comparison.tests if each.worse}
+    _add_findings(page, record, new)
+    if comparison is not None:
+        _add_changes(page, comparison)
+    elif source.baseline is None:
+        page.add("There is no baseline to compare with (`--baseline RUN`).", "")
+    measured = [operation for operation in record.operations if operation.headline] or record.operations
+    if comparison is None or not comparison.speed:
+        page.add_table("Measurements", parts.operations(measured[:ROWS]))
+    page.add("", *_summary(record), *parts.facts(record, source.publishing.url))
     return page.text()
 
 
-def _add_changes(page: Page, comparison: RunComparison) -> None:
-    baseline = comparison.a
-    page.add(
-        f"**{prose(changes_sentence(comparison), 500)}**",
-        "",
-        f"Compared with run {code(baseline.run_id, 60)} of {utc_time(baseline.started)}.",
+def _add_findings(page: Page, record: RunRecord, new: Collection[str] | None) -> None:
+    """Add a paragraph for each finding: the promise, what was observed, the number of tests that follow from
+    it, and the command that repeats it. With a baseline, `new` are the tests that it does not break.
+    """
+    groups: dict[str, list[TestResult]] = {}
+    for test in failures(record):
+        groups.setdefault(test.cause or test.requirement_id or test.id, []).append(test)
+    fresh = {
+        name: tests
+        for name, tests in groups.items()
+        if new is None or any(test.id in new or test.outcome is Outcome.ERROR for test in tests)
+    }
+    blocked = {cause.requirement: len(cause.blocked) for cause in record.root_causes}
+    for name, tests in list(fresh.items())[:FINDINGS]:
+        _add_finding(page, tests, blocked.get(name, 0), new=new is not None)
+    if len(fresh) > FINDINGS:
+        page.add(f"… and {_listed(list(fresh)[FINDINGS:])}.", "")
+    old = [name for name in groups if name not in fresh]
+    if old:
+        page.add(f"Broken in the baseline too: {_listed(old)}.", "")
+    warned = list(
+        dict.fromkeys(test.requirement or test.name for test in with_outcome(record, Outcome.WARNED))
     )
+    if warned:
+        page.add(f"Warnings: {_listed(warned)}.", "")
+
+
+def _add_finding(page: Page, tests: Sequence[TestResult], blocked: int, *, new: bool) -> None:
+    first = tests[0]
+    others = [test for test in tests[1:] if test.requirement_id != first.requirement_id]
+    same = len(tests) - len(others)
+    consequences = [
+        f"{plural(len(others), 'more test')} failed" if others else "",
+        f"{plural(blocked, 'test')} could not be judged" if blocked else "",
+    ]
+    because = " and ".join(filter(None, consequences))
+    observed = code(observed_of(first, OBSERVED), OBSERVED)
+    kind = "error of the harness" if first.outcome is Outcome.ERROR else first.level.value
+    promise = prose(promise_of(first) or first.name, OBSERVED)
+    where = f" in {same} tests" if same > 1 else ""
+    lines = [
+        f"✕ {'new: ' if new else ''}**{prose(first.requirement or first.name, 120)}** {kind}: {promise}  ",
+        f"observed{where}: {observed}{'; because of it, ' if because else ''}{because}",
+    ]
+    if first.repeat_command:
+        lines[-1] += "  "
+        lines.append(f"repeat: {code(first.repeat_command, 600)}")
+    page.add(*lines, "")
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(code(name, 60) for name in names[:NAMED])}{more}"
+
+
+def _add_changes(page: Page, comparison: RunComparison) -> None:
+    """Add what changed since the baseline, in numbers, and the operations that changed."""
+    baseline = comparison.a
+    oci = baseline.parts.get("OCI runtime", "")
+    what = ", ".join(prose(each, 80) for each in (baseline.name, oci) if each)
     not_run = sum(each.not_run for each in comparison.tests)
-    if not_run:
-        page.add("", f"{plural(not_run, 'test')} of that run did not run this time.")
+    rest = f"; {plural(not_run, 'test')} of it did not run this time" if not_run else ""
+    when = f"{code(baseline.run_id, 60)} of {utc_time(baseline.started)}"
+    page.add(f"**{prose(changes_sentence(comparison), 500)}** Compared with run {when} ({what}){rest}.")
     if comparison.speed and comparison.speed.refused:
         page.add("", prose(f"Speed is not compared: {comparison.speed.refused}.", 500))
-    worse = [each for each in comparison.tests if each.worse]
-    gone = [each for each in comparison.tests if each.gone]
-    fixed = [each for each in comparison.tests if each.fixed]
-    other = [
-        each
-        for each in comparison.tests
-        if not (each.worse or each.gone or each.fixed or each.not_run or each.a == UNTESTED)
-    ]
-    page.add_table(f"Worse ({len(worse)})", parts.test_changes(worse, ROWS))
-    page.add_table(f"No longer judged ({len(gone)})", parts.test_changes(gone, ROWS))
-    if comparison.conformance:
-        page.add_table("Changed capabilities", parts.capability_changes(comparison.conformance.capabilities))
-    page.add_table("Changed operations", parts.operation_changes(changed_operations(comparison)))
-    page.add_table(f"Fixed ({len(fixed)})", parts.test_changes(fixed, ROWS))
-    page.add_table(f"Other changes ({len(other)})", parts.test_changes(other, ROWS), folded=True)
+    changed = changed_operations(comparison)
+    page.add_table("Changed operations", parts.operation_changes(changed[:ROWS]))
+    if len(changed) > ROWS:
+        page.add("", f"… and {plural(len(changed) - ROWS, 'more operation')}.")
 
 
-def _add_reasons(page: Page, record: RunRecord) -> None:
-    causes = [
-        [
-            code(cause.requirement, 40),
-            code(cause.rpc, 60),
-            str(len(cause.blocked)),
-            str(len(cause.failed)),
-            code(cause.reason, 240),
-        ]
-        for cause in record.root_causes
+def _summary(record: RunRecord) -> list[str]:
+    """Return how many MUSTs are met, and the number of tests by outcome."""
+    if kind_of(record.kind).measures:
+        return []
+    numbers = [
+        f"{number:,} {name}" for name, number in record.counts.outcomes.items() if name != Outcome.DISABLED
     ]
-    heads = ["requirement", "RPC", "blocks", "also fails", "reason"]
-    page.add_table("Root causes", table(heads, causes[:ROWS]), folded=True)
-    for title, outcome in (
-        ("Known failures", Outcome.KNOWN),
-        ("Blocked", Outcome.BLOCKED),
-        ("Unsupported", Outcome.UNSUPPORTED),
-    ):
-        reasons = by_reason(with_outcome(record, outcome))
-        rows = [[code(reason.text, 240), str(len(reason.tests))] for reason in reasons[:ROWS]]
-        number = sum(len(reason.tests) for reason in reasons)
-        page.add_table(f"{title} ({number})", table(["reason", "tests"], rows, right=1), folded=True)
-    capabilities = [
-        [prose(fact.name, 80), parts.WORDS[fact.present], code(fact.evidence, 160)]
-        for fact in record.capabilities
-    ]
-    page.add_table("Capabilities", table(["capability", "present", "evidence"], capabilities), folded=True)
-    if record.notes:
-        page.add("", *(f"- {prose(note, 500)}" for note in record.notes[:ROWS]))
+    return [prose(verdict_sentence(record), 1000), "", f"Tests: {', '.join(numbers) or 'none'}.", ""]

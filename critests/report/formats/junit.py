@@ -16,7 +16,8 @@ from critests.catalogue.words import Level, Outcome
 from critests.record.operations import OperationResult
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
-from critests.report.facts.explanations import description, skip_message
+from critests.report.facts.explanations import description, observed_of, promise_of, skip_message
+from critests.report.facts.musts import verdict_sentence
 from critests.report.facts.operation_names import median, quantiles, row_name, tail
 from critests.report.facts.run_facts import run_facts
 from critests.report.formats.source import Source
@@ -87,6 +88,8 @@ def _suite_attributes(record: RunRecord, suite: ET.Element) -> dict[str, str]:
 
 def _suite_properties(record: RunRecord) -> Iterator[tuple[str, str]]:
     yield from run_facts(record).items()
+    if record.requirements:
+        yield "musts", verdict_sentence(record)
     yield "exit_code", str(record.exit_code)
     yield "kind", record.kind
     for fact in record.capabilities:
@@ -103,7 +106,8 @@ def _add_case(suite: ET.Element, test: TestResult, name: str) -> None:
         head = f"{head}caused by {test.cause}: "
     if test.outcome in {Outcome.FAILED, Outcome.ERROR}:
         kind = "failure" if test.outcome is Outcome.FAILED else "error"
-        message = one_line(head + (test.reason or test.title), MESSAGE_LIMIT)
+        text = ": ".join(filter(None, [promise_of(test).rstrip("."), observed_of(test, MESSAGE_LIMIT)]))
+        message = one_line(head + text, MESSAGE_LIMIT)
         element = ET.SubElement(case, kind, {"message": message, "type": f"critests.{test.outcome.value}"})
         element.text = description(test)
     elif test.outcome in {Outcome.UNSUPPORTED, Outcome.BLOCKED, Outcome.KNOWN}:

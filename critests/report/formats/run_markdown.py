@@ -4,12 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from critests.record.operations import OperationResult
-from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
-from critests.report.comparison import CapabilityDifference, Operation
-from critests.report.comparison.differences import TestDifference
+from critests.report.comparison import Operation
 from critests.report.comparison.wording import amount, interval, ratio, verdict_word
-from critests.report.facts.display_order import area_rows, columns
 from critests.report.facts.operation_names import median, row_name, tail
 from critests.report.run_kinds import kind_of
 from critests.report.wording.markdown import code, prose, table
@@ -37,45 +34,6 @@ def facts(record: RunRecord, url: str = "") -> list[str]:
         "",
         f"{utc_time(record.started)} · {took} · run {code(record.run_id, 60)}{where}",
     ]
-
-
-def areas(record: RunRecord) -> list[str]:
-    """Return the numbers of each area."""
-    shown = columns(record)
-    rows = [
-        [prose(row.name, 40), *(str(row.numbers[outcome] or "") for outcome in shown)]
-        for row in area_rows(record)
-    ]
-    return table(["area", *(outcome.value for outcome in shown)], rows, right=len(shown))
-
-
-def tests(found: Sequence[TestResult], limit: int) -> list[str]:
-    """Return a row per test, up to a limit, with requirement, name, observed behaviour and the command that
-    repeats it, and the number of further tests.
-    """
-    head = ["requirement", "test", "observed", "repeat"]
-    rows = [[*_row(test), code(test.repeat_command, 600)] for test in found[:limit]]
-    return table(head, [*rows, *_more(found, limit, len(head))])
-
-
-def test_changes(found: Sequence[TestDifference], limit: int) -> list[str]:
-    """Return a row per test with a different outcome, up to a limit, and the number of further tests."""
-    rows = [
-        [
-            code(each.requirement or "-", 40),
-            f"{each.a} → {each.b}",
-            code(each.name, 160),
-            code(each.why, 240),
-        ]
-        for each in found[:limit]
-    ]
-    return table(["requirement", "was → is", "test", "observed"], [*rows, *_more(found, limit, 4)])
-
-
-def capability_changes(found: Sequence[CapabilityDifference]) -> list[str]:
-    """Return a row per capability that is new or lost."""
-    rows = [[prose(each.name, 80), WORDS[each.a], WORDS[each.b]] for each in found]
-    return table(["capability", "was", "is"], rows)
 
 
 def operation_changes(found: Sequence[Operation]) -> list[str]:
@@ -116,15 +74,3 @@ def operations(found: Sequence[OperationResult]) -> list[str]:
             ]
         )
     return table(["operation", "median", "tail (95 % interval)", "samples", "note"], rows, right=3)
-
-
-def _more(found: Sequence[object], limit: int, cells: int) -> list[list[str]]:
-    return [[f"… {len(found) - limit:,} more", *[""] * (cells - 1)]] if len(found) > limit else []
-
-
-def _row(test: TestResult) -> list[str]:
-    return [
-        code(test.requirement or "-", 40),
-        code(test.name, 160),
-        code(test.seen or test.reason or test.title, 240),
-    ]

@@ -11,7 +11,9 @@ from rich.text import Text
 from critests.catalogue.words import Outcome
 from critests.record.judgement import by_level
 from critests.record.result_records import TestResult
+from critests.record.run_record import RunRecord
 from critests.report.facts.display_order import SHOWN
+from critests.report.facts.explanations import observed_of
 from critests.report.terminal.console import STYLES, new_console
 from critests.report.wording.texts import duration, one_line, plural
 
@@ -94,6 +96,15 @@ class Progress:
         """Print what happens after the tests."""
         self.console.print(Text(one_line(line)))
 
+    def judged(self, record: RunRecord) -> None:
+        """Say how the numbers of the record differ from those of the progress, now that causes are known."""
+        final = Counter(test.outcome for test in record.tests if test.outcome is not Outcome.DISABLED)
+        followers = self._counts[Outcome.FAILED] - final[Outcome.FAILED]
+        if followers > 0:
+            failed = plural(self._counts[Outcome.FAILED], "failed test")
+            why = "only follow from another failure, are known or did not fail again"
+            self.say(f"{followers} of the {failed} {why}; the numbers below are those of the record")
+
     def finished(self) -> None:
         """Stop the progress; may be called twice."""
         if self._bar is not None:
@@ -106,7 +117,7 @@ class Progress:
     def _print_failure(self, result: TestResult) -> None:
         number = self._counts[Outcome.FAILED] + self._counts[Outcome.ERROR]
         if number <= FAILURES_PRINTED:
-            why = one_line(result.reason or result.seen, 120)
+            why = observed_of(result, 200)
             line = Text.assemble(
                 (result.outcome.value, STYLES[result.outcome]),
                 f" {result.requirement} {one_line(result.name, 120)}: {why}",
@@ -117,7 +128,8 @@ class Progress:
 
     def _print_line(self) -> None:
         self._last_line = self._clock()
-        done = sum(self._counts.values())
+        # findings about responses and leftovers are results too, but no selected tests
+        done = min(sum(self._counts.values()), self._total)
         area = f" · {one_line(self._area, 40)}" if self._area else ""
         self.console.print(
             Text(
