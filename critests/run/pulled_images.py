@@ -9,12 +9,14 @@ from pathlib import Path
 import grpc
 
 from critests.client.connection import Connection
+from critests.client.endpoint import EndpointError
 from critests.client.failures import is_a_hang
 from critests.images.catalogue import image_spec
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.lifecycle.requests import ImageName, pulling
 from critests.lifecycle.run_label import RUN_LABEL
 from critests.node.observing.registry_access import how_to_allow
+from critests.node.run_state.locks import start_time
 from critests.record.reasons import ReasonCode
 from critests.run.context import RunContext
 from critests.run.failure_text import of_rpc
@@ -77,12 +79,26 @@ class TestImages:
                 and error.code() is not grpc.StatusCode.UNIMPLEMENTED
                 and not registry.requests(repository_of(self.context.run.id, name))
                 and not (is_a_hang(error) and self._shares_our_loopback(registry))
+                and self._runtime_is_alive()
             ):
                 why = f"the runtime does not reach the suite's registry at {registry.address}"
                 msg = f"{why} ({error.details()}). {how_to_allow(registry.address)}"
                 raise Blocked(msg, code=ReasonCode.REGISTRY_UNREACHABLE) from error
             raise SetUpFailed(dataclasses.replace(of_rpc(error), where=written)) from error
         return ImageName(answer.image_ref, written)
+
+    def _runtime_is_alive(self) -> bool:
+        """Return whether the daemon is still the same process and responds; otherwise its end is why the pull
+        failed.
+        """
+        pid = self.context.daemon_pid
+        if pid is not None and start_time(pid) is None:
+            return False
+        try:
+            self.connection.greet()
+        except EndpointError:
+            return False
+        return True
 
     def _shares_our_loopback(self, registry: RegistryClient) -> bool:
         """Return whether the daemon and the registry share the loopback interface. Then no firewall or proxy

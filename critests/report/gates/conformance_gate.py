@@ -166,7 +166,7 @@ def _gone(comparison: RunComparison, policy: Policy, followers: set[str]) -> Ite
     for fact in comparison.conformance.capabilities if comparison.conformance else []:
         if fact.a is True:
             now = "is missing" if fact.b is False else "is unknown"
-            evidence = f": {one_line(fact.evidence_b, _REASON)}" if fact.evidence_b else ""
+            evidence = f": {shortened_message(fact.evidence_b, _REASON)}" if fact.evidence_b else ""
             sentence = f"{fact.name} was present in the baseline and {now} now{evidence}"
             yield GateFinding(
                 kind=GateFindingKind.CAPABILITY, fails=True, subject=fact.name, sentence=sentence
