@@ -4,7 +4,7 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import grpc
 
@@ -14,14 +14,12 @@ from critests.client.connection import Connection
 from critests.conditions.condition_table import FAILING_STEPS, RESTARTS, SLOW_STEPS
 from critests.conditions.restarts import RestartDraws
 from critests.conditions.steps import Steps
+from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.record.reasons import Reason, ReasonCode
 from critests.run.classification import RawOutcome
 from critests.run.condition_rules import ConditionRule
 from critests.run.context import RunContext
 from critests.run.daemon_watch import DaemonWatch
-
-if TYPE_CHECKING:  # a run that started a runtime has loaded it already
-    from critests.node.starting.throwaway import ThrowawayRuntime
 
 RECONNECT_SECONDS: Final = 10.0
 """How long the connection of the tests may take to find a daemon that was started again."""
@@ -41,7 +39,7 @@ class ActingConditions:
         counts: condition to what it did to how often, as in the record.
     """
 
-    runtime: "ThrowawayRuntime"
+    runtime: ThrowawayRuntime
     recorder: Recorder
     connection: Callable[[], Connection | None]
     watch: Callable[[], DaemonWatch]
@@ -92,7 +90,11 @@ class ActingConditions:
             self.restarts.over()
 
     def before_call(self, endpoint: str) -> None:
-        """Restart the daemon before a call of the test, if that was drawn, and no other call is pending."""
+        """Restart the daemon before a call of the test, if that was drawn, and no other call is pending.
+
+        Raises:
+            AssertionError: it did not come back.
+        """
         connection = self.connection()
         if (
             self.restarts is None
@@ -107,8 +109,13 @@ class ActingConditions:
         watch = self.watch()
         watch.stopped_by_test = True
         self.runtime.kill()
-        self.runtime.start_again()
-        watch.watch_new_process()
+        try:
+            self.runtime.start_again()
+        except RuntimeStartFailed as error:
+            msg = f"the daemon must come back after a restart: {error}"
+            raise AssertionError(msg) from error
+        finally:
+            watch.watch_new_process()
         # a call before that would fail, and be taken for the end of the daemon
         ready = grpc.channel_ready_future(connection.channel)
         ready.result(RECONNECT_SECONDS * connection.deadlines.scale)

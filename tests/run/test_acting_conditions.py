@@ -10,6 +10,7 @@ import pytest
 from critests.catalogue.words import Outcome
 from critests.client.call_recording import Recorder
 from critests.conditions.restarts import RestartDraws
+from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.record.reasons import Reason, ReasonCode
 from critests.run.acting_conditions import ActingConditions
 from critests.run.classification import RawOutcome
@@ -67,6 +68,20 @@ def test_the_daemon_is_killed_once_and_back_before_the_next_call(parts: Parts) -
 
     assert parts.happened == ["killed, expected: True", "started", "watched", "ready"]
     assert acting.counts == {"restarts": {"SIGKILL": 1}}
+
+
+def test_a_daemon_that_does_not_come_back_fails_the_test_and_is_watched_again(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails() -> None:
+        raise RuntimeStartFailed("no socket")
+
+    monkeypatch.setattr(parts, "start_again", fails)
+
+    with pytest.raises(AssertionError, match="must come back after a restart: no socket"):
+        calls(parts.acting(restarts=RestartDraws(7)))
+
+    assert parts.happened == ["killed, expected: True", "watched"]
 
 
 def test_another_runtime_is_not_restarted_nor_one_with_a_pending_call(parts: Parts) -> None:
