@@ -111,6 +111,17 @@ def test_a_call_that_reports_a_step_that_failed_by_plan_blocks_its_test(parts: P
     assert raw.why.parts == [FAILED.why]
 
 
+def test_a_wait_is_too_short_only_where_steps_take_long(parts: Parts) -> None:
+    waited = RawOutcome(Outcome.FAILED, Reason(code=ReasonCode.CONDITION))
+    slow: Any = SimpleNamespace(names=["slow-steps"], acted=lambda: ["delete"])
+
+    raw = parts.acting(steps=slow).excused(waited)
+
+    assert raw is not None
+    assert raw.outcome is Outcome.BLOCKED
+    assert stepping(parts, "delete").excused(waited) is waited
+
+
 def test_so_does_a_session_that_broke(parts: Parts) -> None:
     raw = stepping(parts, "exec").excused(RawOutcome(Outcome.FAILED, Reason(code=ReasonCode.SESSION)))
 
