@@ -21,7 +21,6 @@ def profile(architecture: str) -> dict[str, Any]:
     return {
         "defaultAction": "SCMP_ACT_ALLOW",
         "architectures": [architecture],
-        "flags": ["SECCOMP_FILTER_FLAG_LOG"],
         "syscalls": [
             {
                 "names": ["personality"],
@@ -95,7 +94,14 @@ def _fields(architecture: str, listener: str) -> tuple[Field, ...]:
             odd=(
                 *(
                     _odd(f"has {name}", [f"SECCOMP_FILTER_FLAG_{name}"])
-                    for name in ("TSYNC", "SPEC_ALLOW", "WAIT_KILLABLE_RECV", "NEW_LISTENER", "CRITESTS")
+                    for name in (
+                        "LOG",
+                        "TSYNC",
+                        "SPEC_ALLOW",
+                        "WAIT_KILLABLE_RECV",
+                        "NEW_LISTENER",
+                        "CRITESTS",
+                    )
                 ),
                 _odd("has a number in it", [1]),
             ),

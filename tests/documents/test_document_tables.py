@@ -10,6 +10,7 @@ import pytest
 from critests.documents import cni_conduct, cni_network, cni_result, user_files
 from critests.documents.cdi_specification import specification_variants
 from critests.documents.fields import Expected
+from critests.documents.runtime_annotations import annotation_variants
 from critests.documents.seccomp_profile import profile_variants
 from critests.documents.user_files import PASSWD, USER
 
@@ -26,6 +27,7 @@ TABLES: dict[str, Callable[[], Iterator[object]]] = {
     "network": lambda: cni_network.network_variants("1.0.0", "plugin"),
     "CDI": lambda: specification_variants("vendor.example/class", "/dev/null", "/tmp"),
     "seccomp": lambda: profile_variants("SCMP_ARCH_X86_64", "/run/absent"),
+    "annotations": annotation_variants,
     "passwd": user_files.passwd_variants,
     "group": user_files.group_variants,
     "kinds of files": user_files.kind_variants,
