@@ -1,5 +1,7 @@
 """CTR: the exit code, the reason and the times of an exited container."""
 
+import os
+import signal
 from collections import Counter
 
 import pytest
@@ -9,9 +11,11 @@ from critests.testing import (
     Capability,
     Container,
     Containers,
+    ProcessTree,
     RecordVariant,
     Runtime,
     Sandboxes,
+    first_process,
     requirement,
     requires,
 )
@@ -78,7 +82,7 @@ def test_the_reason_distinguishes_success_from_failure(
     assert status.reason == reason
 
 
-@requirement("CTR-23")
+@requirement("CTR-23/code")
 @requires(Capability.SHARED_PROCESSES)
 @pytest.mark.parametrize(
     ("name", "number"), [("HUP", 1), ("SEGV", 11), ("KILL", 9)], ids=["hang-up", "segmentation fault", "kill"]
@@ -199,3 +203,29 @@ def test_each_of_many_oom_killed_containers_has_the_reason(runtime: Runtime, con
         10,
         lambda reasons: reasons == {"OOMKilled": MANY},
     )
+
+
+@requirement("CTR-23/children")
+@requires(Capability.SHARED_KERNEL, Capability.ROOT)
+def test_children_do_not_outlive_a_killed_first_process(
+    runtime: Runtime, sandboxes: Sandboxes, containers: Containers
+) -> None:
+    """When the first process of a container in the node's PID namespace is killed, its other processes SHOULD
+    exit too, and the exit code MUST be 137.
+
+    Source: ContainerStatus.exit_code; NamespaceOption.pid. Not stated by the CRI for other processes; the
+    kubelet starts the container again, next to what is left of it.
+    """
+    tree = ProcessTree()
+    pod = sandboxes.ready(namespaces=cri.NamespaceOption(network=cri.POD, pid=cri.NODE, ipc=cri.POD))
+    container = containers.running(script=tree.script, in_sandbox=pod, wait_for_log="ready")
+    runtime.eventually(
+        "three processes in the host's process table",
+        tree.alive,
+        holds=lambda found: len(found) >= tree.SIZE,
+    )
+
+    os.kill(first_process(tree.mark), signal.SIGKILL)
+
+    assert container.exited().exit_code == 137
+    runtime.eventually("no process of the container", tree.alive, holds=lambda found: not found)

@@ -85,19 +85,30 @@ def test_a_file_that_cannot_be_executed_is_never_running(
 
 
 @pytest.mark.parametrize(
-    "program",
+    ("program", "tty"),
     [
-        pytest.param("/bin/critests-no-such-program", marks=requirement("CTR-15/error"), id="absent"),
-        pytest.param("/etc/passwd", marks=requirement("CTR-16"), id="without permission to execute"),
+        pytest.param("/bin/critests-no-such-program", False, marks=requirement("CTR-15/error"), id="absent"),
+        pytest.param(
+            "/bin/critests-no-such-program",
+            True,
+            marks=requirement("CTR-15/error"),
+            id="absent, with a terminal",
+        ),
+        pytest.param("/etc/passwd", False, marks=requirement("CTR-16"), id="without permission to execute"),
     ],
 )
-def test_a_command_that_cannot_be_executed_is_refused(containers: Containers, program: str) -> None:
-    """CreateContainer or StartContainer MUST fail if the command does not exist in the container, and if it
-    is a file without permission to execute.
+def test_a_command_that_cannot_be_executed_is_refused(
+    containers: Containers, program: str, *, tty: bool
+) -> None:
+    """CreateContainer or StartContainer MUST fail if the command does not exist in the container, with a
+    terminal and without one, and if it is a file without permission to execute.
 
     Source: ContainerConfig.command.
     """
-    containers.refusal(containers.config(command=[program]))
+    config = containers.config(command=[program])
+    config.tty = tty
+
+    containers.refusal(config)
 
 
 @requirement("CTR-15/form")

@@ -33,8 +33,12 @@ FAIL_AFTER_THE_ADDRESS = {"portmap/ADD": [Fail(101, MESSAGE)]}
 """Fails after the previous plugin has assigned an address. The CNI leaves codes from 100 on to plugins."""
 FAIL_AT_BOTH_ENDS = {**FAIL_AFTER_THE_ADDRESS, "DEL": [Fail(101, MESSAGE)]}
 """The same, and the network cannot be torn down either, so that the runtime has to retain the sandbox."""
+MALFORMED_RESULT = {"portmap/ADD": [Edit("{", "<")]}
+"""The last plugin succeeds, and its result is no JSON."""
 NETWORK_FAILURES = pytest.mark.parametrize(
-    "plan", [FAIL_AFTER_THE_ADDRESS, FAIL_AT_BOTH_ENDS], ids=["set-up", "set-up and tear-down"]
+    "plan",
+    [FAIL_AFTER_THE_ADDRESS, FAIL_AT_BOTH_ENDS, MALFORMED_RESULT],
+    ids=["set-up", "set-up and tear-down", "malformed result"],
 )
 OCI_FAILURES: dict[str, list[Action]] = {
     "before the sandbox exists": [Fail(1, "the OCI runtime fails")],

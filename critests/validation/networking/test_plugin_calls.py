@@ -13,6 +13,8 @@ from critests.validation.networking.witness import Witness
 MEGABIT = 1_000_000
 # M is a million, the unit bits per second; the two differ, so that an exchange shows
 BANDWIDTH = {"kubernetes.io/ingress-bandwidth": "3M", "kubernetes.io/egress-bandwidth": "2M"}
+ANNOTATIONS = "io.kubernetes.cri.pod-annotations"
+"""The capability of plugins that want the annotations of a pod, as containerd and CRI-O name it."""
 DNS = cri.DNSConfig(servers=["192.0.2.53"], searches=["critests.example"], options=["ndots:3"])
 
 pytestmark = [requires(Capability.POD_NETWORK), disruptive]
@@ -21,7 +23,7 @@ pytestmark = [requires(Capability.POD_NETWORK), disruptive]
 @pytest.fixture(scope="module")
 def witness(wrapped_module_runtime: OwnRuntime) -> Witness:
     """A plugin at the end of the network of the module's runtime that records its calls."""
-    return Witness(wrapped_module_runtime, "portMappings", "bandwidth", "dns", "ips")
+    return Witness(wrapped_module_runtime, "portMappings", "bandwidth", "dns", "ips", ANNOTATIONS)
 
 
 @pytest.fixture
@@ -100,3 +102,25 @@ def test_plugins_receive_host_ports_and_dns(
     record_variant(", ".join(name for name in ("portmappings", "dns") if received.get(name)) or "neither")
     assert ports in ([], [(port.host_port, 80)])
     assert servers in ([], list(DNS.servers))
+
+
+@requirement("NET-18/annotations")
+def test_plugins_receive_the_annotations_of_the_pod(
+    wrapped_module_runtime: OwnRuntime,
+    runtime_config: Callable[[cri.PodSandboxConfig], Any],
+    record_variant: RecordVariant,
+) -> None:
+    """A CNI plugin with the capability `io.kubernetes.cri.pod-annotations` MAY receive the pod's annotations;
+    what it receives MUST equal the request.
+
+    Source: PodSandboxConfig.annotations; the capability is a convention of containerd and CRI-O.
+    """
+    annotations = {"critests.example/one": "1", "critests.example/two": "2"}
+    config = wrapped_module_runtime.sandboxes.config(annotations=annotations)
+    # the kubelet adds some of its own
+    requested = dict(config.annotations)
+
+    received = runtime_config(config)
+
+    record_variant("received" if ANNOTATIONS in received else "not received")
+    assert received.get(ANNOTATIONS, requested) == requested

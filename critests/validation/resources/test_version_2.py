@@ -130,8 +130,11 @@ def test_unknown_unified_file_is_refused(containers: Containers) -> None:
 
 @requirement("RES-29")
 @requires(Capability.CGROUP_V2)
-def test_memory_oom_group_kills_the_whole_container(limits: Limits, containers: Containers) -> None:
-    """A container with memory.oom.group SHOULD exit when the kernel kills one process for its memory limit.
+def test_memory_oom_group_kills_the_whole_container(
+    runtime: Runtime, limits: Limits, containers: Containers
+) -> None:
+    """A container with memory.oom.group SHOULD exit with the reason OOMKilled when the kernel kills one
+    process for its memory limit.
 
     Source: LinuxContainerResources.unified with memory.oom.group.
     """
@@ -149,3 +152,7 @@ def test_memory_oom_group_kills_the_whole_container(limits: Limits, containers: 
 
     # 137 is 128 plus the number of SIGKILL
     assert container.exited().exit_code == 137
+    # the kernel's notification of the OOM kill may reach the daemon after the exit of the process
+    runtime.eventually(
+        "the reason", lambda: container.status().reason, holds=lambda reason: reason == "OOMKilled"
+    )

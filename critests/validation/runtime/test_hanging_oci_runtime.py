@@ -1,8 +1,9 @@
-"""CTR: steps of the OCI runtime that hang, and whose client cancels the call."""
+"""CTR: steps of the OCI runtime, or of a CNI plugin, that hang, and whose client cancels the call."""
 
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -10,14 +11,19 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.testing import (
+    Capability,
+    Container,
     FaultyRuntime,
     RecordVariant,
     Sandbox,
     disruptive,
+    must_be_refused,
     refused_with,
     remains_of,
     requirement,
+    requires,
     single,
+    slow,
     unsupported,
 )
 from critests.validation.runtime.concurrent_calls import late_reads
@@ -31,6 +37,8 @@ STEPS = ("create", "start", "exec", "kill", "delete")
 ENDS = ("killed", "late")  # of the step that hangs: it is killed, or completes after its client has cancelled
 COMMAND_SECONDS = 2  # timeout of ExecSync, which has whole seconds
 TRY_SECONDS = 3.0  # of one of several attempts: some block until their client cancels
+GIVEN_UP_SECONDS = 150.0
+"""For what no client requests again: a runtime may retain it for a minute or two, for a repeated call."""
 REMOVAL_SECONDS = 20.0  # for a daemon that removes mounts and cgroups in the background
 
 
@@ -62,8 +70,7 @@ class Hanging:
         """Return calls, one of which reaches a step of the OCI runtime; runtimes differ in which one."""
         stub, containers = self.runtime.stub, self.runtime.containers
         if step == "create":
-            creation = containers.creation(containers.config(), self.pod)
-            return [partial(stub.CreateContainer.future, creation), self._start_created]
+            return self.calls_creating(containers.config())
         if step == "start":
             start = cri.StartContainerRequest(container_id=containers.created(in_sandbox=self.pod).id)
             return [partial(stub.StartContainer.future, start)]
@@ -73,6 +80,11 @@ class Hanging:
         stop = cri.StopContainerRequest(container_id=container.id, timeout=0)
         removal = cri.RemoveContainerRequest(container_id=container.id)
         return [partial(stub.StopContainer.future, stop), partial(stub.RemoveContainer.future, removal)]
+
+    def calls_creating(self, config: cri.ContainerConfig) -> list[Call]:
+        """Return the calls that create a container in the pod and start it."""
+        creation = self.runtime.containers.creation(config, self.pod)
+        return [partial(self.runtime.stub.CreateContainer.future, creation), self._start_created]
 
     def _start_created(self, timeout: float | None = None) -> Any:  # noqa: ANN401 - grpcio's future
         created = single("the created container", self.entries())
@@ -100,6 +112,19 @@ class Hanging:
         with hold(self.faulty_runtime.oci, step):
             self.until_one_hangs(calls).cancel()
         return calls
+
+    def id_of_given_up(self, calls: list[Call]) -> str:
+        """Make calls until one reaches the OCI runtime's create, cancel it there, let the step complete, and
+        return the id that the OCI runtime got.
+        """
+        with self.faulty_runtime.delayed(self.faulty_runtime.oci, "create"):
+            call = self.until_one_hangs(calls)
+            process = Path(f"/proc/{self.faulty_runtime.hung[0]}")
+            # the last argument of the command, each ends with a zero byte
+            given_up = (process / "cmdline").read_text(encoding="utf-8").split("\0")[-2]
+            call.cancel()
+        self.runtime.eventually("the step to complete", lambda: not process.exists())
+        return given_up
 
     def remove(self, pod_id: str = "") -> None:
         """Stop and remove a pod, this one by default, as the kubelet does."""
@@ -285,3 +310,106 @@ def test_form_of_an_exec_sync_that_cannot_start_its_command(
     # a call that lasts until about the client's deadline was ended by it
     record_variant("with its time-out" if seconds < patience - 1 else "when its client leaves")
     assert not succeeded
+
+
+def given_up_pod(faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig) -> str:
+    """Cancel RunPodSandbox while a CNI plugin hangs, which completes then, and return the id that the plugin
+    got. Not every runtime runs a process for a sandbox, so the OCI runtime may not be called.
+    """
+    runtime = faulty_runtime.runtime
+    call = runtime.stub.RunPodSandbox.future(runtime.sandboxes.creation(config))
+    # portmap is the plugin after the one that assigns the address
+    with faulty_runtime.delayed(faulty_runtime.cni, "portmap/ADD"):
+        faulty_runtime.until_held(faulty_runtime.cni)
+        environment = Path(f"/proc/{faulty_runtime.hung[0]}/environ").read_text(encoding="utf-8")
+        call.cancel()
+    variables = dict(each.partition("=")[::2] for each in environment.split("\0"))
+    return variables["CNI_CONTAINERID"]
+
+
+@requirement("CTR-41/given-up")
+@requires(Capability.POD_NETWORK)
+@slow
+def test_what_its_client_gave_up_goes_by_itself(faulty_runtime: FaultyRuntime) -> None:
+    """A pod or a container whose creation hung until the client cancelled MUST leave nothing on the node
+    within minutes if it is not listed, whether the client requests the next attempt or none.
+
+    Source: RunPodSandbox, CreateContainer, whose object does not exist for the client. Not stated by the CRI
+    for this case; nobody else can remove it.
+    """
+    runtime, stub = faulty_runtime.runtime, faulty_runtime.runtime.stub
+    pods = [runtime.sandboxes.marked_config() for _ in range(2)]
+    homes = [Hanging(faulty_runtime) for _ in range(2)]
+    configs = [runtime.containers.config() for _ in homes]
+    # what the first container of a runtime creates stays
+    runtime.container()
+    before = runtime.daemon.objects(*pods)
+
+    for pod in pods:
+        given_up_pod(faulty_runtime, pod)
+        for left in runtime.sandboxes.created_from(pod):
+            faulty_runtime.remove(left.id)
+    for home, config in zip(homes, configs, strict=True):
+        home.cancel_in("create", "late", home.calls_creating(config))
+        for listed in home.entries():
+            removal = cri.RemoveContainerRequest(container_id=listed.id)
+            runtime.retry_until_ok("RemoveContainer", partial(stub.RemoveContainer, removal))
+    pods[0].metadata.attempt += 1
+    configs[0].metadata.attempt += 1
+    faulty_runtime.remove(runtime.sandboxes.attempt(pods[0]).id)
+    again = runtime.containers.attempt(configs[0], in_sandbox=homes[0].pod)
+    stub.RemoveContainer(cri.RemoveContainerRequest(container_id=again.id))
+
+    runtime.eventually(
+        "what the client gave up to go",
+        lambda: runtime.daemon.objects(*pods) - before,
+        GIVEN_UP_SECONDS,
+        lambda left: not left,
+    )
+
+
+@requirement("CTR-41/unknown-id")
+@requires(Capability.POD_NETWORK)
+def test_id_of_a_pod_that_its_client_gave_up_is_unknown(faulty_runtime: FaultyRuntime) -> None:
+    """PodSandboxStatus and CreateContainer MUST be rejected for the id of a pod that is not listed, because
+    its client cancelled its creation.
+
+    Source: PodSandboxStatus, CreateContainer. Not stated by the CRI for this case; to lists and to the client
+    that requested it, the pod does not exist.
+    """
+    runtime, stub = faulty_runtime.runtime, faulty_runtime.runtime.stub
+    config = runtime.sandboxes.marked_config()
+
+    given_up = given_up_pod(faulty_runtime, config)
+    if runtime.sandboxes.created_from(config):
+        unsupported("a pod without an entry in lists: what its client gave up is listed")
+    pod = Sandbox(runtime.connection, given_up, config)
+
+    with must_be_refused():
+        pod.status()
+    with must_be_refused():
+        stub.CreateContainer(runtime.containers.creation(runtime.containers.config(), pod))
+
+
+@requirement("CTR-41/unknown-id")
+def test_id_of_a_container_that_its_client_gave_up_is_unknown(hanging: Hanging) -> None:
+    """ContainerStatus, StartContainer and ExecSync MUST be rejected for the id of a container that is not
+    listed, because its client cancelled its creation in the OCI runtime.
+
+    Source: ContainerStatus, StartContainer, ExecSync. Not stated by the CRI for this case; to lists and to
+    the client that requested it, the container does not exist.
+    """
+    stub = hanging.runtime.stub
+    config = hanging.runtime.containers.config()
+
+    given_up = hanging.id_of_given_up(hanging.calls_creating(config))
+    if hanging.entries():
+        unsupported("a container without an entry in lists: what its client gave up is listed")
+    container = Container(hanging.runtime.connection, given_up, hanging.pod, config)
+
+    with must_be_refused():
+        container.status()
+    with must_be_refused():
+        container.start()
+    with must_be_refused():
+        stub.ExecSync(container.exec_request("true"))

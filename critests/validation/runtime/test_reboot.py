@@ -31,6 +31,7 @@ class Rebooted:
     Attributes:
         runtime: as it came back.
         pod: from before the reboot; it had a container in every state.
+        running: id of the container in it that was running.
         address: of the pod.
         images: ListImages before the reboot.
         failure: why it did not come back; empty if it did.
@@ -38,6 +39,7 @@ class Rebooted:
 
     runtime: OwnRuntime
     pod: Sandbox
+    running: str
     address: str
     images: dict[str, list[str]]
     failure: str
@@ -65,8 +67,8 @@ def restarted_machine(module_runtime: OwnRuntime) -> Rebooted:
     back or not.
     """
     pod = module_runtime.sandbox()
-    for state in (cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED):
-        module_runtime.containers.in_state(state, in_sandbox=pod)
+    states = (cri.CONTAINER_CREATED, cri.CONTAINER_RUNNING, cri.CONTAINER_EXITED)
+    _, running, _ = (module_runtime.containers.in_state(state, in_sandbox=pod) for state in states)
     with setting_up():
         address = pod.status().network.ip
         images = images_of(module_runtime)
@@ -75,7 +77,7 @@ def restarted_machine(module_runtime: OwnRuntime) -> Rebooted:
         module_runtime.reboot()
     except AssertionError as error:
         failure = str(error)
-    return Rebooted(module_runtime, pod, address, images, failure)
+    return Rebooted(module_runtime, pod, running.id, address, images, failure)
 
 
 @pytest.fixture
@@ -114,6 +116,31 @@ def test_no_container_runs_after_a_reboot(rebooted: Rebooted) -> None:
         UPDATE_SECONDS,
         holds=lambda states: cri.CONTAINER_RUNNING not in states,
     )
+
+
+@requirement("RST-18")
+def test_a_container_that_a_reboot_ended_has_not_succeeded(rebooted: Rebooted) -> None:
+    """A container that was running before a reboot and is listed as EXITED MUST NOT have the exit code 0 in
+    ContainerStatus.
+
+    Source: ContainerStatus.exit_code. The kubelet would take the work of the container as done.
+    """
+    rebooted.runtime.eventually(
+        "no container to be RUNNING",
+        lambda: [entry.state for entry in rebooted.containers()],
+        UPDATE_SECONDS,
+        holds=lambda states: cri.CONTAINER_RUNNING not in states,
+    )
+
+    request = cri.ListContainersRequest(filter=cri.ContainerFilter(id=rebooted.running))
+    codes = [
+        rebooted.runtime.stub.ContainerStatus(
+            cri.ContainerStatusRequest(container_id=entry.id)
+        ).status.exit_code
+        for entry in rebooted.runtime.stub.ListContainers(request).containers
+        if entry.state == cri.CONTAINER_EXITED
+    ]
+    assert 0 not in codes
 
 
 @requirement("RST-18")

@@ -40,6 +40,7 @@ FOLDER = "/counted"
 COUNT = f"i=0; while :; do i=$((i+1)); echo $i; echo $i > {FOLDER}/number; usleep 10000; done"
 LINES_WITHOUT_A_DAEMON = 20  # 0.2 seconds of output at one line in 10 ms
 PODS = 100  # a kubelet runs 110 by default
+FEW_PODS = 10
 END_SECONDS = 20.0
 """Well below the 90 seconds of systemd's default TimeoutStopSec."""
 
@@ -230,6 +231,33 @@ def test_daemon_lists_all_of_many_pods_after_a_restart(own_runtime: OwnRuntime) 
     listed = own_runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
     ready = {entry.id for entry in listed if entry.state == cri.SANDBOX_READY}
     assert len(ready.intersection(pods)) == PODS
+
+
+@requirement("RST-17")
+@requires(Capability.POD_NETWORK)
+@slow
+def test_pods_survive_several_restarts_in_a_row(own_runtime: OwnRuntime) -> None:
+    """Pods SHOULD stay READY over several restarts in a row, between which others are created, and each
+    SHOULD have an address of its own that is released when it is removed.
+
+    Source: PodSandboxStatus. Not stated by the CRI for a restart; a daemon may be restarted by an upgrade or
+    a failing probe.
+    """
+    with ThreadPoolExecutor(8) as pool:
+        pods = list(pool.map(lambda _: own_runtime.sandbox(), range(FEW_PODS)))
+        for end in (*ENDS, *ENDS):
+            own_runtime.restart(end)
+            pods += pool.map(lambda _: own_runtime.sandbox(), range(2))
+
+    listed = own_runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    ready = [entry.id for entry in listed if entry.state == cri.SANDBOX_READY]
+    addresses = {pod.status().network.ip for pod in pods}
+    for pod in pods:
+        pod.discard()
+
+    assert sorted(ready) == sorted(pod.id for pod in pods)
+    assert len(addresses) == len(pods)
+    assert addresses.isdisjoint(own_runtime.daemon.leases)
 
 
 @requirement("RST-20")

@@ -5,17 +5,20 @@ when the client disconnects.
 import contextlib
 from collections.abc import Callable
 
+import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
 from critests.testing import (
     ConditionNotMet,
     Container,
+    Containers,
     RecordVariant,
     RemoteCommand,
     Runtime,
     StreamChannel,
     Streams,
+    may_be_refused,
     requirement,
 )
 
@@ -216,3 +219,43 @@ def test_exec_with_a_terminal_without_input(
 
     record_variant("the output comes" if b"printed" in finished.stdout else "output is lost")
     assert finished.status is not None, "the session ended without a status"
+
+
+WITH_AND_WITHOUT = pytest.mark.parametrize("tty", [True, False], ids=["terminal", "no terminal"])
+
+
+@requirement("STP-18")
+@WITH_AND_WITHOUT
+def test_a_session_works_during_the_grace_period(
+    runtime: Runtime, containers: Containers, streams: Streams, *, tty: bool
+) -> None:
+    """Exec SHOULD run a command during the grace period of StopContainer, and a session that began before
+    SHOULD continue until the container exits.
+
+    Source: Exec, StopContainer; not stated by the CRI, a user's shell is of use until the end.
+    """
+    container = containers.running(on_term="echo stopping; while [ ! -e /go ]; do sleep 0.05; done; exit 4")
+
+    def opened(script: str) -> RemoteCommand:
+        command = ["/bin/sh", "-c", script]
+        return streams.open(
+            runtime.stub.Exec,
+            cri.ExecRequest(container_id=container.id, cmd=command, stdin=True, stdout=True, tty=tty),
+        )
+
+    earlier = opened("echo begun; read line; echo earlier $line; read line")
+    earlier.stdout_until(b"begun")
+    stop = runtime.stub.StopContainer.future(cri.StopContainerRequest(container_id=container.id, timeout=20))
+    container.wait_for_log("stopping")
+
+    later = opened("echo later; read line")
+    later.stdout_until(b"later")
+    earlier.write(b"one\n")
+    earlier.stdout_until(b"earlier one")
+
+    assert not stop.done()
+    with may_be_refused(grpc.StatusCode.UNAVAILABLE):
+        # the container may exit before the command that makes it exit
+        container.exec("touch", "/go")
+    stop.result()
+    assert container.status().exit_code == 4
