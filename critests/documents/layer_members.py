@@ -60,7 +60,7 @@ NAMES: Final = {
     "is proc": "proc/odd",
     "is dev": "dev/null",
     "is the shell's directory": "bin",
-    "is the user database": "etc/passwd",
+    "is a user's home": "home/tester",
     "is that of an overlay": "work/work/odd",
 }
 
