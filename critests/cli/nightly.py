@@ -1,26 +1,39 @@
 """`critests nightly`: run, measure, compare with the last good run, build the dashboard, notify."""
 
 import json
+import secrets
 import shlex
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import click
 
+import critests
 from critests.cli.run_options import run_options, settings_from
 from critests.conditions.condition_table import CONDITIONS, chosen, refuse_processes
 from critests.exit_codes import ExitCode
-from critests.record.record_errors import RecordUnreadable
-from critests.record.run_layout import newest_run
+from critests.record.files import read, write
+from critests.record.identity import RuntimeIdentity
+from critests.record.record_errors import RecordError
+from critests.record.run_layout import UNKNOWN, new_run_folder, newest_run
+from critests.record.run_parts import differing_parts, run_parts
+from critests.record.run_record import RunRecord
 from critests.record.scope import COMPLETE
 from critests.report.comparison import NotComparable, compare_records, read_run
 from critests.report.comparison.change_sentence import changed, changes_sentence
 from critests.report.comparison.changes_since import NO_EARLIER, last_good
 from critests.report.comparison.comparison_json import comparison_to_plain
+from critests.report.dashboard.incident_rows import incident_rows
+from critests.report.dashboard.lines import lines, promises
+from critests.report.store import Index
+from critests.report.store.history import stamp
 from critests.report.wording.texts import one_line
 from critests.run.options import RUNTIME
 from critests.run.stop_signals import wait_for
@@ -89,20 +102,27 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     processes = any(word.startswith("-n") for word in values["run_options"])
     condition = _of_tonight(values["conditions"], datetime.now(UTC).date(), processes=processes)
     before = newest_run(results)
-    code = _critests("run", "--results", str(results), *runtime, *condition, *values["run_options"])
+    began = time.time()
+    code, last_words = _critests(
+        "run", "--results", str(results), *runtime, *condition, *values["run_options"]
+    )
     if code == ExitCode.USAGE:
         raise click.exceptions.Exit(code)
     new = [newest_run(results)]
+    if new == [before] and code != ExitCode.INTERRUPTED:
+        new = [_record_of_no_run(results, before, began, code, last_words)]
     if values["bench"] and code != ExitCode.INTERRUPTED:
-        measured = _critests("bench", "--results", str(results), *runtime, *bench_options)
+        measured, _ = _critests("bench", "--results", str(results), *runtime, *bench_options)
         code = code or measured
         new.append(newest_run(results))
     runs = [run for run in dict.fromkeys(new) if run is not None and run != before]
-    problems = [] if runs else ["the run wrote no record"]
+    problems = [] if runs else [f"the run wrote no record: {last_words or 'it gave no reason'}"]
     notices = [_notice(run, results) for run in runs]
+    if not runs and code != ExitCode.INTERRUPTED:
+        notices.append({"run": "", "changed": True, "comparison": None, "text": problems[0]})
     if values["site"] is not None:
         links = ["--run-links", values["run_links"]] if values["run_links"] else []
-        if _critests("dashboard", str(results), "-o", str(values["site"]), *links):
+        if _critests("dashboard", str(results), "-o", str(values["site"]), *links)[0]:
             problems.append("the dashboard was not built")
     if command and any(notice["changed"] for notice in notices):
         problems += _notify(command, {"text": "\n".join(each["text"] for each in notices), "runs": notices})
@@ -137,11 +157,49 @@ def _words(name: str, values: dict[str, str]) -> list[str]:
         raise click.UsageError(msg) from error
 
 
-def _critests(*arguments: str) -> int:
-    """Run a command of critests in a separate process, which handles signals itself; return its exit code."""
+def _critests(*arguments: str) -> tuple[int, str]:
+    """Run a command of critests in a separate process, which handles signals itself; return its exit code,
+    and the last line of its standard error, which is passed on.
+    """
     sys.stdout.flush()
-    code = wait_for(subprocess.Popen([sys.executable, "-P", "-m", "critests.cli", *arguments]))
-    return code if code >= 0 else int(ExitCode.INTERRUPTED)
+    command = [sys.executable, "-P", "-m", "critests.cli", *arguments]
+    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
+        last: list[str] = []
+        passing = threading.Thread(target=_pass_on, args=(process.stderr, last), daemon=True)
+        passing.start()
+        code = wait_for(process)
+        passing.join()
+    return code if code >= 0 else int(ExitCode.INTERRUPTED), "".join(last)
+
+
+def _pass_on(pipe: IO[bytes], last: list[str]) -> None:
+    for line in pipe:
+        click.echo(line, nl=False, err=True)
+        if line.strip():
+            last[:] = [line.decode(errors="replace").strip()]
+
+
+def _record_of_no_run(results: Path, before: Path | None, began: float, code: int, why: str) -> Path | None:
+    """Write the record of a night in which the run ended before it had one, so that the night has a column,
+    and return its folder; None where nothing says which runtime it is of.
+    """
+    if before is None:
+        return None
+    earlier = read(before)
+    record = RunRecord(
+        run_id=f"{int(began)}-{secrets.token_hex(3)}",
+        suite_version=critests.__version__,
+        started=began,
+        finished=time.time(),
+        runtime=RuntimeIdentity(
+            name=earlier.runtime.name, version=UNKNOWN, handlers=earlier.runtime.handlers
+        ),
+        exit_code=code,
+        exit_reason=one_line(why.removeprefix("critests: ") or "the run ended without a reason", 600),
+    )
+    folder = new_run_folder(results, record.runtime.name, UNKNOWN, began)
+    write(record, folder.path)
+    return folder.path
 
 
 def _notice(folder: Path, results: Path) -> dict[str, Any]:
@@ -151,16 +209,43 @@ def _notice(folder: Path, results: Path) -> dict[str, Any]:
         run = read_run(folder)
         name = f"{run.record.runtime.name} {run.record.runtime.version}, {run.record.kind}"
         notice |= {"exit_code": run.record.exit_code, "exit_reason": run.record.exit_reason}
+        if run.record.exit_code not in COMPLETE and not run.record.tests and not run.record.operations:
+            said = f"nothing could be tested: {run.record.exit_reason}"
+            return _printed(notice | {"changed": True}, name, said)
         earlier = last_good(results, run.record) or last_good(results, run.record, COMPLETE)
         if earlier is None:
             said = NO_EARLIER
         else:
             before = read_run(earlier)
             found = compare_records(before.record, run.record, before.samples, run.samples)
+            differences = differing_parts(run_parts(before.record), run_parts(run.record))
             said = f"{changes_sentence(found)} Compared with {earlier}."
-            notice |= {"changed": changed(found), "comparison": comparison_to_plain(found)}
-    except (NotComparable, RecordUnreadable) as error:
+            if changed(found):
+                said += _broken_again(results, folder)
+            if differences and changed(found):
+                said += f" Different since: {'; '.join(map(str, differences))}."
+            notice |= {
+                "changed": changed(found),
+                "comparison": comparison_to_plain(found),
+                "differences": [asdict(each) for each in differences],
+            }
+    except (NotComparable, RecordError) as error:
         name, said = str(folder), str(error)
+    return _printed(notice, name, said)
+
+
+def _broken_again(results: Path, folder: Path) -> str:
+    """Return since when what broke in a run was broken before; empty if it was not."""
+    with Index.of(results) as index:
+        known = promises(index.requirements())
+        for line in lines(index):
+            for row in incident_rows(line, known):
+                if row.earlier is not None and results / row.first.path == folder:
+                    return f" Broken again, as on {stamp(row.earlier.started)}."
+    return ""
+
+
+def _printed(notice: dict[str, Any], name: str, said: str) -> dict[str, Any]:
     notice["text"] = one_line(f"{name}: {said}", 1000)
     click.echo(notice["text"])
     return notice

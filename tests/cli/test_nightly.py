@@ -15,6 +15,10 @@ from critests.cli import nightly as module
 from critests.cli.nightly import _of_tonight, nightly
 from critests.conditions.condition_table import CONDITIONS
 from critests.exit_codes import UsageError
+from critests.record.identity import ProgramFile, RuntimeIdentity
+from critests.report.dashboard.incident_rows import incident_rows
+from critests.report.dashboard.lines import lines, promises
+from critests.report.store import Index
 from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 from tests.report.store.small_run import small_run, store
@@ -30,13 +34,15 @@ class Night:
         self.night = 0
         self.code = 0
         self.stores = True
+        self.last_words = ""
+        self.runtime = RuntimeIdentity(name="containerd", version="2.1.0")
 
-    def __call__(self, *arguments: str) -> int:
+    def __call__(self, *arguments: str) -> tuple[int, str]:
         self.called.append(list(arguments))
         self.night += 1
         if self.stores and arguments[0] == "run":
-            store(self.results, small_run(self.verdicts, night=self.night))
-        return 0 if arguments[0] == "dashboard" else self.code
+            store(self.results, small_run(self.verdicts, night=self.night, runtime=self.runtime))
+        return 0 if arguments[0] == "dashboard" else self.code, self.last_words
 
 
 @pytest.fixture
@@ -131,13 +137,16 @@ def test_wrong_usage_stops_the_night(night: Night, tmp_path: Path) -> None:
     assert len(night.called) == 1
 
 
-def test_a_run_without_a_record_is_reported(night: Night) -> None:
+def test_a_run_without_a_record_is_reported(night: Night, tmp_path: Path) -> None:
     night.stores = False
 
-    ended = call(night)
+    night.last_words = "critests: no such socket"
+
+    ended = call(night, "--notify-command", writing_to(tmp_path / "notices"))
 
     assert ended.exit_code == 3
-    assert "nightly: the run wrote no record" in ended.stderr
+    assert "nightly: the run wrote no record: critests: no such socket" in ended.stderr
+    assert "no such socket" in json.loads((tmp_path / "notices").read_text())["text"]
 
 
 def writing_to(target: Path) -> str:
@@ -169,6 +178,54 @@ def test_without_a_good_run_the_last_complete_one_is_the_baseline(night: Night) 
     assert "1 test worse" in ended.output
 
 
+def test_a_notice_says_which_program_differs_and_when_the_same_broke_before(
+    night: Night, tmp_path: Path
+) -> None:
+    target = tmp_path / "notices"
+    sound, broken = (
+        RuntimeIdentity(
+            name="containerd",
+            version="2.1.0",
+            programs=[
+                ProgramFile(role="OCI runtime", path="/usr/sbin/runc", version="1.3", sha256=digest * 64)
+            ],
+        )
+        for digest in "ab"
+    )
+    for letter, identity in (("P", sound), ("F", broken), ("P", sound), ("F", broken)):
+        night.verdicts, night.runtime = {"SBX-01": letter, "SBX-02": letter}, identity
+        call(night, "--notify-command", writing_to(target))
+
+    notices = [json.loads(line) for line in target.read_text().splitlines()]
+    changes = [notice["runs"][0]["differences"] for notice in notices]
+    runc = "/usr/sbin/runc, 1.3, sha256 "
+    different = [{"name": "OCI runtime", "before": runc + "a" * 12, "after": runc + "b" * 12}]
+    assert changes == [different, different]
+    assert "Broken again" not in notices[0]["text"]
+    assert "Broken again, as on 2026-11-20 11:06. Different since: OCI runtime" in notices[1]["text"]
+
+
+def test_a_night_in_which_no_run_began_has_a_record_and_a_notice(night: Night, tmp_path: Path) -> None:
+    target = tmp_path / "notices"
+    call(night)
+    night.stores, night.code, night.last_words = False, 5, "critests: runc makes no container"
+
+    ended = call(night, "--notify-command", writing_to(target))
+
+    assert ended.exit_code == 5
+    (notice,) = [json.loads(line) for line in target.read_text().splitlines()]
+    assert (
+        notice["text"] == "containerd unknown, validation: nothing could be tested: runc makes no container"
+    )
+    with Index.of(night.results) as index:
+        (line,) = lines(index)
+        newest, before = line.runs
+        assert newest.judged_nothing
+        assert not before.judged_nothing
+        (row,) = incident_rows(line, promises(index.requirements()))
+    assert (row.first, row.over, row.why) == (newest, None, "runc makes no container")
+
+
 @pytest.mark.parametrize(
     ("command", "words"), [("false", "exited with 1"), ("/no/such/program", "could not be started")]
 )
@@ -190,7 +247,8 @@ def test_a_signal_goes_to_the_run_and_the_rest_is_still_done(tmp_path: Path) -> 
     script = (
         "import subprocess, sys\nfrom critests.cli import nightly\nreal = subprocess.Popen\n"
         f"child = [sys.executable, '-c', {child!r}]\n"
-        "nightly.subprocess.Popen = lambda command: real(child if 'run' in command else command)\n"
+        "nightly.subprocess.Popen = lambda command, **pipes:"
+        " real(child if 'run' in command else command, **pipes)\n"
         f"nightly.nightly(['--results', {str(tmp_path)!r}, '--site', {str(tmp_path / 'site')!r}])\n"
     )
     with subprocess.Popen(

@@ -4,15 +4,16 @@ Adjacent columns with equal verdicts are one cell, a band. That makes a page of 
 columns small and fast, and a screen reader reads `✓` once, not eighty times.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from markupsafe import Markup, escape
 
 from critests.report.dashboard.lines import Promise, RuntimeLine
 from critests.report.page.templating import SYMBOLS
+from critests.report.store import RunEntry
 from critests.report.store.history import BAND, RECENT, Column, bands
-from critests.report.store.letters import UNTESTED, WORDS
+from critests.report.store.letters import BROKEN, UNTESTED, WORDS
 from critests.report.wording.texts import one_line
 
 MARKS: Final = {letter: SYMBOLS[word] for letter, word in WORDS.items()} | {UNTESTED: ""}
@@ -38,14 +39,21 @@ def fitting(line: RuntimeLine) -> list[Column]:
     return visible
 
 
-def grid_body(line: RuntimeLine, promises: Sequence[Promise], wanted: Sequence[Column]) -> Markup:
+def grid_body(
+    line: RuntimeLine,
+    promises: Sequence[Promise],
+    wanted: Sequence[Column],
+    link: Callable[[RunEntry], str],
+) -> Markup:
     """Return the rows of a line's grid, a `tbody` per group.
 
     Args:
         line: The runtime and version.
         promises: The requirements, in order; untested ones are left out.
         wanted: The columns.
+        link: Returns the address of a run's report, or an empty text.
     """
+    addresses = [escape(link(line.runs[column.first])) for column in wanted]
     parts: list[str] = []
     group, width, titled = "", len(wanted) + 1, TITLED_LIMIT
     for promise in promises:
@@ -60,7 +68,10 @@ def grid_body(line: RuntimeLine, promises: Sequence[Promise], wanted: Sequence[C
             )
         kinds = "q" + (" dev" if now.deviating else "") + (" chg" if now.changed else "")
         letters = line.shown[promise.place][: len(wanted)]
-        cells, titled = cells_of(letters, wanted, titled)
+        anchored: list[str] = []
+        if BROKEN.intersection(letters):
+            anchored = [f"{address}#r-{safe(promise.id)}" if address else "" for address in addresses]
+        cells, titled = cells_of(letters, wanted, titled, anchored)
         title = safe(promise.title, TITLE_LENGTH)
         parts.append(
             f'<tr class="{kinds}"><th scope="row"><a'
@@ -71,8 +82,18 @@ def grid_body(line: RuntimeLine, promises: Sequence[Promise], wanted: Sequence[C
     return Markup("".join(parts))  # noqa: S704 - every text in it went through `safe`
 
 
-def cells_of(letters: str, wanted: Sequence[Column], titled: int) -> tuple[str, int]:
-    """Return the cells of a row, and how many more cells may have a tooltip."""
+def cells_of(
+    letters: str, wanted: Sequence[Column], titled: int, addresses: Sequence[str] = ()
+) -> tuple[str, int]:
+    """Return the cells of a row, and how many more cells may have a tooltip.
+
+    Args:
+        letters: Of the columns.
+        wanted: The columns.
+        titled: How many cells may have a tooltip.
+        addresses: Of the requirement in the report of each column's run, escaped; empty ones for no link. A
+            band of broken runs links to its newest.
+    """
     cells = []
     for letter, start, end in bands(letters):
         span = f' colspan="{end - start}"' if end - start > 1 else ""
@@ -81,7 +102,10 @@ def cells_of(letters: str, wanted: Sequence[Column], titled: int) -> tuple[str, 
             titled -= 1
             newest, oldest = safe(wanted[start].label), safe(wanted[end - 1].label)
             title = f' title="{WORDS[letter]}, {oldest}' + (f" to {newest}" if newest != oldest else "") + '"'
-        cells.append(f'<td class="{"n" if letter == UNTESTED else letter}"{span}{title}>{MARKS[letter]}</td>')
+        mark = MARKS[letter]
+        if letter in BROKEN and addresses and addresses[start] and not wanted[start].week:
+            mark = f'<a href="{addresses[start]}">{mark}</a>'
+        cells.append(f'<td class="{"n" if letter == UNTESTED else letter}"{span}{title}>{mark}</td>')
     return "".join(cells), titled
 
 

@@ -2,16 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
 from critests import catalogue
 from critests.catalogue.words import Area
-from critests.record.run_layout import safe_name
+from critests.record.run_layout import UNKNOWN, safe_name
 from critests.record.versions import parse_version
 from critests.report.store import Index, RunEntry
 from critests.report.store.history import RECENT, Column, State, columns, histories, shown, state
+from critests.report.store.incidents import Incident, flaky, incidents
 from critests.report.store.letters import RANK, UNTESTED
 
 OTHER: Final = "other"
@@ -115,10 +116,24 @@ class RuntimeLine:
         return [shown(history, self.columns) for history in self.histories]
 
     @cached_property
+    def incidents(self) -> list[Incident]:
+        """The incidents that began in its newest runs; none where they are of several versions."""
+        return [] if self.mixed else incidents(self.histories)
+
+    @cached_property
     def states(self) -> list[State]:
         """For each requirement its state."""
         versions = [entry.version for entry in self.runs] if self.mixed else []
-        return [state(history, versions) for history in self.histories]
+        again = frozenset() if self.mixed else flaky(self.histories, self.incidents)
+        return [
+            replace(state(history, versions), flaky=place in again)
+            for place, history in enumerate(self.histories)
+        ]
+
+    @cached_property
+    def in_incidents(self) -> frozenset[int]:
+        """The requirements of its incidents."""
+        return frozenset(place for incident in self.incidents for place in incident.places)
 
     def numbers(self, promises: Iterable[Promise]) -> dict[str, int]:
         """Count requirements by their newest verdict, the worst first, without untested ones."""
@@ -186,14 +201,31 @@ def lines(index: Index) -> list[RuntimeLine]:
     count = len(index.requirements())
     used: set[str] = set()
     found = []
-    for runtime, version in index.lines():
+    pairs = index.lines()
+    for runtime, version in pairs:
+        if version == UNKNOWN and _newest_version(index, runtime, pairs):
+            continue
         runs = index.runs(runtime=runtime, version=version)
+        if version == _newest_version(index, runtime, pairs):
+            # a run that found no runtime to ask stands with those of the version that was tested last
+            runs += index.runs(runtime=runtime, version=UNKNOWN)
+            runs.sort(key=lambda entry: -entry.started)
         validations = [entry for entry in runs if entry.kind == "validation"]
         benchmarks = [entry for entry in runs if entry.kind == "benchmark"]
         if validations or benchmarks:
             slug = _unique(f"{safe_name(runtime)}-{safe_name(version)}", used)
             found.append(RuntimeLine(runtime, version, slug, validations, benchmarks, count))
     return sorted(sorted(found, key=_version_key, reverse=True), key=lambda line: line.runtime)
+
+
+def _newest_version(index: Index, runtime: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """Return the version of a runtime's newest run that has one; empty without one."""
+    newest = {
+        version: index.runs(runtime=name, version=version, limit=1)[0].started
+        for name, version in pairs
+        if name == runtime and version != UNKNOWN
+    }
+    return max(newest, key=newest.__getitem__, default="")
 
 
 def _version_key(line: RuntimeLine) -> tuple[object, ...]:

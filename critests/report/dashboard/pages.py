@@ -12,12 +12,14 @@ import critests
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.report.dashboard import grid, series
+from critests.report.dashboard.incident_rows import IncidentRow, incident_rows
 from critests.report.dashboard.lines import AREAS, Promise, RuntimeLine
 from critests.report.dashboard.site_comparisons import Pair
 from critests.report.facts.musts import ENDS, IN_PART
 from critests.report.page.templating import SYMBOLS, environment, source
 from critests.report.store import Index, RunEntry
 from critests.report.store.history import RECENT, State, stamp
+from critests.report.store.incidents import FLAKY_RUNS, FLAKY_SPELLS
 from critests.report.store.letters import DEVIATING, JUDGED, RANK, UNTESTED, WORDS
 from critests.report.wording.texts import plural
 
@@ -69,15 +71,27 @@ class SitePages:
             for line in self.lines
         ]
         look = [(line, *found) for line in self.lines for found in line.worth_a_look(self.promises)]
-        lately = [(line, promise, state) for line, promise, state in look if state.changed]
+        lately = [
+            (line, promise, state)
+            for line, promise, state in look
+            if state.changed and promise.place not in line.in_incidents
+        ]
+        incidents = [row for line in self.lines for row in self.incidents(line)]
+        incidents.sort(key=lambda row: -row.first.started)
         lately.sort(key=lambda item: -item[0].runs[item[2].since].started)
         return self._render(
             "overview.html.j2",
             rows=rows,
             areas=self.areas,
+            incidents=incidents[:LATELY_LIMIT],
+            first=FIRST,
             lately=lately[:LATELY_LIMIT],
             more=len(lately) - LATELY_LIMIT,
         )
+
+    def incidents(self, line: RuntimeLine) -> list[IncidentRow]:
+        """Return the incidents of a line, the newest first."""
+        return incident_rows(line, self.promises)
 
     def requirements(self) -> str:
         """Return the page of all requirements, with the number of runtimes by verdict."""
@@ -100,7 +114,11 @@ class SitePages:
         look = line.worth_a_look(self.promises)
         settled = [(promise, state) for promise, state in look if state.letter == "K" and not state.changed]
         look = [(promise, state) for promise, state in look if state.letter != "K" or state.changed]
-        eased = [(promise, state) for promise, state in look if not state.deviating and not state.flaky]
+        eased = [
+            (promise, state)
+            for promise, state in look
+            if not state.deviating and not state.flaky and promise.place not in line.in_incidents
+        ]
         look = [(promise, state) for promise, state in look if state.deviating or state.flaky]
         header = [(column, line.runs[column.first], self._end(line.runs[column.first])) for column in wanted]
         return self._render(
@@ -109,6 +127,7 @@ class SitePages:
             newest=line.runs[0],
             standing=standing,
             end=self._end(standing),
+            incidents=self.incidents(line),
             look=look[:LOOK_LIMIT],
             more=len(look) - LOOK_LIMIT,
             first=FIRST,
@@ -117,7 +136,7 @@ class SitePages:
             header=header,
             left_out=len(line.columns) - len(wanted),
             older=len(line.runs) - wanted[-1].last,
-            body=grid.grid_body(line, self.promises, wanted),
+            body=grid.grid_body(line, self.promises, wanted, lambda entry: self.link(entry, "../")),
             tested=sum(line.states[promise.place].letter != UNTESTED for promise in self.promises),
             deviating=sum(state.deviating for state in line.states),
             changed=sum(state.changed for state in line.states),
@@ -268,6 +287,8 @@ def _templates() -> Environment:
         "version": critests.__version__,
         "spell": spell,
         "RECENT": RECENT,
+        "SPELLS": FLAKY_SPELLS,
+        "SPELL_RUNS": FLAKY_RUNS,
         "DEVIATING": DEVIATING,
     }
     return templates

@@ -2,13 +2,18 @@
 
 import json
 from collections.abc import Mapping
+from typing import Final
 
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import OperationResult
+from critests.record.run_parts import run_parts
 from critests.record.run_record import RunRecord
 from critests.record.samples import BYTES
 from critests.report.wording.condition_words import conditions_in_words
 from critests.report.wording.quantities import quantity
+
+PROGRAMS: Final = ("daemon", "OCI runtime", "shim", "monitor")
+"""Those of the programs of a runtime that dashboards show, by role."""
 
 
 def runtime_of(record: RunRecord, operation: OperationResult) -> RuntimeIdentity:
@@ -41,6 +46,7 @@ def run_facts(record: RunRecord) -> dict[str, str]:
         "run": record.run_id,
         "verdict": record.exit_reason,
     }
+    facts |= {name.replace(" ", "-"): value for name, value in run_parts(record).items() if name in PROGRAMS}
     return {name: value for name, value in facts.items() if value}
 
 

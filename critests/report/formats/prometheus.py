@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from critests.catalogue.words import Outcome
+from critests.record.identity import RuntimeIdentity
 from critests.record.operations import OperationResult
 from critests.record.run_record import RunRecord
 from critests.report.facts.operation_names import quantiles
@@ -51,14 +53,14 @@ class Family:
 def render(source: Source) -> str:
     """Return the text. `--output` writes it atomically, as the collector requires."""
     record = source.record
-    common = {"runtime": record.runtime.name, "runtime_version": record.runtime.version}
+    common = _runtime_labels(record.runtime)
     lines = []
     for family in _families(record):
         lines += [f"# HELP {family.name} {_escaped(family.text)}", f"# TYPE {family.name} {family.kind}"]
         seen = set()  # the collector rejects a file in which two samples have the same labels
         for suffix, labels, value in family.samples:
             texts = ",".join(
-                f'{key}="{_escaped(text, quotes=True)}"' for key, text in (common | labels).items()
+                f'{key}="{_escaped(text, quotes=True)}"' for key, text in (common | labels).items() if text
             )
             series = f"{family.name}{suffix}{{{texts}}}"
             if series not in seen:
@@ -93,9 +95,12 @@ def _families(record: RunRecord) -> list[Family]:
     tests = Family("critests_tests", "gauge", "Number of tests by area and outcome.")
     for area, numbers in sorted(record.counts.areas.items()):
         for outcome, number in sorted(numbers.items()):
-            tests.add(number, area=area, outcome=outcome)
-    results = Family("critests_result", "gauge", "Always 1: the outcome of a requirement.")
+            if outcome != Outcome.DISABLED:
+                tests.add(number, area=area, outcome=outcome)
+    results = Family("critests_result", "gauge", "Always 1: the outcome of a requirement that was selected.")
     for requirement, verdict in sorted(record.requirements.items()):
+        if verdict.outcome is Outcome.DISABLED:
+            continue
         results.add(1, requirement=requirement, outcome=verdict.outcome.value)
     capabilities = Family(
         "critests_capability",
@@ -134,19 +139,30 @@ def _operations(record: RunRecord) -> list[Family]:
     return [*found.values(), errors]
 
 
+def _runtime_labels(runtime: RuntimeIdentity) -> _Labels:
+    return {
+        "runtime": runtime.name,
+        "runtime_version": runtime.version,
+        "handler": ",".join(filter(None, runtime.handlers)),
+        "oci_runtime": runtime.parts.get("OCI runtime", ""),
+    }
+
+
 def _labels(record: RunRecord, operation: OperationResult) -> _Labels:
     runtime = runtime_of(record, operation)
     dimensions = {
         f"dimension_{re.sub('[^A-Za-z0-9_]', '_', name)}": value
         for name, value in sorted(operation.dimensions.items())
     }
-    return {
-        "runtime": runtime.name,
-        "runtime_version": runtime.version,
-        "scenario": operation.scenario,
-        "operation": operation.operation,
-        "side": operation.side,
-    } | dimensions
+    return (
+        _runtime_labels(runtime)
+        | {
+            "scenario": operation.scenario,
+            "operation": operation.operation,
+            "side": operation.side,
+        }
+        | dimensions
+    )
 
 
 def _escaped(text: str, *, quotes: bool = False) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from critests.record.operations import OperationResult
 from critests.record.scope import COMPLETE
 from critests.report.facts.operation_names import quantiles
+from critests.report.store.letters import JUDGED
 
 LIVE_SIDES: Final = frozenset({"", "a"})
 """Sides of a benchmark that measured the runtime of the record."""
@@ -57,6 +58,14 @@ class RunEntry:
     reasons: dict[str, str] = field(default_factory=dict)
     forms: dict[str, str] = field(default_factory=dict)
     report: bool = False
+    parts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def judged_nothing(self) -> bool:
+        """Whether it ended before it judged any requirement, and not because it was interrupted."""
+        return (
+            not self.interrupted and self.exit_code not in COMPLETE and not JUDGED.intersection(self.letters)
+        )
 
     @property
     def whole(self) -> bool:
@@ -134,7 +143,7 @@ def stored(value: object) -> str | int | float | None:
 def run_entry(row: tuple[Any, ...]) -> RunEntry:
     """Build a run from its row."""
     values = dict(zip(RUN_COLUMNS, row, strict=True))
-    nested = {name: json.loads(values[name]) for name in ("reasons", "forms")}
+    nested = {name: json.loads(values[name]) for name in ("reasons", "forms", "parts")}
     flags = {name: bool(values[name]) for name in ("interrupted", "report")}
     return RunEntry(**values | nested | flags)
 

@@ -21,8 +21,6 @@ WEEKS: Final = 52
 """Number of weeks before these runs that have a column."""
 VERSION_LENGTH: Final = 20
 """Characters of a version in the label of a column."""
-FLAKY_CHANGES: Final = 2
-"""Changes among the recent runs that make a requirement flaky: two are a change and a change back."""
 BAND: Final = re.compile(r"(.)\1*", re.DOTALL)
 
 
@@ -54,6 +52,7 @@ class State:
         runs: Number of runs of the streak that tested it.
         before: The verdict before the streak, or empty.
         changes: Number of changes of the verdict among the recent runs.
+        flaky: Whether it breaks again and again by itself; see `critests.report.store.incidents`.
     """
 
     letter: str
@@ -62,11 +61,7 @@ class State:
     runs: int = 0
     before: str = ""
     changes: int = 0
-
-    @property
-    def flaky(self) -> bool:
-        """Whether it changed and changed back without a change of the runtime's version."""
-        return self.changes >= FLAKY_CHANGES
+    flaky: bool = False
 
     @property
     def deviating(self) -> bool:
@@ -144,6 +139,9 @@ def state(history: str, versions: Sequence[str] = ()) -> State:
         return State(newest, 0, len(history) - 1, len(history))
     tested = [(place, letter) for place, letter in enumerate(history) if letter != UNTESTED]
     at, letter = tested[0]
+    if letter in DEVIATING:
+        # a run that could not judge it does not end its deviation
+        tested = [item for item in tested if item[1] in JUDGED]
     streak = list(itertools.takewhile(lambda item: _kind(item[1]) == _kind(letter), tested))
     before = tested[len(streak)][1] if len(streak) < len(tested) else ""
     return State(letter, at, streak[-1][0], len(streak), before, changes(history[:RECENT], versions))

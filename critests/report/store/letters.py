@@ -20,6 +20,8 @@ WORDS: Final = {letter: outcome.value for outcome, letter in LETTERS.items()} | 
 JUDGED: Final = frozenset("PFWK")
 """Verdicts on the runtime; the other letters mean that there is none."""
 DEVIATING: Final = frozenset("FWK")
+BROKEN: Final = frozenset("FW")
+"""Deviations that nobody expected."""
 RANK: Final = {LETTERS[outcome]: rank for rank, outcome in enumerate(WORST_FIRST)} | {
     UNTESTED: len(WORST_FIRST)
 }

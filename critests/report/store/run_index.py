@@ -14,6 +14,7 @@ from typing import Final, Self
 from critests import catalogue
 from critests.record.operations import OperationResult
 from critests.record.record_errors import RecordError, RecordUnreadable
+from critests.record.run_parts import run_parts
 from critests.record.run_record import RunRecord
 from critests.report.facts.musts import verdict_word
 from critests.report.run_kinds import VALIDATION
@@ -237,6 +238,7 @@ class Index:
                 reasons=reasons,
                 forms={aspect: form for each in verdicts.values() for aspect, form in each.forms.items()},
                 report=report,
+                parts=run_parts(record),
             )
         )
         points = [(operation, point_of(number, operation)) for operation in record.operations]

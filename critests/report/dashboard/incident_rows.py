@@ -1,0 +1,93 @@
+"""The incidents of a runtime as the pages show them: what broke, from when to when, and what differed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from critests.record.run_parts import PartDifference, differing_parts
+from critests.report.dashboard.lines import Promise, RuntimeLine
+from critests.report.store import RunEntry
+from critests.report.store.history import RECENT
+
+
+@dataclass(frozen=True, kw_only=True)
+class IncidentRow:
+    """An incident, or runs that judged nothing.
+
+    Attributes:
+        line: The runtime and version.
+        first: The run in which it began.
+        last: The newest run that shows it.
+        over: The run since which all is as before; None while it goes on.
+        runs: Number of runs from `first` to `last`.
+        promises: The requirements that broke; empty where the runs judged nothing.
+        why: Why the first of them failed, or why nothing was judged.
+        differences: What took part in `first` and was different in the run before.
+        earlier: The newest earlier run in which half of them were broken, or None.
+    """
+
+    line: RuntimeLine
+    first: RunEntry
+    last: RunEntry
+    over: RunEntry | None
+    runs: int
+    promises: Sequence[Promise]
+    why: str
+    differences: Sequence[PartDifference]
+    earlier: RunEntry | None = None
+
+
+def incident_rows(line: RuntimeLine, promises: Sequence[Promise]) -> list[IncidentRow]:
+    """Return the incidents that began in the newest runs of a line, the newest first; of a line of several
+    versions none.
+    """
+    if line.mixed:
+        return []
+    found = [*_of_requirements(line, promises), *_without_verdicts(line)]
+    return sorted(found, key=lambda row: -row.first.started)
+
+
+def _of_requirements(line: RuntimeLine, promises: Sequence[Promise]) -> list[IncidentRow]:
+    at = {promise.place: promise for promise in promises}
+    rows = []
+    for incident in line.incidents:
+        broken = [at[place] for place in incident.places if place in at]
+        if not broken:
+            continue
+        first, reasons = line.runs[incident.first], line.runs[incident.first].reasons
+        rows.append(
+            IncidentRow(
+                line=line,
+                first=first,
+                last=line.runs[incident.last],
+                over=None if incident.over is None else line.runs[incident.over],
+                runs=incident.first - incident.last + 1,
+                promises=broken,
+                why=next((reasons[each.id] for each in broken if each.id in reasons), ""),
+                differences=differing_parts(line.runs[incident.good].parts, first.parts),
+                earlier=None if incident.earlier is None else line.runs[incident.earlier],
+            )
+        )
+    return rows
+
+
+def _without_verdicts(line: RuntimeLine) -> list[IncidentRow]:
+    rows = []
+    for nothing, members in groupby(enumerate(line.runs[:RECENT]), key=lambda item: item[1].judged_nothing):
+        runs = list(members)
+        if nothing:
+            (newest, last), (oldest, first) = runs[0], runs[-1]
+            before = line.runs[oldest + 1 : oldest + 2]
+            rows.append(
+                IncidentRow(
+                    line=line,
+                    first=first,
+                    last=last,
+                    over=line.runs[newest - 1] if newest else None,
+                    runs=len(runs),
+                    promises=(),
+                    why=first.exit_reason,
+                    differences=differing_parts(before[0].parts, first.parts) if before else (),
+                )
+            )
+    return rows
