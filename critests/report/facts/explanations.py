@@ -4,6 +4,7 @@ from typing import Final
 
 from critests import catalogue
 from critests.catalogue.words import Outcome
+from critests.record.reasons import ReasonCode
 from critests.record.result_records import TestResult
 from critests.report.wording.reason_sentences import observed
 from critests.report.wording.shortening import shortened_message
@@ -28,8 +29,11 @@ def title_of(identity: str) -> str:
 
 
 def promise_of(test: TestResult) -> str:
-    """Return what a test requires: its first sentence, or the statement of its requirement."""
-    return test.title or title_of(test.requirement_id)
+    """Return what a test requires: its first sentence, or the statement of its requirement. A crash breaks
+    another requirement than the one that the test is about.
+    """
+    statement = title_of(test.requirement_id)
+    return statement if statement and test.why.code is ReasonCode.RUNTIME_ENDED else test.title or statement
 
 
 def observed_of(test: TestResult, limit: int) -> str:

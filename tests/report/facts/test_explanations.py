@@ -4,9 +4,10 @@ import dataclasses
 from pathlib import Path
 
 from critests.catalogue.words import Outcome
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
-from critests.report.facts.explanations import description
+from critests.report.facts.explanations import description, promise_of, title_of
 from critests.report.validation.validation_page import validation_to_html
 from tests.report.sample_run import sample_run
 
@@ -37,3 +38,18 @@ def test_in_a_card_of_the_page(tmp_path: Path) -> None:
     assert card.count(f">{PROMISE}<") == 1
     assert "<pre>it runs still\nfor 5 s</pre>" in card
     assert card.count("it runs still") == 1
+
+
+def test_a_crash_breaks_the_promise_of_its_own_requirement() -> None:
+    passed = TestResult(
+        id="a",
+        name="a",
+        requirement="GEN-17",
+        requirement_id="GEN-17",
+        outcome=Outcome.FAILED,
+        title="X MUST Y.",
+    )
+    crash = dataclasses.replace(passed, why=Reason(code=ReasonCode.RUNTIME_ENDED))
+
+    assert promise_of(passed) == "X MUST Y."
+    assert promise_of(crash) == title_of("GEN-17") != ""
