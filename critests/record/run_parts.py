@@ -11,10 +11,11 @@ from critests.record.run_record import RunRecord
 
 DIGEST_LENGTH: Final = 12
 """Characters of a digest, as container engines shorten them."""
-SEVERAL: Final = frozenset({"CNI plugin", "helper"})
+CNI_PLUGIN: Final = "CNI plugin"
+SEVERAL: Final = frozenset({CNI_PLUGIN, "helper"})
 """Roles of more than one program of a runtime; the file's name tells them apart."""
-SEEN_AS_PROGRAMS: Final = frozenset({"OCI runtime", "CNI plugins"})
-"""Components that a record with all programs has a second time, without path and digest."""
+CNI_PLUGINS: Final = "CNI plugins"
+"""A component that a record with all programs has a second time, without path and digest."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,10 @@ def run_parts(record: RunRecord) -> dict[str, str]:
         name = f"{program.role} {PurePath(program.path).name}" if several else program.role
         digest = program.sha256[:DIGEST_LENGTH]
         found[name] = f"{program.path}, {program.version or 'version unknown'}, sha256 {digest or 'unknown'}"
-    seen = SEEN_AS_PROGRAMS if len(runtime.programs) > 1 else frozenset()
-    found |= {name: value for name, value in runtime.parts.items() if name not in seen}
+    plugins = any(program.role == CNI_PLUGIN for program in runtime.programs)
+    for name, value in runtime.parts.items():
+        if name not in found and not (plugins and name == CNI_PLUGINS):
+            found[name] = value
     found["handlers"] = ", ".join(handler or "default" for handler in runtime.handlers)
     found["conditions"] = ", ".join(record.conditions.names) or "none"
     found["kernel"] = str(record.machine.get("kernel") or "")

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import Final
 
 from critests.record.identity import ProgramFile
+from critests.record.run_parts import differing_parts, run_parts
 from critests.record.run_record import RunRecord
 from critests.report.comparison.fairness import OCI_RUNTIME, compare_machines, oci_runtime_name
 from critests.report.wording.partial_run import partial
 from critests.report.wording.texts import one_line, utc_time
 
-_COMPONENTS: Final = ("cgroup driver", "storage", "node settings")
-_DIGEST: Final = 12
-"""Characters shown of a digest."""
+_NOT_OF_RUNTIME: Final = {"kernel", "suite"}
+"""Parts of a run that the comparison of machines has, or that are the suite's."""
 
 
 def refusals(baseline: RunRecord, run: RunRecord) -> list[str]:
@@ -35,7 +35,7 @@ def sides(run: RunRecord, baseline: RunRecord | None) -> list[str]:
 
 def differences(baseline: RunRecord, run: RunRecord) -> list[str]:
     """Return what differs between the environments of both runs, one sentence each."""
-    found = [*refusals(baseline, run), *_other_files(baseline, run), *_other_components(baseline, run)]
+    found = [*refusals(baseline, run), *_other_parts(baseline, run)]
     machines = [
         f"{each.name} ({one_line(each.a, 60)}, now {one_line(each.b, 60)})"
         for each in compare_machines(baseline.machine, run.machine).differences
@@ -70,29 +70,12 @@ def _program(record: RunRecord, role: str) -> ProgramFile | None:
     return next((program for program in record.runtime.programs if program.role == role), None)
 
 
-def _other_files(baseline: RunRecord, run: RunRecord) -> Iterator[str]:
-    """Yield the programs that are another file although they report the same version."""
-    before = {_role(program): program for program in baseline.runtime.programs}
-    for program in run.runtime.programs:
-        old = before.get(_role(program))
-        if old is None or not (old.sha256 and program.sha256) or old.sha256 == program.sha256:
-            continue
-        if old.version == program.version or program.role != "daemon":
-            yield (
-                f"the {program.role} is another file: {one_line(old.path, 120)}"
-                f" ({old.sha256[:_DIGEST]}) in the baseline, {one_line(program.path, 120)}"
-                f" ({program.sha256[:_DIGEST]}) now"
-            )
-
-
-def _role(program: ProgramFile) -> tuple[str, str]:
-    """Return what a program is; there are several CNI plugins, shims and helpers, with names of their own."""
-    several = program.role not in {"daemon", OCI_RUNTIME}
-    return program.role, program.path.rpartition("/")[2] if several else ""
-
-
-def _other_components(baseline: RunRecord, run: RunRecord) -> Iterator[str]:
-    for name in _COMPONENTS:
-        old, new = (record.runtime.parts.get(name, "") for record in (baseline, run))
-        if old and new and old != new:
-            yield f"another {name}: {one_line(old, 60)} in the baseline, {one_line(new, 60)} now"
+def _other_parts(baseline: RunRecord, run: RunRecord) -> Iterator[str]:
+    """Yield the programs and settings that differ, without a daemon of another version, which is what a gate
+    judges, and without what is compared with the machine or belongs to the suite.
+    """
+    of_versions = {"daemon"} if baseline.runtime.version != run.runtime.version else set()
+    for each in differing_parts(run_parts(baseline), run_parts(run)):
+        if each.name not in _NOT_OF_RUNTIME | of_versions:
+            before, now = one_line(each.before, 200), one_line(each.after, 200)
+            yield f"another {each.name}: {before} in the baseline, {now} now"
