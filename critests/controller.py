@@ -57,7 +57,7 @@ class Controller:
         self.settings = settings
         self.worker_results = WorkerResults()
         self.rules: JudgeContext | None = None
-        self.begun = time.time()
+        self.begun, self.begun_monotonic = time.time(), time.monotonic()
         self.workers = 0
         self.interrupted = False
         self.ended_early = False
@@ -90,6 +90,8 @@ class Controller:
                 conclusion.known_failures(self.settings, "")
                 suite = self.config.stash[SESSION]
                 self.context = begin_run(suite.settings, keep_results=suite.is_recorded)
+                if self.settings.time_limit:
+                    self.context.no_test_after = self.begun_monotonic + self.settings.time_limit
                 self._probe_what_is_required()
                 self.rules = conclusion.judge_context(
                     self.settings, self.context.version.runtime_name, self.context.version.runtime_version
@@ -296,7 +298,7 @@ class Controller:
             return
         self.context.end_background()
         self.worker_results.take(self.config.stash[SESSION].report())
-        can_repeat = self.context.throwaway and not self.interrupted
+        can_repeat = self.context.throwaway and not self.interrupted and not self.context.is_over
         self.worker_results.results = crash_suspects.resolve_crash_suspects(
             self.worker_results.results,
             self.crashes.values(),
@@ -353,6 +355,7 @@ class Controller:
         stopped = (
             self.ended_early
             or worker_results.harness_error
+            or context.is_over
             or (worker_results.gone and not context.throwaway)
         )
         if self.progress is None or self.rules is None or self.settings.times or measures or stopped:

@@ -51,7 +51,7 @@ from critests.run.run_settings import Settings
 from critests.run.stop_signals import interrupt_at_stop_signals
 from critests.run.suite_index import IndexedCollection
 from critests.run.suite_session import OBJECT_CLEANUP, PROGRESS, SESSION, SuiteSession
-from critests.run.time_limit import TimeLimit
+from critests.run.time_limit import TimeLimits
 
 if TYPE_CHECKING:
     from critests.controller import Controller
@@ -62,7 +62,6 @@ BACK_SECONDS = 30.0
 """How long the controller may take to restart a throwaway runtime."""
 
 CONTROLLER: "pytest.StashKey[Controller]" = pytest.StashKey()
-LIMIT = pytest.StashKey[TimeLimit]()
 COLLECTION = pytest.StashKey[IndexedCollection]()
 
 
@@ -100,6 +99,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[SESSION] = SuiteSession(settings, begin=lambda: _begin(config))
+    config.pluginmanager.register(TimeLimits(config.stash[SESSION]), "critests-time-limits")
     if _worker_input(config) is None:
         # a worker neither begins nor judges a run
         from critests.controller import Controller  # noqa: PLC0415 - see above
@@ -226,25 +226,6 @@ def _begin(config: pytest.Config) -> RunContext:
 def _worker_input(config: pytest.Config) -> dict[str, Any] | None:
     handed: dict[str, Any] | None = getattr(config, "workerinput", None)
     return handed
-
-
-@pytest.hookimpl(tryfirst=True, optionalhook=True)
-def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:  # noqa: ANN401 - pytest-timeout's own
-    """Enforce the time limit of the suite's tests with `TimeLimit`, which does not count calls."""
-    if not is_ours(item) or scenario_of(item) or settings.method != "signal":
-        return None
-    item.stash[LIMIT] = TimeLimit(settings.timeout, item.config.stash[SESSION].recorder.under_way)
-    return True
-
-
-@pytest.hookimpl(tryfirst=True, optionalhook=True)
-def pytest_timeout_cancel_timer(item: pytest.Item) -> bool | None:
-    """Cancel the time limit."""
-    limit = item.stash.get(LIMIT, None)
-    if limit is None:
-        return None
-    limit.lift()
-    return True
 
 
 # One test, in the process that runs it

@@ -54,6 +54,8 @@ class ReasonCode(StrEnum):
     """The user's options forbid a call that the test needs."""
     NOT_OFFERED = "not offered"
     """The runtime does not offer an optional feature."""
+    TIME_LIMIT = "time limit"
+    """The time limit of the run cut the test."""
     DESELECTED = "deselected"
     """The user's options leave the test out."""
     UNEXPECTED_PASS = "unexpected pass"  # noqa: S105 - a test that passed

@@ -108,12 +108,16 @@ class RunScope:
         shards: Parts of that selection in the run, `1/3`; empty for all of it.
         musts_judged: Number of aspects of level MUST that have a verdict.
         musts: Number of such aspects with a test in the suite.
+        time_limit: The time limit that ended the run before all its tests, in seconds; 0 if none did.
+        not_begun: Number of tests that it left out.
     """
 
     selection: str = ""
     shards: list[str] = field(default_factory=list)
     musts_judged: int = 0
     musts: int = 0
+    time_limit: float = 0.0
+    not_begun: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

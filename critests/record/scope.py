@@ -22,8 +22,9 @@ def joined(scopes: Sequence[RunScope | None], musts_judged: int) -> RunScope | N
         return None
     selections = list(dict.fromkeys(scope.selection for scope in known))
     shards = sorted({shard for scope in known for shard in scope.shards})
-    if any(not scope.shards and not scope.selection for scope in known):
-        selections, shards = [""], []
+    limit, not_begun = max(scope.time_limit for scope in known), sum(scope.not_begun for scope in known)
+    if any(not scope.shards and not scope.selection and not scope.time_limit for scope in known):
+        selections, shards, limit, not_begun = [""], [], 0.0, 0
     elif len(selections) == 1 and (_all_parts(shards) or any(not scope.shards for scope in known)):
         shards = []
     return RunScope(
@@ -31,6 +32,8 @@ def joined(scopes: Sequence[RunScope | None], musts_judged: int) -> RunScope | N
         shards=shards,
         musts_judged=musts_judged,
         musts=max(scope.musts for scope in known),
+        time_limit=limit,
+        not_begun=not_begun,
     )
 
 

@@ -8,6 +8,7 @@ import dataclasses
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +51,7 @@ class WorkerStart:
         cdi_folder: directory of the private runtime's CDI specifications; None for other runtimes.
         oci_runtimes: the OCI runtimes of its further handlers; None if it was not started for this run.
         conditions: what else goes on while the tests run.
+        no_test_after: when the time limit of the run ends, on the monotonic clock; None without one.
     """
 
     run: RunIdentity
@@ -70,6 +72,12 @@ class WorkerStart:
     cdi_folder: Path | None = None
     oci_runtimes: OciRuntimes | None = None
     conditions: RunConditions = field(default_factory=RunConditions)
+    no_test_after: float | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time limit of the run has ended."""
+        return self.no_test_after is not None and time.monotonic() >= self.no_test_after
 
     def to_worker(self) -> Json:
         """Return these fields as plain data, also for a subclass. They include the registry's secret, so they
@@ -133,6 +141,7 @@ class WorkerReport:
         gone: why the runtime cannot be tested any more; None while it responds.
         hangs: RPCs that hang, each with the seconds that a call took until its deadline.
         deselected: all tests that the user's options leave out; each process collects them all.
+        not_begun: number of its tests that the time limit of the run left out.
     """
 
     coverage: dict[str, dict[str, int]]
@@ -142,3 +151,4 @@ class WorkerReport:
     gone: Reason | None = None
     hangs: dict[str, float] = field(default_factory=dict)
     deselected: list[TestResult] = field(default_factory=list)
+    not_begun: int = 0

@@ -60,6 +60,7 @@ class Settings:
     shard: Shard = WHOLE
     rerun: Path | None = None
     times: int = 0
+    time_limit: float | None = None
     read_only: bool = False
     disruptive: bool = False
     allow_kubelet: bool = False

@@ -42,6 +42,7 @@ class SuiteSession:
         problems: a sentence for each object that could not be removed.
         capabilities: one matrix per handler.
         deselected: tests that the user's options leave out.
+        not_begun: number of tests that the time limit of the run left out.
         gone: why the runtime cannot be tested any more; None while it responds.
         testing: whether a test of the suite is running.
         connection: of the tests; None before the first.
@@ -65,6 +66,7 @@ class SuiteSession:
     problems: list[str] = field(default_factory=list)
     capabilities: list[CapabilityMatrix] = field(default_factory=list)
     deselected: list[TestResult] = field(default_factory=list)
+    not_begun: int = 0
     gone: Reason | None = None
     testing: bool = False
     connection: Connection | None = None
@@ -115,6 +117,7 @@ class SuiteSession:
             gone=self.gone,
             hangs=self.context.hangs.known() if self.context else {},
             deselected=self.deselected,
+            not_begun=self.not_begun,
         )
 
 

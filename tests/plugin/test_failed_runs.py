@@ -310,7 +310,7 @@ def test_run_continues_after_its_output_pipe_is_closed(tmp_path: Path) -> None:
     assert record_in(tmp_path)["interrupted"] is False
 
 
-def run_own_test(test: str, endpoint: str, place: Path) -> "subprocess.CompletedProcess[str]":
+def run_own_test(test: str, endpoint: str, place: Path, *options: str) -> "subprocess.CompletedProcess[str]":
     """Run a test of the user's own with the plugin."""
     (place / "test_mine.py").write_text(test, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "critests.plugin", "-p", "no:cacheprovider"]
@@ -320,6 +320,7 @@ def run_own_test(test: str, endpoint: str, place: Path) -> "subprocess.Completed
         endpoint,
         "--cri-results",
         str(place / "results"),
+        *options,
     ]
     return subprocess.run(
         command, capture_output=True, text=True, cwd=place, env=environment(), timeout=SECONDS, check=False

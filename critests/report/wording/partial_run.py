@@ -20,5 +20,8 @@ def partial(record: RunRecord) -> str:
 def selection_of(scope: RunScope) -> str:
     """Return the selection and how much of it was judged; empty for the whole suite."""
     shards = f"shard {', '.join(scope.shards)}" if scope.shards else ""
-    chosen = ", ".join(filter(None, [scope.selection, shards]))
+    limit = (
+        f"time limit of {scope.time_limit:g} s, {scope.not_begun} tests not begun" if scope.time_limit else ""
+    )
+    chosen = ", ".join(filter(None, [scope.selection, shards, limit]))
     return f"{chosen}; {scope.musts_judged} of {scope.musts} MUSTs judged" if chosen else ""

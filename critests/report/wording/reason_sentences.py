@@ -255,6 +255,7 @@ _SAYING: Final[dict[ReasonCode, Callable[[Reason], str]]] = {
     ReasonCode.RUNTIME_SILENT: lambda why: f"the runtime stopped responding ({why.words})",
     ReasonCode.CONCURRENT_CRASH: lambda _: "the daemon exited while this test and others ran",
     ReasonCode.LEFTOVER: _leftover,
+    ReasonCode.TIME_LIMIT: lambda _: "the time limit of the run cut the test",
     ReasonCode.DESELECTED: lambda _: "deselected",
     ReasonCode.UNEXPECTED_PASS: _unexpected_pass,
     ReasonCode.CAPABILITY_MISSING: _missing,
