@@ -33,6 +33,15 @@ PROFILES = {
     "arguments": _allow_all_but(
         **_DENY, args=[{"index": 0, "value": OTHER_PERSONALITY, "op": "SCMP_CMP_EQ"}]
     ),
-    "architectures": _allow_all_but(**_DENY) | {"architectures": _ARCHITECTURES[machine_architecture()]},
 }
 """Profiles in the form of the OCI runtime specification, by name."""
+
+
+def all_profiles() -> dict[str, dict[str, Any]]:
+    """Return `PROFILES`, and the one that names the architectures of this machine.
+
+    Raises:
+        UnsupportedArchitectureError: they are not known.
+    """
+    named = _allow_all_but(**_DENY) | {"architectures": _ARCHITECTURES[machine_architecture()]}
+    return {**PROFILES, "architectures": named}

@@ -3,7 +3,6 @@ for it: at that moment the link resolves to the runtime.
 """
 
 import re
-from pathlib import Path
 
 import grpc
 
@@ -15,7 +14,6 @@ from critests.testing import (
     Container,
     Containers,
     Images,
-    machine_architecture,
     may_be_refused,
     requirement,
     requires,
@@ -37,10 +35,11 @@ LOADERS = {
     Architecture.ARM64: "/lib/ld-linux-aarch64.so.1",
 }
 """The dynamic linker that the kernel starts for a dynamically linked program, by architecture."""
-_LOADER = LOADERS[machine_architecture()]
 WATCH_SCRIPT = f"""
-mkdir -p {Path(_LOADER).parent}
-cp /bin/pause {_LOADER}
+for loader in {" ".join(LOADERS.values())}; do
+  mkdir -p ${{loader%/*}}
+  cp /bin/pause $loader
+done
 watch() {{
   exec 3< $1/exe
   echo {CAUGHT}

@@ -1,0 +1,37 @@
+"""The suite can be collected on machines for which it has no programs."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import critests
+from tests.plugin.command import SECONDS, environment
+
+COLLECT = """
+import platform, sys
+platform.machine = lambda: {machine!r}
+import pytest
+command = ["-c", {ini!r}, "--pyargs", "critests.validation", "-p", "critests.plugin", "-q", "--co"]
+sys.exit(pytest.main(command))
+"""
+
+
+@pytest.mark.parametrize(
+    "machine",
+    ["s390x", *(pytest.param(each, marks=pytest.mark.nightly("alike")) for each in ("ppc64le", "riscv64"))],
+)
+def test_every_test_is_collected_on_another_architecture(machine: str, tmp_path: Path) -> None:
+    ini = str(Path(critests.__file__).parent / "validation" / "pytest.ini")
+    collected = subprocess.run(
+        [sys.executable, "-c", COLLECT.format(machine=machine, ini=ini)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=SECONDS,
+        check=False,
+    )
+
+    assert collected.returncode == 0, collected.stdout[-2000:] + collected.stderr
