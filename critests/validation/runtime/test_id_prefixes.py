@@ -141,7 +141,13 @@ BY_SANDBOX: dict[str, AboutAnObject] = {
 }
 
 
-def assert_found(runtime: Runtime, rpc: str, about: AboutAnObject, name: str, each: Any) -> None:  # noqa: ANN401
+def assert_found(
+    runtime: Runtime,
+    rpc: str,
+    about: AboutAnObject,
+    name: str,
+    each: Any,  # noqa: ANN401 - a sandbox or a container
+) -> None:
     """Assert that a call with the prefix of an id has its effect on the object, if the runtime accepts it."""
     try:
         response = getattr(runtime.stub, rpc)(about.request(name))
