@@ -76,7 +76,7 @@ def test_the_action_runs_the_script_and_its_examples_use_inputs_that_exist() -> 
 
 
 def test_no_page_or_example_installs_critests_from_an_index() -> None:
-    # it is on none: whoever copies such a line would install nothing, or something else
+    # it is on none: a user who copies such a line would install nothing, or something else
     pages = [
         *ROOT.glob("*.md"),
         *(ROOT / "docs").rglob("*.md"),

@@ -37,7 +37,7 @@ END_SECONDS: Final = 20.0
 """How long clients may take to end their last calls; the run's clean-up removes what is left."""
 
 Calls = dict[str, dict[str, int]]
-"""Condition to RPC and status code to the number of calls."""
+"""RunCondition to RPC and status code to the number of calls."""
 
 
 @dataclass(frozen=True, kw_only=True)

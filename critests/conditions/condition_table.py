@@ -17,7 +17,7 @@ OTHER_NAMES: Final = "other-names"
 
 
 @dataclass(frozen=True)
-class Condition:
+class RunCondition:
     """A condition of a run.
 
     Attributes:
@@ -45,16 +45,16 @@ class Condition:
 CONDITIONS: Final = {
     condition.name: condition
     for condition in (
-        Condition(CHURN, "another client creates and removes pods with containers"),
-        Condition(
+        RunCondition(CHURN, "another client creates and removes pods with containers"),
+        RunCondition(
             QUESTIONS,
             "three clients list everything, and ask for statuses, statistics and metrics",
         ),
-        Condition(
+        RunCondition(
             EVENTS,
             "clients of GetContainerEvents come and go, and one never reads",
         ),
-        Condition(
+        RunCondition(
             SLOW_STEPS,
             "each command of the OCI runtime and of CNI plugins takes 50 ms longer; one in twenty 10 to 15 s",
             starts_runtime=True,
@@ -62,14 +62,14 @@ CONDITIONS: Final = {
             wraps_programs=True,
             delays_calls=True,
         ),
-        Condition(
+        RunCondition(
             FAILING_STEPS,
             "one in fifty of these commands fails",
             starts_runtime=True,
             one_process=True,
             wraps_programs=True,
         ),
-        Condition(
+        RunCondition(
             RESTARTS,
             "the daemon is killed and started again between two calls of a test",
             starts_runtime=True,
@@ -77,13 +77,13 @@ CONDITIONS: Final = {
             one_process=True,
             delays_calls=True,
         ),
-        Condition(
+        RunCondition(
             PRESSURE,
             "two programs use the processors, and the daemon may open 256 files",
             starts_runtime=True,
             delays_calls=True,
         ),
-        Condition(
+        RunCondition(
             OTHER_NAMES,
             "names, labels, annotations and tags are long, or have forms that few people use",
             reaches_own_runtimes=True,
@@ -93,7 +93,7 @@ CONDITIONS: Final = {
 """In the order of tables and of `critests nightly --condition all`."""
 
 
-def chosen(names: Sequence[str]) -> list[Condition]:
+def chosen(names: Sequence[str]) -> list[RunCondition]:
     """Return conditions by name.
 
     Raises:

@@ -1,3 +1,3 @@
-"""Variants of the documents that a runtime reads beside requests: each field of a document's specification,
-with the values that a writer could give it.
+"""Variants of the documents other than requests that a runtime reads: each field of the specification, with
+the values that a writer could give it.
 """

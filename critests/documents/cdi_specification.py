@@ -6,7 +6,7 @@ Source: the CDI specification, 1.0.0, "CDI JSON Specification".
 from collections.abc import Iterator
 from typing import Any
 
-from critests.documents.fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import Expected, Field, FieldType, OddValue
 from critests.documents.variants import Variant, variants
 
 DEVICE = "one"

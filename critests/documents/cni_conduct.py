@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from critests.documents import cni_result
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.variants import Variant
 
 ADD, DEL, CHECK, GC, STATUS, VERSION = "ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"

@@ -6,7 +6,7 @@ Source: the CNI specification, "Network configuration format" (1).
 from collections.abc import Iterator
 from typing import Any
 
-from critests.documents.fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import Expected, Field, FieldType, OddValue
 from critests.documents.variants import Variant, variants
 
 MARKER = "org.critests.marker"

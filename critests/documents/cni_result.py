@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from critests.documents.fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import Expected, Field, FieldType, OddValue
 from critests.documents.variants import Variant, variants
 
 ADDRESS = "192.0.2.7"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from critests.documents.fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import Expected, Field, FieldType, OddValue
 from critests.documents.image_manifests import ANNOTATIONS, IGNORED, descriptor
 from critests.documents.variants import Variant, variants
 
@@ -30,7 +30,7 @@ INDEX: Final = (
     Field(path=("artifactType",), type=FieldType.TEXT, source=_INDEX),
     Field(path=("manifests",), type=FieldType.LIST, required=True, source=_INDEX),
     *descriptor(("manifests", 0)),
-    # optional, but a reader that gets none cannot tell which manifest is meant
+    # optional, but a reader that gets none cannot know which manifest is meant
     Field(path=PLATFORM, type=FieldType.OBJECT, required=True, source=_INDEX),
     Field(path=(*PLATFORM, "architecture"), type=FieldType.TEXT, required=True, source=_INDEX),
     Field(path=(*PLATFORM, "os"), type=FieldType.TEXT, required=True, source=_INDEX),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from critests.documents.fields import Expected, Field, FieldType, OddValue, Path
+from critests.documents.document_fields import Expected, Field, FieldType, OddValue, Path
 from critests.documents.variants import Variant, variants
 
 IGNORED = "has an unknown key"

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.layers import ESCAPE, TAR, LayerVariant, digest, layer
 from critests.documents.tar_archives import (
     BLOCK,

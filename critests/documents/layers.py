@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 
 TAR: Final = "application/vnd.oci.image.layer.v1.tar"
 ESCAPE: Final = "critests-escape"

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.variants import Variant
 
 ACCEPTED, EITHER = Expected.ACCEPTED, Expected.EITHER

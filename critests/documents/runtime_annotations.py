@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.variants import LONG_TEXT
 
 WITH_MEANING = (

@@ -6,7 +6,7 @@ Source: the OCI runtime specification, config-linux.md, "Seccomp"; LinuxContaine
 from collections.abc import Iterator
 from typing import Any
 
-from critests.documents.fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import Expected, Field, FieldType, OddValue
 from critests.documents.variants import Variant, variants
 
 _SECTION = "OCI runtime specification, Seccomp"

@@ -7,7 +7,7 @@ image, and supplemental_groups_policy, by which the groups of the image are merg
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 
 USER, UID, GID = "odd", 1234, 4321
 """The user that a container requests, and its ids in a valid /etc/passwd."""

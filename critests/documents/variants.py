@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from critests.documents.fields import Expected, Field, FieldType, Path, path_text
+from critests.documents.document_fields import Expected, Field, FieldType, Path, path_text
 
 LONG_TEXT = "x" * (1 << 16)
 """More than NAME_MAX (255), PATH_MAX (4,096) and what one line of a configuration file usually has."""

@@ -1,4 +1,4 @@
-"""What takes part in a run beside the tests: programs, settings, kernel, suite; and what differs between
+"""What else takes part in a run than the tests: programs, settings, kernel, suite; and what differs between
 two runs.
 """
 
@@ -13,7 +13,7 @@ DIGEST_LENGTH: Final = 12
 """Characters of a digest, as container engines shorten them."""
 CNI_PLUGIN: Final = "CNI plugin"
 SEVERAL: Final = frozenset({CNI_PLUGIN, "helper"})
-"""Roles of more than one program of a runtime; the file's name tells them apart."""
+"""Roles of more than one program of a runtime; the file's name distinguishes them."""
 CNI_PLUGINS: Final = "CNI plugins"
 """A component that a record with all programs has a second time, without path and digest."""
 

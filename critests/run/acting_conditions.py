@@ -13,7 +13,7 @@ from critests.client.call_recording import Recorder
 from critests.client.connection import Connection
 from critests.conditions.condition_table import FAILING_STEPS, RESTARTS, SLOW_STEPS
 from critests.conditions.restarts import RestartDraws
-from critests.conditions.steps import Steps
+from critests.conditions.slow_and_failing_steps import Steps
 from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.record.reasons import Reason, ReasonCode
 from critests.run.classification import RawOutcome

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from critests.conditions.condition_table import Condition, chosen
+from critests.conditions.condition_table import RunCondition, chosen
 from critests.record.reasons import Reason, ReasonCode
 from critests.run.items import metadata_of
 from critests.run.marks import NOT_UNDER
@@ -43,14 +43,14 @@ def obstacle(item: pytest.Item, settings: Settings) -> Reason | None:
     return None
 
 
-def _of_markers(item: pytest.Item, condition: Condition) -> Reason | None:
+def _of_markers(item: pytest.Item, condition: RunCondition) -> Reason | None:
     for marker in item.iter_markers(NOT_UNDER):
         if condition.name in marker.args:
             return _reason(condition, ConditionRule.MARKER, str(marker.kwargs["reason"]))
     return None
 
 
-def _of_rules(item: pytest.Item, condition: Condition) -> Reason | None:
+def _of_rules(item: pytest.Item, condition: RunCondition) -> Reason | None:
     if not condition.reaches_own_runtimes and metadata_of(item).disruptive:
         return _reason(condition, ConditionRule.OWN_RUNTIME)
     if condition.ends_connections and not OPEN.isdisjoint(_arguments(item)):
@@ -60,7 +60,7 @@ def _of_rules(item: pytest.Item, condition: Condition) -> Reason | None:
     return None
 
 
-def _reason(condition: Condition, rule: ConditionRule, words: str = "") -> Reason:
+def _reason(condition: RunCondition, rule: ConditionRule, words: str = "") -> Reason:
     return Reason(code=ReasonCode.NOT_UNDER_CONDITION, subject=condition.name, where=rule.value, words=words)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from critests.conditions import condition_table
-from critests.conditions.condition_table import CONDITIONS, Condition, refuse_processes
+from critests.conditions.condition_table import CONDITIONS, RunCondition, refuse_processes
 from critests.exit_codes import UsageError
 from critests.run.run_settings import Settings
 
@@ -15,7 +15,7 @@ def read(**given: object) -> Settings:
 @pytest.fixture
 def restarts(monkeypatch: pytest.MonkeyPatch) -> str:
     """A condition that needs control of the runtime, and one process."""
-    condition = Condition("acts", "acts between calls", starts_runtime=True, one_process=True)
+    condition = RunCondition("acts", "acts between calls", starts_runtime=True, one_process=True)
     monkeypatch.setattr(condition_table, "CONDITIONS", {**CONDITIONS, condition.name: condition})
     return condition.name
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from critests.conditions.pressure import BUSY, Pressure, limit_open_files
+from critests.conditions.node_pressure import BUSY, NodePressure, limit_open_files
 from tests.criserver.clients import eventually
 
 
@@ -22,7 +22,7 @@ def busy_programs() -> list[Path]:
 
 
 def test_the_programs_run_until_they_are_stopped() -> None:
-    pressure = Pressure()
+    pressure = NodePressure()
     eventually(busy_programs, lambda found: len(found) == 2)
 
     pressure.stop()

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from critests.conditions.steps import Steps
+from critests.conditions.slow_and_failing_steps import Steps
 from critests.node.wrappers.actions import Delay, Fail
 from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
 

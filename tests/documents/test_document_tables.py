@@ -9,7 +9,7 @@ import pytest
 
 from critests.documents import cni_conduct, cni_network, cni_result, user_files
 from critests.documents.cdi_specification import specification_variants
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.runtime_annotations import annotation_variants
 from critests.documents.seccomp_profile import profile_variants
 from critests.documents.user_files import PASSWD, USER

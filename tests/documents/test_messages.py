@@ -3,7 +3,7 @@
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.documents.messages import PATHS, nonsense_for
+from critests.documents.message_values import PATHS, nonsense_for
 
 
 def valid() -> cri.RunPodSandboxRequest:

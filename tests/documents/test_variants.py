@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from critests.documents.fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import Expected, Field, FieldType, OddValue
 from critests.documents.variants import LARGEST, MANY, Variant, variants
 
 LAYER = {"size": 5, "digest": "sha256:" + "a" * 64, "annotations": {"a": "b"}}
@@ -74,7 +74,7 @@ def test_odd_values_have_the_meaning_that_the_table_gives() -> None:
 
 
 def test_lists_get_entries_that_do_not_belong_there() -> None:
-    """Beside the entries that were there, and a great many of them."""
+    """In addition to the entries that were there, and a great many of them."""
     named = found(field("layers", kind=FieldType.LIST))
 
     def layers(change: str) -> list[object]:
@@ -95,7 +95,7 @@ def test_an_entry_of_a_list_can_be_taken_away() -> None:
 
 
 def test_a_map_gets_keys_and_values_that_are_unusual() -> None:
-    """Beside those that were there."""
+    """In addition to those that were there."""
     named = found(field("layers", 0, "annotations", kind=FieldType.MAP))
 
     content = named["layers[0].annotations has null as a value"].content

@@ -40,7 +40,7 @@ def test_it_is_a_sound_plugin_at_first(tmp_path: Path, plugin: AnsweringPlugin) 
     assert plugin.added == b'{"name": "n"}'
 
 
-def test_it_answers_as_it_is_told(tmp_path: Path, plugin: AnsweringPlugin) -> None:
+def test_it_answers_as_the_file_says(tmp_path: Path, plugin: AnsweringPlugin) -> None:
     """Output, log and exit code are those of the answer, and of no other operation."""
     with plugin.answering({DEL: PluginAnswer(b"ab", 7, b"why", repeated=2)}):
         done = called(tmp_path, DEL)

@@ -96,7 +96,7 @@ def _validate(settings: Settings, output: Path, variables: dict[str, str]) -> No
     os.environ.clear()
     os.environ.update(variables)
     command = pytest_command(VALIDATION, settings)
-    sys.exit(pytest.main(command[command.index("pytest") + 1 :]))
+    sys.exit(pytest.main(command[command.index("critests.pytest_process") + 1 :]))
 
 
 def run_on(endpoint: str, column: str, select: str, folder: Path, require: Sequence[str] = ()) -> RunResult:

@@ -1,4 +1,4 @@
-"""What takes part in a run beside the tests."""
+"""What else takes part in a run than the tests."""
 
 import dataclasses
 

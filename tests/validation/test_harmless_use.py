@@ -10,9 +10,15 @@ from typing import Any, cast
 import grpc
 import pytest
 
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.testing import ConditionNotMet, OwnRuntime
-from critests.validation.documents.harmless_use import ESCAPE, MOST_MEMORY, Breach, DocumentUser, Problem
+from critests.validation.documents.harmless_use import (
+    ESCAPE,
+    MOST_MEMORY,
+    DocumentBreach,
+    DocumentUser,
+    Problem,
+)
 
 
 @dataclass(frozen=True)
@@ -111,15 +117,15 @@ def test_a_valid_document_must_not_be_refused_or_misread(user: DocumentUser) -> 
     found = user.breaches(documents, uses(refused=refuse, misread=misread))
 
     assert found == [
-        Breach("refused", Problem.REFUSED, "INVALID_ARGUMENT: no"),
-        Breach("misread", Problem.MEANING, "has another user"),
+        DocumentBreach("refused", Problem.REFUSED, "INVALID_ARGUMENT: no"),
+        DocumentBreach("misread", Problem.MEANING, "has another user"),
     ]
 
 
 def test_a_document_that_must_be_refused_must_not_be_accepted(user: DocumentUser) -> None:
     documents = [Variant(name, Expected.REFUSED) for name in ("refused", "used")]
 
-    assert user.breaches(documents, uses(refused=refuse)) == [Breach("used", Problem.ACCEPTED)]
+    assert user.breaches(documents, uses(refused=refuse)) == [DocumentBreach("used", Problem.ACCEPTED)]
 
 
 def test_a_crash_is_of_its_document_and_the_rest_goes_on(user: DocumentUser, private: Private) -> None:
@@ -132,7 +138,7 @@ def test_a_crash_is_of_its_document_and_the_rest_goes_on(user: DocumentUser, pri
     documents = [Variant("first"), Variant("crash"), Variant("last")]
     found = user.breaches(documents, uses(crash=crash, last=lambda: used.append("last")))
 
-    assert found == [Breach("crash", Problem.DAEMON, "it is gone")]
+    assert found == [DocumentBreach("crash", Problem.DAEMON, "it is gone")]
     assert (private.restarts, used) == (1, ["last"])
 
 

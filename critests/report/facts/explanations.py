@@ -6,8 +6,8 @@ from critests import catalogue
 from critests.catalogue.words import Outcome
 from critests.record.reasons import ReasonCode
 from critests.record.result_records import TestResult
+from critests.report.wording.message_shortening import shortened_message
 from critests.report.wording.reason_sentences import observed
-from critests.report.wording.shortening import shortened_message
 from critests.report.wording.texts import cut, visible
 
 TEXT_LIMIT: Final = 64 * 1024

@@ -11,7 +11,7 @@ from critests.report.comparison import RunComparison
 from critests.report.facts.explanations import observed_of, promise_of
 from critests.report.gates.gate_findings import GateFinding, GateFindingKind
 from critests.report.gates.policy import JUDGEMENT, MUST, SHOULD, Policy
-from critests.report.wording.shortening import shortened_message
+from critests.report.wording.message_shortening import shortened_message
 from critests.report.wording.texts import one_line, plural
 
 _REASON: Final = 240

@@ -1,4 +1,4 @@
-"""Incidents: requirements that broke in the same run, until all of them are kept again.
+"""Incidents: requirements that broke in the same run, until all of them pass again.
 
 A history is a text with a letter per run, the newest first (see `critests.report.store.letters`).
 """
@@ -25,8 +25,8 @@ class Spell:
     Attributes:
         first: Index of the oldest of them.
         last: Index of the newest.
-        good: Index of the newest run before them that kept the requirement.
-        over: Index of the oldest run after them that kept it; None while it is broken.
+        good: Index of the newest run before them that passed the requirement.
+        over: Index of the oldest run after them that passed it; None while it is broken.
     """
 
     first: int
@@ -43,8 +43,8 @@ class Incident:
         places: The requirements, as indices of the letters of a run, in ascending order.
         first: Index of the run in which they broke.
         last: Index of the newest run in which one of them was broken.
-        good: Index of the newest run before `first` that kept one of them.
-        over: Index of the run since which all are kept again; None while one is broken.
+        good: Index of the newest run before `first` that passed one of them.
+        over: Index of the run since which all pass again; None while one is broken.
         earlier: Index of the newest run of an earlier incident in which at least half of these
             requirements were broken; None if there is none.
     """
@@ -58,7 +58,7 @@ class Incident:
 
 
 def spells(history: str) -> Iterator[Spell]:
-    """Yield the spells of a requirement that began after a run that kept it, the oldest first."""
+    """Yield the spells of a requirement that began after a run that passed it, the oldest first."""
     good = first = last = None
     for place in range(len(history) - 1, -1, -1):
         letter = history[place]

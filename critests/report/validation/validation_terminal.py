@@ -26,8 +26,8 @@ from critests.report.terminal.console import (
     print_title,
 )
 from critests.report.wording.condition_words import conditions_in_words
+from critests.report.wording.message_shortening import shortened_message
 from critests.report.wording.partial_run import partial
-from critests.report.wording.shortening import shortened_message
 from critests.report.wording.texts import cut, duration, one_line, plural, utc_time, visible
 
 FIRST: Final = 3

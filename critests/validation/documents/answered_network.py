@@ -10,7 +10,7 @@ import grpc
 from critests.api import api_pb2 as cri
 from critests.documents import cni_network, cni_result
 from critests.documents.cni_conduct import ADD, DEL, VERSION, Conduct, PluginAnswer
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.variants import Variant
 from critests.node.host.file_reads import reads_of
 from critests.node.network.answering_plugin import NAME, AnsweringPlugin

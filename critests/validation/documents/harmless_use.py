@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.run.object_cleanup import ObjectCleanup
 from critests.testing import ConditionNotMet, OwnRuntime, Sandbox, Sandboxes, setting_up
 
@@ -50,7 +50,7 @@ class Problem(StrEnum):
 
 
 @dataclass(frozen=True)
-class Breach:
+class DocumentBreach:
     """A problem of one document.
 
     Attributes:
@@ -147,7 +147,7 @@ class DocumentUser:
             Sandboxes(self.runtime, self.pods).ready()
         return self.pods.sandboxes[-1]
 
-    def breaches(self, documents: Iterable[D], use: Callable[[D], None]) -> list[Breach]:
+    def breaches(self, documents: Iterable[D], use: Callable[[D], None]) -> list[DocumentBreach]:
         """Use each document, and return what went wrong.
 
         Args:
@@ -161,11 +161,11 @@ class DocumentUser:
         with self.runtime.connection.recorder.under_way.waiting():
             return self._breaches(list(documents), use)
 
-    def _breaches(self, every: Sequence[D], use: Callable[[D], None]) -> list[Breach]:
+    def _breaches(self, every: Sequence[D], use: Callable[[D], None]) -> list[DocumentBreach]:
         with setting_up():
             self._ordinary_pod()
         before = self._objects()
-        found: list[Breach] = []
+        found: list[DocumentBreach] = []
         for group in (every[at : at + GROUP] for at in range(0, len(every), GROUP)):
             crashes = self.crashes
             for document in group:
@@ -183,13 +183,13 @@ class DocumentUser:
             for document in group if self.crashes < MOST_CRASHES else ():
                 before = self._objects()
                 self._used(document, use)
-                named += [Breach(str(document), *each) for each in self._damage_of_machine(before)]
+                named += [DocumentBreach(str(document), *each) for each in self._damage_of_machine(before)]
             all_of_them = f"one of: {'; '.join(map(str, group))}"
-            found += named or [Breach(all_of_them, *each) for each in damage]
+            found += named or [DocumentBreach(all_of_them, *each) for each in damage]
             before = self._objects()
         return found
 
-    def _used(self, document: D, use: Callable[[D], None]) -> list[Breach]:
+    def _used(self, document: D, use: Callable[[D], None]) -> list[DocumentBreach]:
         """Use one document, and return what went wrong at once."""
         self._forget_most_memory()
         memory, began = self.runtime.most_memory, time.monotonic()
@@ -205,7 +205,7 @@ class DocumentUser:
             misread = str(error) or "AssertionError"
         if damage := self.runtime.damage():
             self._restart()
-            return [Breach(str(document), Problem.DAEMON, damage)]
+            return [DocumentBreach(str(document), Problem.DAEMON, damage)]
         grown = self.runtime.most_memory - memory
         if grown > MOST_MEMORY:
             found.append((Problem.MEMORY, f"by {grown >> 20} MiB"))
@@ -218,7 +218,7 @@ class DocumentUser:
             found.append((Problem.MEANING, misread))
         if not refusal and document.expected is Expected.REFUSED:
             found.append((Problem.ACCEPTED, ""))
-        return [Breach(str(document), *each) for each in found]
+        return [DocumentBreach(str(document), *each) for each in found]
 
     def _damage_of_machine(self, before: Sequence[str]) -> list[tuple[Problem, str]]:
         """Return what documents did to the machine and to the next pod, and repair it where possible."""

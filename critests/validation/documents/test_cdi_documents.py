@@ -10,12 +10,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.documents.cdi_specification import DEVICE, specification, specification_variants
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.variants import Variant
 from critests.node.host.file_reads import reads_of
 from critests.testing import Capability, OwnRuntime, disruptive, documents, requirement, requires
 from critests.validation.documents.containers_in_use import EXIT, run_to_exit
-from critests.validation.documents.harmless_use import Breach, DocumentUser
+from critests.validation.documents.harmless_use import DocumentBreach, DocumentUser
 
 pytestmark = [documents, disruptive, requires(Capability.CDI, Capability.SAME_HOST)]
 KIND, OTHER_KIND = "critests.example/device", "critests.example/sound"
@@ -99,7 +99,7 @@ class CdiDevices:
             # a daemon that it ended reads it again when it is started
             file.unlink()
 
-    def breaches(self, part: str, *expected: Expected) -> list[Breach]:
+    def breaches(self, part: str, *expected: Expected) -> list[DocumentBreach]:
         """Use the specifications of which CDI expects this, and return what went wrong."""
         variants = specification_variants(KIND, "/dev/null", str(self.source))
         return self.user.breaches(

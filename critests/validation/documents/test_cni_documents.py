@@ -6,11 +6,11 @@ import pytest
 
 from critests.documents import cni_conduct, cni_network, cni_result
 from critests.documents.cni_conduct import Conduct
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.node.network.answering_plugin import NAME
 from critests.testing import Capability, OwnRuntime, disruptive, documents, requirement, requires
 from critests.validation.documents.answered_network import AnsweredNetwork
-from critests.validation.documents.harmless_use import Breach, DocumentUser
+from critests.validation.documents.harmless_use import DocumentBreach, DocumentUser
 
 pytestmark = [documents, disruptive, requires(Capability.POD_NETWORK, Capability.SAME_HOST)]
 
@@ -43,7 +43,9 @@ def of_part(conduct: Conduct, part: str) -> bool:
     return field.startswith(part) if part else not field.startswith(PARTS[:-1])
 
 
-def breaches(network: AnsweredNetwork, conducts: Iterable[Conduct], *expected: Expected) -> list[Breach]:
+def breaches(
+    network: AnsweredNetwork, conducts: Iterable[Conduct], *expected: Expected
+) -> list[DocumentBreach]:
     """Let a plugin do this, and return what went wrong."""
     chosen = [conduct for conduct in conducts if conduct.expected in expected]
     return DocumentUser(network.runtime).breaches(chosen, network.conduct)
@@ -104,7 +106,7 @@ def test_the_exit_code_of_a_cni_plugin_decides(network: AnsweredNetwork, operati
     assert breaches(network, conducts, Expected.ACCEPTED, Expected.REFUSED) == []
 
 
-def network_breaches(network: AnsweredNetwork, *expected: Expected) -> list[Breach]:
+def network_breaches(network: AnsweredNetwork, *expected: Expected) -> list[DocumentBreach]:
     """Configure the network in unusual ways, and return what went wrong."""
     variants = cni_network.network_variants(network.version, NAME)
     return DocumentUser(network.runtime).breaches(

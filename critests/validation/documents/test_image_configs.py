@@ -2,11 +2,11 @@
 
 import pytest
 
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.image_configs import MEANS, config_variants
 from critests.documents.variants import Variant
 from critests.testing import OwnRuntime, disruptive, documents, requirement
-from critests.validation.documents.harmless_use import Breach
+from critests.validation.documents.harmless_use import DocumentBreach
 from critests.validation.documents.images_in_use import EXIT_CODE, ImageUser
 
 pytestmark = [documents, disruptive]
@@ -32,7 +32,7 @@ def use(image_user: ImageUser, variant: Variant) -> None:
     image_user.run(image, () if of_image else command)
 
 
-def breaches(image_user: ImageUser, *expected: Expected) -> list[Breach]:
+def breaches(image_user: ImageUser, *expected: Expected) -> list[DocumentBreach]:
     """Use the configurations of which the specification expects this, and return what went wrong."""
     document = image_user.config
     document["config"] |= {

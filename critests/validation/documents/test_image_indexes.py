@@ -5,13 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.image_configs import index_variants
 from critests.documents.variants import Variant
 from critests.images.oci_image import INDEX, Blob, Dialect
 from critests.images.platforms import Platform
 from critests.testing import OwnRuntime, disruptive, documents, machine_architecture, requirement
-from critests.validation.documents.harmless_use import Breach
+from critests.validation.documents.harmless_use import DocumentBreach
 from critests.validation.documents.images_in_use import ImageUser
 
 pytestmark = [documents, disruptive]
@@ -67,7 +67,7 @@ def json_of(document: dict[str, object]) -> bytes:
     return json.dumps(document).encode()
 
 
-def breaches(image_user: ImageUser, *expected: Expected) -> list[Breach]:
+def breaches(image_user: ImageUser, *expected: Expected) -> list[DocumentBreach]:
     """Use the indexes of which the specification expects this, and return what went wrong."""
     return image_user.documents.breaches(
         [each for each in variants_of_indexes(image_user) if each.expected in expected],

@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.image_manifests import descriptor_variants, manifest_variants
 from critests.documents.variants import Variant
 from critests.images.oci_image import MANIFEST, Blob, Dialect
 from critests.testing import OwnRuntime, disruptive, documents, requirement
-from critests.validation.documents.harmless_use import Breach
+from critests.validation.documents.harmless_use import DocumentBreach
 from critests.validation.documents.images_in_use import ImageUser
 
 pytestmark = [documents, disruptive]
@@ -23,7 +23,7 @@ def image_user(module_runtime: OwnRuntime) -> ImageUser:
 
 def breaches(
     images: ImageUser, variants: Callable[..., Iterator[Variant]], *expected: Expected
-) -> list[Breach]:
+) -> list[DocumentBreach]:
     """Use the manifests of which the specification expects this, and return what went wrong."""
     subject = images.image.top.descriptor() | {"digest": f"sha256:{'5' * 64}"}
     manifest = {**images.manifest, "subject": subject, "annotations": {"com.example.a": "b"}}

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.layer_archives import archives, compressions, pax_headers
 from critests.documents.layer_members import headers, links, names, numbers, whiteouts
 from critests.documents.layers import LayerVariant
 from critests.images.oci_image import Blob
 from critests.testing import OwnRuntime, disruptive, documents, requirement
-from critests.validation.documents.harmless_use import Breach
+from critests.validation.documents.harmless_use import DocumentBreach
 from critests.validation.documents.images_in_use import EXIT_CODE, ImageUser
 
 pytestmark = [documents, disruptive]
@@ -44,7 +44,7 @@ def use(image_user: ImageUser, variant: LayerVariant) -> None:
     image_user.run(image, ("/bin/sh", "-c", f"{variant.condition} && exit {EXIT_CODE}"))
 
 
-def breaches(image_user: ImageUser, part: str, *expected: Expected) -> list[Breach]:
+def breaches(image_user: ImageUser, part: str, *expected: Expected) -> list[DocumentBreach]:
     """Use the layers of which the specification expects this, and return what went wrong."""
     every = PARTS[part](str(image_user.documents.outside.canary))
     return image_user.documents.breaches(

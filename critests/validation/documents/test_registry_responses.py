@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import pytest
 
-from critests.documents.fields import Expected
+from critests.documents.document_fields import Expected
 from critests.documents.registry_responses import response_variants
 from critests.documents.token_responses import (
     VALID,
@@ -27,7 +27,7 @@ from critests.testing import (
     documents,
     requirement,
 )
-from critests.validation.documents.harmless_use import Breach
+from critests.validation.documents.harmless_use import DocumentBreach
 from critests.validation.documents.images_in_use import ImageUser
 
 pytestmark = [documents, disruptive]
@@ -55,7 +55,7 @@ def content_of(image_user: ImageUser, stage: str) -> Blob:
     return image.config if stage == "config" else image.layers[-1].blob
 
 
-def response_breaches(image_user: ImageUser, stage: str, *expected: Expected) -> list[Breach]:
+def response_breaches(image_user: ImageUser, stage: str, *expected: Expected) -> list[DocumentBreach]:
     """Pull the image with each response of which this is expected, and return what went wrong."""
     scope, method = STAGES[stage]
     blob = content_of(image_user, stage)
@@ -81,7 +81,7 @@ V = TypeVar("V", ChallengeVariant, Variant)
 
 def access_breaches(
     image_user: ImageUser, every: list[V], access: Callable[[V], Access], *expected: Expected
-) -> list[Breach]:
+) -> list[DocumentBreach]:
     """Pull the image with each challenge or token of which this is expected, and return what went wrong."""
 
     def use(variant: V) -> None:

@@ -9,7 +9,7 @@ import pytest
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.documents.messages import nonsense_for
+from critests.documents.message_values import nonsense_for
 from critests.testing import Container, OwnRuntime, disruptive, malformed, pulling, requirement, slow
 
 pytestmark = [malformed, disruptive, slow]

@@ -6,7 +6,7 @@ from critests.report.store.incidents import Incident, flaky, incidents
 
 
 def test_requirements_that_break_in_one_run_are_one_incident() -> None:
-    """It is over when all of them are kept again."""
+    """It is over when all of them pass again."""
     found = incidents(["PPFFP", "PFFFP", "PPPPP"])
 
     assert found == [Incident(places=(0, 1), first=3, last=1, good=4, over=0)]
@@ -17,7 +17,7 @@ def test_a_run_that_cannot_judge_does_not_end_an_incident() -> None:
     assert incidents(["BFBFUP"]) == [Incident(places=(0,), first=3, last=1, good=5, over=None)]
 
 
-def test_what_never_was_kept_and_what_is_known_is_no_incident() -> None:
+def test_what_never_passed_and_what_is_known_is_no_incident() -> None:
     """There is no run in which it broke."""
     assert incidents(["FFFF", "KKPP", "....", ""]) == []
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from critests.report.wording.shortening import CUT, shortened_message
+from critests.report.wording.message_shortening import CUT, shortened_message
 
 ID = "8ccdc286c1f5bf3f1581329b2b32ad6931ef10f15a2b0fcb4bf2f0a8a02ab3de"
 KILL = (

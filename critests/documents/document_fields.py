@@ -61,7 +61,7 @@ class Field:
         type: of its values.
         required: whether the specification demands it, so that a document without it is not valid.
         null_is_absent: whether the specification allows null for an absent value.
-        odd: unusual values beside those of its type.
+        odd: more unusual values than those of its type.
         least, most: bounds of an integer, both allowed; None where the specification has none.
         source: the section of the specification.
     """

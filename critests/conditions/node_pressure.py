@@ -23,7 +23,7 @@ while os.getppid() == parent:
 """
 
 
-class Pressure:
+class NodePressure:
     """The programs of this process."""
 
     def __init__(self) -> None:
