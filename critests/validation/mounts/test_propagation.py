@@ -83,35 +83,6 @@ def test_mounts_propagate_as_requested(
     assert sorted(host_mounts.below(shared)) == [str(shared / name) for name in on_the_host]
 
 
-@requirement("MNT-32")
-def test_a_file_mounted_inside_a_bidirectional_mount_leaves_no_mount(
-    runtime: Runtime, containers: Containers, host_mounts: HostMounts, host_folder: Path
-) -> None:
-    """RemoveContainer MUST leave no mount of a file that was mounted inside a mount with
-    PROPAGATION_BIDIRECTIONAL on the host.
-
-    Source: RemoveContainer; MountPropagation.PROPAGATION_BIDIRECTIONAL. The kubelet could not delete the
-    volume of the pod, in which it mounts the termination log.
-    """
-    shared = host_mounts.bound("shared", shared=True)
-    log = host_folder / "termination-log"
-    log.touch()
-    mounts = [
-        cri.Mount(container_path="/mounted", host_path=str(shared), propagation=BOTH),
-        cri.Mount(container_path="/mounted/log", host_path=str(log)),
-    ]
-    container = containers.exited(mounts=mounts, script="echo end >/mounted/log")
-
-    runtime.stub.RemoveContainer(cri.RemoveContainerRequest(container_id=container.id))
-
-    runtime.eventually(
-        "the mounts below the volume to go",
-        lambda: host_mounts.below(shared),
-        holds=lambda left: not left,
-    )
-    assert log.read_text(encoding="utf-8") == "end\n"
-
-
 @pytest.fixture
 def parent(host_mounts: HostMounts) -> Path:
     """A shared mount of the host, with the directory `root` below it."""
