@@ -276,6 +276,9 @@ def test_the_exit_code_of_the_command_is_that_of_the_run(tmp_path: Path) -> None
             "--allow-kubelet",
             "--select",
             "CTA-18",
+            # without repeats
+            "--times",
+            "1",
         )
 
     assert record_in(tmp_path)["exit_code"] == 1
