@@ -106,27 +106,7 @@ def test_the_exit_code_of_a_cni_plugin_decides(network: AnsweredNetwork, operati
     assert breaches(network, conducts, Expected.ACCEPTED, Expected.REFUSED) == []
 
 
-def network_breaches(network: AnsweredNetwork, *expected: Expected) -> list[DocumentBreach]:
-    """Configure the network in unusual ways, and return what went wrong."""
-    variants = cni_network.network_variants(network.version, NAME)
-    return DocumentUser(network.runtime).breaches(
-        [variant for variant in variants if variant.expected in expected],
-        network.configured,
-    )
-
-
-@requirement("DOC-10/harmless")
-@TWO_VERSIONS
-def test_an_unusual_network_configuration_does_no_harm(network: AnsweredNetwork) -> None:
-    """A network configuration list with an unusual value in any field MUST NOT end the daemon, escape to the
-    node or leave anything there; a valid one that replaces it MUST be used without a restart.
-
-    Source: CNI specification, Network configuration format.
-    """
-    assert network_breaches(network, Expected.EITHER) == []
-
-
-@requirement("DOC-10/meaning")
+@requirement("DOC-10")
 @TWO_VERSIONS
 def test_an_unusual_but_valid_network_configuration_is_used(network: AnsweredNetwork) -> None:
     """RunPodSandbox MUST accept a valid network configuration list without optional fields or with fields of
@@ -134,4 +114,7 @@ def test_an_unusual_but_valid_network_configuration_is_used(network: AnsweredNet
 
     Source: CNI specification, Network configuration format.
     """
-    assert network_breaches(network, Expected.ACCEPTED, Expected.REFUSED) == []
+    variants = cni_network.network_variants(network.version, NAME)
+    chosen = [variant for variant in variants if variant.expected is not Expected.EITHER]
+
+    assert DocumentUser(network.runtime).breaches(chosen, network.configured) == []
