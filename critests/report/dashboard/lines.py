@@ -202,12 +202,16 @@ def lines(index: Index) -> list[RuntimeLine]:
     used: set[str] = set()
     found = []
     pairs = index.lines()
+    # a run that found no runtime to ask stands with those of the version that was tested last
+    homes = {
+        runtime: _newest_version(index, runtime, pairs) for runtime, version in pairs if version == UNKNOWN
+    }
     for runtime, version in pairs:
-        if version == UNKNOWN and _newest_version(index, runtime, pairs):
+        home = homes.get(runtime)
+        if home and version == UNKNOWN:
             continue
         runs = index.runs(runtime=runtime, version=version)
-        if version == _newest_version(index, runtime, pairs):
-            # a run that found no runtime to ask stands with those of the version that was tested last
+        if version == home:
             runs += index.runs(runtime=runtime, version=UNKNOWN)
             runs.sort(key=lambda entry: -entry.started)
         validations = [entry for entry in runs if entry.kind == "validation"]
