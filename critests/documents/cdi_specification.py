@@ -6,7 +6,7 @@ Source: the CDI specification, 1.0.0, "CDI JSON Specification".
 from collections.abc import Iterator
 from typing import Any
 
-from critests.documents.document_fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, OddValue
 from critests.documents.variants import Variant, variants
 
 DEVICE = "one"
@@ -308,7 +308,7 @@ FIELDS = (
         path=(*_EDITS, "intelRdt"),
         type=FieldType.OBJECT,
         odd=(
-            _odd("has a class that leads upwards", {"closID": "../../critests-escape"}),
+            _odd("has a class that leads upwards", {"closID": f"../../{ESCAPE}"}),
             _odd("has a class of a line break", {"closID": "a\nb"}),
             _odd("has a schema of nonsense", {"closID": "critests", "l3CacheSchema": "x", "memBwSchema": 7}),
             _odd("has texts for booleans", {"enableCMT": "yes", "enableMBM": 1}),

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum, unique
+from typing import Final
 
 
 @unique
@@ -33,6 +34,8 @@ class Expected(StrEnum):
     """The specification leaves it to the reader, or does not mention it."""
 
 
+ESCAPE: Final = "critests-escape"
+"""The name of the files that unusual paths name outside of a container, an image or a directory."""
 Path = tuple[str | int, ...]
 """The keys and positions that lead to a value, as in `("layers", 0, "size")`."""
 

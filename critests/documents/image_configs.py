@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from critests.documents.document_fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, OddValue
 from critests.documents.image_manifests import ANNOTATIONS, IGNORED, descriptor
 from critests.documents.variants import Variant, variants
 
@@ -73,7 +73,7 @@ ENVIRONMENTS += odd(
     EITHER, has_a_value_with_a_NUL=["CRITESTS=a\0b"], has_a_long_value=["CRITESTS=" + "x" * (1 << 18)]
 )
 ENVIRONMENTS += odd(
-    EITHER, has_no_PATH=[], has_an_empty_PATH=["PATH="], has_LD_PRELOAD=["LD_PRELOAD=/critests-escape"]
+    EITHER, has_no_PATH=[], has_an_empty_PATH=["PATH="], has_LD_PRELOAD=[f"LD_PRELOAD=/{ESCAPE}"]
 )
 
 PORTS = odd(
@@ -93,7 +93,7 @@ VOLUMES += odd(
 VOLUMES += odd(EITHER, has_a_file={"/etc/passwd": {}}, has_a_relative_path={"data": {}}, has_a_dot={".": {}})
 VOLUMES += odd(
     EITHER,
-    leads_upwards={"/../../../../critests-escape": {}},
+    leads_upwards={f"/../../../../{ESCAPE}": {}},
     has_a_link={"/bin/sh": {}},
     is_nested={"/v": {}, "/v/w": {}},
 )

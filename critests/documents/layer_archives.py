@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from critests.documents.document_fields import Expected
-from critests.documents.layers import ESCAPE, TAR, LayerVariant, digest, layer
+from critests.documents.document_fields import ESCAPE, Expected
+from critests.documents.layers import TAR, LayerVariant, layer
 from critests.documents.tar_archives import (
     BLOCK,
     CHARACTER,
@@ -24,6 +24,7 @@ from critests.documents.tar_archives import (
     pax_header,
     record,
 )
+from critests.images.oci_image import digest
 
 ACCEPTED, EITHER = Expected.ACCEPTED, Expected.EITHER
 

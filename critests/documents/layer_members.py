@@ -6,8 +6,8 @@ Sources: OCI Image Format Specification 1.1, layer.md; POSIX.1-2017, pax.
 from collections.abc import Iterator
 from typing import Final
 
-from critests.documents.document_fields import Expected
-from critests.documents.layers import ESCAPE, LayerVariant, layer
+from critests.documents.document_fields import ESCAPE, Expected
+from critests.documents.layers import LayerVariant, layer
 from critests.documents.tar_archives import (
     BLOCK,
     BLOCK_DEVICE,

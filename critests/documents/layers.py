@@ -1,14 +1,12 @@
 """A layer with something unusual, as one variant."""
 
-import hashlib
 from dataclasses import dataclass
 from typing import Final
 
 from critests.documents.document_fields import Expected
+from critests.images.oci_image import digest
 
 TAR: Final = "application/vnd.oci.image.layer.v1.tar"
-ESCAPE: Final = "critests-escape"
-"""The name of files that unusual paths name outside of the layer."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +40,3 @@ def layer(
 ) -> LayerVariant:
     """Return a layer without compression."""
     return LayerVariant(part, change, tar, TAR, digest(tar), expected, condition)
-
-
-def digest(content: bytes) -> str:
-    """Return the digest of bytes, as `sha256:…`."""
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"

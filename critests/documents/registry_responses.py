@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from critests.documents.document_fields import Expected
+from critests.documents.document_fields import ESCAPE, Expected
 from critests.documents.variants import Variant
 
 ACCEPTED, EITHER = Expected.ACCEPTED, Expected.EITHER
@@ -37,14 +37,14 @@ LOCATIONS: Final = {
     "has no host": "http:///v2/",
     "is of another scheme": "ftp://127.0.0.1/x",
     "is a file": "file:///etc/hostname",
-    "is a socket": "unix:///run/critests-escape",
+    "is a socket": f"unix:///run/{ESCAPE}",
     "has a closed port": "http://127.0.0.1:1/x",
     "has an invalid port": "http://127.0.0.1:99999/x",
     "has credentials": "http://user:password@127.0.0.1:1/x",
     "is no URL": "http://[::1/%zz",
     "is long": "/" + "x" * (1 << 16),
     "has a line break in it": "/a%0d%0ab",
-    "leads upwards": "/../../../../critests-escape",
+    "leads upwards": f"/../../../../{ESCAPE}",
 }
 ERRORS: Final = {
     "is not JSON": b"<html>",
@@ -136,7 +136,7 @@ def _headers(usual: Headers, body: bytes) -> Iterator[Variant]:
         "is too short": digest[:-1],
         "is in upper case": digest.upper(),
         "is of an unknown algorithm": f"critests:{digest[7:]}",
-        "leads upwards": "sha256:../../../../critests-escape",
+        "leads upwards": f"sha256:../../../../{ESCAPE}",
         "is long": "sha256:" + "5" * (1 << 16),
     }.items():
         yield Variant("Docker-Content-Digest", change, replaced("Docker-Content-Digest", value))

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from critests.documents.document_fields import Expected
+from critests.documents.document_fields import ESCAPE, Expected
 from critests.documents.variants import LONG_TEXT
 
 WITH_MEANING = (
@@ -81,7 +81,7 @@ _FEW = {
     "is empty": "",
     "is a text": "nonsense",
     "is the begin of an object": "{",
-    "leads upwards": "../../../../critests-escape",
+    "leads upwards": f"../../../../{ESCAPE}",
 }
 _MORE = {
     "is true": "true",

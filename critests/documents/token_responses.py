@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from critests.documents.document_fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, OddValue
 from critests.documents.registry_responses import response
 from critests.documents.variants import Variant, variants
 
@@ -133,7 +133,7 @@ REALMS: Final = {
     "has no scheme": "127.0.0.1/token",
     "has another scheme": "ftp://127.0.0.1/token",
     "is a file": "file:///etc/hostname",
-    "is a socket": "unix:///run/critests-escape",
+    "is a socket": f"unix:///run/{ESCAPE}",
     "has a closed port": "http://127.0.0.1:1/token",
     "has an invalid port": "http://127.0.0.1:99999/token",
     "is no URL": "http://[::1",

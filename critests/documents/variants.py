@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from critests.documents.document_fields import Expected, Field, FieldType, Path, path_text
+from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, Path, path_text
 
 LONG_TEXT = "x" * (1 << 16)
 """More than NAME_MAX (255), PATH_MAX (4,096) and what one line of a configuration file usually has."""
@@ -17,8 +17,8 @@ DEEP = 10_000
 LARGEST = (1 << 63) - 1
 
 HOSTILE_PATHS = {
-    "leads upwards": "../../../../../../critests-escape",
-    "leads upwards from an absolute path": "/../../../../critests-escape",
+    "leads upwards": f"../../../../../../{ESCAPE}",
+    "leads upwards from an absolute path": f"/../../../../{ESCAPE}",
     "with a NUL": "/critests\0escape",
     "with a line break": "/critests\nescape",
 }
@@ -116,7 +116,7 @@ def _digests(present: object) -> dict[str, object]:
         "is of an unknown algorithm": f"critests+b64u:{encoded}",
         "is in upper case": f"{algorithm}:{encoded.upper()}",
         "is too short": digest[:-1],
-        "leads upwards": f"{algorithm}:../../../../critests-escape",
+        "leads upwards": f"{algorithm}:../../../../{ESCAPE}",
     }
 
 
@@ -170,7 +170,7 @@ def _maps(present: object) -> dict[str, object]:
         "has a number as a value": {**members, "x": 7},
         "has null as a value": {**members, "x": None},
         "has a long value": {**members, "x": LONG_TEXT},
-        "has a path upwards as a key": {**members, "../../../critests-escape": "x"},
+        "has a path upwards as a key": {**members, f"../../../{ESCAPE}": "x"},
         "has many entries": {**members, **{f"x{number}": "x" for number in range(MANY)}},
     }
 

@@ -10,10 +10,9 @@ from typing import Any, cast
 import grpc
 import pytest
 
-from critests.documents.document_fields import Expected
+from critests.documents.document_fields import ESCAPE, Expected
 from critests.testing import ConditionNotMet, OwnRuntime
 from critests.validation.documents.harmless_use import (
-    ESCAPE,
     MOST_MEMORY,
     DocumentBreach,
     DocumentUser,

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 import grpc
 
 from critests.api import api_pb2 as cri
-from critests.documents.document_fields import Expected
+from critests.documents.document_fields import ESCAPE, Expected
 from critests.run.object_cleanup import ObjectCleanup
 from critests.testing import ConditionNotMet, OwnRuntime, Sandbox, Sandboxes, setting_up
 
@@ -27,8 +27,6 @@ GROUP = 32
 GONE_SECONDS = 10.0
 """How long processes and mounts may stay after the removal of a pod, before scaling; as in `leftover_watch`.
 """
-ESCAPE = "critests-escape"
-"""The name of files that the unusual paths name outside of a container."""
 UNCHANGED = "unchanged"
 ROOT_FILESYSTEMS = frozenset({"fs", "diff", "merged", "rootfs"})
 """Directories with the content of layers and containers, where a file of that name has not escaped."""
