@@ -46,6 +46,16 @@ wheel: ## build a wheel of this checkout, in dist
 	tools/python-env.sh $(VENV) requirements/run.lock --project
 	$(VENV)/bin/python -m hatchling build --target wheel
 
+.PHONY: dist
+dist: ## build the files of a release in dist: twice, compared and checked
+	tools/install-packages.sh python
+	tools/python-env.sh .tox/.release requirements/release.lock
+	tools/build-release.sh .tox/.release/bin/python dist
+
+.PHONY: release
+release: dist ## make dist, then tag this commit with its version and push the tag: CI publishes it
+	tools/release.sh
+
 .PHONY: runtimes
 runtimes: ## download containerd 1.7 and 2.1, in addition to the installed one: make runtimes DIR=/opt/containerds
 	tools/get-runtimes.sh "$(or $(DIR),.runtimes)"

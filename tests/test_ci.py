@@ -1,7 +1,6 @@
 """The script of the GitHub action, of GitLab and of Prow: the decision, the summary and the annotations."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,19 +72,3 @@ def test_the_action_runs_the_script_and_its_examples_use_inputs_that_exist() -> 
     ]
     assert used
     assert all(set(each) <= set(action["inputs"]) for each in used)
-
-
-def test_no_page_or_example_installs_critests_from_an_index() -> None:
-    # it is on none: a user who copies such a line would install nothing, or something else
-    pages = [
-        *ROOT.glob("*.md"),
-        *(ROOT / "docs").rglob("*.md"),
-        *(path for path in (ROOT / "deploy").rglob("*")),
-    ]
-    wrong = [
-        str(page)
-        for page in pages
-        if page.is_file() and re.search(r"pip\S* install critests\b", page.read_text())
-    ]
-
-    assert wrong == []

@@ -16,4 +16,5 @@ lock run.lock "$@" pyproject.toml --group build
 lock dev.lock "$@" pyproject.toml --extra bench --extra explore --extra load --group build --group lint --group test
 lock lowest.lock "$@" pyproject.toml --extra bench --group build --group test --resolution lowest-direct
 lock gen.lock "$@" --group gen
+lock release.lock "$@" --group build --group release
 lock tox.lock "$@" --group tox
