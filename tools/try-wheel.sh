@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the wheel and tests it without the checkout: in an empty environment, from another folder.
+# Builds the wheel and tests it without the checkout: in an empty environment, from another folder; then a bundle of that environment,
+# without network.
 #   usage: tools/try-wheel.sh PYTHON JUNIT     PYTHON has the packages of requirements/run.lock, JUNIT is the report to write
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -27,4 +28,9 @@ critests run --list >listed
 echo "critests run --list: $(grep -c . listed) tests"
 grep -q SBX listed
 critests doctor --node containerd
-critests run --node containerd --profile smoke --results "$work/results" --junit "$junit"
+critests bundle "$work/bundle.tar"
+tar -xf "$work/bundle.tar" -C "$work"
+mv "$work/env" "$work/not-used"
+sh "$work/critests-bundle/install.sh" "$work/bundled"
+unshare --net sh -c 'ip link set lo up && exec "$@"' sh \
+    "$work/bundled/bin/critests" run --node containerd --profile smoke --results "$work/results" --junit "$junit"
