@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs critests from this folder, without network.   usage: sh install.sh [DIR]     (default: /opt/critests)
-# PYTHON names the interpreter; without it, that of the version with which the bundle was made.
+# The Python must be of the version with which the bundle was made; PYTHON names its file.
 set -eu
 from=$(cd "$(dirname "$0")" && pwd)
 dir=${1:-/opt/critests}
@@ -11,11 +11,11 @@ if [ -e "$dir" ] && [ ! -e "$dir/busybox" ]; then
     echo "$dir exists and was not made by this script" >&2
     exit 1
 fi
-python=${PYTHON:-python$version}
-command -v "$python" >/dev/null || python=python3
-there=$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("SOABI"))') || exit 1
-if [ "$there" != "$abi" ]; then
-    echo "this bundle is for Python $version ($abi), and $python is another one ($there): name the right one, PYTHON=/usr/bin/python$version sh install.sh" >&2
+for python in ${PYTHON:-"python$version" python3 "/usr/bin/python$version"} none; do
+    [ "$("$python" -c 'import sysconfig; print(sysconfig.get_config_var("SOABI"))' 2>/dev/null)" != "$abi" ] || break
+done
+if [ "$python" = none ]; then
+    echo "this bundle is for Python $version ($abi), which is not on the PATH; if it is elsewhere: PYTHON=FILE sh install.sh" >&2
     exit 1
 fi
 
