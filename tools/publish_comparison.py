@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the reports of this checkout
 
+
 from critests.benchmark.scenario_profiles import SCENARIOS  # noqa: E402 - after sys.path
 from critests.record.files import record_file  # noqa: E402 - after sys.path
 from critests.record.operations import OperationResult  # noqa: E402 - after sys.path
@@ -27,9 +28,9 @@ from critests.report.comparison import (  # noqa: E402 - after sys.path
     compare_sides,
     read_run,
 )
+from critests.report.comparison.comparison_markdown import answers_in_markdown  # noqa: E402 - after sys.path
 from critests.report.comparison.comparison_sentences import verdict_text  # noqa: E402 - after sys.path
 from critests.report.comparison.fairness import environment_facts  # noqa: E402 - after sys.path
-from critests.report.comparison.headline import headline  # noqa: E402 - after sys.path
 from critests.report.comparison.names import Names, names_of  # noqa: E402 - after sys.path
 from critests.report.comparison.wording import amount, interval, ratio  # noqa: E402 - after sys.path
 from critests.report.facts.operation_growth import Grown, growth_differences, growths  # noqa: E402 - after sys.path
@@ -52,7 +53,7 @@ def page(run: StoredRun, folder: str) -> str:
         "Both were measured in turn in one run on one machine. `tools/publish_comparison.py` wrote this page",
         f"from the record and the samples in this folder; `critests compare {folder}` shows all results.",
         "",
-        *(f"- {prose(sentence, 1000)}" for sentence in headline(comparison)),
+        *answers_in_markdown(comparison),
         "",
         f"| | {prose(names.a)} | {prose(names.b)} |",
         "|---|---|---|",

@@ -79,6 +79,7 @@ Exit codes: 0 compared, whatever the result (critests gate judges it), 4 wrong u
     is_flag=True,
     help="live: each private runtime uses the OCI runtime that it finds (default: both use that of A)",
 )
+@click.option("--details", is_flag=True, help="print all that was measured and judged, above the table")
 @run_options("compare", profiles=PROFILES, help_of=HELP)
 def compare(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Compare the speed and conformance of A and B.
@@ -89,7 +90,7 @@ def compare(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     run = settings_from(values)
     with of_comparisons():
         comparison = _compare(run, values)
-        print_comparison(comparison)
+        print_comparison(comparison, details=values["details"])
         for name, form in FORMS.items():
             if values[name] is not None:
                 write_atomically(values[name], form(comparison))

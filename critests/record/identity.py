@@ -37,6 +37,9 @@ class RuntimeIdentity:
         parts: Its known components by name, such as `OCI runtime` or `storage`.
         programs: Its programs, the daemon first. For a runtime that was not started for the run, only the
             daemon if its process is visible.
+        defaults: What a container gets that requests nothing: `seccomp`, `capabilities` and so on to its
+            value; empty if that was not read.
+        offers: What the runtime reports to offer: name to its value; empty if that was not read.
     """
 
     name: str
@@ -50,3 +53,5 @@ class RuntimeIdentity:
     pid: int | None = None
     parts: dict[str, str] = field(default_factory=dict)
     programs: list[ProgramFile] = field(default_factory=list)
+    defaults: dict[str, str] = field(default_factory=dict)
+    offers: dict[str, str] = field(default_factory=dict)

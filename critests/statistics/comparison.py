@@ -16,7 +16,7 @@ number of operations.
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -114,7 +114,7 @@ def compare_blocks(blocks: Sequence[Block], criteria: Criteria = DEFAULT) -> Sam
             obstacle,
         )
     smallest = min(min(len(block.a), len(block.b)) for block in usable)
-    confidence = 1 - criteria.significance
+    confidence = criteria.interval_confidence
     if at == _MEDIAN or smallest * min(at, 1 - at) >= 1:
         shift = paired_shift(
             [math.log(quantile(block.b, at) / quantile(block.a, at)) for block in usable],
@@ -150,7 +150,7 @@ def compare_runs(a: Sequence[float], b: Sequence[float], criteria: Criteria = DE
             " needed",
         )
     sides = _batch_values(a, at), _batch_values(b, at)
-    shift = unpaired_shift(sides[0], sides[1], confidence=1 - criteria.significance)
+    shift = unpaired_shift(sides[0], sides[1], confidence=criteria.interval_confidence)
     return _evidence(shift, "Mann-Whitney test of the log quantile per batch", counts, min(map(len, sides)))
 
 
@@ -170,7 +170,7 @@ def _verdict(
     evidence: SampleEvidence, corrected_p: float, operations: int, criteria: Criteria
 ) -> tuple[Verdict, str]:
     if evidence.obstacle or evidence.ratio is None:
-        return Verdict.TOO_NOISY, evidence.obstacle
+        return Verdict.TOO_FEW, evidence.obstacle
     threshold = max(criteria.smallest_effect, evidence.noise_threshold)
     effect, needed = abs(math.log(evidence.ratio)), math.log1p(threshold)
     if corrected_p <= criteria.significance:
@@ -179,16 +179,33 @@ def _verdict(
         return (
             Verdict.SLOWER if evidence.ratio > 1 else Verdict.FASTER
         ), f"p = {corrected_p:.2g} after correction for {operations} operations"
-    too_noisy = _why_undetectable(evidence, operations, criteria)
+    if evidence.smallest_p * operations > criteria.significance:
+        needed = _units_needed(evidence, operations, criteria)
+        words = f"{evidence.units} blocks or batches cannot prove a difference among {operations} operations"
+        return Verdict.TOO_FEW, f"{words}, {needed} would"
+    too_noisy = _why_undetectable(evidence)
     if too_noisy:
         return Verdict.TOO_NOISY, too_noisy
     return Verdict.NO_EVIDENCE, f"p = {corrected_p:.2g} after correction for {operations} operations"
 
 
-def _why_undetectable(evidence: SampleEvidence, operations: int, criteria: Criteria) -> str:
+def blocks_needed(operations: int, significance: float) -> int:
+    """Return the smallest number of blocks with which a difference among so many operations can be
+    significant: all blocks agree with the probability 2 ** (1 - blocks) if the sides are equal.
+    """
+    return math.ceil(1 + math.log2(operations / significance))
+
+
+def _units_needed(evidence: SampleEvidence, operations: int, criteria: Criteria) -> int:
+    """Return the smallest number of blocks, or of batches of each run, that can prove a difference."""
+    if evidence.smallest_p == 2.0 ** (1 - evidence.units):
+        return blocks_needed(operations, criteria.significance)
+    limit = criteria.significance / operations
+    return next(number for number in count(1) if 2 / math.comb(2 * number, number) <= limit)
+
+
+def _why_undetectable(evidence: SampleEvidence) -> str:
     """Return why a relevant difference could have stayed undetected; empty if it could not."""
-    if evidence.smallest_p * operations > criteria.significance:
-        return f"{evidence.units} blocks or batches cannot prove a difference among {operations} operations"
     if evidence.interval is None or evidence.ratio is None:
         return "the samples do not bound the ratio on both sides"
     reach = max(evidence.interval.high / evidence.ratio, evidence.ratio / evidence.interval.low)

@@ -11,10 +11,10 @@ class Verdict(StrEnum):
     FASTER = "faster"
     SLOWER = "slower"
     NO_EVIDENCE = "no evidence of a difference"
+    TOO_FEW = "too few samples"
+    """With so few samples or blocks no difference can be significant, whatever their values."""
     TOO_NOISY = "too noisy"
-    """A relevant difference could have stayed undetected: too few samples or blocks, or too wide an
-    interval.
-    """
+    """A relevant difference could have stayed undetected, because the interval is too wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,16 @@ class Criteria:
 
     quantile: float = 0.5
     significance: float = 0.005
-    """The family-wise error rate of all operations; intervals have the confidence 1 - significance."""
+    """The family-wise error rate of all operations."""
     smallest_effect: float = 0.02
     """The noise threshold: an estimated difference below this share is never called faster or slower."""
+    confidence: float | None = None
+    """Confidence of the intervals; None for 1 - significance."""
+
+    @property
+    def interval_confidence(self) -> float:
+        """Confidence of the intervals."""
+        return 1 - self.significance if self.confidence is None else self.confidence
 
     def __post_init__(self) -> None:
         if not 0 < self.quantile < 1 or not 0 < self.significance < 1 or self.smallest_effect < 0:

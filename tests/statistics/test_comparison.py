@@ -103,30 +103,45 @@ def test_equal_tails_give_no_difference(equal_sizes: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "chosen", "reason"),
+    ("made", "chosen", "verdict", "reason"),
     [
-        ([], Criteria(), "a side has no samples"),
-        ([Block([1.0], [])], Criteria(), "a side has no samples"),
-        ([Block([1.0] * 50, [1.1] * 50)], P99, "50 samples do not support this quantile, 1000 would"),
-        (blocks(1, 6, 4), Criteria(), "6 blocks or batches cannot prove a difference among 1 operations"),
-        (blocks(1, 9, 1, spread=1.2), Criteria(), "a difference of 50% could stay undetected"),
+        ([], Criteria(), Verdict.TOO_FEW, "a side has no samples"),
+        ([Block([1.0], [])], Criteria(), Verdict.TOO_FEW, "a side has no samples"),
+        (
+            [Block([1.0] * 50, [1.1] * 50)],
+            P99,
+            Verdict.TOO_FEW,
+            "50 samples do not support this quantile, 1000 would",
+        ),
+        (
+            blocks(1, 6, 4),
+            Criteria(),
+            Verdict.TOO_FEW,
+            "6 blocks or batches cannot prove a difference among 1 operations, 9 would",
+        ),
+        (
+            blocks(1, 9, 1, spread=1.2),
+            Criteria(),
+            Verdict.TOO_NOISY,
+            "a difference of 50% could stay undetected",
+        ),
     ],
     ids=["nothing", "every call of a side failed", "tail of few", "few blocks", "wide"],
 )
-def test_too_few_samples_are_too_noisy_with_a_reason(
-    made: list[Block], chosen: Criteria, reason: str
+def test_too_few_samples_differ_from_too_much_noise_and_say_what_is_needed(
+    made: list[Block], chosen: Criteria, verdict: Verdict, reason: str
 ) -> None:
     comparison = alone(compare_blocks(made, chosen), chosen)
 
-    assert comparison.verdict is Verdict.TOO_NOISY
+    assert comparison.verdict is verdict
     assert comparison.reason == reason
 
 
-def test_short_or_autocorrelated_runs_are_too_noisy() -> None:
+def test_short_or_autocorrelated_runs_have_too_few_independent_samples() -> None:
     short = alone(compare_runs(latencies(1, 20), latencies(2, 20)))
     wandering = alone(compare_runs(latencies(1, 300, memory=0.99), latencies(2, 300, memory=0.99)))
 
-    assert short.verdict is wandering.verdict is Verdict.TOO_NOISY
+    assert short.verdict is wandering.verdict is Verdict.TOO_FEW
     assert short.reason.endswith("independent of each other, 8 are needed")
     assert short.evidence.ratio is not None
 

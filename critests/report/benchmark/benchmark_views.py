@@ -256,7 +256,11 @@ def side_names(record: RunRecord) -> dict[str, str]:
     sides = record.benchmark.sides if record.benchmark else {}
     if sides.keys() != {"a", "b"}:
         return {}
-    said = (Reported(sides[side].name, sides[side].version, sides[side].handlers) for side in "ab")
+    both = [sides[side] for side in "ab"]
+    said = (
+        Reported(side.name, side.version, side.handlers, side.binary_path, side.parts.get("OCI runtime", ""))
+        for side in both
+    )
     return dict(zip("ab", distinct_names(*said), strict=True))
 
 

@@ -92,7 +92,7 @@ def print_since(named: str, results: Path, folder: Path, out: Console) -> None:
         earlier = earlier_run(named, results, run.record)
         if earlier is not None:
             samples = earlier.samples, run.samples
-            print_comparison(compare_records(earlier.record, run.record, *samples), out)
+            print_comparison(compare_records(earlier.record, run.record, *samples), out, details=True)
             return
         why = NO_EARLIER
     except (NotComparable, RecordUnreadable) as error:

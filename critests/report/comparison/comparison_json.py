@@ -6,6 +6,7 @@ import json
 from typing import Final
 
 from critests.record.codec import to_plain
+from critests.report.comparison.answers import answer_rows, headline
 from critests.report.comparison.model import RunComparison
 
 SCHEMA: Final = "critests.comparison"
@@ -29,4 +30,11 @@ def comparison_to_plain(comparison: RunComparison) -> dict[str, object]:
         if comparison.conformance
         else {},
     }
-    return {"schema": SCHEMA, "schema_version": SCHEMA_VERSION, "counts": to_plain(counts), **body}
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "headline": headline(comparison),
+        "table": to_plain(answer_rows(comparison)),
+        "counts": to_plain(counts),
+        **body,
+    }

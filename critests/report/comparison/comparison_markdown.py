@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
+from critests.report.comparison.answers import answer_rows, headline, heads
 from critests.report.comparison.model import RunComparison
-from critests.report.comparison.sections import Section, SectionRow, sections, sentences
+from critests.report.comparison.names import names_of
+from critests.report.comparison.sections import Section, SectionRow, below_the_table, sections
 from critests.report.wording.markdown import prose, table
 
 LISTED: Final = 40
@@ -14,12 +16,32 @@ _PROVEN: Final = frozenset({"slower", "faster", "worse", "better"})
 
 def comparison_to_markdown(comparison: RunComparison) -> str:
     """Return the comparison in GitHub's Markdown; texts of runtimes are escaped."""
-    lines = [f"## {prose(comparison.a.name)} compared with {prose(comparison.b.name)}"]
-    for sentence in sentences(comparison):
-        lines += ["", prose(sentence, 1000)]
+    lines = [f"## {prose(comparison.a.name)} compared with {prose(comparison.b.name)}", ""]
+    lines += answers_in_markdown(comparison)
+    lines += ["", "<details><summary>All that was measured and judged</summary>"]
     for section in sections(comparison):
         lines += ["", f"### {prose(section.title)}", *_body(section)]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", "</details>"]) + "\n"
+
+
+def answers_in_markdown(comparison: RunComparison) -> list[str]:
+    """Return the headline, the table and the lines below it."""
+    names = names_of(comparison.a, comparison.b)
+    rows = [
+        [
+            prose(row.question.strip(), 500),
+            prose(row.a),
+            prose(row.b),
+            "; ".join(prose(text, 500) for text in (row.verdict, *row.details) if text),
+        ]
+        for row in answer_rows(comparison)
+    ]
+    return [
+        prose(headline(comparison), 1000),
+        "",
+        *table([*map(prose, heads(names))], rows, right=2),
+        *(line for text in below_the_table(comparison) for line in ("", prose(text, 1000))),
+    ]
 
 
 def _body(section: Section) -> Iterator[str]:

@@ -1,30 +1,9 @@
-"""The sentences of a comparison below its headline: conformance, method, reasons of verdicts."""
+"""The sentences of a comparison below its table: method, reasons of verdicts."""
 
-from critests.report.comparison.differences import VerdictChange
 from critests.report.comparison.model import Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.wording import amount, percent, quantile_name, verdict_word
-from critests.report.wording.texts import plural
 from critests.statistics.verdict import Verdict
-
-
-def conformance_sentence(comparison: RunComparison) -> str:
-    """Return the numbers of requirements that differ; empty if conformance was not compared."""
-    conformance = comparison.conformance
-    if conformance is None:
-        return ""
-    names = names_of(comparison.a, comparison.b)
-    numbers = {group: len(members) for group, members in conformance.grouped().items()}
-    only_a, only_b = numbers.get(VerdictChange.ONLY_A_KEEPS, 0), numbers.get(VerdictChange.ONLY_B_KEEPS, 0)
-    parts = [
-        f"{names.a} passes {plural(only_a, 'requirement')} that {names.b} fails",
-        f"{names.b} passes {only_b} that {names.a} fails",
-    ]
-    for words, groups in _REST:
-        number = sum(numbers.get(group, 0) for group in groups)
-        if number:
-            parts.append(f"{number} {words}")
-    return f"{', '.join(parts)}; {conformance.same} have the same verdicts."
 
 
 def method_sentence(comparison: RunComparison) -> str:
@@ -41,12 +20,12 @@ def method_sentence(comparison: RunComparison) -> str:
     )
 
 
-def too_noisy(speed: Speed) -> list[tuple[str, list[str]]]:
-    """Return why operations are too noisy: each reason with its operations, most common first."""
+def undecided(speed: Speed) -> list[tuple[str, list[str]]]:
+    """Return why operations have no verdict: each reason with its operations, most common first."""
     reasons: dict[str, list[str]] = {}
     for operation in speed.operations:
-        if operation.verdict == Verdict.TOO_NOISY:
-            reasons.setdefault(operation.reason, []).append(operation.name)
+        if operation.verdict in {Verdict.TOO_FEW, Verdict.TOO_NOISY}:
+            reasons.setdefault(f"{operation.verdict}: {operation.reason}", []).append(operation.name)
     return sorted(reasons.items(), key=lambda item: -len(item[1]))
 
 
@@ -72,10 +51,3 @@ def why(operation: Operation, names: Names) -> str:
     if operation.errors_verdict:
         parts.append(f"{names.b if operation.errors_verdict == 'more' else names.a} fails more often")
     return "; ".join(part for part in parts if part)
-
-
-_REST = (
-    ("offered on one side only", (VerdictChange.ONLY_A_OFFERS, VerdictChange.ONLY_B_OFFERS)),
-    ("judged on one side only", (VerdictChange.NOT_ON_A, VerdictChange.NOT_ON_B)),
-    ("broken or not offered in different ways", (VerdictChange.OTHERWISE,)),
-)

@@ -6,8 +6,10 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
+from critests.report.comparison.answers import AnswerRow, answer_rows, headline, heads
 from critests.report.comparison.model import RunComparison
-from critests.report.comparison.sections import Section, SectionRow, sections, sentences
+from critests.report.comparison.names import Names, names_of
+from critests.report.comparison.sections import Section, SectionRow, below_the_table, sections
 from critests.report.terminal.console import (
     STYLES,
     new_console,
@@ -27,24 +29,56 @@ _STYLES: Final = {outcome.value: style for outcome, style in STYLES.items()} | {
     "worse": "bold red",
     "faster": "bold green",
     "better": "bold green",
+    "too few samples": "yellow",
     "too noisy": "yellow",
     "yes": "green",
     "no": "yellow",
 }
 
 
-def print_comparison(comparison: RunComparison, console: Console | None = None) -> None:
-    """Print a comparison.
+def print_comparison(
+    comparison: RunComparison, console: Console | None = None, *, details: bool = False
+) -> None:
+    """Print a comparison: the table, and the headline as the last line.
 
     Args:
         comparison: What to print.
         console: Where; standard output by default.
+        details: Print all that was measured and judged, above the table.
     """
     out = console or new_console()
-    for sentence in sentences(comparison):
-        out.print(Text(one_line(sentence, 600)))
-    for section in sections(comparison):
+    for section in sections(comparison) if details else ():
         _print_section(section, out)
+    names = names_of(comparison.a, comparison.b)
+    rows = answer_rows(comparison)
+    if out.width < WIDE:
+        _print_narrow_answers(rows, names, out)
+    else:
+        shown = plain_table(*heads(names), numbers=2)
+        for row in rows:
+            shown.add_row(row.question, row.a, row.b, _answer(row))
+        out.print(shown)
+    for text in below_the_table(comparison):
+        out.print(Text(one_line(text, 600), "dim"))
+    out.print()
+    out.print(Text(one_line(headline(comparison), 600), "bold"))
+
+
+def _print_narrow_answers(rows: Sequence[AnswerRow], names: Names, out: Console) -> None:
+    """Print each row in up to three lines: the question, both values, which side is better."""
+    for row in rows:
+        values = f"  {names.a} {row.a}, {names.b} {row.b}" if row.a or row.b else ""
+        out.print(Text(f"{row.question}: ").append_text(_answer(row)))
+        if values:
+            out.print(Text(values, "dim"))
+
+
+def _answer(row: AnswerRow) -> Text:
+    style = "bold green" if row.better else "yellow" if row.undecided else "dim"
+    text = Text(one_line(row.verdict, 400), style)
+    for line in row.details:
+        text.append(f"\n{one_line(line, 400)}", "dim")
+    return text
 
 
 def _print_section(section: Section, out: Console) -> None:

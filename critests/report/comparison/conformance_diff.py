@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from critests.catalogue.words import WORST_FIRST, Outcome
+from critests.catalogue.words import WORST_FIRST, Level, Outcome
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
 from critests.report.comparison.differences import (
@@ -11,6 +11,7 @@ from critests.report.comparison.differences import (
     CapabilityDifference,
     Conformance,
     FormPair,
+    JudgedMusts,
     RequirementDifference,
     VerdictChange,
 )
@@ -53,6 +54,26 @@ def compare_conformance(a: RunRecord, b: RunRecord) -> Conformance:
         tests_only_b=sorted(ids[1] - ids[0]),
         counts_a=_counts(a),
         counts_b=_counts(b),
+        musts=_musts(a, b),
+    )
+
+
+def _musts(a: RunRecord, b: RunRecord) -> JudgedMusts:
+    kept, broken = PASSED, {Outcome.FAILED.value, Outcome.KNOWN.value}
+    verdicts: list[dict[str, str]] = []
+    for record in (a, b):
+        found: dict[str, str] = {}
+        for aspect, tests in _by_aspect(record).items():
+            worst = _worst([test for test in tests if test.outcome.value in kept | broken])
+            if worst is not None and worst.level is Level.MUST and not worst.judgement:
+                found[aspect] = worst.outcome.value
+        verdicts.append(found)
+    both = sorted(verdicts[0].keys() & verdicts[1].keys())
+    return JudgedMusts(
+        judged=len(both),
+        total=max((record.scope.musts for record in (a, b) if record.scope), default=0),
+        broken_a=[aspect for aspect in both if verdicts[0][aspect] in broken],
+        broken_b=[aspect for aspect in both if verdicts[1][aspect] in broken],
     )
 
 

@@ -105,6 +105,23 @@ class CapabilityDifference:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JudgedMusts:
+    """The MUSTs that have a verdict on both sides; our engineering judgements (†) do not count.
+
+    Attributes:
+        judged: Number of aspects of level MUST that have one.
+        total: Number of such aspects with a test in the suite; 0 if not recorded.
+        broken_a: Those that side A breaks, known failures included.
+        broken_b: Those that side B breaks.
+    """
+
+    judged: int = 0
+    total: int = 0
+    broken_a: list[str] = field(default_factory=list)
+    broken_b: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Conformance:
     """Differences in conformance.
 
@@ -117,6 +134,7 @@ class Conformance:
         tests_only_b: Tests of side B only.
         counts_a: Outcome to the number of A's requirements.
         counts_b: Outcome to the number of B's.
+        musts: The MUSTs that have a verdict on both sides.
     """
 
     same: int = 0
@@ -127,6 +145,7 @@ class Conformance:
     tests_only_b: list[str] = field(default_factory=list)
     counts_a: dict[str, int] = field(default_factory=dict)
     counts_b: dict[str, int] = field(default_factory=dict)
+    musts: JudgedMusts = JudgedMusts()
 
     def grouped(self) -> dict[VerdictChange, list[RequirementDifference]]:
         """Return the differences by group, in the order of the groups; empty groups are left out."""

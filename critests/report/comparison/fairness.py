@@ -9,7 +9,6 @@ from typing import Any, Final
 from critests.record.machines import unlike
 from critests.record.run_record import RunRecord
 from critests.report.comparison.model import MachineDifference, Machines, RunComparison, SideFacts
-from critests.report.comparison.names import Names
 from critests.report.comparison.wording import amount
 
 OCI_RUNTIME: Final = "OCI runtime"
@@ -46,18 +45,24 @@ def environment_facts(comparison: RunComparison) -> list[EnvironmentFact]:
     return [EnvironmentFact(name, _part(a, name), _part(b, name)) for name in (*PARTS, KERNEL)]
 
 
-def warning(comparison: RunComparison, names: Names) -> str:
-    """Return how the environments differ and what is not recorded; empty if all is equal."""
+def warning(comparison: RunComparison, a: str, b: str) -> str:
+    """Return how the environments of the sides named `a` and `b` differ, and what is not recorded; empty if
+    all is equal.
+    """
     facts = environment_facts(comparison)
-    differ = [
-        f"{each.name} ({names.a}: {each.a}; {names.b}: {each.b})" for each in facts if each.alike is False
-    ]
+    differ = [f"{each.name} ({a}: {each.a}; {b}: {each.b})" for each in facts if each.alike is False]
     unknown = [each.name for each in facts if each.alike is None]
     if len(unknown) == len(facts):
         return "The environments of the two sides are not recorded and cannot be compared."
-    differences = f"The environments differ in: {', '.join(differ)}." if differ else ""
+    differences = f"Not only the runtimes differ: {', '.join(differ)}." if differ else ""
     missing = f"Not recorded on both sides: {', '.join(unknown)}." if unknown else ""
     return " ".join(filter(None, [differences, missing]))
+
+
+def shared_environment(comparison: RunComparison) -> str:
+    """Return what both sides have in common besides the runtimes: OCI runtime, CNI plugins, storage."""
+    alike = [f"{each.name} {each.a}" for each in environment_facts(comparison) if each.alike]
+    return f"Both sides: {', '.join(alike)}." if alike else ""
 
 
 def oci_runtime_name(record: RunRecord) -> str:

@@ -4,15 +4,14 @@ from typing import Final
 
 from markupsafe import Markup
 
+from critests.report.comparison.answers import answer_rows, headline, heads
 from critests.report.comparison.comparison_sentences import (
-    conformance_sentence,
     method_sentence,
-    too_noisy,
+    undecided,
     verdict_text,
     why,
 )
 from critests.report.comparison.fairness import environment_facts, warning
-from critests.report.comparison.headline import headline
 from critests.report.comparison.model import Operation, OperationSide, RunComparison
 from critests.report.comparison.names import names_of
 from critests.report.comparison.sections import sides
@@ -35,6 +34,7 @@ FIRST: Final = 8
 TONES: Final = {
     Verdict.SLOWER.value: "failed",
     Verdict.FASTER.value: "passed",
+    Verdict.TOO_FEW.value: "warned",
     Verdict.TOO_NOISY.value: "warned",
 }
 TAILS: Final = {"0.9": "p90", "0.99": "p99"}
@@ -60,9 +60,11 @@ def comparison_to_html(comparison: RunComparison, home: str = "") -> str:
         headline=headline(comparison),
         environment=environment_facts(comparison),
         sides=sides(comparison),
-        unfair=warning(comparison, names),
+        unfair=warning(comparison, names.a, names.b),
+        answers=answer_rows(comparison),
+        heads=heads(names),
         tables=[("speed", first), ("rest", [each for each in rows if each not in first])],
-        noisy=too_noisy(comparison.speed) if comparison.speed else [],
+        undecided=undecided(comparison.speed) if comparison.speed else [],
         amount=amount,
         chance=chance,
         error_words=error_words,
@@ -74,7 +76,6 @@ def comparison_to_html(comparison: RunComparison, home: str = "") -> str:
         tails=tails,
         verdict_text=verdict_text,
         why=why,
-        conformance_sentence=conformance_sentence(comparison),
         method=method_sentence(comparison),
         tones=TONES,
         symbols=SYMBOLS,

@@ -40,14 +40,19 @@ class CompareSettings:
     time_floor: float = NOISE_SECONDS
     unlike_machines: bool = False
 
-    def statistics(self, quantile: float, *, live: bool) -> Criteria:
+    def statistics(self, quantile: float, *, live: bool, confidence: float | None = None) -> Criteria:
         """Return the criteria for one quantile.
+
+        Args:
+            quantile: The quantile.
+            live: Whether the sides were measured in blocks.
+            confidence: Confidence of the intervals; None for 1 - significance.
 
         Raises:
             ValueError: a value is out of its range.
         """
         noise = self.noise_floor if self.noise_floor is not None else (LIVE_NOISE if live else STORED_NOISE)
-        return Criteria(quantile=quantile, significance=self.significance, smallest_effect=noise)
+        return Criteria(quantile, self.significance, noise, confidence)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +69,11 @@ class SideFacts:
         started: Start of the run, seconds since the epoch.
         suite_version: Version of critests.
         partial: Scope of the run if it judged only a part of the suite, else empty.
+        binary: Path of the daemon's binary, or empty.
         parts: Components of the runtime, such as its OCI runtime, as far as they are recorded.
         kernel: Release of the kernel.
+        defaults: What a container gets that requests nothing, as in `RuntimeIdentity`.
+        offers: What the runtime offers, as in `RuntimeIdentity`.
     """
 
     label: str
@@ -77,8 +85,11 @@ class SideFacts:
     started: float = 0.0
     suite_version: str = ""
     partial: str = ""
+    binary: str = ""
     parts: dict[str, str] = field(default_factory=dict)
     kernel: str = ""
+    defaults: dict[str, str] = field(default_factory=dict)
+    offers: dict[str, str] = field(default_factory=dict)
 
     @property
     def scope(self) -> str:
@@ -169,7 +180,8 @@ class Operation:
         low: Lower end of the ratio's confidence interval (1 - significance), or None.
         high: Upper end, or None.
         p: p-value, corrected for the number of operations.
-        verdict: `faster`, `slower`, `no evidence of a difference`, `too noisy` or `not judged`.
+        verdict: `faster`, `slower`, `no evidence of a difference`, `too few samples`, `too noisy` or
+            `not judged`.
         reason: Reason of the verdict.
         method: Statistical method.
         errors_p: Corrected p-value for equal error rates on both sides; 1 if no call failed.
@@ -190,7 +202,7 @@ class Operation:
     low: float | None = None
     high: float | None = None
     p: float = 1.0
-    verdict: str = Verdict.TOO_NOISY.value
+    verdict: str = Verdict.TOO_FEW.value
     reason: str = ""
     method: str = ""
     errors_p: float = 1.0
@@ -256,12 +268,15 @@ class Speed:
         only_a: Operations of side A only.
         only_b: Operations of side B only.
         refused: Why speed is not compared, or empty.
+        answers: The operations that answer `critests.record.questions`, judged by themselves: corrected for
+            their own number only, with 95 % intervals.
     """
 
     operations: list[Operation] = field(default_factory=list)
     only_a: list[Unpaired] = field(default_factory=list)
     only_b: list[Unpaired] = field(default_factory=list)
     refused: str = ""
+    answers: list[Operation] = field(default_factory=list)
 
     def counts(self) -> dict[str, int]:
         """Return the number of operations by verdict."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from critests.report.comparison.differences import VerdictChange
+from critests.report.comparison.fairness import OCI_RUNTIME
 from critests.report.comparison.model import SideFacts
 from critests.report.facts.side_names import Reported, distinct_names
 
@@ -29,4 +30,8 @@ class Names:
 
 def names_of(a: SideFacts, b: SideFacts) -> Names:
     """Return the shortest names that distinguish two sides."""
-    return Names(*distinct_names(*(Reported(side.runtime, side.version, side.handlers) for side in (a, b))))
+    sides = (
+        Reported(side.runtime, side.version, side.handlers, side.binary, side.parts.get(OCI_RUNTIME, ""))
+        for side in (a, b)
+    )
+    return Names(*distinct_names(*sides))

@@ -137,8 +137,11 @@ def side_facts(label: str, record: RunRecord, runtime: RuntimeIdentity | None = 
         started=record.started,
         suite_version=record.suite_version,
         partial=partial(record) if record.requirements else "",
+        binary=shown.binary_path,
         parts=dict(shown.parts),
         kernel=str(record.machine.get("kernel") or ""),
+        defaults=dict(shown.defaults),
+        offers=dict(shown.offers),
     )
 
 

@@ -1,4 +1,4 @@
-"""The sentences and sections of a comparison, which the terminal and Markdown render. The HTML page shows
+"""The details of a comparison below its table, which the terminal and Markdown render. The HTML page shows
 more and has a template.
 """
 
@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from critests.report.comparison.comparison_sentences import (
-    conformance_sentence,
     method_sentence,
-    too_noisy,
+    undecided,
     verdict_text,
     why,
 )
 from critests.report.comparison.differences import Conformance, RequirementDifference
-from critests.report.comparison.fairness import environment_facts, warning
-from critests.report.comparison.headline import headline
+from critests.report.comparison.fairness import environment_facts, shared_environment, warning
 from critests.report.comparison.model import Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.wording import amount, error_words, interval, ratio
@@ -60,11 +58,13 @@ class Section:
     outro: str = ""
 
 
-def sentences(comparison: RunComparison) -> list[str]:
-    """Return the summary: which side is better at what, which verdicts differ, and caveats."""
-    caveat = warning(comparison, names_of(comparison.a, comparison.b))
-    summary = [*headline(comparison), conformance_sentence(comparison), caveat, *comparison.notes]
-    return [sentence for sentence in summary if sentence]
+def below_the_table(comparison: RunComparison) -> list[str]:
+    """Return the sentences below the table: what differs besides the runtimes, and caveats."""
+    names = names_of(comparison.a, comparison.b)
+    lines = [warning(comparison, names.a, names.b), shared_environment(comparison)]
+    if comparison.speed is not None and comparison.speed.refused:
+        lines.append(f"Speed is not compared: {comparison.speed.refused}.")
+    return [*filter(None, lines), *comparison.notes]
 
 
 def sections(comparison: RunComparison) -> Iterator[Section]:
@@ -107,8 +107,8 @@ def _speed(comparison: RunComparison, speed: Speed, names: Names) -> Iterator[Se
         rows=[_operation(each, comparison, names) for each in speed.operations],
         whole=True,
     )
-    noisy = [SectionRow((f"{', '.join(operations)}: {reason}",)) for reason, operations in too_noisy(speed)]
-    yield Section(title="Too noisy to judge", rows=noisy)
+    left = [SectionRow((f"{', '.join(operations)}: {reason}",)) for reason, operations in undecided(speed)]
+    yield Section(title="Not decided", rows=left)
     for name, unpaired in ((names.a, speed.only_a), (names.b, speed.only_b)):
         yield _listed(f"Measured on {name} only", [each.label for each in unpaired])
     failing = [each for each in speed.operations if each.a.failed or each.b.failed]

@@ -3,13 +3,14 @@
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from critests import statistics
 from critests.record.operations import OperationResult
+from critests.record.questions import QUESTIONS
 from critests.record.samples import SECONDS, Series
 from critests.record.summaries import estimate
 from critests.report.comparison.model import (
@@ -20,7 +21,7 @@ from critests.report.comparison.model import (
     Speed,
     Unpaired,
 )
-from critests.statistics.verdict import Verdict
+from critests.statistics.verdict import Criteria, Verdict
 
 if TYPE_CHECKING:
     from critests.statistics.comparison import Comparison, SampleEvidence
@@ -29,9 +30,10 @@ Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
 _ORDER: Final = {
     Verdict.SLOWER.value: 0,
     Verdict.FASTER.value: 1,
-    Verdict.TOO_NOISY.value: 2,
-    Verdict.NO_EVIDENCE.value: 3,
-    NOT_JUDGED: 4,
+    Verdict.TOO_FEW.value: 2,
+    Verdict.TOO_NOISY.value: 3,
+    Verdict.NO_EVIDENCE.value: 4,
+    NOT_JUDGED: 5,
 }
 _CONFIDENCE: Final = 0.95
 _SHAPE: Final = (0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
@@ -82,7 +84,8 @@ def compare_speed(
     *,
     live: bool,
 ) -> Speed:
-    """Compare all operations that both sides have, with one correction for multiple comparisons.
+    """Compare all operations that both sides have, with one correction for multiple comparisons; and, with
+    another one, those that answer a question.
 
     Args:
         a: Side A.
@@ -90,16 +93,33 @@ def compare_speed(
         settings: How to compare.
         live: The samples were taken in interleaved blocks.
     """
-    pairs = [key for key in a if key in b]
+    asked = [question.key for question in QUESTIONS if question.key in a and question.key in b]
+    answers = _compared(a, b, asked, settings, live=live, confidence=_CONFIDENCE)
+    return Speed(
+        operations=_ranked(_compared(a, b, [key for key in a if key in b], settings, live=live)),
+        only_a=[_unpaired(key) for key in sorted(set(a) - set(b))],
+        only_b=[_unpaired(key) for key in sorted(set(b) - set(a))],
+        answers=answers,
+    )
+
+
+def _compared(
+    a: dict[Key, Measured],
+    b: dict[Key, Measured],
+    pairs: Sequence[Key],
+    settings: CompareSettings,
+    *,
+    live: bool,
+    confidence: float | None = None,
+) -> list[Operation]:
+    criteria = settings.statistics(settings.quantile, live=live, confidence=confidence)
     evidence = {
-        key: _with_time_noise(
-            _evidence(a[key], b[key], settings, settings.quantile, live=live), a[key], b[key], settings
-        )
+        key: _with_time_noise(_evidence(a[key], b[key], criteria, live=live), a[key], b[key], settings)
         for key in pairs
     }
     comparisons = statistics.comparison.verdicts(
         {key: evidence[key] for key in pairs if _better(a[key], b[key])},
-        settings.statistics(settings.quantile, live=live),
+        criteria,
     )
     sides = {key: (side_of(a[key], settings.quantile), side_of(b[key], settings.quantile)) for key in pairs}
     error_p = statistics.corrections.holm(
@@ -117,16 +137,10 @@ def compare_speed(
                 row, errors_verdict="more" if row.b.error_rate > row.a.error_rate else "fewer"
             )
         operations.append(row)
-    return Speed(
-        operations=_ranked(operations),
-        only_a=[_unpaired(key) for key in sorted(set(a) - set(b))],
-        only_b=[_unpaired(key) for key in sorted(set(b) - set(a))],
-    )
+    return operations
 
 
-def _evidence(
-    a: Measured, b: Measured, settings: CompareSettings, at: float, *, live: bool
-) -> "SampleEvidence":
+def _evidence(a: Measured, b: Measured, criteria: Criteria, *, live: bool) -> "SampleEvidence":
     left, right = a.steady(), b.steady()
     obstacle = ""
     if not left and not right and not a.series and not b.series:
@@ -141,10 +155,9 @@ def _evidence(
         obstacle = "no block has both sides"
     weighing = statistics.comparison
     if obstacle:
-        values = side_of(a, at).value, side_of(b, at).value
+        values = side_of(a, criteria.quantile).value, side_of(b, criteria.quantile).value
         rough = values[1] / values[0] if values[0] and values[1] else None
         return weighing.SampleEvidence(rough, None, 1.0, 1.0, "none", (len(left), len(right)), 0, obstacle)
-    criteria = settings.statistics(at, live=live)
     if not live:
         return weighing.compare_runs(left, right, criteria)
     return weighing.compare_blocks(

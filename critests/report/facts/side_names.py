@@ -20,16 +20,22 @@ class Reported:
         name: Its name, as Version reports it.
         version: Its version.
         handlers: The handlers, empty for the default one.
+        binary: Path of the daemon's binary, or empty.
+        oci_runtime: Its OCI runtime, or empty.
     """
 
     name: str
     version: str
     handlers: Sequence[str] = ()
+    binary: str = ""
+    oci_runtime: str = ""
 
 
 def distinct_names(a: Reported, b: Reported) -> tuple[str, str]:
-    """Return the shortest names that distinguish two sides: runtime, version, handler or order."""
-    for named in (_short, _whole, _with_handler):
+    """Return the shortest names that distinguish two sides: runtime, version, handler, OCI runtime, path of
+    the binary or, if nothing differs, order.
+    """
+    for named in (_short, _whole, _with_handler, _with_oci_runtime, _with_binary):
         left, right = named(a), named(b)
         if left != right:
             return left, right
@@ -53,3 +59,11 @@ def _whole(side: Reported) -> str:
 def _with_handler(side: Reported) -> str:
     handlers = ", ".join(one_line(handler, LONGEST) or "default" for handler in side.handlers)
     return f"{_short(side)} ({handlers})" if any(side.handlers) else _short(side)
+
+
+def _with_oci_runtime(side: Reported) -> str:
+    return f"{_short(side)} with {one_line(side.oci_runtime, LONGEST) or 'an unknown OCI runtime'}"
+
+
+def _with_binary(side: Reported) -> str:
+    return f"{_short(side)} at {one_line(side.binary, LONGEST) or 'an unknown path'}"

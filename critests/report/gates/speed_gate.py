@@ -38,12 +38,12 @@ def regression_findings(speed: Speed, policy: Policy) -> Iterable[GateFinding]:
             )
         if operation.verdict == Verdict.SLOWER:
             yield _slower(operation, label, policy.regression_of(operation.key))
-        elif operation.verdict == Verdict.TOO_NOISY:
+        elif operation.verdict in {Verdict.TOO_FEW, Verdict.TOO_NOISY}:
             noisy.setdefault(operation.reason, []).append(label)
     for reason, labels in noisy.items():
         more = f" and {len(labels) - 3} more" if len(labels) > 3 else ""
         sentence = (
-            f"too noisy to compare: {one_line(', '.join(labels[:3]), 160)}{more}: {one_line(reason, 160)}"
+            f"cannot be compared: {one_line(', '.join(labels[:3]), 160)}{more}: {one_line(reason, 160)}"
         )
         yield GateFinding(
             kind=GateFindingKind.NOISY,

@@ -116,12 +116,12 @@ def test_a_few_errors_are_not_significant() -> None:
     } == {""}
 
 
-def test_a_side_without_samples_is_too_noisy_and_says_so() -> None:
+def test_a_side_without_samples_has_too_few_and_says_so() -> None:
     a, b = samples(), samples(fails=lambda _: True)
 
     found = by_name(compare_records(record(a), record(b), a, b))["RunPodSandbox"]
 
-    assert found.verdict == Verdict.TOO_NOISY
+    assert found.verdict == Verdict.TOO_FEW
     assert found.reason == "the second side has no samples"
     assert found.b.error_rate == 1
 
@@ -131,7 +131,7 @@ def test_values_of_zero_have_no_ratio() -> None:
 
     found = by_name(compare_records(record(a), record(a), a, a))["leak"]
 
-    assert found.verdict == Verdict.TOO_NOISY
+    assert found.verdict == Verdict.TOO_FEW
     assert found.ratio is None
 
 
@@ -152,7 +152,7 @@ def test_an_unsupported_quantile_is_not_reported() -> None:
         "RunPodSandbox"
     ]
 
-    assert found.verdict == Verdict.TOO_NOISY
+    assert found.verdict == Verdict.TOO_FEW
     assert found.a.value is None
 
 
@@ -161,7 +161,7 @@ def test_records_without_their_samples_say_so() -> None:
 
     found = by_name(compare_records(record(a), record(a)))["RunPodSandbox"]
 
-    assert found.verdict == Verdict.TOO_NOISY
+    assert found.verdict == Verdict.TOO_FEW
     assert found.reason == "there are no samples next to the records"
 
 

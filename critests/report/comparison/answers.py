@@ -1,0 +1,198 @@
+"""The table of a comparison: the same questions in every comparison, with an answer for each side and which
+side is better, by how much.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from critests.record.questions import QUESTIONS
+from critests.record.samples import HIGHER, SECONDS
+from critests.report.comparison.differences import JudgedMusts
+from critests.report.comparison.model import NOT_JUDGED, Operation, RunComparison, Speed, Unpaired
+from critests.report.comparison.names import Names, names_of
+from critests.report.comparison.wording import amount, percent
+from critests.report.wording.texts import one_line, plural
+from critests.statistics.verdict import Verdict
+
+NOT_MEASURED: Final = "not measured"
+UNDECIDED: Final = "undecided"
+HEADLINE_ROWS: Final = 3
+ALIKE: Final = 0.1
+"""An interval within this share of equality decides that the sides are alike."""
+ALIKE_SECONDS: Final = 0.0005
+"""So does one within this difference of durations: two processes of one binary differ by a fifth of it."""
+_TIMES: Final = 2.0
+"""From this ratio on, a difference is a factor instead of percent."""
+_TEN, _TENTH = 10.0, 0.1
+"""From here on, factors and percentages are rounded to whole numbers."""
+_PROVEN: Final = frozenset({Verdict.FASTER.value, Verdict.SLOWER.value})
+_HELP: Final = {
+    Verdict.TOO_FEW.value: "a larger --budget would help",
+    Verdict.TOO_NOISY.value: "a quieter machine or a larger --budget would help",
+}
+MUSTS: Final = "MUSTs passed"
+DEFAULTS: Final = "what a container gets that requests nothing"
+OFFERS: Final = "what the runtime offers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerRow:
+    """One row.
+
+    Attributes:
+        question: What is asked.
+        a: The answer of side A, with its unit.
+        b: The answer of side B.
+        better: `a` or `b` if that side is proven to be better, else empty.
+        verdict: Which side is better and by how much with its 95 % interval, or why that is not known.
+        details: Further lines.
+    """
+
+    question: str
+    a: str = ""
+    b: str = ""
+    better: str = ""
+    verdict: str = ""
+    details: tuple[str, ...] = ()
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it was measured without a decision."""
+        return self.verdict.startswith(UNDECIDED)
+
+
+def answer_rows(comparison: RunComparison) -> list[AnswerRow]:
+    """Return the rows, in the order of the questions."""
+    names = names_of(comparison.a, comparison.b)
+    rows = list(_speed_rows(comparison.speed or Speed(), names, comparison.settings.significance))
+    rows.append(_musts(comparison.conformance.musts if comparison.conformance else JudgedMusts(), names))
+    rows += _facts(DEFAULTS, comparison.a.defaults, comparison.b.defaults)
+    rows += _facts(OFFERS, comparison.a.offers, comparison.b.offers)
+    return rows
+
+
+def heads(names: Names) -> tuple[str, str, str, str]:
+    """Return the names of the columns."""
+    return "question", names.a, names.b, "better, by (95 % CI)"
+
+
+def headline(comparison: RunComparison) -> str:
+    """Return the sentence with the first rows that have a proven difference."""
+    proven = [row for row in answer_rows(comparison) if row.better]
+    if not proven:
+        return "No difference between the two sides is proven."
+    shown = "; ".join(f"{row.question}: {row.verdict}" for row in proven[:HEADLINE_ROWS])
+    left = len(proven) - HEADLINE_ROWS
+    more = f"; {plural(left, 'more row')} with a proven difference" if left > 0 else ""
+    return f"{shown[:1].upper()}{shown[1:]}{more}."
+
+
+def _speed_rows(speed: Speed, names: Names, significance: float) -> Iterator[AnswerRow]:
+    answers = {each.key: each for each in speed.answers}
+    alone = {
+        _key(each): name for name, some in ((names.a, speed.only_a), (names.b, speed.only_b)) for each in some
+    }
+    for question in QUESTIONS:
+        found = answers.get(question.key)
+        if found is None:
+            only = alone.get(question.key)
+            verdict = (
+                f"measured on {only} only" if only else "not compared" if speed.refused else NOT_MEASURED
+            )
+            yield AnswerRow(question=question.title, verdict=verdict)
+            continue
+        better, verdict = _verdict(found, names, significance)
+        values = (amount(side.value, found.unit) for side in (found.a, found.b))
+        yield AnswerRow(
+            question=question.title, a=next(values), b=next(values), better=better, verdict=verdict
+        )
+
+
+def _key(each: Unpaired) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    return each.scenario, each.operation, tuple(sorted(each.dimensions.items()))
+
+
+def _verdict(found: Operation, names: Names, significance: float) -> tuple[str, str]:
+    """Return the better side, `a` or `b`, or an empty text; and the words."""
+    if found.verdict in _PROVEN:
+        better = "b" if found.verdict == Verdict.FASTER else "a"
+        return better, f"{names.b if better == 'b' else names.a}, {advantage(found)}"
+    if found.verdict == NOT_JUDGED:
+        return "", found.reason
+    if found.verdict == Verdict.TOO_FEW:
+        return "", f"{UNDECIDED}, too few samples: {found.reason}; {_HELP[found.verdict]}"
+    reach = max(found.high or 1.0, 1 / found.low if found.low else 1.0) - 1
+    values = [side.value for side in (found.a, found.b) if side.value]
+    allowed = max(ALIKE, ALIKE_SECONDS / min(values) if found.unit == SECONDS and values else 0.0)
+    if found.p <= significance or (found.verdict == Verdict.NO_EVIDENCE and reach <= allowed):
+        return "", f"no difference above {percent(round(reach, 2) or 0.01)}"
+    return "", f"{UNDECIDED}, too noisy: {_range(found, names)}; {_HELP[Verdict.TOO_NOISY.value]}"
+
+
+def _range(found: Operation, names: Names) -> str:
+    low, high = ((end or 1.0) - 1 for end in (found.low, found.high))
+    return f"{names.b} differs by {low * 100:+.0f} to {high * 100:+.0f} %"
+
+
+def advantage(found: Operation) -> str:
+    """Return by how much the better side is better, with the interval: `28 % less time (25 to 30 %)`,
+    `6.5 times as fast (6.2 to 6.8)`, `50 % more (45 to 55 %)`.
+    """
+    value = found.ratio or 1.0
+    ends = (found.low or value, found.high or value)
+    less = min(value, 1 / value)
+    low, high = sorted(ends if value < 1 else (1 / each for each in ends))
+    if found.better == HIGHER:
+        return f"{_share(1 / less - 1)} more ({_span(1 / high - 1, 1 / low - 1)})"
+    if found.unit == SECONDS and 1 / less >= _TIMES:
+        return f"{_times(1 / less)} times as fast ({_times(1 / high)} to {_times(1 / low)})"
+    return f"{_share(1 - less)} less{' time' if found.unit == SECONDS else ''} ({_span(1 - high, 1 - low)})"
+
+
+def _musts(musts: JudgedMusts, names: Names) -> AnswerRow:
+    if not musts.judged:
+        return AnswerRow(question=MUSTS, verdict="not judged on both sides")
+    of = f" of {musts.total}" if musts.total else ""
+    a, b = len(musts.broken_a), len(musts.broken_b)
+    better = "a" if a < b else "b" if b < a else ""
+    name = names.a if better == "a" else names.b
+    details = tuple(
+        f"fails on {side}: {', '.join(broken)}"
+        for side, broken in ((names.a, musts.broken_a), (names.b, musts.broken_b))
+        if broken
+    )
+    return AnswerRow(
+        question=f"{MUSTS}, of the {musts.judged}{of} judged on both",
+        a=str(musts.judged - a),
+        b=str(musts.judged - b),
+        better=better,
+        verdict=f"{name}, {abs(a - b)} more" if better else "no difference",
+        details=details,
+    )
+
+
+def _facts(title: str, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[AnswerRow]:
+    """Return a row for each fact that differs."""
+    if not a or not b:
+        yield AnswerRow(question=title, verdict=NOT_MEASURED)
+        return
+    differing = [name for name in {**a, **b} if a.get(name) != b.get(name)]
+    verdict = f"{plural(len(differing), 'difference')}, below" if differing else "no differences"
+    yield AnswerRow(question=title, verdict=verdict)
+    for name in differing:
+        values = (one_line(side.get(name, "") or "none", 200) for side in (a, b))
+        yield AnswerRow(question=f"  {name}", a=next(values), b=next(values))
+
+
+def _span(low: float, high: float) -> str:
+    digits = 0 if high >= _TENTH else 1
+    return f"{max(low, 0) * 100:.{digits}f} to {high * 100:.{digits}f} %"
+
+
+def _times(value: float) -> str:
+    return f"{value:.1f}" if value < _TEN else f"{value:,.0f}"
+
+
+def _share(value: float) -> str:
+    return f"{value * 100:.{0 if value >= _TENTH else 1}f} %"
