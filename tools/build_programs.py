@@ -20,7 +20,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = Path("critests") / "images" / "programs"
-ARCHITECTURES = {"amd64": ("x86_64", "x86"), "arm64": ("aarch64", "aarch64")}
+ARCHITECTURES = {
+    "amd64": ("x86_64", "x86"),
+    "arm64": ("aarch64", "aarch64"),
+    "ppc64le": ("powerpc64le", "powerpc"),
+    "riscv64": ("riscv64", "riscv"),
+    "s390x": ("s390x", "s390x"),
+}
 """Architecture name of images to the names in the compiler's target and in the kernel headers."""
 FLAGS = (
     *("-Os", "-ffreestanding", "-nostdlib", "-static", "-fno-pie", "-Wall", "-Wextra", "-Werror"),

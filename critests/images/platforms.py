@@ -13,6 +13,9 @@ class Architecture(StrEnum):
 
     AMD64 = "amd64"
     ARM64 = "arm64"
+    PPC64LE = "ppc64le"
+    RISCV64 = "riscv64"
+    S390X = "s390x"
 
 
 _BY_UNAME = {
@@ -20,6 +23,9 @@ _BY_UNAME = {
     "amd64": Architecture.AMD64,
     "aarch64": Architecture.ARM64,
     "arm64": Architecture.ARM64,
+    "ppc64le": Architecture.PPC64LE,
+    "riscv64": Architecture.RISCV64,
+    "s390x": Architecture.S390X,
 }
 
 
@@ -36,7 +42,7 @@ def machine_architecture() -> Architecture:
     found = platform.machine()
     if found not in _BY_UNAME:
         raise UnsupportedArchitectureError(
-            f"the test images are built for amd64 and arm64, and this machine is {found}"
+            f"the test images are built for {', '.join(Architecture)}, and this machine is {found}"
         )
     return _BY_UNAME[found]
 
@@ -54,5 +60,5 @@ class Platform:
         return platform | {"variant": self.variant} if self.variant else platform
 
 
-NATIVE_VARIANT = {Architecture.AMD64: "", Architecture.ARM64: "v8"}
+NATIVE_VARIANT = dict.fromkeys(Architecture, "") | {Architecture.ARM64: "v8"}
 """The variant of each architecture in an index."""

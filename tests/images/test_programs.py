@@ -10,8 +10,17 @@ from critests.images.elf import read_elf
 from critests.images.platforms import Architecture, machine_architecture
 from critests.images.programs import PROGRAM_NAMES, program
 
-EMULATORS = {Architecture.AMD64: "qemu-x86_64", Architecture.ARM64: "qemu-aarch64"}
-RT_SIGTIMEDWAIT = {Architecture.AMD64: "128", Architecture.ARM64: "137"}
+EMULATORS = {architecture: f"qemu-{architecture}-static" for architecture in Architecture} | {
+    Architecture.AMD64: "qemu-x86_64-static",
+    Architecture.ARM64: "qemu-aarch64-static",
+}
+RT_SIGTIMEDWAIT = {
+    Architecture.AMD64: "128",
+    Architecture.ARM64: "137",
+    Architecture.PPC64LE: "176",
+    Architecture.RISCV64: "137",
+    Architecture.S390X: "177",
+}
 """Number of the system call in /proc/PID/syscall."""
 
 

@@ -4,8 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import critests
 from tests.plugin.command import SECONDS, environment
 
@@ -18,14 +16,10 @@ sys.exit(pytest.main(command))
 """
 
 
-@pytest.mark.parametrize(
-    "machine",
-    ["s390x", *(pytest.param(each, marks=pytest.mark.nightly("alike")) for each in ("ppc64le", "riscv64"))],
-)
-def test_every_test_is_collected_on_another_architecture(machine: str, tmp_path: Path) -> None:
+def test_every_test_is_collected_on_another_architecture(tmp_path: Path) -> None:
     ini = str(Path(critests.__file__).parent / "validation" / "pytest.ini")
     collected = subprocess.run(
-        [sys.executable, "-c", COLLECT.format(machine=machine, ini=ini)],
+        [sys.executable, "-c", COLLECT.format(machine="loongarch64", ini=ini)],
         cwd=tmp_path,
         capture_output=True,
         text=True,

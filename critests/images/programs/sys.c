@@ -102,6 +102,13 @@ static int program(char **arguments) {
             values[given++] = 0;
         if (number < 0)
             return explain();
+#if defined(__s390x__) /* there, the flags of clone are its second argument */
+        if (number == __NR_clone) {
+            long flags = values[0];
+            values[0] = values[1];
+            values[1] = flags;
+        }
+#endif
         result = kernel(number, values[0], values[1], values[2], values[3], values[4], values[5]);
         print_result(result);
         if (*arguments)

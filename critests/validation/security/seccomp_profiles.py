@@ -11,6 +11,9 @@ PROTOCOL_ERROR = 71
 _ARCHITECTURES = {
     Architecture.AMD64: ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"],
     Architecture.ARM64: ["SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"],
+    Architecture.PPC64LE: ["SCMP_ARCH_PPC64LE"],
+    Architecture.RISCV64: ["SCMP_ARCH_RISCV64"],
+    Architecture.S390X: ["SCMP_ARCH_S390X", "SCMP_ARCH_S390"],
 }
 OTHER_PERSONALITY = 8
 """PER_LINUX32, the argument that the profile `arguments` denies; 0xffffffff is a query, personality(2)."""

@@ -33,6 +33,9 @@ _SEALS = f"fcntl '$' {GET_SEALS}"
 LOADERS = {
     Architecture.AMD64: "/lib64/ld-linux-x86-64.so.2",
     Architecture.ARM64: "/lib/ld-linux-aarch64.so.1",
+    Architecture.PPC64LE: "/lib64/ld64.so.2",
+    Architecture.RISCV64: "/lib/ld-linux-riscv64-lp64d.so.1",
+    Architecture.S390X: "/lib/ld64.so.1",
 }
 """The dynamic linker that the kernel starts for a dynamically linked program, by architecture."""
 WATCH_SCRIPT = f"""
