@@ -1,0 +1,1 @@
+"""critest, the validation suite of cri-tools, under the same faults as this suite."""
