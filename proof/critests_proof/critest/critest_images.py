@@ -27,6 +27,13 @@ name and the argument below.
 """
 _SERVER_ARGUMENT = "master process"
 
+_PGREP = """#!/bin/sh
+for process in /proc/[0-9]*; do
+    [ "$(cat "$process/comm" 2>/dev/null)" = "$1" ] && echo "${process#/proc/}"
+done
+"""
+"""A spec looks for a process with it, and some packages of busybox lack it."""
+
 
 @dataclass(frozen=True)
 class CritestImage:
@@ -74,8 +81,9 @@ def critest_images() -> tuple[CritestImage, ...]:
         "uid-group": "1003:1003",
         "username-group": "www-data:www-data",
     }
+    pgrep: list[FileChange] = [{"path": "usr/bin/pgrep", "content": _PGREP, "mode": 0o755}]
     return (
-        CritestImage("e2e-test-images/busybox", ("1.29-2",)),
+        CritestImage("e2e-test-images/busybox", ("1.29-2",), {"files": pgrep}),
         CritestImage("e2e-test-images/nginx", ("1.14-2",), _web_server(80)),
         *(
             CritestImage(f"{_STAGING}/hostnet-nginx-{name}", changes=_web_server(12003))

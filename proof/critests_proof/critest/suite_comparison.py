@@ -16,14 +16,17 @@ _METHOD = """## How
 
 - critest ran once without a fault through a recording proxy, in {baseline:.0f} minutes. {specs} specs passed
   and count; {left_out} failed or were skipped there, and do not count.
-- Under each fault, critest runs the specs that use the RPC of the fault, first those that set or receive the
-  changed field, until one fails, {minutes:g} minutes at most, each time on a new private runtime. A spec that
-  fails runs again on a new runtime without the fault; only if it passes there, and the fault changed
-  something, the fault counts as noticed. Calls of critest have a deadline of 30 s instead of 300 s.
+- Under each fault, critest runs the specs that use the RPC of the fault: first those that set or receive the
+  changed field, then the fastest 8 others, then the rest. It stops when one fails, when the fault changes
+  nothing in such a group, or after {minutes:g} minutes. If no spec sets the changed field of a request, none
+  runs. Each group gets a new private runtime.
+- A spec that fails runs again on a new runtime without the fault. Only if it passes there, and the fault
+  changed something, the fault counts as noticed. Calls of critest have a deadline of 30 s instead of 300 s.
 - Faults under which critest had not run all these specs when its time was over: {incomplete}.
 - critests: `critests-proof sweep`, which tries at most 12 tests for each fault, and repeats a failed one
   without the fault. It orders the tests by what is known about them; for critest nothing is known, so the
   times do not compare the speed of the suites.
+- Faults in sessions are left out: they act on WebSocket sessions, and critest uses SPDY.
 - The images of critest come from a registry on the same machine: a busybox, and its web server instead of
   nginx. Specs that need an image by digest fail there and do not count. NRI is off.
 """
