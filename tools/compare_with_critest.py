@@ -236,6 +236,7 @@ class CritestUnderFaults:
 def main() -> int:
     """Run the comparison and return the exit code."""
     options = _options()
+    options.folder = options.folder.resolve()
     options.folder.mkdir(parents=True, exist_ok=True)
     try:
         faults = chosen(all_faults(), options.only)

@@ -19,20 +19,27 @@ _STAGING = "k8s-staging-cri-tools"
 _SERVER = """#!/bin/sh
 trap 'exit 0' TERM QUIT
 echo $$ > /var/run/nginx.pid
+echo httpd is ready
 httpd -f -p {port} -h /www &
 wait
 """
-"""The web server of busybox in the place of nginx: specs read the pid file, and look for a process with this
-name and the argument below.
+"""The web server of busybox in the place of nginx and Apache: specs read the pid file, look for a process
+with this name and the argument below, and look for httpd in the log.
 """
 _SERVER_ARGUMENT = "master process"
 
-_PGREP = """#!/bin/sh
-for process in /proc/[0-9]*; do
-    [ "$(cat "$process/comm" 2>/dev/null)" = "$1" ] && echo "${process#/proc/}"
-done
+_PROGRAMS = {
+    "usr/bin/pgrep": (
+        "for process in /proc/[0-9]*; do\n"
+        '    [ "$(cat "$process/comm" 2>/dev/null)" = "$1" ] && echo "${process#/proc/}"\n'
+        "done\n"
+    ),
+    "usr/bin/ipcs": "cat /proc/sysvipc/shm\n",
+    "bin/ls": 'exec busybox ls "$@"\n',
+}
+"""Path to script: specs run the first two, which some packages of busybox lack, and mask the third, which
+must not be a symbolic link then.
 """
-"""A spec looks for a process with it, and some packages of busybox lack it."""
 
 
 @dataclass(frozen=True)
@@ -74,17 +81,20 @@ def _predefined_group() -> Changes:
 
 
 def critest_images() -> tuple[CritestImage, ...]:
-    """Return the images, without those that critest pulls by a digest: only their publisher has these."""
+    """Return the images, without one that critest pulls by its digest and one with a program of its own."""
     users = {
         "uid": "1002",
         "username": "www-data",
         "uid-group": "1003:1003",
         "username-group": "www-data:www-data",
     }
-    pgrep: list[FileChange] = [{"path": "usr/bin/pgrep", "content": _PGREP, "mode": 0o755}]
+    programs: list[FileChange] = [
+        {"path": path, "content": f"#!/bin/sh\n{script}", "mode": 0o755} for path, script in _PROGRAMS.items()
+    ]
     return (
-        CritestImage("e2e-test-images/busybox", ("1.29-2",), {"files": pgrep}),
+        CritestImage("e2e-test-images/busybox", ("1.29-2",), {"files": programs}),
         CritestImage("e2e-test-images/nginx", ("1.14-2",), _web_server(80)),
+        CritestImage("e2e-test-images/httpd", ("2.4.39-4",), _web_server(80)),
         *(
             CritestImage(f"{_STAGING}/hostnet-nginx-{name}", changes=_web_server(12003))
             for name in _ARCHITECTURES
