@@ -77,16 +77,16 @@ class Reason:
             failures.
         where: Details of the subject: the expression in the test, the image of a pull, the process that
             ended, the rule by which a test is not run under a condition.
-        relation: Relation of the observed to the expected value: a Python operator such as `==` or `in`, or
-            `not`.
-        other: The other side of the comparison, as written in the test.
+        relation: Relation of the observed to the expected value: a Python operator such as `==` or `in`,
+            `set` if any value is expected, `or` if one of the parts is; earlier versions also wrote `not`.
+        other: The field on the other side of the comparison, or its expression in the test.
         expected: The expected value as a Python literal; for an RPC that hangs, its deadline in seconds.
         seen: The observed value as a Python literal; for an RPC, its status code; for a leftover, how long it
             has stayed.
         unit: Unit of both values, `s`, or empty.
         words: Message of the test or the runtime, one line.
         more: Further lines of the message, differences of two values, names of tests, or leftovers.
-        parts: Differing elements of a list; for a hang, the other finding of the test.
+        parts: Differing elements of a list, or alternatives; for a hang, the other finding of the test.
     """
 
     code: ReasonCode = ReasonCode.NONE

@@ -16,6 +16,7 @@ from critests.client.failures import code_of, failed_rpc, hung_for, is_a_hang
 from critests.client.hangs import StillHangs
 from critests.record.reasons import Reason, ReasonCode, seconds_between
 from critests.run.assertion_text import ASSERT, AssertionText, asserted_by, evaluated, parsed
+from critests.run.observed_names import observed_name, other_name
 
 NO_MESSAGE: Final = "AssertionError"
 LIMIT: Final = 300
@@ -116,23 +117,14 @@ def _value(
     """Return the reason of an unexpected value."""
     return Reason(
         code=ReasonCode.VALUE,
-        subject=looked_at(subject) if subject is not None else "",
-        where=where,
+        subject=observed_name(subject),
+        where=where[:LIMIT],
         relation=relation,
-        other=other,
+        other=other[:LIMIT],
         expected=expected[:LIMIT],
         seen=seen[:MORE_LIMIT],
         unit=_unit_of(f"{where} {other}"),
     )
-
-
-def looked_at(node: ast.expr) -> str:
-    """Return the name of the last field in an expression; empty if it does not end with a field."""
-    if isinstance(node, ast.Subscript) and isinstance(_literal(ast.unparse(node.slice)), int):
-        node = node.value
-    if isinstance(node, ast.Call) and not node.args and not node.keywords:
-        node = node.func
-    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _explained(asserted: AssertionText, first: str, *more: str) -> Reason:
@@ -183,7 +175,9 @@ def _compared(asserted: AssertionText, values: str) -> Reason:
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):
         return _denied(tree.operand, values.removeprefix("not "))
     if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.Or):
-        return _none_of(tree.values, values)
+        return _none_of(asserted, tree.values, values)
+    if tree is not None and observed_name(tree):
+        return _true(tree, values)
     return _not_so(asserted) if values.startswith(asserted.text) else _value(None, values, asserted.shown)
 
 
@@ -192,11 +186,11 @@ def _related(
 ) -> Reason:
     """Return the reason of a failed comparison, from pytest's values of both sides."""
     sign = SIGNS[comparison]
-    name, other_name = ast.unparse(subject)[:LIMIT], ast.unparse(other)[:LIMIT]
     if sign in CONTAINING and (wanted[:1] in {"'", '"'} or isinstance(subject, ast.Constant)):
-        return _value(other, wanted, seen, where=other_name, relation=CONTAINING[sign])
+        return _value(other, wanted, seen, where=ast.unparse(other), relation=CONTAINING[sign])
     seen, wanted = _constant(evaluated(seen), other), _constant(evaluated(wanted), other)
-    return _value(subject, seen, wanted, where=name, relation=sign, other=other_name)
+    named = other_name(other, observed_name(subject))
+    return _value(subject, seen, wanted, where=ast.unparse(subject), relation=sign, other=named)
 
 
 def _denied(denied: ast.expr, value: str) -> Reason:
@@ -204,8 +198,14 @@ def _denied(denied: ast.expr, value: str) -> Reason:
     words = _literal(value)
     if isinstance(words, str) and isinstance(denied, ast.Call):
         return in_words(words)
-    name, is_text = ast.unparse(denied)[:LIMIT], isinstance(words, str)
-    return _value(denied if is_text else None, value, "", where=name, relation="==" if is_text else "not")
+    expected = "False" if value == "True" else ""
+    return _value(denied, value, expected, where=ast.unparse(denied), relation="==")
+
+
+def _true(tree: ast.expr, value: str) -> Reason:
+    """Return the reason of a value that is not true."""
+    relation, expected = ("==", "True") if value == "False" else ("set", "")
+    return _value(tree, value, expected, where=ast.unparse(tree), relation=relation)
 
 
 def _elements_apart(tree: ast.expr | None, values: str) -> Reason | None:
@@ -220,7 +220,7 @@ def _elements_apart(tree: ast.expr | None, values: str) -> Reason | None:
         return None
     names, others = (_elements(side, len(seen)) for side in (tree.left, tree.comparators[0]))
     parts = [
-        _value(parsed(name), repr(one), repr(another), where=name, relation="==", other=other)
+        _element(name, other, repr(one), repr(another))
         for name, other, one, another in zip(names, others, seen, wanted, strict=True)
         if one != another
     ]
@@ -230,6 +230,13 @@ def _elements_apart(tree: ast.expr | None, values: str) -> Reason | None:
     if not 0 < len(parts) <= FEW or not (named or in_time or len(max(texts, key=len)) > SHORT):
         return None
     return replace(parts[-1], parts=parts)
+
+
+def _element(name: str, other: str, seen: str, expected: str) -> Reason:
+    """Return the reason of a differing element of two lists or tuples."""
+    subject, compared = parsed(name), parsed(other)
+    named = other_name(compared, observed_name(subject)) if compared is not None else other
+    return _value(subject, seen, expected, where=name, relation="==", other=named)
 
 
 def _sets_apart(tree: ast.expr | None, values: str) -> Reason | None:
@@ -242,7 +249,7 @@ def _sets_apart(tree: ast.expr | None, values: str) -> Reason | None:
     seen, wanted = (_literal(text) for text in texts) if len(texts) == len("ab") else (None, None)
     if not isinstance(seen, set) or not isinstance(wanted, set):
         return None
-    where, other = ast.unparse(tree.left)[:LIMIT], ast.unparse(tree.comparators[0])[:LIMIT]
+    where, other = ast.unparse(tree.left), ast.unparse(tree.comparators[0])
     if len(wanted) == 1 and seen:
         parts = _fields_apart(tree.left, sorted(seen, key=repr), next(iter(wanted)))
         if parts:
@@ -268,7 +275,7 @@ def _fields_apart(asked: ast.expr, seen: list[object], wanted: object) -> list[R
             parsed(name),
             " and ".join(dict.fromkeys(map(repr, found))),
             repr(one),
-            where=name[:LIMIT],
+            where=name,
             relation="==",
         )
         for name, (found, one) in zip(names, rows, strict=True)
@@ -276,12 +283,19 @@ def _fields_apart(asked: ast.expr, seen: list[object], wanted: object) -> list[R
     ]
 
 
-def _none_of(operands: list[ast.expr], values: str) -> Reason:
-    """Return the reason of a failed `or`, from pytest's values of its operands."""
-    names = [ast.unparse(operand)[:LIMIT] for operand in operands]
-    return replace(
-        _value(operands[0], values.removeprefix("(").removesuffix(")"), " or ".join(names)), relation="or"
-    )
+def _none_of(asserted: AssertionText, operands: list[ast.expr], values: str) -> Reason:
+    """Return the reason of a failed `or`, from pytest's values of its operands: those that observe a field,
+    without the operand under which a test has nothing to check, such as `container is None`.
+    """
+    texts = values.removeprefix("(").removesuffix(")").split(" or ")
+    if len(texts) != len(operands):
+        return _not_so(asserted)
+    parts = [
+        _compared(replace(asserted, text=ast.unparse(operand), tree=operand), text)
+        for operand, text in zip(operands, texts, strict=True)
+    ]
+    named = [part for part in parts if part.subject] or parts
+    return named[0] if len(named) == 1 else replace(named[0], relation="or", parts=named)
 
 
 def _elements(node: ast.expr, count: int) -> list[str]:

@@ -22,6 +22,7 @@ STATUS = SimpleNamespace(
     cgroup="0::/other",
     memory=None,
     swap=3,
+    output=lambda *_: "b",
 )
 LATE = [1795348013500000000, 1795348012000000000]
 USAGE = {"cpu": 0, "memory": 1}
@@ -65,6 +66,23 @@ def tuples_of_a_call() -> None:
 
 def one_of_two() -> None:
     assert STATUS.pinned or USAGE == {}
+
+
+def neither_of_two() -> None:
+    assert STATUS.memory or STATUS.swap != 3
+
+
+def if_there_is_one() -> None:
+    container = STATUS
+    assert container is None or container.cgroup == "0::/"
+
+
+def other_output() -> None:
+    assert STATUS.output("cat", "/etc/hosts") == "a"
+
+
+def number_of_elements() -> None:
+    assert len(STATUS.cgroup) == 3
 
 
 def another_text() -> None:
@@ -209,22 +227,22 @@ def not_false() -> None:
         (
             too_slow,
             "assert 5.03 < (1 + (3.0 * 1.0))\n +  where 5.03 = namespace(seconds=5.03).seconds",
-            "CALL.seconds: expected less than 4 s, observed 5.03 s",
+            "seconds: expected less than 4 s, observed 5.03 s",
         ),
         (
             too_slow,
             "assert 0.95 <= 0.1\n +  where 0.1 = namespace(seconds=0.1).seconds",
-            "CALL.seconds: expected at least 0.95 s, observed 0.1 s",
+            "seconds: expected at least 0.95 s, observed 0.1 s",
         ),
         (
             too_early,
             "assert 1795348013500000000 <= 1795348012000000000\n +  where 1 = x.created_at",
-            "STATUS.created_at: expected not after STATUS.started_at, observed 1.5 s after it",
+            "created_at: expected not after started_at, observed 1.5 s after it",
         ),
         (
             another_value,
             "assert ['a', 'b'] == ['a']\n  \n  Left contains one more item: 'b'\n  Use -v to get more diff",
-            "sorted(CODES): expected ['a'], observed ['a', 'b']\nobserved value contains one more item: 'b'",
+            "CODES: expected ['a'], observed ['a', 'b']\nobserved value contains one more item: 'b'",
         ),
         (
             another_set,
@@ -232,27 +250,27 @@ def not_false() -> None:
                 "assert {'b'} == {'a'}\n  \n  Extra items in the left set:\n  'b'\n"
                 "  Extra items in the right set:\n  'a'\n  Use -v to get more diff"
             ),
-            "set(CODES): expected 'a', observed 'b'",
+            "CODES: expected 'a', observed 'b'",
         ),
         (
             another_set,
             "assert {'b', 'c'} == {'a'}",
-            "set(CODES): expected 'a', observed 'b' and 'c'",
+            "CODES: expected 'a', observed 'b' and 'c'",
         ),
         (
             two_in_a_set,
             "assert {'b', 'a'} == {'a', 'c'}\n  \n  Extra items in the left set:\n  'b'",
-            "set(CODES): missing 'c', unexpected 'b'",
+            "CODES: missing 'c', unexpected 'b'",
         ),
         (
             limits_in_a_set,
             "assert {(None, 3), (7, 3)} == {(33554432, 3)}",
-            "cgroup.memory: expected 33,554,432 B, observed 7 B and no limit",
+            "memory: expected 33,554,432 B, observed 7 B and no limit",
         ),
         (
             fields_of_a_set,
             "assert {(1, '0::/other')} == {(2, 'a')}",
-            "cgroup.state: expected 2, observed 1; cgroup.cgroup: expected 'a', observed '0::/other'",
+            "state: expected 2, observed 1; cgroup: expected 'a', observed '0::/other'",
         ),
         (
             tuples_of_a_call,
@@ -262,8 +280,24 @@ def not_false() -> None:
         (
             one_of_two,
             "assert (False or False)\n +  where False = namespace(pinned=False).pinned",
-            "expected STATUS.pinned or USAGE == {}, observed neither",
+            "pinned: expected True, observed False",
         ),
+        (
+            neither_of_two,
+            "assert (None or 3 != 3)\n +  where None = namespace().memory",
+            "memory: expected a value, observed nothing; or else swap: expected anything but 3, observed 3",
+        ),
+        (
+            if_there_is_one,
+            "assert (namespace(memory=None) is None or '0::/other' == '0::/')\n +  where '0' = x.cgroup",
+            "cgroup: expected '0::/', observed '0::/other'",
+        ),
+        (
+            other_output,
+            "assert 'b' == 'a'\n +  where 'b' = output('cat', '/etc/hosts')",
+            "output of cat /etc/hosts: expected 'a', observed 'b'",
+        ),
+        (number_of_elements, "assert 9 == 3", "number of cgroup: expected 3, observed 9"),
         (
             another_code,
             "assert <StatusCode.UNKNOWN: (2, 'unknown')> in {<StatusCode.NOT_FOUND: (5, 'not found')>}",
@@ -272,23 +306,23 @@ def not_false() -> None:
         (
             another_text,
             "assert '/pod1/' in '0::/other\\n'\n +  where '0::/other\\n' = read()",
-            "STATUS.cgroup: expected to contain '/pod1/', observed '0::/other\\n'",
+            "cgroup: expected to contain '/pod1/', observed '0::/other\\n'",
         ),
         (own_words, f"{WORDS}\nassert 6.0 < 4\n +  where 6.0 = namespace(seconds=6).seconds", WORDS),
         (
             not_true,
             "assert False\n +  where False = namespace(pinned=False).pinned",
-            "expected STATUS.pinned, observed False",
+            "pinned: expected True, observed False",
         ),
         (
             not_false,
             "assert not 5.03\n +  where 5.03 = namespace().seconds",
-            "expected not CALL.seconds, observed 5.03",
+            "seconds: expected nothing, observed 5.03 s",
         ),
         (
             another_state,
             "assert 1 == 2\n +  where 1 = x.state",
-            "STATUS.state: expected CONTAINER_EXITED, observed CONTAINER_RUNNING",
+            "state: expected CONTAINER_EXITED, observed CONTAINER_RUNNING",
         ),
         (not_true, "", "expected STATUS.pinned, which is not the case"),
         (
@@ -302,23 +336,23 @@ def not_false() -> None:
         (
             another_end,
             "assert (7, 1795348013500000000) == (7, 1795348012000000000)\n  \n  At index 1 diff: 1 != 2",
-            "STATUS.created_at: expected the same time as STATUS.started_at, observed 1.5 s after it",
+            "created_at: expected the same time as started_at, observed 1.5 s after it",
         ),
         (
             named_elements,
             "assert (1, '0::/other') == (1, 'a')\n  \n  At index 1 diff: '0::/other' != 'a'",
-            "STATUS.cgroup: expected 'a', observed '0::/other'",
+            "cgroup: expected 'a', observed '0::/other'",
         ),
         (
             a_long_list,
             f"assert ['{'a' * 64}', '{'b' * 64}'] == ['{'a' * 64}', 'c']\n  \n  At index 1 diff: 'b' != 'c'",
-            f"STATUS.cgroup: expected 'c', observed '{'b' * 64}'",
+            f"cgroup: expected 'c', observed '{'b' * 64}'",
         ),
-        (an_element, "assert 0 > 0", "USAGE['cpu']: expected more than 0, observed 0"),
+        (an_element, "assert 0 > 0", "cpu: expected more than 0, observed 0"),
         (
             a_field,
             "assert '0::/other' == 'a'\n  \n  - a\n  + 0",
-            "STATUS.cgroup: expected 'a', observed '0::/other'",
+            "cgroup: expected 'a', observed '0::/other'",
         ),
         (
             elements_of_their_own,
@@ -328,7 +362,7 @@ def not_false() -> None:
         (
             a_lambda,
             "assert {'0::/other'} == {'a'}",
-            "cgroup.cgroup: expected 'a', observed '0::/other'",
+            "cgroup: expected 'a', observed '0::/other'",
         ),
         (
             not_in_the_time_of_the_call,
@@ -343,13 +377,13 @@ def not_false() -> None:
         (
             far_from_the_call,
             f"assert ({LATE[0]} - 100000000) <= {LATE[1]}",
-            "STATUS.started_at: expected not before LATE[0] - SLACK_NS, observed 1.4 s before it",
+            "started_at: expected not before LATE[0] - SLACK_NS, observed 1.4 s before it",
         ),
-        (too_large, "assert 5.03 <= (2 * 1)", "CALL.seconds: expected at most 2 s, observed 5.03 s"),
+        (too_large, "assert 5.03 <= (2 * 1)", "seconds: expected at most 2 s, observed 5.03 s"),
         (
             at_the_same_time,
             f"assert {LATE[1]} < {LATE[1]}",
-            "STATUS.started_at: expected before LATE[1], observed the same time",
+            "started_at: expected before LATE[1], observed the same time",
         ),
         (
             not_empty,
@@ -406,7 +440,7 @@ def not_false() -> None:
         (
             said_something,
             "assert not '0::/other'\n +  where '0::/other' = namespace().cgroup",
-            "STATUS.cgroup: expected nothing, observed '0::/other'",
+            "cgroup: expected nothing, observed '0::/other'",
         ),
     ],
 )

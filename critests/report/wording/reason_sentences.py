@@ -100,11 +100,7 @@ def observed(test: TestResult) -> str:
         seen = "" if test.why.code is ReasonCode.RUNTIME_ENDED else test.seen.partition("\n")[0]
         text = seen or test.reason
         return text if mixed else text.removeprefix(tries)
-    return f"{tries if mixed else ''}{said(_by_fields(test.why))}"
-
-
-def _by_fields(why: Reason) -> Reason:
-    return dataclasses.replace(why, where=why.subject or why.where, parts=list(map(_by_fields, why.parts)))
+    return f"{tries if mixed else ''}{said(test.why)}"
 
 
 def _tries(test: TestResult) -> str:
@@ -144,7 +140,8 @@ def said(why: Reason) -> str:
     """Return a reason in one line."""
     if why.parts:
         whole = dataclasses.replace(why, parts=[])
-        return "; ".join(map(said, why.parts if why.code is ReasonCode.VALUE else [whole, *why.parts]))
+        between = "; or else " if why.relation == "or" else "; "
+        return between.join(map(said, why.parts if why.code is ReasonCode.VALUE else [whole, *why.parts]))
     return _plain(_SAYING.get(why.code, _words)(why))
 
 
@@ -154,9 +151,12 @@ def text_of(why: Reason) -> str:
     return "\n".join([said(why), *(_plain(_SIDES.sub(lambda found: SIDES[found[0]], line)) for line in more)])
 
 
-def _value(why: Reason) -> str:
-    """Return the expected and the observed value."""
-    if why.relation == "or":
+def _value(why: Reason) -> str:  # noqa: PLR0911 - one return per relation
+    """Return the expected and the observed value, and the name of the field instead of the test's expression
+    if it has one.
+    """
+    name = why.subject or why.where
+    if why.relation == "or":  # of an earlier version
         alternatives = why.seen.split(" or ")
         neither = "neither" if len(alternatives) == 2 else "none of them"
         seen = neither if _FALSE.issuperset(alternatives) else why.seen
@@ -165,17 +165,19 @@ def _value(why: Reason) -> str:
         return f"expected {why.expected}, {f'observed {why.seen}' if why.seen else 'which is not the case'}"
     if why.relation == "elements":
         differences = ("missing", why.expected), ("unexpected", why.seen)
-        return f"{why.where}: {', '.join(f'{word} {texts}' for word, texts in differences if texts)}"
+        return f"{name}: {', '.join(f'{word} {texts}' for word, texts in differences if texts)}"
     if why.relation == "not":
-        return f"expected not {why.where}, observed {why.seen}"
+        return f"expected not {name}, observed {why.seen}"
     seconds = seconds_between(why.seen, why.expected)
     if seconds is not None and why.relation in IN_TIME:
         apart = (
             f"{abs(seconds):.6g} s {'after' if seconds > 0 else 'before'} it" if seconds else "the same time"
         )
-        return f"{why.where}: expected {IN_TIME[why.relation]}{why.other}, observed {apart}"
+        return f"{name}: expected {IN_TIME[why.relation]}{why.other}, observed {apart}"
     expected, seen = (_shown(value, why.unit) for value in (why.expected, why.seen))
-    return f"{why.where}: expected {EXPECTED.get(why.relation, '')}{expected}, observed {seen}"
+    if why.relation == "set":
+        return f"{name}: expected a value, observed {'nothing' if seen == 'None' else seen}"
+    return f"{name}: expected {EXPECTED.get(why.relation, '')}{expected}, observed {seen}"
 
 
 def _shown(value: str, unit: str) -> str:

@@ -479,6 +479,7 @@ def test_exec_sync_reports_arguments_that_are_too_long(
 
     with may_be_refused():
         response = runtime.stub.ExecSync(running_container.exec_request("echo", argument))
-        assert response.exit_code != 0 or response.stdout.decode() == argument + "\n"
+        if response.exit_code == 0:
+            assert response.stdout.decode() == argument + "\n"
 
     assert running_container.output("echo", "alive") == "alive"

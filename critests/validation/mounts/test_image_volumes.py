@@ -331,4 +331,5 @@ def test_removing_an_image_that_is_mounted(
         accepted = True
 
     record_variant("accepted" if accepted else "refused")
-    assert accepted or images.look_up(minted.reference) is not None
+    if not accepted:
+        assert images.look_up(minted.reference) is not None

@@ -1,5 +1,6 @@
 """Security contexts for requests, and system calls to try in containers."""
 
+import errno
 import re
 from typing import Any
 
@@ -39,7 +40,7 @@ def pod_context(user: int | None = None, **fields: Any) -> cri.LinuxSandboxSecur
 
 
 def system_call(name: str, *arguments: int | str, program: str = "/bin/sys") -> str:
-    """Return a shell command that makes a system call; `outcome` parses its output.
+    """Return a shell command that makes a system call; `result_of` and `error_of` parse its output.
 
     Args:
         name: of a call that `critests/images/programs/sys.c` implements.
@@ -50,12 +51,26 @@ def system_call(name: str, *arguments: int | str, program: str = "/bin/sys") -> 
     return " ".join(map(str, (program, name, *words)))
 
 
-def outcome(output: str) -> tuple[int, int]:
-    """Return the result and the error number of the last call that `system_call` made.
+def result_of(output: str) -> int:
+    """Return the result of the last call that `system_call` made; -1 if it failed.
 
     Raises:
         AssertionError: the call was not made.
     """
+    return _last_call(output)[0]
+
+
+def error_of(output: str) -> str:
+    """Return the error of the last call that `system_call` made, such as `EPERM`; empty if it succeeded.
+
+    Raises:
+        AssertionError: the call was not made.
+    """
+    result, number = _last_call(output)
+    return errno.errorcode.get(number, f"error {number}") if result == -1 else ""
+
+
+def _last_call(output: str) -> tuple[int, int]:
     found = _RESULT.findall(output)
     assert found, f"the system call was not made: {output!r}"
     result, number = found[-1]

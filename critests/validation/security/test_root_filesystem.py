@@ -19,11 +19,10 @@ from critests.testing import (
     requirement,
     requires,
 )
-from critests.validation.security.contexts import context, outcome, pod_context, system_call
+from critests.validation.security.contexts import context, error_of, pod_context, system_call
 
 WRITE_ONLY_AND_CREATE = 0o101  # O_WRONLY | O_CREAT
 AT_FDCWD = -100
-READ_ONLY_FILE_SYSTEM = 30  # EROFS
 SHARED_MEMORY = "shared memory"
 # directories of a container
 PLACES = {"the root": "", "etc": "/etc", "home": "/root", SHARED_MEMORY: "/dev/shm"}  # noqa: S108 - in the container
@@ -54,7 +53,7 @@ def test_a_read_only_root_cannot_be_written(
         seen_from, questions=WRITE_ATTEMPTS, security_context=context(readonly_rootfs=True)
     )
 
-    assert outcome(process.answer(place)) == (-1, READ_ONLY_FILE_SYSTEM)
+    assert error_of(process.answer(place)) == "EROFS"
 
 
 @requirement("SEC-18")
@@ -90,7 +89,7 @@ def test_shared_memory_stays_writable_on_a_read_only_root(
         seen_from, questions=WRITE_ATTEMPTS, security_context=context(readonly_rootfs=True)
     )
 
-    assert outcome(process.answer(SHARED_MEMORY))[0] >= 0
+    assert error_of(process.answer(SHARED_MEMORY)) == ""
 
 
 @requirement("SEC-01")
@@ -127,7 +126,7 @@ def test_the_root_is_writable_by_default(
     """
     process = shared_containers.process(seen_from, questions=WRITE_ATTEMPTS)
 
-    assert outcome(process.answer(place))[0] >= 0
+    assert error_of(process.answer(place)) == ""
 
 
 @requirement("SEC-02")
@@ -190,7 +189,7 @@ def test_a_read_only_sandbox_leaves_containers_writable(shared_containers: Share
 
     process = shared_containers.process(EXEC, in_sandbox=pod, questions=WRITE_ATTEMPTS)
 
-    assert outcome(process.answer("etc"))[0] >= 0
+    assert error_of(process.answer("etc")) == ""
 
 
 @requirement("SEC-12")
@@ -210,7 +209,7 @@ def test_the_security_context_of_a_sandbox_does_not_apply_to_containers(
 
     assert (in_pod.status.uids, in_pod.status.gids) == ((0,) * 4, (0,) * 4)
     assert in_pod.status.groups == elsewhere.status.groups
-    assert outcome(in_pod.answer("etc"))[0] >= 0
+    assert error_of(in_pod.answer("etc")) == ""
     assert in_pod.status.seccomp_mode == elsewhere.status.seccomp_mode
 
 
@@ -246,4 +245,5 @@ def test_working_directory_in_proc_self_fd_does_not_leave_the_container(
         container = containers.attempt(config)
         directories = container.final_log_lines()
         # device and inode of the topmost parent of the working directory, and of the container's root
-        assert len(set(directories)) <= 1 or container.status().exit_code != 0
+        if container.status().exit_code == 0:
+            assert len(set(directories)) <= 1
