@@ -77,6 +77,7 @@ A file has `order` (of the groups), `title` and `area`, and a table for each req
 | `since` (of an aspect) | if it differs from that of the requirement | the same |
 | `untestable` | why no test on a single Linux machine can decide it; above all tables: for all | testable |
 | `judged_by` | other aspects, whose tests also judge this one | its own tests |
+| `builds_on` | the requirement whose failure blocks this aspect, as it cannot be met without it | none |
 """
 
 

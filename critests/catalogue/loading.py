@@ -23,6 +23,7 @@ _ASPECT_KEYS = frozenset(
         "disruptive",
         "untestable",
         "judged_by",
+        "builds_on",
     }
 )
 _NAMED_ASPECT_KEYS = _ASPECT_KEYS | {"name", "since"}
@@ -89,6 +90,7 @@ def _catalogue(written: dict[str, Any]) -> Catalogue:
     groups.sort(key=lambda numbered: numbered[0])
     catalogue = Catalogue(tuple(group for _, group in groups), written["revision"], features)
     _check_judges(catalogue)
+    _check_foundations(catalogue)
     return catalogue
 
 
@@ -168,6 +170,14 @@ def _check_judges(catalogue: Catalogue) -> None:
                 wrong = f"judged_by names {name!r}, which has no tests of its own"
                 msg = f"{entry.group}.toml: {aspect.id}: {wrong}"
                 raise CatalogueError(msg)
+
+
+def _check_foundations(catalogue: Catalogue) -> None:
+    """Reject a `builds_on` that names no other requirement."""
+    for entry, aspect in catalogue.aspects.values():
+        if aspect.builds_on and (aspect.builds_on == entry.id or catalogue.find(aspect.builds_on) is None):
+            msg = f"{entry.group}.toml: {aspect.id}: builds_on names {aspect.builds_on!r}"
+            raise CatalogueError(msg)
 
 
 def _sentence(error: Exception) -> str:

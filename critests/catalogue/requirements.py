@@ -70,6 +70,11 @@ class Aspect:
     own.
     """
 
+    builds_on: str = ""
+    """Id of the requirement without which it cannot be met: a limit that is not set applies to no command.
+    While that one is broken, a failure of this one is not a finding of its own.
+    """
+
     @property
     def since_minor(self) -> int | None:
         """The minor number of `since`, None if it is not tied to a version."""

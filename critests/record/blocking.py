@@ -26,12 +26,14 @@ class RequirementFacts:
         judgement: It is our engineering judgement (†).
         area: Area of the API.
         title: Its statement.
+        builds_on: The requirement without which it cannot be met.
     """
 
     level: Level = Level.MUST
     judgement: bool = False
     area: str = ""
     title: str = ""
+    builds_on: str = ""
 
 
 def own_blocker(test: TestResult, judge_of: Callable[[str], str | None]) -> str:
@@ -44,10 +46,15 @@ def own_blocker(test: TestResult, judge_of: Callable[[str], str | None]) -> str:
     return named.partition("/")[0]
 
 
-def followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> dict[int, str]:
+def followers(
+    tests: Sequence[TestResult],
+    judge_of: Callable[[str], str | None],
+    facts_of: Callable[[str], RequirementFacts | None],
+) -> dict[int, str]:
     """Return the failures that only follow from a broken requirement, index to requirement. These are
     failures by an uncaught error of an RPC whose judging requirement is itself broken or that the runtime
-    lacks, and failures that name another requirement as their explanation.
+    lacks, failures that name another requirement as their explanation, and failures of a requirement that
+    cannot be met without the broken one.
 
     A follower breaks no requirement itself. If failures follow each other in a circle, the first one counts.
     """
@@ -60,7 +67,7 @@ def followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]
     for index, test in enumerate(tests):
         if test.outcome is not Outcome.FAILED or index in found:
             continue
-        judged_by = test.reported_blocker or (test.raw_rpc and judge_of(test.raw_rpc)) or ""
+        judged_by = test.reported_blocker or _explanation(test, judge_of, facts_of)
         if judged_by and judged_by.partition("/")[0] != test.requirement_id:
             undecided[index] = judged_by
         elif not test.unproven_since:
@@ -85,6 +92,18 @@ def followers(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]
             if index not in decided and index not in stands
         }
     return {index: judged_by.partition("/")[0] for index, judged_by in found.items()}
+
+
+def _explanation(
+    test: TestResult,
+    judge_of: Callable[[str], str | None],
+    facts_of: Callable[[str], RequirementFacts | None],
+) -> str:
+    """Return the requirement or aspect whose failure would explain that of a test; empty if there is none."""
+    if test.raw_rpc:
+        return judge_of(test.raw_rpc) or ""
+    facts = facts_of(test.requirement) if test.requirement else None
+    return facts.builds_on if facts else ""
 
 
 def _lacking(tests: Sequence[TestResult], judge_of: Callable[[str], str | None]) -> dict[int, str]:
@@ -179,7 +198,11 @@ def facts_from_catalogue(name: str) -> RequirementFacts | None:
         return None
     aspect = next((aspect for aspect in found.aspects if aspect.id == name), found.aspects[0])
     return RequirementFacts(
-        level=aspect.level, judgement=aspect.judgement, area=found.area.value, title=found.title
+        level=aspect.level,
+        judgement=aspect.judgement,
+        area=found.area.value,
+        title=found.title,
+        builds_on=aspect.builds_on,
     )
 
 

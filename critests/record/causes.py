@@ -70,7 +70,7 @@ def root_causes(tests: Sequence[TestResult]) -> list[RootCause]:
         followers = blocked.get(requirement, []) + repeated.get(requirement, [])
         own = [test for test in tests if test.requirement_id == requirement]
         breach = next((test for test in own if test.outcome in BREACHES), None)
-        rpcs = (test.setup_rpc or test.raw_rpc or test.after for test in followers)
+        rpcs = (test.setup_rpc or test.raw_rpc for test in followers)
         causes.append(
             RootCause(
                 requirement=requirement,

@@ -239,6 +239,11 @@ def test_missing_keys_have_defaults(tmp_path: Path) -> None:
         ),
         (
             'level = "MUST"',
+            'level = "MUST"\nbuilds_on = "EXA-01"',
+            "EXA.toml: EXA-01: builds_on names 'EXA-01'",
+        ),
+        (
+            'level = "MUST"',
             'level = "MUST"\njudged_by = ["EXA-02"]',
             "EXA.toml: EXA-01: judged_by names 'EXA-02', which has no tests of its own",
         ),

@@ -4,11 +4,13 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Level, Outcome
+from critests.record.blocking import RequirementFacts
 from critests.record.expectations import load
+from critests.record.judgement import JudgeContext, judge
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.record.run_record import CapabilityFact
-from tests.record.judged import end_of, judged, outcomes, refused, result, saw
+from tests.record.judged import JUDGES, end_of, judged, outcomes, refused, result, saw
 
 GONE = Reason(code=ReasonCode.RUNTIME_SILENT, words="no answer within 5 s")
 ENDED, NO_IMAGE = (Reason(code=code) for code in (ReasonCode.RUNTIME_ENDED, ReasonCode.REGISTRY_UNREACHABLE))
@@ -139,6 +141,25 @@ def test_failures_that_follow_each_other_in_a_circle_do_not_vanish() -> None:
     )
 
     assert outcomes(found) == {"test_run": Outcome.FAILED, "test_create": Outcome.BLOCKED}
+
+
+def test_a_failure_of_what_builds_on_a_broken_requirement_is_blocked_by_it() -> None:
+    def facts(name: str) -> RequirementFacts:
+        return RequirementFacts(builds_on="RES-04" if name == "RES-28" else "")
+
+    def judged_with(*tests: TestResult) -> dict[str, Outcome]:
+        return outcomes(judge(tests, JudgeContext(judge_of=JUDGES.get, facts_of=facts)))
+
+    command = result("test_command", "RES-28", Outcome.FAILED)
+    fine = result("test_fine", "RES-28")
+
+    with_limit = judged_with(result("test_limit", "RES-04"), command)
+    alone = judged_with(command)
+    without = judged_with(result("test_limit", "RES-04", Outcome.FAILED), command, fine)
+
+    assert with_limit["test_command"] is alone["test_command"] is Outcome.FAILED
+    assert without["test_command"] is Outcome.BLOCKED
+    assert without["test_fine"] is Outcome.PASSED
 
 
 def test_only_the_judging_aspect_blocks() -> None:

@@ -79,7 +79,7 @@ def print_validation(
 
 def print_verdict(record: RunRecord, out: Console) -> None:
     """Print the runtime, the verdict with numbers, and what failed outside the MUSTs."""
-    if record.exit_code not in {ExitCode.CONFORMS, ExitCode.BROKEN}:
+    if record.exit_code not in {ExitCode.NO_NEW_FAILURE, ExitCode.BROKEN}:
         return
     out.print()
     out.print(Text.assemble((_headline(record), "bold"), f" {one_line(verdict_sentence(record), 1000)}"))
@@ -156,7 +156,7 @@ def _print_areas(record: RunRecord, out: Console) -> None:
 def _print_root_causes(record: RunRecord, out: Console) -> None:
     lines = []
     for cause in record.root_causes:
-        rpc = f" {one_line(cause.rpc, 60)}" if cause.blocked else ""
+        rpc = f" {one_line(cause.rpc, 60)}" if cause.rpc and cause.blocked else ""
         consequences = (
             f"blocks {plural(len(cause.blocked), 'test')}" if cause.blocked else "",
             f"causes {plural(len(cause.failed), 'more failure')}" if cause.failed else "",
@@ -165,7 +165,7 @@ def _print_root_causes(record: RunRecord, out: Console) -> None:
         lines.append(
             Text.assemble(
                 (f"{cause.requirement}{rpc}", "bold"),
-                f" · {blocks} · {one_line(_promise_behind(record, cause), 160)}",
+                f" · {blocks} · {one_line(_promise_behind(record, cause), 400)}",
             )
         )
     print_list(out, "Root causes", lines, "bold red", limit=LISTED)
@@ -173,7 +173,10 @@ def _print_root_causes(record: RunRecord, out: Console) -> None:
 
 def _promise_behind(record: RunRecord, cause: RootCause) -> str:
     shown = next((test for test in record.tests if test.id == cause.shown_by), None)
-    return promise_of(shown) if shown else title_of(cause.requirement)
+    if shown is None:
+        return title_of(cause.requirement)
+    observed = "" if cause.rpc else observed_of(shown, OBSERVED)
+    return ": ".join(filter(None, [promise_of(shown).rstrip("."), observed]))
 
 
 def _print_failures(record: RunRecord, run_dir: Path | None, out: Console, full: int) -> None:
