@@ -12,7 +12,7 @@ from critests.record.run_layout import UNKNOWN, safe_name
 from critests.record.versions import parse_version
 from critests.report.store import Index, RunEntry
 from critests.report.store.history import RECENT, Column, State, columns, histories, shown, state
-from critests.report.store.incidents import Incident, flaky, incidents
+from critests.report.store.incidents import Incident, Spell, flaky, incidents, spells_of
 from critests.report.store.letters import RANK, UNTESTED
 
 OTHER: Final = "other"
@@ -116,15 +116,20 @@ class RuntimeLine:
         return [shown(history, self.columns) for history in self.histories]
 
     @cached_property
+    def spells(self) -> list[list[Spell]]:
+        """For each requirement the runs in a row that broke it; none where they are of several versions."""
+        return [] if self.mixed else spells_of(self.histories)
+
+    @cached_property
     def incidents(self) -> list[Incident]:
         """The incidents that began in its newest runs; none where they are of several versions."""
-        return [] if self.mixed else incidents(self.histories)
+        return incidents(self.spells)
 
     @cached_property
     def states(self) -> list[State]:
         """For each requirement its state."""
         versions = [entry.version for entry in self.runs] if self.mixed else []
-        again = frozenset() if self.mixed else flaky(self.histories, self.incidents)
+        again = flaky(self.spells, self.incidents)
         return [
             replace(state(history, versions), flaky=place in again)
             for place, history in enumerate(self.histories)

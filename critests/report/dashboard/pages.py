@@ -1,7 +1,7 @@
 """The pages of the site, with the same escaping as the report of a run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Final
 from urllib.parse import quote
@@ -63,6 +63,7 @@ class SitePages:
     older: int
     promises: Sequence[Promise]
     pairs: Sequence[Pair]
+    _incidents: dict[str, list[IncidentRow]] = field(default_factory=dict)
 
     def overview(self) -> str:
         """Return the page of all runtimes and areas."""
@@ -91,7 +92,9 @@ class SitePages:
 
     def incidents(self, line: RuntimeLine) -> list[IncidentRow]:
         """Return the incidents of a line, the newest first."""
-        return incident_rows(line, self.promises)
+        if line.slug not in self._incidents:
+            self._incidents[line.slug] = incident_rows(line, self.promises)
+        return self._incidents[line.slug]
 
     def requirements(self) -> str:
         """Return the page of all requirements, with the number of runtimes by verdict."""
@@ -222,7 +225,7 @@ class SitePages:
         return found
 
     def _end(self, entry: RunEntry) -> str:
-        if entry.partial and entry.exit_code == ExitCode.CONFORMS and entry.tone in PASSING:
+        if entry.partial and entry.exit_code == ExitCode.NO_NEW_FAILURE and entry.tone in PASSING:
             return "partial"
         return entry.tone or (ENDS[entry.exit_code][1].value if entry.exit_code in ENDS else "untested")
 

@@ -74,18 +74,21 @@ def spells(history: str) -> Iterator[Spell]:
         yield Spell(first, last, good, None)
 
 
-def incidents(histories: Sequence[str], runs: int = RECENT) -> list[Incident]:
+def spells_of(histories: Sequence[str]) -> list[list[Spell]]:
+    """Return the spells of each requirement, from its history."""
+    return [[] if BROKEN.isdisjoint(history) else list(spells(history)) for history in histories]
+
+
+def incidents(broken: Sequence[Sequence[Spell]], runs: int = RECENT) -> list[Incident]:
     """Return the incidents of a runtime, the newest first.
 
     Args:
-        histories: That of each requirement.
+        broken: The spells of each requirement.
         runs: Number of newest runs in which incidents begin.
     """
     found: dict[int, list[tuple[int, Spell]]] = {}
-    for place, history in enumerate(histories):
-        if BROKEN.isdisjoint(history):
-            continue
-        for spell in spells(history):
+    for place, own in enumerate(broken):
+        for spell in own:
             if spell.first < runs:
                 found.setdefault(spell.first, []).append((place, spell))
     listed: list[Incident] = []
@@ -113,11 +116,11 @@ def _earlier(places: tuple[int, ...], before: Sequence[Incident]) -> int | None:
     return None
 
 
-def flaky(histories: Sequence[str], known: Sequence[Incident]) -> frozenset[int]:
+def flaky(broken: Sequence[Sequence[Spell]], known: Sequence[Incident]) -> frozenset[int]:
     """Return the requirements that break again and again without a cause that others share.
 
     Args:
-        histories: That of each requirement.
+        broken: The spells of each requirement.
         known: The incidents of the same runs.
     """
     shared = {
@@ -128,8 +131,7 @@ def flaky(histories: Sequence[str], known: Sequence[Incident]) -> frozenset[int]
     }
     return frozenset(
         place
-        for place, history in enumerate(histories)
-        if not BROKEN.isdisjoint(history[:FLAKY_RUNS])
-        and sum(spell.first < FLAKY_RUNS and (place, spell.first) not in shared for spell in spells(history))
+        for place, own in enumerate(broken)
+        if sum(spell.first < FLAKY_RUNS and (place, spell.first) not in shared for spell in own)
         >= FLAKY_SPELLS
     )
