@@ -54,22 +54,22 @@ STATUS: Final = {
     Outcome.BLOCKED: Status.SKIPPED,
 }
 SEVERITY: Final = {Level.MUST: "critical", Level.OPT: "normal", Level.SHOULD: "minor", Level.DIV: "trivial"}
+BLOCKED_BY: Final = "blocked by a requirement"
+"""The code of results that a broken requirement blocked, unlike those that something missing blocked."""
 CATEGORIES: Final = [
     {"name": "A MUST is broken", "matchedStatuses": ["failed"]},
     {"name": "The suite itself failed", "matchedStatuses": ["broken"]},
-    {"name": "A SHOULD is broken", "matchedStatuses": ["passed"], "messageRegex": ".*warned: .*"},
-    {"name": "Known failure of the runtime", "matchedStatuses": ["skipped"], "messageRegex": "known: .*"},
-    {
-        "name": "Blocked by a broken requirement",
-        "matchedStatuses": ["skipped"],
-        "messageRegex": "blocked by .*",
-    },
-    {
-        "name": "Blocked: something is missing on this machine",
-        "matchedStatuses": ["skipped"],
-        "messageRegex": "blocked: .*",
-    },
-    {"name": "Not offered by the runtime", "matchedStatuses": ["skipped"], "messageRegex": "unsupported: .*"},
+    *(
+        # Allure matches neither labels nor parameters, so each trace begins with a code
+        {"name": name, "matchedStatuses": [status], "traceRegex": rf"outcome: {code}\n[\s\S]*"}
+        for name, status, code in (
+            ("A SHOULD is broken", "passed", Outcome.WARNED.value),
+            ("Known failure of the runtime", "skipped", Outcome.KNOWN.value),
+            ("Blocked by a broken requirement", "skipped", BLOCKED_BY),
+            ("Blocked: something is missing on this machine", "skipped", Outcome.BLOCKED.value),
+            ("Not offered by the runtime", "skipped", Outcome.UNSUPPORTED.value),
+        )
+    ),
 ]
 PRESERVED: Final = frozenset({"uuid", "start", "stop"})
 """Fields of a result of allure-pytest that are not replaced from the record."""
@@ -265,8 +265,11 @@ def _details(test: Result) -> StatusDetails | None:
         message = skip_message(test)
     else:
         message = f"{head}{'warned: ' if test.outcome is Outcome.WARNED else ''}{test.reason or test.title}"
+    follows = test.outcome is Outcome.BLOCKED and test.blocked_by
     return StatusDetails(
-        known=test.outcome is Outcome.KNOWN, message=one_line(message, MESSAGE_LIMIT), trace=description(test)
+        known=test.outcome is Outcome.KNOWN,
+        message=one_line(message, MESSAGE_LIMIT),
+        trace=f"outcome: {BLOCKED_BY if follows else test.outcome.value}\n{description(test)}",
     )
 
 

@@ -111,10 +111,10 @@ def test_every_result_is_finished_and_in_one_category_at_most_by_its_first_match
 
 
 def category(result: dict[str, Any]) -> str:
-    message = result.get("statusDetails", {}).get("message", "")
+    trace = result.get("statusDetails", {}).get("trace", "")
     for each in CATEGORIES:
-        pattern = each.get("messageRegex", ".*")
+        pattern = each.get("traceRegex", r"[\s\S]*")
         assert isinstance(pattern, str)
-        if result["status"] in each["matchedStatuses"] and re.fullmatch(pattern, message):
+        if result["status"] in each["matchedStatuses"] and re.fullmatch(pattern, trace):
             return str(each["name"])
     return ""
