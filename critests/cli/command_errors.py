@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from typing import Final
 
 import click
 
@@ -9,6 +10,9 @@ from critests.exit_codes import ExitCode
 from critests.record.record_errors import RecordNotWritten, RecordUnreadable
 from critests.report.comparison import NotComparable
 from critests.toml_file import TomlMalformed
+
+UNLIKE: Final = frozenset({"unlike", "unlike_machines"})
+"""Parameters of commands that compare other machines too."""
 
 
 class NotPossible(click.ClickException):
@@ -35,7 +39,8 @@ def of_comparisons() -> Iterator[None]:
     try:
         yield
     except NotComparable as error:
-        hint = "; pass --unlike-machines to compare anyway" if error.unlike_machines else ""
+        option = _option_for_unlike_machines() if error.unlike_machines else ""
+        hint = f"; pass {option} to compare anyway" if option else ""
         raise NotPossible(f"{error}{hint}") from error
     except TomlMalformed as error:
         raise click.UsageError(str(error)) from error
@@ -43,3 +48,10 @@ def of_comparisons() -> Iterator[None]:
         raise NotPossible(str(error)) from error
     except RecordNotWritten as error:
         raise Failed(str(error)) from error
+
+
+def _option_for_unlike_machines() -> str:
+    """Return the name of the running command's option that compares other machines too; empty without one."""
+    context = click.get_current_context(silent=True)
+    options = context.command.params if context else []
+    return next((option.opts[0] for option in options if option.name in UNLIKE), "")

@@ -1,5 +1,6 @@
-"""Types of options that several commands take: a share, a duration, a file to write."""
+"""Types of options that several commands take: a share, a duration, a test's name, a file to write."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -11,6 +12,10 @@ from critests.run.options import STANDARD_OUTPUT
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_TEST_NAME: Final = re.compile(r"test_\w+\[.*\]")
+_WORD: Final = re.compile(r"[\w:+.\[\]\\/-]+")
+"""One word in pytest's -k expressions."""
+_OPERATORS: Final = frozenset({"and", "or", "not"})
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
@@ -24,6 +29,25 @@ def share(context: click.Context, parameter: click.Parameter, value: str | None)
         return None if value is None else read_share(value)
     except ValueError as error:
         raise click.BadParameter(str(error), context, parameter) from error
+
+
+class NameExpression(click.ParamType[str]):
+    """An expression for pytest's -k, or the name of a single test, in whose brackets blanks are allowed."""
+
+    name = "expression"
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401 - click's signature
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str:
+        """Return the expression; of a test's name, one that all its words must match."""
+        del param, ctx
+        if not _TEST_NAME.fullmatch(value):
+            return str(value)
+        # brackets stay in the first and in the last word
+        return " and ".join(word for word in _WORD.findall(value) if word not in _OPERATORS)
 
 
 class Duration(click.ParamType[float]):

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from critests.cli.option_types import NameExpression
 from critests.cli.pytest_command import VALIDATION, become_pytest, look_for_runtime
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.conditions.condition_table import CONDITIONS
@@ -51,7 +52,13 @@ UNUSED: Final = ("-p", "no:allure_pytest")
 @click.command(cls=Sectioned, epilog=EPILOG)
 @run_options("run", profiles=tuple(PROFILES))
 @click.option("-n", "workers", metavar="N", help="run in N processes ('auto' for one per core)")
-@click.option("-k", "expression", metavar="EXPRESSION", help="only tests whose names match, as in pytest")
+@click.option(
+    "-k",
+    "expression",
+    type=NameExpression(),
+    metavar="EXPRESSION",
+    help="only tests whose names match, as in pytest; or the name of a test, test_x[case]",
+)
 @click.option("-x", "stop_early", is_flag=True, help="stop at the first failure")
 @click.option(
     "--list",

@@ -1,6 +1,5 @@
 """The command that runs one test again under the same conditions."""
 
-import re
 import shlex
 from collections.abc import Iterator
 from typing import Final
@@ -16,9 +15,6 @@ from critests.run.run_settings import Settings
 SECTIONS: Final = (RUNTIME, RULES, MEASURING)
 OTHERS: Final = ("--profile", "--read-only", "--disruptive", "--allow-kubelet")
 """Options of other sections without which the test would be blocked, or measure something else."""
-WORD: Final = re.compile(r"[\w:+.\[\]\\/-]+")
-"""One word in pytest's -k expressions."""
-OPERATORS: Final = frozenset({"and", "or", "not"})
 
 
 def repeat_command(
@@ -48,7 +44,7 @@ def repeat_command(
     if scenario:
         words += ["--select", scenario]
     elif ours:
-        words += [*(["--select", judged.name] if judged.name else []), "-k", " and ".join(_words(item.name))]
+        words += [*(["--select", judged.name] if judged.name else []), "-k", item.name]
     return shlex.join(words)
 
 
@@ -58,8 +54,3 @@ def _endpoints(settings: Settings, context: RunContext) -> Iterator[str]:
         yield from ("--runtime-endpoint", context.endpoint.text)
     if not settings.image_endpoint and context.image_endpoint != context.endpoint:
         yield from ("--image-endpoint", context.image_endpoint.text)
-
-
-def _words(name: str) -> Iterator[str]:
-    """Split a test's name into words that -k must all match; brackets stay in the first and last word."""
-    return (word for word in WORD.findall(name) if word not in OPERATORS)

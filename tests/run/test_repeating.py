@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from _pytest.mark.expression import Expression
 
+from critests.cli.option_types import NameExpression
 from critests.client.endpoint import Endpoint
 from critests.record.run_record import RunConditions
 from critests.run.collected_tests import SUITE, JudgedAspect
@@ -81,7 +82,8 @@ def test_endpoints_that_nobody_named_are_named() -> None:
     ],
 )
 def test_the_parameters_of_the_test_are_chosen_too(name: str, others: list[str]) -> None:
-    expression = Expression.compile(repeated(name)[-1])
+    assert repeated(name)[-2:] == ["-k", name]
+    expression = Expression.compile(NameExpression().convert(name, None, None))
 
     def chosen(candidate: str) -> bool:
         return expression.evaluate(lambda word, /, **_: word.lower() in candidate.lower())
