@@ -7,7 +7,7 @@ from typing import ClassVar
 class ExitCode(IntEnum):
     """Exit codes are pytest's own. Precedence where several apply: 2, 3, 1, 5, 0."""
 
-    CONFORMS = 0
+    NO_NEW_FAILURE = 0
     BROKEN = 1
     INTERRUPTED = 2
     HARNESS_ERROR = 3

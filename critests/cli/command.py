@@ -14,7 +14,7 @@ from critests.report.terminal.broken_pipe import survive_broken_pipes
 
 EPILOG = """\b
 Exit codes, the same as pytest's:
-  0  conforms           1  a MUST is broken       2  interrupted
+  0  no new failure     1  a new failure          2  interrupted
   3  the suite failed   4  wrong usage            5  could not be tested
 
 \b
@@ -82,7 +82,7 @@ class Lazy(click.Group):
 )
 @click.version_option(critests.__version__, prog_name="critests")
 def group() -> None:
-    """Test whether a CRI runtime (containerd, CRI-O, …) conforms, and how fast it is."""
+    """Test which MUSTs of the CRI a runtime (containerd, CRI-O, …) meets, and how fast it is."""
 
 
 def main() -> None:
@@ -94,7 +94,7 @@ def main() -> None:
         # commands return None; an int is the code of a `click.exceptions.Exit`, which click returns when
         # standalone_mode is off
         ended = group.main(standalone_mode=False)
-        sys.exit(ended if isinstance(ended, int) else ExitCode.CONFORMS)
+        sys.exit(ended if isinstance(ended, int) else ExitCode.NO_NEW_FAILURE)
     except click.UsageError as error:
         error.show()
         sys.exit(ExitCode.USAGE)

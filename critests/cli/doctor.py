@@ -94,7 +94,7 @@ def _examined(settings: Settings) -> Findings:
             _examine(context, connection, found)
     finally:
         found.left_behind = context.end()
-    found.ready, found.exit_code = True, int(ExitCode.CONFORMS)
+    found.ready, found.exit_code = True, int(ExitCode.NO_NEW_FAILURE)
     return found
 
 

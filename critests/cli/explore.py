@@ -127,7 +127,7 @@ def _explore(settings: Settings, plan: ExplorationPlan) -> ExitCode:
         return ExitCode.INTERRUPTED
     counts = {"MUST", "SHOULD"} if settings.strict else {"MUST"}
     broken = any(finding.breach.level in counts for finding in result.findings)
-    return ExitCode.BROKEN if broken else ExitCode.CONFORMS
+    return ExitCode.BROKEN if broken else ExitCode.NO_NEW_FAILURE
 
 
 @contextlib.contextmanager

@@ -28,9 +28,11 @@ class ExitCause(StrEnum):
     BROKEN = "broken"
     GONE = "gone"
     NOTHING_RAN = "nothing ran"
+    TIME_LIMIT = "time limit"
+    """The time limit of the run left out the tests of MUSTs, and none was judged."""
     STRICT = "strict"
     """Only warnings, and --strict counts them."""
-    CONFORMS = "conforms"
+    NO_NEW_FAILURE = "no new failure"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +44,7 @@ class ExitDecision:
         because: What decided.
         ran: Number of tests with a verdict.
         broken: Number of failed tests by the level of their aspect. A failed SHOULD normally is a warning;
-            one that is still a failure must not end the run as conforming.
+            one that is still a failure must fail the run.
         findings: Number of findings behind these failures.
         now_and_then: Number of failed tests that failed in some of their tries only.
         by_chance: Number of warnings of tests that failed once and in none of the repeats.
@@ -55,10 +57,11 @@ class ExitDecision:
         gone: Why the runtime could not be tested any more; None if it could.
         shown_by: A test with the reason if no test ran or the runtime had no image; else None.
         measuring: The run is a benchmark.
+        musts_not_begun: Number of tests of a MUST that the time limit of the run left out.
     """
 
-    code: ExitCode = ExitCode.CONFORMS
-    because: ExitCause = ExitCause.CONFORMS
+    code: ExitCode = ExitCode.NO_NEW_FAILURE
+    because: ExitCause = ExitCause.NO_NEW_FAILURE
     ran: int = 0
     broken: Mapping[Level, int] = field(default_factory=dict)
     findings: int = 0
@@ -73,6 +76,7 @@ class ExitDecision:
     gone: Reason | None = None
     shown_by: TestResult | None = None
     measuring: bool = False
+    musts_not_begun: int = 0
 
     @property
     def any_broken(self) -> bool:
@@ -87,6 +91,7 @@ def ending(  # noqa: PLR0911 - one return per cause
     interrupted: bool = False,
     harness_error: str = "",
     runtime_gone: Reason | None = None,
+    musts_not_begun: int = 0,
 ) -> ExitDecision:
     """Return the exit code and its cause.
 
@@ -96,6 +101,7 @@ def ending(  # noqa: PLR0911 - one return per cause
         interrupted: The user stopped the run.
         harness_error: Error in the harness, or empty.
         runtime_gone: Why the runtime cannot be tested any more; None if it can.
+        musts_not_begun: Number of tests of a MUST that the time limit of the run left out.
     """
     outcomes = Counter(test.outcome for test in tests)
     every = [test for test in tests if test.outcome is Outcome.FAILED]
@@ -116,6 +122,7 @@ def ending(  # noqa: PLR0911 - one return per cause
         harness_error=harness_error,
         gone=runtime_gone,
         measuring=bool(tests) and all(test.area == MEASURED for test in tests),
+        musts_not_begun=musts_not_begun,
     )
     unreachable = next(
         (
@@ -136,6 +143,8 @@ def ending(  # noqa: PLR0911 - one return per cause
         return replace(found, code=ExitCode.BROKEN, because=ExitCause.BROKEN)
     if runtime_gone is not None:
         return replace(found, code=ExitCode.NOT_TESTED, because=ExitCause.GONE)
+    if musts_not_begun and not _any_must_judged(tests):
+        return replace(found, code=ExitCode.NOT_TESTED, because=ExitCause.TIME_LIMIT)
     if not binding_ran(tests):
         why = _commonest(tests)
         return replace(found, code=ExitCode.NOT_TESTED, because=ExitCause.NOTHING_RAN, shown_by=why)
@@ -154,6 +163,10 @@ def binding_ran(tests: Sequence[TestResult]) -> bool:
     selected = [test for test in tests if test.outcome is not Outcome.DISABLED]
     binding = [test for test in selected if test.level is Level.MUST] or selected
     return any(test.outcome in VERDICTS for test in binding)
+
+
+def _any_must_judged(tests: Sequence[TestResult]) -> bool:
+    return any(test.level is Level.MUST and test.outcome in VERDICTS for test in tests)
 
 
 def _commonest(tests: Sequence[TestResult]) -> TestResult | None:

@@ -41,6 +41,7 @@ class JudgeContext:
         interrupted: The user stopped the run.
         harness_error: Error in the harness itself, or empty.
         runtime_gone: Why the runtime cannot be tested any more; None if it can.
+        musts_not_begun: Number of tests of a MUST that the time limit of the run left out.
     """
 
     judge_of: Callable[[str], str | None]
@@ -53,6 +54,7 @@ class JudgeContext:
     interrupted: bool = False
     harness_error: str = ""
     runtime_gone: Reason | None = None
+    musts_not_begun: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +106,7 @@ def judge(tests: Sequence[TestResult], context: JudgeContext) -> Judgement:
     """
     judge_of, facts_of = context.judge_of, context.facts_of
     observed = [_completed(test) for test in tests if not test.stands_for]
-    follow = followers(observed, judge_of)
+    follow = followers(observed, judge_of, facts_of)
     results = [
         _decided(test, follow.get(index) or own_blocker(test, judge_of))
         for index, test in enumerate(observed)
@@ -122,6 +124,7 @@ def judge(tests: Sequence[TestResult], context: JudgeContext) -> Judgement:
         interrupted=context.interrupted,
         harness_error=context.harness_error,
         runtime_gone=context.runtime_gone,
+        musts_not_begun=context.musts_not_begun,
     )
     return Judgement(
         tests=results,

@@ -42,6 +42,7 @@ def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecor
         (record.exit_reason for record in records if record.exit_code == ExitCode.HARNESS_ERROR), ""
     )
     gone = context.runtime_gone or next(filter(None, map(_why_gone, records)), None)
+    left_out = sum(record.scope.musts_not_begun for record in records if record.scope)
     judged = judge(
         _worst_of_each(records),
         dataclasses.replace(
@@ -49,6 +50,7 @@ def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecor
             interrupted=interrupted,
             harness_error=harness_error,
             runtime_gone=gone,
+            musts_not_begun=left_out,
             capabilities=capabilities,
         ),
     )
@@ -88,7 +90,7 @@ def _why_gone(record: RunRecord) -> Reason | None:
     """
     if record.runtime_gone or record.exit_code != ExitCode.NOT_TESTED:
         return record.runtime_gone
-    if not binding_ran(record.tests):
+    if not binding_ran(record.tests) or (record.scope and record.scope.musts_not_begun):
         return None
     return Reason(code=ReasonCode.RUNTIME_ENDED, words=record.exit_reason)
 

@@ -110,6 +110,7 @@ class RunScope:
         musts: Number of such aspects with a test in the suite.
         time_limit: The time limit that ended the run before all its tests, in seconds; 0 if none did.
         not_begun: Number of tests that it left out.
+        musts_not_begun: How many of them judge a MUST.
     """
 
     selection: str = ""
@@ -118,6 +119,7 @@ class RunScope:
     musts: int = 0
     time_limit: float = 0.0
     not_begun: int = 0
+    musts_not_begun: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

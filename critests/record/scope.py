@@ -6,7 +6,7 @@ from typing import Final
 from critests.exit_codes import ExitCode
 from critests.record.run_record import RunScope
 
-COMPLETE: Final = frozenset({ExitCode.CONFORMS, ExitCode.BROKEN})
+COMPLETE: Final = frozenset({ExitCode.NO_NEW_FAILURE, ExitCode.BROKEN})
 """Exit codes of completed runs with a verdict."""
 
 
@@ -23,8 +23,9 @@ def joined(scopes: Sequence[RunScope | None], musts_judged: int) -> RunScope | N
     selections = list(dict.fromkeys(scope.selection for scope in known))
     shards = sorted({shard for scope in known for shard in scope.shards})
     limit, not_begun = max(scope.time_limit for scope in known), sum(scope.not_begun for scope in known)
+    musts_not_begun = sum(scope.musts_not_begun for scope in known)
     if any(not scope.shards and not scope.selection and not scope.time_limit for scope in known):
-        selections, shards, limit, not_begun = [""], [], 0.0, 0
+        selections, shards, limit, not_begun, musts_not_begun = [""], [], 0.0, 0, 0
     elif len(selections) == 1 and (_all_parts(shards) or any(not scope.shards for scope in known)):
         shards = []
     return RunScope(
@@ -34,6 +35,7 @@ def joined(scopes: Sequence[RunScope | None], musts_judged: int) -> RunScope | N
         musts=max(scope.musts for scope in known),
         time_limit=limit,
         not_begun=not_begun,
+        musts_not_begun=musts_not_begun,
     )
 
 

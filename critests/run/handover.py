@@ -142,6 +142,7 @@ class WorkerReport:
         hangs: RPCs that hang, each with the seconds that a call took until its deadline.
         deselected: all tests that the user's options leave out; each process collects them all.
         not_begun: number of its tests that the time limit of the run left out.
+        musts_not_begun: how many of them judge a MUST.
     """
 
     coverage: dict[str, dict[str, int]]
@@ -152,3 +153,4 @@ class WorkerReport:
     hangs: dict[str, float] = field(default_factory=dict)
     deselected: list[TestResult] = field(default_factory=list)
     not_begun: int = 0
+    musts_not_begun: int = 0

@@ -43,6 +43,7 @@ class SuiteSession:
         capabilities: one matrix per handler.
         deselected: tests that the user's options leave out.
         not_begun: number of tests that the time limit of the run left out.
+        musts_not_begun: how many of them judge a MUST.
         gone: why the runtime cannot be tested any more; None while it responds.
         testing: whether a test of the suite is running.
         connection: of the tests; None before the first.
@@ -67,6 +68,7 @@ class SuiteSession:
     capabilities: list[CapabilityMatrix] = field(default_factory=list)
     deselected: list[TestResult] = field(default_factory=list)
     not_begun: int = 0
+    musts_not_begun: int = 0
     gone: Reason | None = None
     testing: bool = False
     connection: Connection | None = None
@@ -118,6 +120,7 @@ class SuiteSession:
             hangs=self.context.hangs.known() if self.context else {},
             deselected=self.deselected,
             not_begun=self.not_begun,
+            musts_not_begun=self.musts_not_begun,
         )
 
 

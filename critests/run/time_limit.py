@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import pytest
 
+from critests.catalogue.words import Level
 from critests.client.under_way import UnderWay
 from critests.record.reasons import Reason, ReasonCode
-from critests.run.items import is_ours, scenario_of
+from critests.run.items import is_ours, judged_by, scenario_of
 from critests.run.outcomes import Blocked
 from critests.run.suite_session import SuiteSession
 
@@ -97,6 +98,9 @@ class TimeLimits:
         if not self._session.begin().is_over:
             return None
         self._session.not_begun += 1
+        aspect = judged_by(item).aspect
+        is_must = aspect is None or aspect.level is Level.MUST
+        self._session.musts_not_begun += is_must and not scenario_of(item)
         return True
 
     @pytest.hookimpl(tryfirst=True, optionalhook=True)

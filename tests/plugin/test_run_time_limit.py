@@ -32,7 +32,7 @@ def test_a_test_that_began_before_the_limit_is_judged_and_the_next_does_not_begi
         ("test_begins_before_the_limit", "passed")
     ]
     assert (record["scope"]["time_limit"], record["scope"]["not_begun"]) == (30, 1)
-    assert result.returncode == record["exit_code"] == ExitCode.CONFORMS
+    assert result.returncode == record["exit_code"] == ExitCode.NO_NEW_FAILURE
     assert record["interrupted"] is False
     assert "time limit of 30 s, 1 tests not begun" in " ".join(result.stdout.split())
 

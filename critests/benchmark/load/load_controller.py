@@ -136,7 +136,7 @@ class LoadController:
                 ExitCode.USAGE if usage else ExitCode.HARNESS_ERROR, f"Locust exited with {code}"
             )
         if self.worker:
-            return LoadResult(ExitCode.CONFORMS, "the worker finished; the master has the results")
+            return LoadResult(ExitCode.NO_NEW_FAILURE, "the worker finished; the master has the results")
         return self._read(self.folder / f"{name}_stats.csv")
 
     def _options(self, name: str) -> list[str]:
@@ -169,7 +169,7 @@ class LoadController:
                 ExitCode.NOT_TESTED, "not one cycle succeeded in the measured time", count, failed
             )
         reason = f"{count - failed} of {count} cycles succeeded in the measured time; results: {self.folder}"
-        return LoadResult(ExitCode.CONFORMS, reason, count, failed)
+        return LoadResult(ExitCode.NO_NEW_FAILURE, reason, count, failed)
 
     def _runtime_unreachable(self) -> bool:
         if self.context is None:
@@ -222,5 +222,5 @@ def search_capacity(controller: LoadController) -> LoadResult:
         decision = decide(ended.count, ended.failed)
         print(f"{search.rate:.3g} per second: {decision}, {ended.failed} of {ended.count} above", flush=True)
         search.add(decision)
-    held = ExitCode.CONFORMS if search.held else ExitCode.NOT_TESTED
+    held = ExitCode.NO_NEW_FAILURE if search.held else ExitCode.NOT_TESTED
     return LoadResult(held, f"{search.sentence(bound)}; results: {controller.folder}")

@@ -143,7 +143,7 @@ def benchmark_to_html(
 
 def _verdict(record: RunRecord) -> tuple[str, str]:
     words = {
-        ExitCode.CONFORMS: ("Measured", "passed"),
+        ExitCode.NO_NEW_FAILURE: ("Measured", "passed"),
         ExitCode.BROKEN: ("Not all scenarios measured", "failed"),
         ExitCode.INTERRUPTED: ("Interrupted", "disabled"),
         ExitCode.HARNESS_ERROR: ("Harness error", "error"),

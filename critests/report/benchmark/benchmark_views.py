@@ -30,7 +30,7 @@ JITTER: Final = 2.0
 """A machine is noisy if p99 of the spin loop exceeds this multiple of its median."""
 LATE: Final = 0.01
 VERDICTS: Final[Mapping[int, str]] = {
-    ExitCode.CONFORMS: "measured",
+    ExitCode.NO_NEW_FAILURE: "measured",
     ExitCode.INTERRUPTED: "interrupted",
     ExitCode.HARNESS_ERROR: "the suite itself failed",
     ExitCode.NOT_TESTED: "not measured",

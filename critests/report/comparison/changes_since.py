@@ -22,7 +22,7 @@ NO_EARLIER: Final = (
     "found no earlier run to compare with: it must be complete and have passed, with the same runtime and"
     " handlers; for speed also an operation in common, on an alike machine"
 )
-GOOD: Final = frozenset({ExitCode.CONFORMS})
+GOOD: Final = frozenset({ExitCode.NO_NEW_FAILURE})
 
 
 def last_good(results: Path, record: RunRecord, ends: Collection[int] = GOOD) -> Path | None:

@@ -17,7 +17,7 @@ from critests.report.wording.partial_run import partial
 from critests.report.wording.texts import one_line, plural
 
 ENDS: Final[dict[int, tuple[str, Outcome]]] = {
-    ExitCode.CONFORMS: ("Conforms", Outcome.PASSED),
+    ExitCode.NO_NEW_FAILURE: ("Conforms", Outcome.PASSED),
     ExitCode.BROKEN: ("Failed", Outcome.FAILED),
     ExitCode.INTERRUPTED: ("Interrupted", Outcome.DISABLED),
     ExitCode.HARNESS_ERROR: ("Harness error", Outcome.ERROR),
@@ -114,7 +114,7 @@ def verdict_word(record: RunRecord) -> tuple[str, Outcome]:
     judged.
     """
     found = musts(record)
-    if record.exit_code not in {ExitCode.CONFORMS, ExitCode.BROKEN}:
+    if record.exit_code not in {ExitCode.NO_NEW_FAILURE, ExitCode.BROKEN}:
         return ENDS.get(record.exit_code, (f"Exit code {record.exit_code}", Outcome.DISABLED))
     if found.broken:
         new = len(found.broken) > found.known or record.exit_code == ExitCode.BROKEN
@@ -125,7 +125,7 @@ def verdict_word(record: RunRecord) -> tuple[str, Outcome]:
         return IN_PART, Outcome.UNSUPPORTED
     if found.unjudged:
         return f"No MUST broken, {found.unjudged} not judged", Outcome.UNSUPPORTED
-    return ENDS[ExitCode.CONFORMS]
+    return ENDS[ExitCode.NO_NEW_FAILURE]
 
 
 def verdict_sentence(record: RunRecord) -> str:
@@ -134,7 +134,7 @@ def verdict_sentence(record: RunRecord) -> str:
     parts = []
     once = sum(test.by_chance for test in record.tests)
     unexplained = record.exit_code == ExitCode.BROKEN and len(found.broken) == found.known
-    if record.exit_code not in {ExitCode.CONFORMS, ExitCode.BROKEN} or not found.judged or unexplained:
+    if record.exit_code not in {ExitCode.NO_NEW_FAILURE, ExitCode.BROKEN} or not found.judged or unexplained:
         parts.append(record.exit_reason or "no reason was recorded")
     if found.judged:
         parts.append(met_sentence(found))

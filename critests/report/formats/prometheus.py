@@ -85,7 +85,7 @@ def _families(record: RunRecord) -> list[Family]:
     code = Family(
         "critests_exit_code",
         "gauge",
-        "Exit code: 0 conforms, 1 broken, 2 interrupted, 3 the suite failed, 5 not tested.",
+        "Exit code: 0 no new failure, 1 a new failure, 2 interrupted, 3 the suite failed, 5 not tested.",
     )
     code.add(record.exit_code)
     began = Family("critests_run_start_time_seconds", "gauge", "Start of the run, since the epoch.")

@@ -76,7 +76,7 @@ def started(record: RunRecord) -> dict[str, object]:
 
 def finished(record: RunRecord) -> dict[str, object]:
     """Return the content of `finished.json`; boards can show only string values of its metadata."""
-    passed = record.exit_code == ExitCode.CONFORMS
+    passed = record.exit_code == ExitCode.NO_NEW_FAILURE
     metadata = {"job-version": job_version(record)} | run_facts(record)
     return {
         "timestamp": max(int(record.finished), int(record.started), 1),

@@ -93,7 +93,7 @@ def judge_run(
     ]
     findings.sort(key=lambda finding: finding.rank)
     failing = [finding for finding in findings if finding.fails]
-    exit_code = ExitCode.BROKEN if failing else ExitCode.NOT_TESTED if obstacles else ExitCode.CONFORMS
+    exit_code = ExitCode.BROKEN if failing else ExitCode.NOT_TESTED if obstacles else ExitCode.NO_NEW_FAILURE
     return GateReport(
         exit_code=int(exit_code),
         sentence=_sentence(exit_code, failing, obstacles, record, operations, baseline),

@@ -112,7 +112,7 @@ def print_more(number: int, out: Console) -> None:
 def print_end(record: RunRecord, out: Console, *places: str) -> None:
     """Print the exit code with its reason, and the paths of the run's files."""
     out.print()
-    style = "bold green" if record.exit_code == ExitCode.CONFORMS else "bold red"
+    style = "bold green" if record.exit_code == ExitCode.NO_NEW_FAILURE else "bold red"
     reason = one_line(record.exit_reason, 1000) or "no reason was recorded"
     out.print(Text.assemble((f"exit {record.exit_code}", style), f": {reason}"), soft_wrap=True)
     for place in places:

@@ -30,7 +30,7 @@ def worded(record: RunRecord, judgement: Judgement) -> RunRecord:
         dataclasses.replace(cause, reason=reasons.get(cause.shown_by, "")) for cause in record.root_causes
     ]
     reason = exit_sentence(judgement.ending)
-    if record.kind == "benchmark" and judgement.ending.code in {ExitCode.CONFORMS, ExitCode.BROKEN}:
+    if record.kind == "benchmark" and judgement.ending.code in {ExitCode.NO_NEW_FAILURE, ExitCode.BROKEN}:
         reason = _measured(record)
     return dataclasses.replace(
         record,
@@ -66,16 +66,15 @@ def exit_sentence(end: ExitDecision) -> str:  # noqa: PLR0911 - one return per r
             if end.shown_by is None:
                 return f"no {what} was selected or could run"
             return f"no {what} could run; most common reason: {sentence(end.shown_by)}"
+        case ExitCause.TIME_LIMIT:
+            return f"the time limit left out {_of(end.musts_not_begun, 'test')} of MUSTs, and none was judged"
         case ExitCause.STRICT:
             return f"no MUST is broken, but --strict counts {_of(end.warned, 'warning')}"
-    caveats = _caveats(end)
-    if end.known:
-        return f"no new failure ({caveats})"
-    return f"no MUST that could be tested is broken ({caveats})"
+    return f"no new failure ({_caveats(end)})"
 
 
 def _caveats(end: ExitDecision) -> str:
-    """Count known failures and warnings of a run that conforms."""
+    """Count known failures and warnings of a run without a new failure."""
     caveats = f"{_of(end.known, 'known failure')}, {_of(end.warned, 'warning')}"
     if not end.by_chance:
         return caveats
