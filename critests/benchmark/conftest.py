@@ -19,7 +19,7 @@ from critests.benchmark.measuring.sides import opened, other_side, side_identity
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.reference.preflight import run_preflight
 from critests.benchmark.reference.reference_facts import machine_facts
-from critests.benchmark.scenario_profiles import SCENARIOS, seconds_each
+from critests.benchmark.scenario_profiles import COMPARE, SCENARIOS, SMOKE, seconds_each
 from critests.benchmark.scenario_selection import ONE_PROCESS, chosen, profile_of
 from critests.exit_codes import CannotTest, ExitCode, UsageError
 from critests.record.operations import BenchmarkFacts
@@ -51,6 +51,19 @@ class BenchmarkRun:
     order: random.Random
     origin: float
     reference_times: ReferenceTimes
+
+    def time_left(self, scenario: str, began: float) -> str:
+        """Return how much sampling is left at most, in words.
+
+        Args:
+            scenario: the scenario that is being measured.
+            began: its start on the clock of `time.monotonic`.
+        """
+        order = list(self.seconds)
+        later = order[order.index(scenario) + 1 :] if scenario in order else []
+        own = self.seconds.get(scenario, 0.0) - (time.monotonic() - began)
+        left = max(own, 0.0) + sum(self.seconds[each] for each in later)
+        return f"at most {left / 60:.0f} min left" if left >= 90 else f"at most {left:.0f} s left"
 
 
 SPARE_SECONDS = 900.0
@@ -130,7 +143,7 @@ def benchmark_run(
             suite_session.gone = Reason(code=ReasonCode.RUNTIME_ENDED, words=words)
             raise Blocked(why=suite_session.gone) from error
         run_context.parts = side_identity(targets[0]).parts
-        preflight = run_preflight(targets[0], quick=profile == "smoke")
+        preflight = run_preflight(targets[0], quick=profile in {SMOKE, COMPARE})
         run_context.notes += preflight.notes
         suite_session.benchmark = BenchmarkFacts(
             profile=profile,
@@ -174,17 +187,17 @@ def bench(
     # record
     # pytest-benchmark is not typed
     benchmark.skipped = True  # type: ignore[attr-defined]  # see above
-    name = scenario_of(request.node)
+    name, began = scenario_of(request.node), time.monotonic()
     scenario = Bench(
         scenario=SCENARIOS[name],
         targets=benchmark_run.targets,
         seconds=benchmark_run.seconds.get(name) or SCENARIOS[name].seconds_in(benchmark_run.profile),
-        profile=benchmark_run.profile,
+        profile=SCENARIOS[name].profile_in(benchmark_run.profile),
         order=benchmark_run.order,
         origin=benchmark_run.origin,
         reference_times=benchmark_run.reference_times,
         accounting=start_accounting,
-        on_progress=suite_session.on_progress,
+        on_progress=lambda line: suite_session.on_progress(f"{line}, {benchmark_run.time_left(name, began)}"),
     )
     request.node.stash[BENCH] = (scenario, benchmark)
     try:

@@ -6,6 +6,18 @@ from typing import Final
 
 SMOKE, STANDARD, FULL = "smoke", "standard", "full"
 PROFILES: Final = (SMOKE, STANDARD, FULL)
+COMPARE: Final = "compare"
+"""The profile with exactly what answers the questions of a comparison."""
+COMPARE_SECONDS: Final = {
+    "B-06": 40.0,
+    "B-11": 45.0,
+    "B-13": 15.0,
+    "B-23": 60.0,
+    "B-26": 45.0,
+    "B-27": 70.0,
+    "B-28": 56.0,
+}
+"""Its scenarios, and the seconds of sampling after which each ends without a narrow interval."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +40,19 @@ class Scenario:
         """Return its seconds of sampling in a profile; if the profile does not include it, those of the
         shortest profile that does.
         """
-        return self.seconds.get(profile) or min(self.seconds.values())
+        return self.seconds.get(self.profile_in(profile)) or min(self.seconds.values())
+
+    def profile_in(self, profile: str) -> str:
+        """Return the profile that decides how much of it is measured: `smoke` for one that the profile of
+        comparisons does not include.
+        """
+        return SMOKE if profile == COMPARE and COMPARE not in self.seconds else profile
 
 
 def _scenario(
     name: str, title: str, smoke: float, standard: float, full: float, *, throwaway: bool = False
 ) -> Scenario:
-    by_profile = {SMOKE: smoke, STANDARD: standard, FULL: full}
+    by_profile = {SMOKE: smoke, STANDARD: standard, FULL: full, COMPARE: COMPARE_SECONDS.get(name, 0)}
     return Scenario(
         name, title, {profile: seconds for profile, seconds in by_profile.items() if seconds}, throwaway
     )

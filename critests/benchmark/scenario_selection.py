@@ -3,7 +3,15 @@
 import pytest
 
 from critests.benchmark.benchmark_resuming import StoppedBenchmark
-from critests.benchmark.scenario_profiles import FULL, PROFILES, SCENARIOS, SMOKE, STANDARD, in_profile
+from critests.benchmark.scenario_profiles import (
+    COMPARE,
+    FULL,
+    PROFILES,
+    SCENARIOS,
+    SMOKE,
+    STANDARD,
+    in_profile,
+)
 from critests.exit_codes import UsageError
 from critests.run.collected_tests import CollectedTest
 from critests.run.items import BENCHMARKS
@@ -41,8 +49,8 @@ def profile_of(settings: Settings) -> str:
         UsageError: the profile is one of validation.
     """
     profile = settings.profile or DEFAULT_PROFILE
-    if profile not in PROFILES:
-        msg = f"--profile {profile}: benchmarks have {SMOKE}, {STANDARD} and {FULL}"
+    if profile not in {*PROFILES, COMPARE}:
+        msg = f"--profile {profile}: benchmarks have {SMOKE}, {STANDARD}, {FULL} and {COMPARE}"
         raise UsageError(msg)
     return profile
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from critests.benchmark.scenario_profiles import PROFILES, SCENARIOS, in_profile, seconds_each
+from critests.benchmark.scenario_profiles import COMPARE, PROFILES, SCENARIOS, in_profile, seconds_each
 from critests.cli.extras import check_installed
 from critests.cli.pytest_command import BENCHMARK, become_pytest
 from critests.cli.run_options import Sectioned, run_options, settings_from
@@ -40,7 +40,7 @@ EXAMPLES = (
 
 
 @click.command(cls=Sectioned, epilog=_epilog())
-@run_options("bench", profiles=PROFILES, help_of=HELP)
+@run_options("bench", profiles=(*PROFILES, COMPARE), help_of=HELP)
 @click.option(
     "--list", "list_only", is_flag=True, help="print the scenarios that would be measured, without measuring"
 )

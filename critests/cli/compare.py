@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import click
 
-from critests.benchmark.scenario_profiles import PROFILES
+from critests.benchmark.scenario_profiles import COMPARE, PROFILES
 from critests.cli.command_errors import of_comparisons
 from critests.cli.option_types import output_option, share
 from critests.cli.run_options import Sectioned, run_options, settings_from
@@ -24,8 +24,9 @@ from critests.report.comparison.html import comparison_to_html
 from critests.run.run_settings import Settings
 
 HELP: Final = {
-    "--profile": "live: smoke (default; a minute or two), standard or full",
-    "--select": "live: scenarios to measure (default B-01,B-11,B-13)",
+    "--profile": "live: compare (default: all rows, ten minutes), smoke (the first eight rows, two minutes),"
+    " standard or full",
+    "--select": "live: scenarios to measure (default: those of the profile)",
     "--deselect": "live: measure all but these scenarios",
     "--budget": "live: seconds of sampling, for both sides together",
     "--runtime-handler": "live: runtime handler of both sides",
@@ -80,7 +81,7 @@ Exit codes: 0 compared, whatever the result (critests gate judges it), 4 wrong u
     help="live: each private runtime uses the OCI runtime that it finds (default: both use that of A)",
 )
 @click.option("--details", is_flag=True, help="print all that was measured and judged, above the table")
-@run_options("compare", profiles=PROFILES, help_of=HELP)
+@run_options("compare", profiles=(*PROFILES, COMPARE), help_of=HELP)
 def compare(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
     """Compare the speed and conformance of A and B.
 

@@ -12,6 +12,7 @@ from typing import Final
 
 import click
 
+from critests.benchmark.scenario_profiles import COMPARE, SMOKE
 from critests.cli.command_errors import NotPossible
 from critests.cli.extras import check_installed
 from critests.cli.pytest_command import BENCHMARK, VALIDATION, pytest_command, pytest_environment
@@ -19,6 +20,7 @@ from critests.exit_codes import ExitCode
 from critests.node.host.binaries import MissingProgram, find_program, search_path
 from critests.node.starting.targets import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
 from critests.record.files import read
+from critests.record.questions import QUESTIONS
 from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import RUN_FILE, safe_name
 from critests.record.run_record import RunRecord
@@ -30,11 +32,10 @@ from critests.run.stop_signals import wait_for
 from critests.runtimes import oci_runtimes
 
 SPEED, CONFORMANCE = "speed", "conformance"
-DEFAULT_SCENARIOS: Final = ("B-01", "B-11", "B-13")
-"""Version as the baseline of the client, the pod lifecycle with all its calls, and exec: what a comparison of
-a few minutes can decide.
-"""
-DEFAULT_PROFILE: Final = "smoke"
+SMOKE_SCENARIOS: Final = tuple(dict.fromkeys(question.scenario for question in QUESTIONS[:8]))
+"""What answers the first eight questions."""
+SMOKE_SECONDS: Final = 60.0
+"""Seconds of sampling for them, for both sides together."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,7 @@ def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCom
     parts: list[RunComparison] = []
     if options.only != CONFORMANCE:
         parts.append(_speed(a, b, options))
-    if options.only != SPEED:
+    if options.only != SPEED and (options.only or options.run.profile != SMOKE):
         sides = [_validated(side, subject, options) for side, subject in (("A", a), ("B", b))]
         parts.append(compare_records(sides[0], sides[1], settings=options.how))
     if len(parts) == 1:
@@ -97,9 +98,15 @@ def _speed(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCompariso
     settings = dataclasses.replace(
         _reaching(a, options.run),
         against=str(b),
-        profile=options.run.profile or DEFAULT_PROFILE,
-        select=options.run.select or DEFAULT_SCENARIOS,
+        profile=options.run.profile or COMPARE,
     )
+    if settings.profile == SMOKE and not settings.select:
+        settings = dataclasses.replace(
+            settings,
+            profile=COMPARE,
+            select=SMOKE_SCENARIOS,
+            budget=SMOKE_SECONDS if settings.budget is None else settings.budget,
+        )
     record = _run(BENCHMARK, settings, f"measuring {a} and {b} alternately")
     folder = _folder_of(record, settings.results)
     return compare_sides(record, read_samples(folder / "samples"), options.how)
@@ -113,7 +120,7 @@ def _validated(side: str, subject: LiveSubject, options: LiveOptions) -> RunReco
         budget=None,
         seed=None,
         resume=None,
-        profile="smoke" if options.run.profile in {"", "smoke"} else "full",
+        profile=SMOKE if options.run.profile in {"", SMOKE, COMPARE} else "full",
     )
     return _run(VALIDATION, settings, f"validating {side}, {subject}")
 

@@ -1,5 +1,11 @@
-"""The stopping rule of sampling: a narrow enough confidence interval of a quantile, or the end of the
-budget.
+"""The stopping rules of sampling: a narrow enough confidence interval, or the end of the budget.
+
+Two sides are sampled until the interval of their ratio is narrow. The rule looks at the width of the interval
+only, never at where it lies or whether it excludes equality: a rule that stops at the first significant
+difference finds one between equals sooner or later. Such intervals of fixed width reach their coverage as the
+width shrinks (Chow and Robbins 1965 for means; Geertsema 1970, "Sequential confidence intervals based on rank
+tests", for the signed-rank interval that is used here). With few samples that is an approximation, so
+`tests/statistics/false_alarms.py` counts the false alarms under this rule.
 """
 
 import math
@@ -8,7 +14,16 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 
 from critests.statistics.autocorrelation import inefficiency
+from critests.statistics.comparison import Block, compare_blocks
 from critests.statistics.quantiles import quantile, quantile_interval, samples_needed
+from critests.statistics.verdict import Criteria
+
+FEWEST_BLOCKS = 16
+"""Blocks before the first look: 13 blocks can prove a difference among 13 operations."""
+LOOK_GROWTH = 1.25
+"""Factor between the numbers of blocks at two looks."""
+NARROW = 0.03
+"""Half of the interval's width, as a logarithm: about 3 % to both sides."""
 
 
 @unique
@@ -46,6 +61,19 @@ class StopDecision:
     stop: Stop
     check_again_at: int
     """The number of samples at which to decide again; the caller checks the time budget in between."""
+
+
+def next_look(blocks: int) -> int:
+    """Return the number of blocks at the look after the one at so many blocks."""
+    return max(FEWEST_BLOCKS, math.ceil(blocks * LOOK_GROWTH))
+
+
+def narrow_ratio(blocks: Sequence[Block]) -> bool:
+    """Return whether the 95 % interval of the ratio of both sides' medians is narrow."""
+    if any(value <= 0 for block in blocks for value in (*block.a, *block.b)):
+        return False  # there is no ratio
+    interval = compare_blocks(blocks, Criteria(confidence=0.95)).interval
+    return interval is not None and math.log(interval.high / interval.low) / 2 <= NARROW
 
 
 def decide(samples: Sequence[float], elapsed: float, plan: PrecisionPlan) -> StopDecision:

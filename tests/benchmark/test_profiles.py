@@ -7,9 +7,17 @@ from typing import Any
 import pytest
 
 import critests.benchmark.scenarios
-from critests.benchmark.scenario_profiles import PROFILES, SCENARIOS, in_profile, seconds_each
+from critests.benchmark.scenario_profiles import (
+    COMPARE,
+    COMPARE_SECONDS,
+    PROFILES,
+    SCENARIOS,
+    in_profile,
+    seconds_each,
+)
 from critests.benchmark.scenario_selection import chosen, profile_of
 from critests.exit_codes import UsageError
+from critests.record.questions import QUESTIONS
 from critests.run.run_settings import Settings
 
 FOLDER = Path(critests.benchmark.scenarios.__file__).parent
@@ -46,6 +54,12 @@ def test_profiles_have_the_documented_length() -> None:
 def test_a_profile_holds_those_of_the_shorter_one() -> None:
     smoke, standard, full = ({scenario.id for scenario in in_profile(profile)} for profile in PROFILES)
     assert smoke < standard < full == set(SCENARIOS)
+
+
+def test_the_profile_of_comparisons_measures_what_answers_the_questions() -> None:
+    assert {scenario.id for scenario in in_profile(COMPARE)} == {each.scenario for each in QUESTIONS}
+    assert sum(SCENARIOS[name].seconds_in(COMPARE) for name in COMPARE_SECONDS) <= 360
+    assert SCENARIOS["B-18"].profile_in(COMPARE) == "smoke"
 
 
 def test_a_budget_is_shared_out_in_proportion() -> None:

@@ -18,6 +18,7 @@ from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenario_profiles import SCENARIOS, Scenario
 from critests.client.deadlines import Deadlines
 from critests.record.operations import OperationResult
+from critests.record.questions import QUESTIONS
 from critests.record.samples import Series
 from critests.run.marks import SCENARIO
 from critests.statistics.stopping import PrecisionPlan
@@ -42,6 +43,20 @@ def scenario(name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
         return pytest.mark.benchmark(timer=replayed_clock, group=known.id)(marked)  # type: ignore[no-any-return]  # see above
 
     return mark
+
+
+def _label(scenario: str, headline: str, dimensions: Mapping[str, str]) -> str:
+    """Return what a line of progress names: the rows of a comparison that a measurement answers, or else its
+    scenario, main operation and dimensions.
+    """
+    titles = [
+        question.title
+        for question in QUESTIONS
+        if question.scenario == scenario and question.dimensions == dimensions
+    ]
+    if titles:
+        return titles[0] + (f" and {len(titles) - 1} more" if len(titles) > 1 else "")
+    return " ".join([scenario, headline, *(f"{name}={value}" for name, value in dimensions.items())])
 
 
 @dataclass
@@ -147,7 +162,7 @@ class Bench:
         plan = PrecisionPlan(
             self.seconds if seconds is None else seconds, quantile, half_width, most_samples=most
         )
-        label = " ".join([headline, *(f"{name}={value}" for name, value in (dimensions or {}).items())])
+        label = _label(self.scenario.id, headline, dimensions or {})
         sides = self.targets if targets is None else targets
         with contextlib.ExitStack() as stack:
             sampled = [
@@ -162,7 +177,7 @@ class Bench:
                     headline,
                     plan,
                     self.order,
-                    lambda cycles: self.on_progress(f"{self.scenario.id} {label}: {cycles} cycles"),
+                    lambda cycles: self.on_progress(f"{label}: {cycles} cycles"),
                 )
             finally:
                 for side, usage in zip(sampled, usages, strict=True):

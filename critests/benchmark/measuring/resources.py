@@ -179,8 +179,9 @@ class ProcessFootprint:
     threads: int
 
 
+DAEMON: Final = "daemon"
 PARTS: Final = {
-    "daemon": (Role.DAEMON, Role.DAEMON_HELPER),
+    DAEMON: (Role.DAEMON, Role.DAEMON_HELPER),
     "shims": (Role.SHIM, Role.SHIM_HELPER),
     "pauses": (Role.PAUSE,),
     "containers": (Role.CONTAINER,),

@@ -17,13 +17,18 @@ from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
 from critests.benchmark.measuring.target import Target
 from critests.client.failures import failed_rpc
 from critests.lifecycle.waiting import ConditionNotMet
+from critests.record.questions import QUESTIONS
 from critests.record.samples import Series
+from critests.statistics.comparison import Block
 from critests.statistics.stationarity import Steadiness, warm_up
-from critests.statistics.stopping import PrecisionPlan, Stop, decide
+from critests.statistics.stopping import FEWEST_BLOCKS, PrecisionPlan, Stop, decide, narrow_ratio, next_look
 
 Cycle: TypeAlias = Callable[[Meter], None]
 Workload: TypeAlias = "Callable[[Target], contextlib.AbstractContextManager[Cycle]]"
 
+ASKED = {question.key for question in QUESTIONS}
+LONGEST_WAIT = 3.0
+"""Multiple of the time budget that sampling may take to reach the fewest blocks."""
 FAILURES_IN_A_ROW = 5
 """Failed cycles after which sampling ends."""
 FEWEST = 40
@@ -139,8 +144,9 @@ def sample(
 ) -> str:
     """Sample until the plan says stop, and mark the warm-up of every series, also after an exception.
 
-    With two sides, each block holds one cycle of each side in random order, and sampling uses the whole time
-    budget: the precision of a ratio cannot be derived from one side alone.
+    With two sides, each block holds one cycle of each side in random order. If operations answer a question
+    of a comparison, sampling ends when the interval of the ratio of each is narrow (`narrow_ratio`), and not
+    before there are enough blocks to prove a difference; otherwise it uses the whole time budget.
 
     Args:
         sides: one or two.
@@ -152,7 +158,8 @@ def sample(
     Returns:
         Why sampling ended.
     """
-    block, check_at, progress_at = 0, FEWEST, 0.0
+    two = len(sides) > 1
+    block, check_at, progress_at = 0, FEWEST_BLOCKS if two else FEWEST, 0.0
     try:
         with garbage_collection_paused():
             begin = time.monotonic()
@@ -169,8 +176,13 @@ def sample(
                     progress_at = elapsed + PROGRESS_SECONDS
                 _clean_up(sides, block)
                 reason = next((side.tally.give_up_reason for side in sides if side.tally.give_up_reason), "")
-                if not reason and len(sides) > 1:
-                    reason = _ended_budget(elapsed, block, plan)
+                if not reason and two:
+                    if block == check_at and _answers_are_narrow(sides):
+                        return Stop.PRECISE.value
+                    check_at = next_look(block) if block == check_at else check_at
+                    # a scenario without questions ends with its budget, the others not before they can answer
+                    awaited = block < FEWEST_BLOCKS and elapsed < LONGEST_WAIT * plan.seconds
+                    reason = _ended_budget(0.0 if awaited and _asked(sides[0]) else elapsed, block, plan)
                 elif not reason and (block >= check_at or elapsed >= plan.seconds):
                     reason, check_at = _check_plan(sides[0].meter.series.get(headline), elapsed, plan, block)
                 if reason:
@@ -180,6 +192,27 @@ def sample(
             side.target.remove_pod_cgroups()
             for meter in side.meter.all_meters:
                 _mark(meter)
+
+
+def _asked(side: SampledSide) -> list[Series]:
+    """Return the series of a side that answer a question of a comparison."""
+    return [series for series in side.meter.series.values() if series.key in ASKED]
+
+
+def _answers_are_narrow(sides: Sequence[SampledSide]) -> bool:
+    """Return whether every ratio that answers a question has a narrow interval; False if there is none."""
+    asked = _asked(sides[0])
+    for series in asked:
+        other = sides[1].meter.series.get(series.operation)
+        if other is None:
+            return False
+        for each in (series, other):
+            mark_warm_up(each)
+        a, b = series.blocks(), other.blocks()
+        blocks = [Block(a[number], b[number]) for number in sorted(a.keys() & b.keys())]
+        if not narrow_ratio(blocks):
+            return False
+    return bool(asked)
 
 
 def _mark(meter: Meter) -> None:

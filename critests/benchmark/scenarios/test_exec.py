@@ -12,13 +12,15 @@ from critests.benchmark.scenarios.workloads import HOST
 
 MEGABYTE = 1_000_000
 """Not 2**20: runtimes limit messages to 16 MiB, and the response is larger than the output."""
-CONCURRENCIES = {"smoke": (), "standard": (1, 4, 16), "full": (1, 2, 4, 8, 16, 32, 64)}
+OUTPUTS = {"compare": (), "smoke": (1,), "standard": (1, 16), "full": (1, 16)}
+"""Megabytes."""
+CONCURRENCIES = {"compare": (), "smoke": (), "standard": (1, 4, 16), "full": (1, 2, 4, 8, 16, 32, 64)}
 
 
 @scenario("B-13")
 def test_exec_sync(bench: Bench) -> None:
     """ExecSync of `true`, of commands with 1 MB and 16 MB of output, and at several levels of concurrency."""
-    outputs = (1,) if bench.profile == "smoke" else (1, 16)
+    outputs = OUTPUTS[bench.profile]
     levels = CONCURRENCIES[bench.profile]
     part = bench.seconds / (2 + len(outputs) + len(levels))
     bench.sample(executing("true"), headline="ExecSync", dimensions={"output": "none"}, seconds=2 * part)

@@ -35,7 +35,7 @@ def test_pull_by_layers_and_compression(bench: Bench) -> None:
         ({"image": f"{SMALL_FILES} files, gzip"}, {"files": _files(), "compression": "gzip"}),
         ({"image": f"{SMALL_FILES} files, zstd"}, {"files": _files(), "compression": "zstd"}),
     ]
-    if bench.profile == "smoke":
+    if bench.profile in {"compare", "smoke"}:
         cases = cases[:2]
     if bench.profile == "full":
         cases.append(({"image": "1 layer of 1 GB"}, {"filler_bytes": 1024 * MEGABYTE, "filler_layers": 1}))

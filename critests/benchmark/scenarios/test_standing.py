@@ -2,10 +2,12 @@
 
 import contextlib
 import signal
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 
 from critests.benchmark.measuring.bench_fixture import Bench, scenario
 from critests.benchmark.measuring.meter import Meter
+from critests.benchmark.measuring.resources import DAEMON, footprints
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.daemon_restarts import restarting
@@ -19,16 +21,22 @@ from critests.benchmark.scenarios.idle_pods import (
     one_more_pod,
     relisting,
 )
-from critests.benchmark.scenarios.list_calls import statistics_of
+from critests.benchmark.scenarios.list_calls import listing, statistics_of
 from critests.benchmark.scenarios.population import Population
+from critests.record.questions import DAEMON_MEMORY
+from critests.record.samples import BYTES, LOWER
 from critests.run.outcomes import Unsupported
 
-PODS = {"smoke": (1, 3, 6), "standard": (1, 10, 50, 100), "full": (1, 10, 50, 100, 200)}
+PODS = {"compare": (100,), "smoke": (1, 3, 6), "standard": (1, 10, 50, 100), "full": (1, 10, 50, 100, 200)}
 SHARES = {"relist": 0.15, "statistics": 0.1, "one more pod": 0.25, "event": 0.1, "idle": 0.3, "restart": 0.1}
 """Part of the measurement to its share of the time for a number of pods."""
+COMPARE_RESTARTS_SHARE = 0.85
+"""The same in the profile of comparisons, where the rest is for the relist."""
 IDLE_WINDOWS = 4
 """The first is warm-up: the runtime still cleans up after the previous calls."""
-MOST_RESTARTS = 5
+MOST_RESTARTS = {"compare": 20, "smoke": 5, "standard": 5, "full": 5}
+LISTS_AFTER_RESTART = 5
+"""Calls before the memory of a restarted daemon is read: it has loaded its pods then."""
 KILLED = "restart after SIGKILL"
 
 
@@ -52,13 +60,20 @@ def test_growth_over_standing_pods(bench: Bench) -> None:
                 ]
                 bench.remark(f"{number} pods were not reached: {'; '.join(limits)}")
                 break
-            _measure(bench, sides, number, seconds)
             reached.append(number)
+            if bench.profile == "compare":
+                share, pods = 1 - COMPARE_RESTARTS_SHARE, {"pods": str(number)}
+                bench.sample(
+                    _of(sides, relisting), headline="relist", dimensions=pods, seconds=seconds * share
+                )
+            else:
+                _measure(bench, sides, number, seconds)
         # restarts come last, while the number decreases, because a restart resets the footprint
         for number in reversed(reached):
             for side in sides:
                 side.population.shrink_to(number)
-            _kill(bench, sides, number, seconds * SHARES["restart"])
+            share = COMPARE_RESTARTS_SHARE if bench.profile == "compare" else SHARES["restart"]
+            _kill(bench, sides, number, seconds * share)
 
 
 def _measure(bench: Bench, sides: Sequence[IdlePods], number: int, seconds: float) -> None:
@@ -113,12 +128,36 @@ def _kill(bench: Bench, sides: Sequence[IdlePods], number: int, seconds: float) 
         )
         return
     bench.sample(
-        _of(sides, lambda population: restarting(population, signal.SIGKILL, KILLED)),
+        _of(sides, _restarting),
         headline=f"{KILLED} to complete lists",
         dimensions={"pods": str(number)},
         seconds=seconds,
-        most=MOST_RESTARTS,
+        most=MOST_RESTARTS[bench.profile],
     )
+
+
+def _restarting(population: Population) -> Workload:
+    """Return the workload of a restart after SIGKILL, and of the memory of the new daemon: its memory differs
+    from start to start, so that only several starts show what the runtime needs.
+    """
+    killed, listed = restarting(population, signal.SIGKILL, KILLED), listing(population)
+
+    @contextlib.contextmanager
+    def prepared(target: Target) -> Iterator[Cycle]:
+        with killed(target) as restart, listed(target) as calls:
+
+            def cycle(meter: Meter) -> None:
+                restart(meter)
+                untimed = meter.clone()
+                for _ in range(LISTS_AFTER_RESTART):
+                    calls(untimed)
+                assert target.context.daemon_pid is not None  # of a private runtime it is known
+                memory = footprints(target.context.daemon_pid)[DAEMON].memory_bytes
+                meter.add(DAEMON_MEMORY, float(memory), time.perf_counter(), unit=BYTES, better=LOWER)
+
+            yield cycle
+
+    return prepared
 
 
 def _of(sides: Sequence[IdlePods], workload: Callable[[Population], Workload]) -> Workload:

@@ -13,7 +13,12 @@ from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.workloads import container_lifecycle, pod_cycle
 from critests.statistics.quantiles import quantile
 
-CONCURRENCIES = {"smoke": (1, 2, 4), "standard": (1, 2, 4, 8, 16), "full": (1, 2, 4, 8, 16, 32, 64)}
+CONCURRENCIES = {
+    "compare": (4,),
+    "smoke": (1, 2, 4),
+    "standard": (1, 2, 4, 8, 16),
+    "full": (1, 2, 4, 8, 16, 32, 64),
+}
 LOADS = {"smoke": (0.5,), "standard": (0.3, 0.6, 0.8), "full": (0.1, 0.3, 0.5, 0.7, 0.8, 0.9)}
 CALIBRATION_CYCLES = 8
 MOST_IN_FLIGHT = 64
@@ -27,7 +32,8 @@ FROM_INTENDED = "latency from intended start"
 def test_throughput_by_concurrency(bench: Bench) -> None:
     """Pod cycles and container lifecycles per second, by the number of workers in a closed loop."""
     levels = CONCURRENCIES[bench.profile]
-    seconds = bench.seconds / len(levels) / 2
+    pods_only = bench.profile == "compare"
+    seconds = bench.seconds / len(levels) / (1 if pods_only else 2)
     for workers in levels:
         work = {"work": "pods"}
         bench.concurrently(
@@ -38,7 +44,7 @@ def test_throughput_by_concurrency(bench: Bench) -> None:
             seconds=seconds,
             dimensions=work,
         )
-    for workers in levels:
+    for workers in () if pods_only else levels:
         work = {"work": "containers"}
         bench.concurrently(
             container_lifecycle,

@@ -9,6 +9,7 @@ from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import PLAIN, Target
 from critests.lifecycle.user_namespaces import with_user_namespace
+from critests.record.questions import FIRST_OUTPUT
 from critests.run.outcomes import Blocked
 
 HOST = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)
@@ -89,7 +90,9 @@ def pod_cycle(*, network: bool = True) -> Workload:
                         status = cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox_id)
                         response = meter.call("PodSandboxStatus", target.runtime.PodSandboxStatus, status)
                         _check_ready_status(response.status, network=network)
+                        begin, _ = meter.windows["RunPodSandbox"]
                         container_id = start_container(target, meter, sandbox_id, request.config)
+                    meter.add(FIRST_OUTPUT, time.perf_counter() - begin, begin)
                     stop_and_remove_container(target, meter, container_id)
                     stop_and_remove_sandbox(target, meter, sandbox_id)
             except BaseException:

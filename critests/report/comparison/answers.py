@@ -127,7 +127,8 @@ def _verdict(found: Operation, names: Names, significance: float) -> tuple[str, 
     allowed = max(ALIKE, ALIKE_SECONDS / min(values) if found.unit == SECONDS and values else 0.0)
     if found.p <= significance or (found.verdict == Verdict.NO_EVIDENCE and reach <= allowed):
         return "", f"no difference above {percent(round(reach, 2) or 0.01)}"
-    return "", f"{UNDECIDED}, too noisy: {_range(found, names)}; {_HELP[Verdict.TOO_NOISY.value]}"
+    why = "not significant among all rows" if found.interval_excludes_1 else "too noisy"
+    return "", f"{UNDECIDED}, {why}: {_range(found, names)}; {_HELP[Verdict.TOO_NOISY.value]}"
 
 
 def _range(found: Operation, names: Names) -> str:

@@ -10,8 +10,9 @@ from critests.benchmark.measuring.garbage_collector import garbage_collection_pa
 from critests.benchmark.measuring.meter import NOT_DONE, Meter, NotDone
 from critests.benchmark.measuring.sampling import FAILURES_IN_A_ROW, Cycle, SampledSide, Tally, sample
 from critests.benchmark.measuring.target import Target
+from critests.client.deadlines import Deadlines
 from critests.lifecycle.waiting import ConditionNotMet
-from critests.statistics.stopping import PrecisionPlan
+from critests.statistics.stopping import FEWEST_BLOCKS, PrecisionPlan, Stop
 from tests.benchmark.fakes import FakeTarget, Refused, answering, new_meter
 
 REQUEST = cri.VersionRequest()
@@ -69,6 +70,39 @@ def test_both_sides_are_in_every_block_in_random_order() -> None:
     assert len(blocks) == 200
     assert set(blocks) == {"ab", "ba"}
     assert 60 < blocks.count("ab") < 140
+
+
+def answering_side(name: str, spread: float, seed: int) -> SampledSide:
+    """Return a side whose samples answer a question: the pod cycle of B-11."""
+    noise = random.Random(seed)  # noqa: S311 - chance, not secrets
+    made = side(
+        lambda meter: meter.add("pod cycle", noise.lognormvariate(0, spread), time.perf_counter()), name
+    )
+    made.meter = Meter("B-11", {}, name, 0.0, Deadlines())
+    return made
+
+
+def test_two_sides_stop_when_the_interval_of_the_answer_is_narrow() -> None:
+    sides = [answering_side("a", 0.02, 1), answering_side("b", 0.02, 2)]
+
+    assert run(sides, PrecisionPlan(30.0, most_samples=300)) == Stop.PRECISE
+    assert FEWEST_BLOCKS <= sides[0].tally.cycles < 300
+    wide = [answering_side("a", 2.0, 1), answering_side("b", 2.0, 2)]
+    assert run(wide, PrecisionPlan(30.0, most_samples=60)) == Stop.OUT_OF_SAMPLES
+
+
+def test_two_sides_take_as_many_blocks_as_a_difference_needs_whatever_the_budget() -> None:
+    def slow(meter: Meter) -> None:
+        time.sleep(0.04)
+        meter.add("pod cycle", chance.lognormvariate(0, 2), time.perf_counter())
+
+    chance = random.Random(5)  # noqa: S311 - chance, not secrets
+    sides = [answering_side("a", 2.0, 1), answering_side("b", 2.0, 2)]
+    for each in sides:
+        each.cycle = slow
+
+    assert run(sides, PrecisionPlan(1.0)) == Stop.OUT_OF_TIME
+    assert sides[0].tally.cycles == FEWEST_BLOCKS
 
 
 def test_only_samples_of_two_sides_have_blocks() -> None:
