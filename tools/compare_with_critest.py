@@ -11,6 +11,7 @@ interrupted comparison. Arguments after `--` go to `critests-proof sweep`. Needs
 
 import argparse
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -236,6 +237,7 @@ class CritestUnderFaults:
 def main() -> int:
     """Run the comparison and return the exit code."""
     options = _options()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options.folder = options.folder.resolve()
     options.folder.mkdir(parents=True, exist_ok=True)
     try:

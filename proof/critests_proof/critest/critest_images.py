@@ -35,11 +35,8 @@ _PROGRAMS = {
         "done\n"
     ),
     "usr/bin/ipcs": "cat /proc/sysvipc/shm\n",
-    "bin/ls": 'exec busybox ls "$@"\n',
 }
-"""Path to script: specs run the first two, which some packages of busybox lack, and mask the third, which
-must not be a symbolic link then.
-"""
+"""Path to script: programs that specs run and some packages of busybox lack."""
 
 
 @dataclass(frozen=True)
