@@ -19,7 +19,7 @@ from critests.client.connection import Connection
 from critests.exit_codes import CannotTest, ExitCode
 from critests.lifecycle.run_label import RUN_LABEL
 from critests.node.host.listeners import binary_of_process
-from critests.node.host.privileges import process_capabilities
+from critests.node.host.privileges import process_capabilities, user_namespace
 from critests.node.observing.kubelet import live_kubelet
 from critests.node.observing.machine_facts import fingerprint
 from critests.node.observing.remedies import REMEDIES
@@ -218,7 +218,9 @@ def _machine(out: Console, facts: dict[str, object]) -> None:
     print_title(out, "This machine")
     own = process_capabilities()
     rows = flat({name: value for name, value in facts.items() if name != "capabilities"})
-    rows.append(("this process", f"{len(own.permitted)} capabilities"))
+    users = user_namespace()
+    inside = f", in a user namespace (uid_map {users}): they do not hold for the node" if users else ""
+    rows.append(("this process", f"{len(own.permitted)} capabilities{inside}"))
     _rows(out, rows)
 
 

@@ -97,6 +97,10 @@ def run(**values: Any) -> None:  # noqa: ANN401 - click hands over the options b
         arguments.append("-x")
     arguments += values["pytest_args"]
     arguments.append("--cri-list" if list_only else "--cri-progress")
+    if settings.select or settings.deselect:
+        from critests.run.selection import check  # noqa: PLC0415 - see above
+
+        check(settings)
     # with arguments for pytest a run may need no runtime, for example with --collect-only
     if not (list_only or settings.node or values["pytest_args"]):
         look_for_runtime(settings)

@@ -17,6 +17,7 @@ from critests.client.discovery import find
 from critests.client.endpoint import Endpoint
 from critests.client.hangs import Hangs
 from critests.exit_codes import CannotTest, UsageError
+from critests.images.catalogue import image_spec
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver, remove_cgroups_of
 from critests.lifecycle.labelled_removal import remove_run
@@ -25,13 +26,13 @@ from critests.node.cleanup.runtime_removal import forget_dead_run
 from critests.node.host.program_files import describe_daemon, describe_files
 from critests.node.observing.api_level import KNOWS_CRI_V1
 from critests.node.observing.kubelet import live_kubelet
-from critests.node.observing.sandbox_image import missing_sandbox_image
+from critests.node.observing.sandbox_image import missing_sandbox_image, why_not_available
 from critests.node.starting.daemon_process import complaint_about
 from critests.record.record_errors import RecordNotWritten
 from critests.record.run_layout import RunFolder, new_run_folder
 from critests.record.run_record import RunConditions
 from critests.run.context import OwnedResources, RunContext, daemon_of, tls_files
-from critests.run.pulled_images import TestImages
+from critests.run.pulled_images import PLAIN, TestImages
 from critests.run.run_settings import Settings
 from critests.run.runtime_parts import driver_part, parts_of_throwaway
 from critests.run.startup_checks import StartupChecks
@@ -134,6 +135,7 @@ def _begin(
         checks = StartupChecks(context, connection, recorder)
         _reject_unknown_handlers(connection, context)
         checks.run(settings.handlers[0])
+        _require_mirror(connection, checks)
         if mutating and not context.throwaway and not context.gone:
             _require_sandbox_image(connection, context)
             checks.check_daemon()
@@ -196,6 +198,25 @@ def _require_sandbox_image(connection: Connection, context: RunContext) -> None:
     """
     if missing := missing_sandbox_image(connection, context.requests(), context.settings.handlers[0]):
         raise CannotTest(missing)
+
+
+def _require_mirror(connection: Connection, checks: StartupChecks) -> None:
+    """Reject a mirror from which the runtime gets no image: its failing pods would look like broken promises.
+
+    Raises:
+        CannotTest: the runtime has not the plain image, and cannot pull it.
+    """
+    settings, prefix = checks.context.settings, checks.context.settings.image_prefix
+    if not prefix or settings.read_only or checks.context.gone:
+        return
+    reference = f"{prefix.rstrip('/')}/{PLAIN}:{image_spec(PLAIN).tags[0]}"
+    why = why_not_available(connection, reference)
+    checks.check_daemon()
+    if why and not (checks.context.gone or checks.context.crashes):
+        raise CannotTest(
+            f"--image-prefix {prefix}: the runtime does not have the image {reference}, and cannot pull it"
+            f" ({why})"
+        )
 
 
 def _reject_unfit_handlers(connection: Connection, context: RunContext) -> None:

@@ -58,6 +58,14 @@ def test_commands_without_a_runtime_import_neither_grpc_nor_pytest(arguments: tu
     assert "imported: []" in ended.stdout, ended.stderr
 
 
+def test_a_wrong_selection_is_reported_before_a_runtime_is_looked_for() -> None:
+    ended = critests("run", "--runtime-endpoint", "unix:///nowhere", "--select", "SBX-999")
+
+    assert ended.returncode == 4
+    assert "near it: SBX-" in ended.stderr
+    assert "/nowhere" not in ended.stderr
+
+
 def without_numpy(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Call a command where numpy and scipy cannot be imported."""
     code = (

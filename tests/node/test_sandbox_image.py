@@ -14,6 +14,7 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.observing.sandbox_image import missing_sandbox_image
 from tests.criserver import CriServer, serve
 from tests.criserver.state import ImageConfig
+from tests.plugin.command import critests
 
 NOWHERE = "registry.example:5000/pods/pause:3.10"
 PULLABLE = "example.test/busybox:1"
@@ -67,3 +68,25 @@ def test_image_of_another_release_does_not_count_as_the_sandbox_image(tmp_path: 
     ):
         connection.images.PullImage(pulling(OLDER))
         assert f"without the image {NOWHERE}," in missing(connection, tmp_path)
+
+
+def test_a_run_with_a_mirror_that_the_runtime_does_not_reach_ends_with_the_reason(tmp_path: Path) -> None:
+    with serve(CriServer(wrong={"fails=PullImage"})) as endpoint:
+        ended = critests(
+            "run",
+            *(
+                "--runtime-endpoint",
+                endpoint,
+                "--image-prefix",
+                "mirror.example/critests",
+                "--select",
+                "SBX-01",
+            ),
+            *("--results", str(tmp_path)),
+        )
+
+    assert ended.returncode == 5, ended.stdout + ended.stderr
+    said = " ".join((ended.stdout + ended.stderr).split())
+    assert "--image-prefix mirror.example/critests: the runtime does not have the image" in said
+    assert "mirror.example/critests/plain:1" in said
+    assert not list(tmp_path.rglob("run.json"))

@@ -45,6 +45,27 @@ def capability_names(mask: int) -> frozenset[str]:
     )
 
 
+_ALL_USERS = ["0", "0", "4294967295"]
+"""The map of the initial user namespace, user_namespaces(7)."""
+
+
+def user_namespace(map_file: Path = Path("/proc/self/uid_map")) -> str:
+    """Return the map of users of this process's user namespace; empty in the initial one.
+
+    In another one, user 0 is not root of the machine.
+    """
+    numbers = map_file.read_text(encoding="ascii").split()
+    return "" if numbers == _ALL_USERS else " ".join(numbers)
+
+
+def in_user_namespace_of(pid: int | None) -> bool:
+    """Return whether a process is in the user namespace of this one; False if it may not be examined."""
+    try:
+        return Path(f"/proc/{pid}/ns/user").samefile("/proc/self/ns/user")
+    except OSError:
+        return False
+
+
 def children_may(capability: str) -> bool:
     """Return whether a program that this process starts as root will have a capability."""
     return os.geteuid() == 0 and capability in process_capabilities().bounding

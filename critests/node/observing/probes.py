@@ -20,7 +20,7 @@ from critests.lifecycle.sandbox import Sandbox
 from critests.lifecycle.verbose_info import objects_of
 from critests.node.cgroups.cgroup_mounts import cgroup_facts
 from critests.node.host.addresses import free_port, node_address
-from critests.node.host.privileges import process_capabilities
+from critests.node.host.privileges import in_user_namespace_of, process_capabilities, user_namespace
 from critests.node.observing.capabilities import NO_ANSWER, Probe, RuntimeProbes, fact
 from critests.node.observing.cdi import VENDOR, CdiFolder, variables
 from critests.node.observing.checkpoint_probes import CheckpointProbes
@@ -385,7 +385,10 @@ class ContainerProbes:
         )
         shared = fact(Capability.SHARED_KERNEL, theirs == ours, evidence, "ExecSync")
         daemon = self.daemon()
-        if theirs == ours or daemon is None:
+        if (users := user_namespace()) and not in_user_namespace_of(daemon):
+            here = f"critests is in a user namespace (uid_map {users}), and the daemon is not"
+            same = fact(Capability.SAME_HOST, False, here, "/proc/self/uid_map")
+        elif theirs == ours or daemon is None:
             same = fact(Capability.SAME_HOST, theirs == ours, evidence, "ExecSync")
         else:
             seen = f"the daemon is process {daemon} here"

@@ -22,7 +22,7 @@ REMEDIES: Final = {
     Capability.CRIU: "a kernel and privileges with which `criu dump` works on a process",
     Capability.SUITE_REGISTRY: "let the runtime reach that address over plain HTTP, or copy the images to a"
     " registry that it may use (critests images) and give --image-prefix",
-    Capability.SAME_HOST: "run critests on the machine of the runtime, in its PID namespace",
+    Capability.SAME_HOST: "run critests on the machine of the runtime, in its PID and user namespaces",
     Capability.SHARED_KERNEL: "run critests on the machine of the runtime; in a sandbox with a kernel of its"
     " own (gVisor, a virtual machine) only what is seen from inside can be judged",
     Capability.ROOT: "run critests as root",

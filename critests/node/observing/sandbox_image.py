@@ -41,7 +41,7 @@ def missing_sandbox_image(connection: Connection, requests: RequestBuilder, hand
         if is_a_hang(error):
             return ""
         for reference in list(dict.fromkeys(_REFERENCE.findall(error.details() or "")))[:_MOST]:
-            if why := _why_not(connection, reference):
+            if why := why_not_available(connection, reference):
                 return (
                     f"the runtime makes no sandbox without the image {reference}, which is not on this node,"
                     f" and to pull it fails ({why}). Bring it here (an archive of it, or a registry that the"
@@ -52,7 +52,7 @@ def missing_sandbox_image(connection: Connection, requests: RequestBuilder, hand
     return ""
 
 
-def _why_not(connection: Connection, reference: str) -> str:
+def why_not_available(connection: Connection, reference: str) -> str:
     """Return why the runtime cannot get an image; empty where it has it, or gets it now."""
     with contextlib.suppress(grpc.RpcError):
         wanted = cri.ImageStatusRequest(image=cri.ImageSpec(image=reference))

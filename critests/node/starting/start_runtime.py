@@ -8,6 +8,7 @@ from critests.exit_codes import CannotTest
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.cleanup import runtime_removal
 from critests.node.cleanup.leftovers import CleanupIncomplete
+from critests.node.host.privileges import user_namespace
 from critests.node.observing.machine_facts import booted_by_systemd
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import FileLock, LockHeld
@@ -72,6 +73,11 @@ def start_throwaway(
     """
     if os.geteuid() != 0:
         raise RuntimeStartFailed("a private runtime can only be started by root")
+    if users := user_namespace():
+        raise RuntimeStartFailed(
+            "a private runtime can only be started by root of the machine, and this process is in a user"
+            f" namespace (/proc/self/uid_map: {users}); run critests outside it"
+        )
     systemd_cgroup = systemd_makes_cgroups(cgroup_driver)
     try:
         daemon = find_daemon(
