@@ -20,8 +20,9 @@ _METHOD = """## How
   changed field, then the fastest 8 others, then the rest. It stops when one fails, when the fault changes
   nothing in such a group, or after {minutes:g} minutes. If no spec sets the changed field of a request, none
   runs. Each group gets a new private runtime.
-- A spec that fails runs again on a new runtime without the fault. Only if it passes there, and the fault
-  changed something, the fault counts as noticed. Calls of critest have a deadline of 30 s instead of 300 s.
+- A spec that fails runs again on a new runtime without the fault. Only if it passes there (or in a second
+  attempt, with and without the fault), and the fault changed something, the fault counts as noticed. Calls of
+  critest have a deadline of 30 s instead of 300 s.
 - Faults under which critest had not run all these specs when its time was over: {incomplete}.
 - critests: `critests-proof sweep`, which tries at most 12 tests for each fault, and repeats a failed one
   without the fault. It orders the tests by what is known about them; for critest nothing is known, so the
@@ -44,7 +45,8 @@ class CritestResult:
         specs: number of specs that ran under the fault.
         fitting: number of specs that use the RPC and pass without a fault.
         hits: number of changes by the fault.
-        complete: whether all fitting specs ran, or one noticed.
+        complete: whether all specs of a group that the fault reaches ran, or one noticed.
+        unconfirmed: specs that failed under the fault and did not pass without it.
         seconds: duration, with the start of the runtimes.
     """
 
@@ -56,6 +58,7 @@ class CritestResult:
     fitting: int = 0
     hits: int = 0
     complete: bool = True
+    unconfirmed: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
 
