@@ -18,7 +18,6 @@ from critests.client.call_recording import Recorder
 from critests.exit_codes import CannotTest, ExitCode
 from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.record.codec import from_plain
-from critests.record.files import write
 from critests.record.judgement import JudgeContext, judge, judge_alone
 from critests.record.record_errors import RecordError
 from critests.record.result_records import TestResult
@@ -325,7 +324,6 @@ class Controller:
         from critests.report.exports import export  # noqa: PLC0415 - see above
 
         try:
-            write(record, self.context.folder.record)
             export(
                 record,
                 self.context.folder.path,

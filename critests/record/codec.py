@@ -14,6 +14,8 @@ T = TypeVar("T")
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 SCALARS = {str: "a string", int: "a whole number", float: "a number", bool: "true or false"}
+UNCHANGED = frozenset({str, int, bool, type(None)})
+"""Types whose values are plain; not their subclasses, such as enums."""
 
 
 class FieldMismatch(ValueError):
@@ -23,8 +25,10 @@ class FieldMismatch(ValueError):
 def to_plain(value: object) -> Json:
     """Return the value as dicts, lists, strings, numbers, booleans and None."""
     plain: Json
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        plain = {item.name: to_plain(getattr(value, item.name)) for item in dataclasses.fields(value)}
+    if type(value) in UNCHANGED:
+        plain = typing.cast("Json", value)
+    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
+        plain = {name: to_plain(getattr(value, name)) for name in _field_names(type(value))}
     elif isinstance(value, Mapping):
         plain = {str(key): to_plain(item) for key, item in value.items()}
     elif isinstance(value, (list, tuple, set, frozenset)):
@@ -56,11 +60,18 @@ def from_plain(cls: type[T], data: object, where: str = "") -> T:
     for item in dataclasses.fields(cls):  # type: ignore[arg-type]  # every caller passes a dataclass
         path = f"{where}.{item.name}" if where else item.name
         if item.name in data:
-            arguments[item.name] = _build(hints[item.name], data[item.name], path)
+            value, hint = data[item.name], hints[item.name]
+            # a record has a hundred thousand strings, numbers and booleans
+            arguments[item.name] = value if type(value) is hint else _build(hint, value, path)
         elif item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING:
             msg = f"{path} is missing"
             raise FieldMismatch(msg)
     return cls(**arguments)
+
+
+@cache
+def _field_names(cls: type) -> tuple[str, ...]:
+    return tuple(item.name for item in dataclasses.fields(cls))
 
 
 @cache

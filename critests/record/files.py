@@ -7,9 +7,9 @@ import json
 import os
 import zlib
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
-from critests.record.codec import FieldMismatch, from_plain, to_plain
+from critests.record.codec import FieldMismatch, Json, from_plain, to_plain
 from critests.record.earlier import upgrade
 from critests.record.record_errors import RecordUnreadable, not_written
 from critests.record.result_records import DETAIL_LIMIT, REASON_LIMIT, TestResult
@@ -88,7 +88,9 @@ def read_text(source: Path) -> str:
 
 def to_json(record: RunRecord) -> str:
     """Return the JSON form of a record, long texts bounded."""
-    return _clean(json.dumps(to_plain(bounded(record)), ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+    plain = cast("dict[str, Json]", to_plain(bounded(record)))
+    fields = (f"{_dumps(name)}: {_item_per_line(value)}" for name, value in plain.items())
+    return _clean("{\n" + ",\n".join(fields) + "\n}\n")
 
 
 def bounded(record: RunRecord) -> RunRecord:
@@ -191,18 +193,28 @@ def _bounded(tests: list[TestResult]) -> list[TestResult]:
     """Cut long texts of each result, and the details of all of them together."""
     left, bounded_tests = DETAIL_BUDGET, []
     for test in tests:
-        detail = shortened(test.detail, DETAIL_LIMIT if left > 0 else SHORT_DETAIL)
-        left -= len(detail)
-        bounded_tests.append(
-            dataclasses.replace(
-                test,
-                detail=detail,
-                reason=shortened(test.reason, REASON_LIMIT),
-                seen=shortened(test.seen, REASON_LIMIT),
-                form=shortened(test.form, REASON_LIMIT),
-            )
-        )
+        limits = {"reason": REASON_LIMIT, "seen": REASON_LIMIT, "form": REASON_LIMIT}
+        limits["detail"] = DETAIL_LIMIT if left > 0 else SHORT_DETAIL
+        texts = {name: getattr(test, name) for name in limits}
+        cut: dict[str, Any] = {
+            name: shortened(text, limits[name]) for name, text in texts.items() if len(text) > limits[name]
+        }
+        left -= len(cut.get("detail", test.detail))
+        bounded_tests.append(dataclasses.replace(test, **cut) if cut else test)
     return bounded_tests
+
+
+def _item_per_line(value: Json) -> str:
+    """Return the JSON of a field; of a list, one item a line, such as a test. To indent all of it takes three
+    times as long.
+    """
+    if not isinstance(value, list) or not value:
+        return _dumps(value)
+    return "[\n" + ",\n".join(map(_dumps, value)) + "\n]"
+
+
+def _dumps(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 def _clean(text: str) -> str:

@@ -4,10 +4,14 @@ Its `finalize` and autoescape pass everything that a template prints through `vi
 `critests.report.wording.texts`) and then through HTML escaping.
 """
 
+import importlib.util
+import os
+import sys
 from functools import cache
+from pathlib import Path
 from typing import Final
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from critests.report.facts.explanations import brief
@@ -52,6 +56,7 @@ def environment(package: str, *, limit: int = TEXT_LIMIT) -> Environment:
         finalize=harmless,
         trim_blocks=True,
         lstrip_blocks=True,
+        bytecode_cache=_compiled_templates(),
     )
     templates.filters |= {
         "utc_time": utc_time,
@@ -68,6 +73,14 @@ def source(templates: Environment, name: str) -> str:
     """Return the text of a file in a folder of templates."""
     assert templates.loader is not None
     return templates.loader.get_source(templates, name)[0]
+
+
+def _compiled_templates() -> FileSystemBytecodeCache | None:
+    """Return the cache of compiled templates, next to the compiled modules; None if Python writes none."""
+    folder = Path(importlib.util.cache_from_source(__file__)).parent
+    if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
+        return None
+    return FileSystemBytecodeCache(str(folder), "template-%s.cache")
 
 
 def _size(number: int) -> str:
