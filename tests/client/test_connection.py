@@ -1,6 +1,7 @@
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import grpc
@@ -14,6 +15,7 @@ from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint, EndpointError, TlsFiles
 from critests.client.failures import CallNotAllowed, failed_rpc
 from tests.criserver import CriServer, serve
+from tests.criserver.impostors import hanging_up, not_grpc
 
 
 class OnlyVersion(cri_grpc.RuntimeServiceServicer):
@@ -120,6 +122,17 @@ def test_secrets_do_not_reach_the_record() -> None:
     assert "me" in recorded
     assert not [secret for secret in secrets.values() if secret in recorded]
     assert request.auth.password == "hunter2"
+
+
+@pytest.mark.parametrize("impostor", [not_grpc, hanging_up])
+def test_socket_without_a_cri_runtime_is_reported(
+    impostor: Callable[[], AbstractContextManager[str]],
+) -> None:
+    with impostor() as endpoint:
+        connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines(scale=0.2))
+        with pytest.raises(EndpointError, match="no CRI runtime responds"):
+            connection.greet()
+        connection.close()
 
 
 def test_a_call_without_a_deadline_gets_one() -> None:

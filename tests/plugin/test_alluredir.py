@@ -23,8 +23,8 @@ VERDICT = {
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param((), marks=pytest.mark.nightly("two workers show it too")),
-        ("-n", "2"),
+        (),
+        pytest.param(("-n", "2"), marks=pytest.mark.nightly("three processes for what one shows too")),
     ],
     ids=["alone", "two workers"],
 )

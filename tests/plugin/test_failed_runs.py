@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ import pytest
 from critests.node.cleanup.runtime_removal import forget_dead_run
 from critests.node.run_state.locks import known_runs
 from tests.criserver import CriServer, serve
-from tests.criserver.impostors import hanging_up, not_grpc, silent
+from tests.criserver.impostors import silent
 from tests.plugin.command import SECONDS, begin, critests, environment, record_in
 
 
@@ -74,25 +73,6 @@ def test_denied_permission_is_reported() -> None:
     assert "permission denied" in result.stdout, result.stderr
 
 
-@pytest.mark.parametrize(
-    ("impostor", "sentence"),
-    [
-        (not_grpc, "no CRI runtime responds"),
-        (hanging_up, "no CRI runtime responds"),
-    ],
-    ids=["not gRPC", "hangs up"],
-)
-def test_endpoint_without_a_cri_runtime_exits_with_5(
-    impostor: Callable[[], object], sentence: str, tmp_path: Path
-) -> None:
-    with impostor() as endpoint:  # type: ignore[attr-defined]  # a context manager, see impostors
-        result = run_on(endpoint, tmp_path, "--deadline-scale", "0.2")
-
-    assert result.returncode == 5
-    assert sentence in result.stderr
-    assert "the options select no test" not in result.stderr
-
-
 def test_endpoint_and_timeout_options_are_those_of_crictl(tmp_path: Path) -> None:
     with silent() as endpoint:
         result = critests(
@@ -140,14 +120,8 @@ def test_port_without_a_listener_is_reported_as_refused(tmp_path: Path) -> None:
     assert "speak gRPC" not in result.stderr
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        ["--select", "SBA-15", "-k", "test_list_without_a_filter"],
-    ],
-    ids=" ".join,
-)
-def test_scope_has_the_options_and_the_judged_musts(chosen: list[str], tmp_path: Path) -> None:
+def test_scope_has_the_options_and_the_judged_musts(tmp_path: Path) -> None:
+    chosen = ["--select", "SBA-15", "-k", "test_list_without_a_filter"]
     with serve(CriServer()) as endpoint:
         run_on(endpoint, tmp_path, *chosen)
 

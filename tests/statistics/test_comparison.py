@@ -23,6 +23,7 @@ from tests.statistics.false_alarms import in_blocks, in_runs, tally
 from tests.statistics.synthetic import blocks, latencies
 
 P99 = Criteria(quantile=0.99)
+MANY = pytest.mark.nightly("hundreds of comparisons, to notice one false alarm in a hundred")
 
 
 def alone(evidence: SampleEvidence, chosen: Criteria | None = None) -> Comparison:
@@ -31,8 +32,11 @@ def alone(evidence: SampleEvidence, chosen: Criteria | None = None) -> Compariso
 
 @pytest.mark.parametrize(
     ("count", "size", "memory", "operations"),
-    [(30, 1, 0.6, 1), (30, 3, 0.95, 1), (20, 1, 0.6, 8)],
-    ids=["one operation", "strong memory", "eight operations"],
+    [
+        pytest.param(30, 1, 0.6, 1, id="one operation", marks=MANY),
+        pytest.param(30, 3, 0.95, 1, id="strong memory", marks=MANY),
+        pytest.param(20, 1, 0.6, 8, id="eight operations"),
+    ],
 )
 def test_blocks_give_at_most_one_false_alarm_in_a_hundred(
     count: int, size: int, memory: float, operations: int
