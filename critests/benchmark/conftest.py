@@ -6,7 +6,7 @@ import random
 import secrets
 import time
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import grpc
 import pytest
@@ -17,6 +17,7 @@ from critests.benchmark.measuring.replayed_clock import replay
 from critests.benchmark.measuring.sampling import failure_text
 from critests.benchmark.measuring.sides import opened, other_side, side_identity, start_accounting
 from critests.benchmark.measuring.target import Target
+from critests.benchmark.reference.container_defaults import container_defaults, offers
 from critests.benchmark.reference.preflight import run_preflight
 from critests.benchmark.reference.reference_facts import machine_facts
 from critests.benchmark.scenario_profiles import COMPARE, SCENARIOS, SMOKE, seconds_each
@@ -149,7 +150,13 @@ def benchmark_run(
             profile=profile,
             seed=seed,
             budget_seconds=round(sum(seconds.values()), 3),
-            sides={target.side: side_identity(target) for target in targets if target.side},
+            sides={
+                target.side: replace(
+                    side_identity(target), defaults=container_defaults(target), offers=offers(target)
+                )
+                for target in targets
+                if target.side
+            },
             client_seconds=preflight.client,
             reference_seconds=preflight.oci_runtime,
             noise=preflight.noise,

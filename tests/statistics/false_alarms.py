@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from critests.statistics.comparison import SampleEvidence, compare_blocks, compare_runs, verdicts
+from critests.statistics.stopping import FEWEST_BLOCKS, narrow_ratio, next_look
 from critests.statistics.verdict import Criteria, Verdict
 from tests.statistics.synthetic import blocks, latencies
 
@@ -39,6 +40,18 @@ def in_runs(count: int, *, memory: float, ratio: float = 1.0) -> Experiment:
     )
 
 
+def until_narrow(*, ratio: float = 1.0, spread: float = 0.07, most: int = 160) -> Experiment:
+    """An experiment in blocks that ends when the interval is narrow."""
+
+    def experiment(seed: int) -> SampleEvidence:
+        made, look = blocks(seed, most, 1, ratio=ratio, spread=spread, memory=0.3), FEWEST_BLOCKS
+        while look < most and not narrow_ratio(made[:look]):
+            look = next_look(look)
+        return compare_blocks(made[:look])
+
+    return experiment
+
+
 def tally(
     experiment: Experiment, experiments: int, *, operations: int = 1, first_seed: int = 0
 ) -> Counter[Verdict]:
@@ -57,6 +70,7 @@ EXPERIMENTS: dict[str, tuple[Experiment, int]] = {
     "equal, 8 operations, 20 blocks of 1": (in_blocks(20, 1), 8),
     "equal p90, 1 operation, 30 blocks of 5": (in_blocks(30, 5, settings=Criteria(quantile=0.9)), 1),
     "equal p99, 1 operation, 40 blocks of 60": (in_blocks(40, 60, settings=Criteria(quantile=0.99)), 1),
+    "equal, 1 operation, blocks until the interval is narrow": (until_narrow(), 1),
     "equal, 2 runs of 100, memory 0.3": (in_runs(100, memory=0.3), 1),
     "equal, 2 runs of 500, memory 0.8": (in_runs(500, memory=0.8), 1),
     "10 % slower, 1 operation, 60 blocks of 1": (in_blocks(60, 1, ratio=1.1), 1),

@@ -18,8 +18,9 @@ from critests.statistics.comparison import (
     verdicts,
 )
 from critests.statistics.quantiles import Interval
+from critests.statistics.stopping import narrow_ratio
 from critests.statistics.verdict import Criteria, Verdict
-from tests.statistics.false_alarms import in_blocks, in_runs, tally
+from tests.statistics.false_alarms import in_blocks, in_runs, tally, until_narrow
 from tests.statistics.synthetic import blocks, latencies
 
 P99 = Criteria(quantile=0.99)
@@ -167,6 +168,25 @@ def test_the_correction_can_revoke_a_verdict() -> None:
 
     assert alone(evidence).verdict is Verdict.SLOWER
     assert verdicts(many)["0"].verdict is Verdict.NO_EVIDENCE
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(16, 60), st.floats(0.01, 0.3))
+def test_the_stopping_rule_does_not_see_which_side_a_sample_is_from(
+    seed: int, count: int, spread: float
+) -> None:
+    made = blocks(seed, count, 1, spread=spread, ratio=1.2)
+    exchanged = [Block(block.b, block.a) if number % 3 else block for number, block in enumerate(made)]
+
+    assert narrow_ratio(made) == narrow_ratio(exchanged)
+
+
+def test_sampling_until_the_interval_is_narrow_gives_no_more_false_alarms() -> None:
+    found = tally(until_narrow(), 40)
+    different = tally(until_narrow(ratio=1.15), 5)
+
+    assert found[Verdict.FASTER] + found[Verdict.SLOWER] <= 1
+    assert different[Verdict.SLOWER] == 5
 
 
 def test_many_small_blocks_are_joined() -> None:

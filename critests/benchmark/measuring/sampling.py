@@ -206,8 +206,6 @@ def _answers_are_narrow(sides: Sequence[SampledSide]) -> bool:
         other = sides[1].meter.series.get(series.operation)
         if other is None:
             return False
-        for each in (series, other):
-            mark_warm_up(each)
         a, b = series.blocks(), other.blocks()
         blocks = [Block(a[number], b[number]) for number in sorted(a.keys() & b.keys())]
         if not narrow_ratio(blocks):
