@@ -149,13 +149,16 @@ def test_error_of_a_malformed_expectations_file_has_file_and_line(tmp_path: Path
     assert f"{file}:" in result.stderr
 
 
+FAILING = "SBX-02,SBA-01,SBA-02,SBA-03,SBA-04,SBA-05,SBA-06,SBA-07,SBA-08"
+
+
 def test_failing_sandboxes_are_one_failure_that_blocks_other_tests(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=RunPodSandbox"})) as endpoint:
-        result = run_on(endpoint, tmp_path, "--select", "SBX-02,SBA", "--deadline-scale", "0.2")
+        result = run_on(endpoint, tmp_path, "--select", FAILING, "--deadline-scale", "0.2")
 
     record = record_in(tmp_path)
     assert result.returncode == 1, result.stdout + result.stderr
-    assert record["scope"]["selection"] == "--select SBX-02,SBA"
+    assert record["scope"]["selection"] == f"--select {FAILING}"
     assert record["scope"]["musts_judged"] < record["scope"]["musts"]
     failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}
     blocked = [
@@ -167,12 +170,17 @@ def test_failing_sandboxes_are_one_failure_that_blocks_other_tests(tmp_path: Pat
 
 def test_failed_call_does_not_block_tests_whose_set_up_succeeds(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails-at=CreateContainer/3,4,5"})) as endpoint:
-        result = run_on(endpoint, tmp_path, "--select", "CTR-01,CTA", "--deadline-scale", "0.2")
+        result = run_on(
+            endpoint,
+            tmp_path,
+            "--select",
+            "CTR-01,CTA-01,CTA-02,CTA-03,CTA-04,CTA-05,CTA-06,CTA-07,CTA-08,CTA-09,CTA-10,CTA-11,CTA-12",
+        )
 
     tests = [test for test in record_in(tmp_path)["tests"] if not test["synthesized"]]
     outcomes = Counter(test["outcome"] for test in tests)
     assert 1 <= outcomes["failed"] + outcomes["blocked"] <= 3, result.stdout + result.stderr
-    assert outcomes["passed"] > 40
+    assert outcomes["passed"] > 10
 
 
 @pytest.mark.parametrize(
