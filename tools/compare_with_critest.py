@@ -56,8 +56,6 @@ REPEAT_SECONDS = 300.0
 """Limit of one spec without a fault."""
 LOGS = Reach("CreateContainer", "request", "config.log_path")
 """Where faults in logs act."""
-FIRST_OTHERS = 8
-"""Specs that do not set or receive the field of a fault; if it changes nothing in these, no others run."""
 
 
 class Node:
@@ -158,77 +156,43 @@ class CritestUnderFaults:
         write_atomically(others, json.dumps(stored, indent=1) + "\n")
 
     def under(self, fault: DerivedFault) -> CritestResult:
-        """Return what critest notices of a fault.
-
-        A group of specs in which the fault changes nothing is the last one.
-        """
+        """Return what critest notices of a fault."""
         begun = time.monotonic()
-        groups = self._specs_for(fault)
-        ran = hits = 0
-        noticed, complete = None, True
+        reach = LOGS if fault.kind == "log" else fault.reach
+        todo = fitting = [test.test for test in self.exercise.reaching(reach)]
+        hits = 0
+        noticed: SpecResult | None = None
         unconfirmed: list[str] = []
-        for group in groups:
-            noticed, ended, changed = self._try(group, fault, begun, unconfirmed)
-            ran, hits = ran + ended, hits + changed
-            complete = noticed is not None or ended == len(group)
-            if noticed is not None or not complete or not changed:
+        while todo and noticed is None and (seconds := 60 * self._minutes - (time.monotonic() - begun)) > 0:
+            results, changed = self._attempt(todo, fault.faults, seconds)
+            hits += changed
+            ended = [one for one in results if one.state in {"passed", "skipped"} or self._failed(one)]
+            failed = next((one for one in ended if self._failed(one)), None)
+            if failed is not None and changed:
+                if self._is_by(fault, failed):
+                    noticed = failed
+                else:
+                    unconfirmed.append(failed.text)
+            if not ended:
                 break
+            texts = {one.text for one in ended}
+            todo = [text for text in todo if text not in texts]
         outcome = FaultOutcome.SURVIVED if hits else FaultOutcome.NOT_REACHED
         return CritestResult(
             fault=fault.id,
             outcome=FaultOutcome.NOTICED if noticed else outcome,
             by=noticed.text if noticed else "",
             reason=noticed.message if noticed else "",
-            specs=ran,
-            fitting=sum(map(len, groups)),
+            specs=len(fitting) - len(todo),
+            fitting=len(fitting),
             hits=hits,
-            complete=complete,
+            complete=noticed is not None or not todo,
             unconfirmed=unconfirmed,
             seconds=round(time.monotonic() - begun, 1),
         )
 
-    def _try(
-        self, specs: list[str], fault: DerivedFault, begun: float, unconfirmed: list[str]
-    ) -> tuple[SpecResult | None, int, int]:
-        """Run specs under a fault until one notices or the time is over; return it, the number of specs that
-        ran, and the number of changes by the fault. Specs that fail without the fault too are added to
-        `unconfirmed`.
-        """
-        ran = hits = 0
-        todo = specs
-        while todo and (seconds := 60 * self._minutes - (time.monotonic() - begun)) > 0:
-            results, changed = self._attempt(todo, fault.faults, seconds)
-            ended = [one for one in results if one.state in {"passed", "skipped"} or self._failed(one)]
-            ran, hits = ran + len(ended), hits + changed
-            failed = next((one for one in ended if self._failed(one)), None)
-            if failed is not None and changed:
-                if self._is_by(fault, failed):
-                    return failed, ran, hits
-                unconfirmed.append(failed.text)
-            texts = {one.text for one in ended}
-            todo = [text for text in todo if text not in texts] if ended else []
-        return None, ran, hits
-
     def _failed(self, spec: SpecResult) -> bool:
         return spec.failed(self.exercise.tests[spec.text].seconds)
-
-    def _specs_for(self, fault: DerivedFault) -> list[list[str]]:
-        """Return groups of specs: those that reach the place of a fault, the fastest others that use its RPC,
-        and the rest.
-
-        Values that equal the default are not recorded, and a fault may change these in a response; an unset
-        field of a request cannot be changed.
-        """
-        reach = LOGS if fault.kind == "log" else fault.reach
-        reaching = [test.test for test in self.exercise.reaching(reach)]
-        others: list[str] = []
-        if reaching or fault.reach.side == "response":
-            using = sorted(self.exercise.tests.values(), key=lambda test: test.seconds)
-            others = [
-                test.test for test in using if fault.reach.rpc in test.places and test.test not in reaching
-            ]
-        groups = (reaching, others[:FIRST_OTHERS], others[FIRST_OTHERS:])
-        return [group for group in groups if group]
 
     def _attempt(
         self, specs: Sequence[str], faults: Iterable[AnyFault], seconds: float

@@ -16,10 +16,9 @@ _METHOD = """## How
 
 - critest ran once without a fault through a recording proxy, in {baseline:.0f} minutes. {specs} specs passed
   and count; {left_out} failed or were skipped there, and do not count.
-- Under each fault, critest runs the specs that use the RPC of the fault: first those that set or receive the
-  changed field, then the fastest 8 others, then the rest. It stops when one fails, when the fault changes
-  nothing in such a group, or after {minutes:g} minutes. If no spec sets the changed field of a request, none
-  runs. Each group gets a new private runtime.
+- Under each fault, critest runs the specs that use the RPC of the fault and set or receive the changed field,
+  until one fails, {minutes:g} minutes at most, on a new private runtime. critests selects its tests by the
+  same rule.
 - A spec that fails runs again on a new runtime without the fault. Only if it passes there (or in a second
   attempt, with and without the fault), and the fault changed something, the fault counts as noticed. Calls of
   critest have a deadline of 30 s instead of 300 s.
@@ -43,9 +42,9 @@ class CritestResult:
         by: the spec that noticed.
         reason: of its failure.
         specs: number of specs that ran under the fault.
-        fitting: number of specs that use the RPC and pass without a fault.
+        fitting: number of specs that reach the fault and pass without it.
         hits: number of changes by the fault.
-        complete: whether all specs of a group that the fault reaches ran, or one noticed.
+        complete: whether all fitting specs ran, or one noticed.
         unconfirmed: specs that failed under the fault and did not pass without it.
         seconds: duration, with the start of the runtimes.
     """
