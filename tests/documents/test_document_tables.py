@@ -7,12 +7,9 @@ from functools import partial
 
 import pytest
 
-from critests.documents import cni_conduct, cni_network, cni_result, user_files
+from critests.documents import cni_conduct, cni_network, cni_result
 from critests.documents.cdi_specification import specification_variants
 from critests.documents.document_fields import Expected
-from critests.documents.runtime_annotations import annotation_variants
-from critests.documents.seccomp_profile import profile_variants
-from critests.documents.user_files import PASSWD, USER
 
 TABLES: dict[str, Callable[[], Iterator[object]]] = {
     **{
@@ -26,11 +23,6 @@ TABLES: dict[str, Callable[[], Iterator[object]]] = {
     "other operations": lambda: cni_conduct.other_conducts("1.0.0"),
     "network": lambda: cni_network.network_variants("1.0.0", "plugin"),
     "CDI": lambda: specification_variants("vendor.example/class", "/dev/null", "/tmp"),
-    "seccomp": lambda: profile_variants("SCMP_ARCH_X86_64", "/run/absent"),
-    "annotations": annotation_variants,
-    "passwd": user_files.passwd_variants,
-    "group": user_files.group_variants,
-    "kinds of files": user_files.kind_variants,
 }
 
 
@@ -72,23 +64,3 @@ def test_the_plugin_of_a_network_is_named_by_its_type() -> None:
     }
 
     assert {each["plugins"][0]["type"] for each in variants.values()} == {"p"}
-
-
-@pytest.mark.parametrize("files", list(user_files.passwd_variants()), ids=str)
-def test_users_of_valid_files_are_those_that_python_finds(files: user_files.UserFiles) -> None:
-    """The line of the user has its ids in the third and fourth field."""
-    lines = files.files[PASSWD].content.splitlines()
-    found = [line.split(b":") for line in lines if line.split(b":")[0] == files.user.encode()]
-
-    if files.expected is Expected.ACCEPTED:
-        assert [tuple(map(int, fields[2:4])) for fields in found] == [(files.uid, files.gid)]
-    elif files.expected is Expected.REFUSED:
-        assert found == []
-
-
-def test_a_user_is_missing_where_the_file_is_unreadable() -> None:
-    """Images without a usable /etc/passwd lack the user, who must be rejected."""
-    refused = {str(each) for each in user_files.kind_variants() if each.expected is Expected.REFUSED}
-
-    assert USER == "odd"
-    assert refused == {"passwd is a link to itself", "passwd is a link to nothing", "passwd is absent"}
