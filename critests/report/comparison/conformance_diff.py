@@ -59,12 +59,12 @@ def compare_conformance(a: RunRecord, b: RunRecord) -> Conformance:
 
 
 def _musts(a: RunRecord, b: RunRecord) -> JudgedMusts:
-    kept, broken = PASSED, {Outcome.FAILED.value, Outcome.KNOWN.value}
+    broken = {Outcome.FAILED.value, Outcome.KNOWN.value}
     verdicts: list[dict[str, str]] = []
     for record in (a, b):
         found: dict[str, str] = {}
         for aspect, tests in _by_aspect(record).items():
-            worst = _worst([test for test in tests if test.outcome.value in kept | broken])
+            worst = _worst([test for test in tests if test.outcome.value in PASSED | broken])
             if worst is not None and worst.level is Level.MUST and not worst.judgement:
                 found[aspect] = worst.outcome.value
         verdicts.append(found)

@@ -11,7 +11,7 @@ from critests.report.comparison.comparison_sentences import (
     verdict_text,
     why,
 )
-from critests.report.comparison.fairness import environment_facts, warning
+from critests.report.comparison.fairness import environment_facts, shared_environment, warning
 from critests.report.comparison.model import Operation, OperationSide, RunComparison
 from critests.report.comparison.names import names_of
 from critests.report.comparison.sections import sides
@@ -61,6 +61,7 @@ def comparison_to_html(comparison: RunComparison, home: str = "") -> str:
         environment=environment_facts(comparison),
         sides=sides(comparison),
         unfair=warning(comparison, names.a, names.b),
+        shared=shared_environment(comparison),
         answers=answer_rows(comparison),
         heads=heads(names),
         tables=[("speed", first), ("rest", [each for each in rows if each not in first])],
