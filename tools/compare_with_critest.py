@@ -54,6 +54,8 @@ BASELINE_SECONDS = 3600.0
 """Limit of critest without a fault."""
 REPEAT_SECONDS = 300.0
 """Limit of one spec without a fault."""
+SWEEP_END_SECONDS = 120.0
+"""How long the sweep may take to clean up after Ctrl-C."""
 LOGS = Reach("CreateContainer", "request", "config.log_path")
 """Where faults in logs act."""
 
@@ -336,7 +338,14 @@ def _audit(options: argparse.Namespace) -> AuditRecord:
         command += [f"--cri-results={options.folder / 'sweep'}", f"--cri-json={file}", "--cri-sweep-resume"]
         command += [f"--cri-sweep-sample={options.faults}", f"--cri-sweep-seed={options.seed}"]
         command += [f"--cri-sweep-faults={what}" for what in options.only]
-        subprocess.run([*command, *options.sweep], check=False)
+        # of its own session, so that Ctrl-C reaches it once
+        process = subprocess.Popen([*command, *options.sweep], start_new_session=True)
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            process.wait(SWEEP_END_SECONDS)
+            raise
     try:
         return from_plain(AuditRecord, json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, FieldMismatch) as error:
