@@ -11,7 +11,7 @@ _CONVERSIONS: Final = frozenset(
     {"count", "decode", "get", "items", "keys", "lower", "rstrip", "split", "splitlines", "strip", "values"}
 )
 """Methods whose result is about the same as the object."""
-_PYTHON: Final = frozenset({"all", "any", "bool", "isinstance", "type"})
+_PYTHON: Final = frozenset({"abs", "all", "any", "bool", "isinstance", "type"})
 """Functions whose name means nothing to a reader who does not know Python."""
 
 
