@@ -120,7 +120,7 @@ def _begin(
             level=KNOWS_CRI_V1,
             driver=CgroupDriver.UNKNOWN,
             registry=registry,
-            folder=_folder(settings, version, started) if keep_results else RunFolder(Path(os.devnull)),
+            folder=RunFolder(Path(os.devnull)),
             runtime_log=log,
             daemon_pid=pid,
             companions=list(owned.runtime.companions) if owned.runtime else [],
@@ -147,6 +147,7 @@ def _begin(
             context.programs = describe_daemon(pid)
         if any(settings.handlers) or settings.handler_binary:
             _reject_unfit_handlers(connection, context)
+        context.folder = _folder(settings, version, started) if keep_results else context.folder
         context.start_background(connection, TestImages(connection, context).plain)
     except KeyboardInterrupt:
         if mutating:

@@ -56,6 +56,16 @@ def test_run_is_live_while_its_lock_is_held() -> None:
     assert known_runs() == {}
 
 
+def test_the_next_run_removes_the_directory_of_one_that_was_killed_before_it_created_anything() -> None:
+    for run_id in ("1-empty", "2-live", "3-runtime"):
+        (run_directories.run_dir(run_id)).mkdir(parents=True)
+        (run_directories.run_dir(run_id) / "lock").touch()
+    (run_directories.run_dir("3-runtime") / "node/containerd-1").mkdir(parents=True)
+
+    with FileLock(run_directories.run_dir("2-live") / "lock"), RunHold("4-abc"):
+        assert sorted(known_runs()) == ["2-live", "3-runtime", "4-abc"]
+
+
 def test_run_is_live_while_one_of_its_private_runtimes_is_locked() -> None:
     with FileLock(run_directories.run_dir("1-abc") / "node/containerd-1/lock"):
         assert run_is_live("1-abc")

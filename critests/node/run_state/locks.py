@@ -137,6 +137,7 @@ class RunHold:
             LockHeld: a live run has the same id.
             PermissionError: only root may make directories below /run.
         """
+        remove_abandoned()
         self._lock.acquire(seconds=5)
         return self
 
@@ -165,6 +166,21 @@ def run_is_live(run_id: str) -> bool:
             *directory.glob(f"{run_directories.NODE}/*/{run_directories.LOCK_FILE}"),
         )
     )
+
+
+def remove_abandoned() -> None:
+    """Remove the directories of runs that were killed before they created anything: nothing but their lock,
+    which no process holds, is in them.
+
+    Raises:
+        LockHeld: another process held the lock of the machine for 60 s.
+    """
+    with machine_lock():
+        for directory in list(run_directories.RUNS.iterdir()):
+            lock = directory / run_directories.LOCK_FILE
+            if directory.is_dir() and list(directory.iterdir()) == [lock] and not is_held(lock):
+                lock.unlink(missing_ok=True)
+                run_directories.remove_empty(directory, up_to=directory)
 
 
 def known_runs() -> dict[str, bool]:
