@@ -44,8 +44,9 @@ def test_the_decision_is_the_exit_code_with_a_summary_and_annotations(tmp_path: 
         first = check(endpoint, tmp_path)
         second = check(endpoint, tmp_path)
     with serve(CriServer(wrong={"filters-ignored"})) as endpoint:
-        broken = check(endpoint, tmp_path)
+        broken = check(endpoint, tmp_path, KEEP="2")
 
+    assert len(list(tmp_path.rglob("run.json"))) == 2
     assert first.returncode == 0, first.stdout + first.stderr
     assert "::notice title=critests::" in first.stdout
     assert second.returncode == 0, second.stdout + second.stderr
