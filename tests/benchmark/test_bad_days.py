@@ -116,9 +116,8 @@ def test_a_runtime_that_dies_ends_the_run(tmp_path: Path) -> None:
 
     assert ended.returncode == 5, ended.stdout + ended.stderr
     record = record_in(tmp_path)
-    assert {outcome for name, outcome in outcomes(record).items() if name != "test_version_and_status"} == {
-        "blocked"
-    }
+    assert set(outcomes(record).values()) <= {"passed", "blocked"}  # a slow machine passes some before
+    assert outcomes(record)["test_container_lifecycle"] == "blocked"
     assert "the daemon (unix://" in record["exit_reason"]
     assert time.monotonic() - begin < 120  # alone 15 s; a hang would last until the limit of the test
 
