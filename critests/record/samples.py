@@ -15,11 +15,9 @@ from typing import Any, Final
 from critests.record.codec import FieldMismatch, from_plain, to_plain
 from critests.record.files import write_atomically
 from critests.record.record_errors import RecordUnreadable
+from critests.record.units import LOWER, SECONDS
 
 SUFFIX: Final = ".jsonl.gz"
-SECONDS, PER_SECOND, BYTES, BYTES_PER_SECOND, COUNT = "s", "1/s", "B", "B/s", "1"
-"""Units of series; nothing else is stored, readers choose milliseconds or megabytes."""
-LOWER, HIGHER, NEITHER = "lower", "higher", ""
 LATE_SECONDS: Final = 0.010
 """A start later than this after the intended one counts as late."""
 

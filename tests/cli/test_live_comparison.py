@@ -145,7 +145,7 @@ def test_two_private_runtimes_are_compared(tmp_path: Path) -> None:
         str(tmp_path),
     ]
 
-    ended = critests("compare", "containerd", "containerd", *arguments)
+    ended = critests("compare", "containerd", "containerd", "--details", *arguments)
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     operations = json.loads(file.read_text())["speed"]["operations"]

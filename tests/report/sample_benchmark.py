@@ -13,9 +13,10 @@ from critests.record.identity import RuntimeIdentity
 from critests.record.operations import BenchmarkFacts, NoiseProbe, OperationResult
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord, Timing
-from critests.record.samples import BYTES, BYTES_PER_SECOND, HIGHER, NEITHER, PER_SECOND, Series
+from critests.record.samples import Series
 from critests.record.summaries import summarised
 from critests.record.tally import count
+from critests.record.units import BYTES, BYTES_PER_SECOND, HIGHER, NEITHER, PER_SECOND
 from tests.report.sample_run import HOSTILE
 
 STARTED: Final = 1_795_000_000.25

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import FAILURES_IN_A_ROW, Cycle, Tally
-from critests.record.samples import HIGHER, PER_SECOND
+from critests.record.units import HIGHER, PER_SECOND
 
 ALLOWED_LATENESS_SECONDS = 90.0
 """For cycles in flight when a window ends: longer than the deadline of any timed call except StopContainer.

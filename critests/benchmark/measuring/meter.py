@@ -12,7 +12,8 @@ from google.protobuf.message import Message
 
 from critests.benchmark.measuring.stopwatch import Stopwatch
 from critests.client.deadlines import Deadlines
-from critests.record.samples import BYTES_PER_SECOND, HIGHER, LOWER, SECONDS, Series
+from critests.record.samples import Series
+from critests.record.units import BYTES_PER_SECOND, HIGHER, LOWER, SECONDS
 
 
 class CallFailed(Exception):

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from critests.record.operations import OperationResult
-from critests.record.samples import LATE_SECONDS, SECONDS, Series
+from critests.record.samples import LATE_SECONDS, Series
 from critests.record.summaries import summarised
+from critests.record.units import SECONDS
 from critests.statistics.stationarity import warm_up
 
 CLIENT_BOUND_SHARE = 1 / 3

@@ -13,7 +13,7 @@ from critests.benchmark.scenarios.list_calls import listing
 from critests.benchmark.scenarios.machine_limits import exhausted_resource
 from critests.benchmark.scenarios.one_pod import TimedPod
 from critests.benchmark.scenarios.population import Population
-from critests.record.samples import BYTES, COUNT, NEITHER, SECONDS
+from critests.record.units import BYTES, COUNT, NEITHER, SECONDS
 
 MINUTE = 60.0
 FOOTPRINT = {

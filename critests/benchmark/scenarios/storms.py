@@ -14,7 +14,7 @@ from typing import Final
 
 from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
 from critests.benchmark.measuring.sampling import Tally
-from critests.record.samples import NEITHER
+from critests.record.units import NEITHER
 
 STORM_SECONDS: Final = 300.0
 """Time limit of a storm; an action that has not ended by then is unfinished."""

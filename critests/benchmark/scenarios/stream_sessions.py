@@ -22,7 +22,7 @@ from critests.client.streaming.open_session import OpenSession
 from critests.client.streaming.port_forward import PortConnection, PortForward, open_port_forward
 from critests.client.streaming.streaming_errors import StreamError, UpgradeRefused
 from critests.client.streaming.streams import Protocol
-from critests.record.samples import BYTES_PER_SECOND, NEITHER
+from critests.record.units import BYTES_PER_SECOND, NEITHER
 
 SESSION_SECONDS: Final = 30.0
 """For opening a session, and for the data that it must transfer, before scaling."""

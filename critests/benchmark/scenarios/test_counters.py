@@ -9,7 +9,7 @@ from critests.benchmark.measuring.meter import Meter
 from critests.benchmark.measuring.sampling import Cycle
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.one_pod import TimedPod
-from critests.record.samples import COUNT
+from critests.record.units import COUNT
 from critests.run.outcomes import Unsupported
 
 HEADLINE = "page faults"

@@ -18,7 +18,7 @@ from critests.benchmark.scenarios import pulls
 from critests.images.catalogue import Changes, FileChange
 from critests.images.repositories import MintedImage
 from critests.lifecycle.requests import pulling
-from critests.record.samples import BYTES_PER_SECOND, HIGHER
+from critests.record.units import BYTES_PER_SECOND, HIGHER
 
 MEGABYTE = 1 << 20
 PARALLEL = 4

@@ -23,7 +23,7 @@ from critests.benchmark.scenarios.log_throughput import (
 )
 from critests.benchmark.scenarios.workloads import HOST
 from critests.lifecycle.container import Container
-from critests.record.samples import BYTES_PER_SECOND, HIGHER, NEITHER, PER_SECOND
+from critests.record.units import BYTES_PER_SECOND, HIGHER, NEITHER, PER_SECOND
 
 PRINTED = {"short": 31, "long": 1023, "longest": 65_535}
 """Width of a line; the CRI lets a runtime split what is longer than 16 KiB."""

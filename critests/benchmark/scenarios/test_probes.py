@@ -20,7 +20,7 @@ from critests.benchmark.scenarios.test_throughput import (
     ROUND_SECONDS,
     OpenLoop,
 )
-from critests.record.samples import NEITHER
+from critests.record.units import NEITHER
 
 PROBED = {"smoke": 5, "standard": 20, "full": 100}
 PERIODS = {"smoke": (2.0,), "standard": (5.0, 2.0), "full": (10.0, 5.0, 2.0, 1.0)}

@@ -24,7 +24,7 @@ from critests.benchmark.scenarios.idle_pods import (
 from critests.benchmark.scenarios.list_calls import listing, statistics_of
 from critests.benchmark.scenarios.population import Population
 from critests.record.questions import DAEMON_MEMORY
-from critests.record.samples import BYTES, LOWER
+from critests.record.units import BYTES, LOWER
 from critests.run.outcomes import Unsupported
 
 PODS = {"compare": (100,), "smoke": (1, 3, 6), "standard": (1, 10, 50, 100), "full": (1, 10, 50, 100, 200)}

@@ -15,7 +15,8 @@ from critests.exit_codes import ExitCode
 from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import RunFolder
 from critests.record.run_record import RunRecord
-from critests.record.samples import SECONDS, Series, read_samples
+from critests.record.samples import Series, read_samples
+from critests.record.units import SECONDS
 from critests.report.benchmark.benchmark_views import (
     MEDIAN,
     OperationRow,

@@ -13,7 +13,7 @@ from critests.exit_codes import ExitCode
 from critests.record.operations import OperationResult
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
-from critests.record.samples import HIGHER, SECONDS
+from critests.record.units import HIGHER, SECONDS
 from critests.report.facts.operation_names import label
 from critests.report.facts.side_names import Reported, distinct_names
 from critests.report.plots.strip import Spread

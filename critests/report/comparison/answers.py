@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from critests.record.questions import QUESTIONS
-from critests.record.samples import HIGHER, SECONDS
+from critests.record.units import HIGHER, SECONDS
 from critests.report.comparison.differences import JudgedMusts
 from critests.report.comparison.model import NOT_JUDGED, Operation, RunComparison, Speed, Unpaired
 from critests.report.comparison.names import Names, names_of

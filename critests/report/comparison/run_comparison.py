@@ -5,7 +5,8 @@ from typing import Final
 
 from critests.record.identity import RuntimeIdentity
 from critests.record.run_record import RunRecord
-from critests.record.samples import SECONDS, Series
+from critests.record.samples import Series
+from critests.record.units import SECONDS
 from critests.report.comparison.conformance_diff import compare_conformance
 from critests.report.comparison.differences import Conformance
 from critests.report.comparison.fairness import OCI_RUNTIME, compare_machines

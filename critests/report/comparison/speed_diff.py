@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from critests import statistics
 from critests.record.operations import OperationResult
 from critests.record.questions import QUESTIONS
-from critests.record.samples import SECONDS, Series
+from critests.record.samples import Series
 from critests.record.summaries import estimate
+from critests.record.units import SECONDS
 from critests.report.comparison.model import (
     NOT_JUDGED,
     CompareSettings,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from critests.record.operations import OperationResult
-from critests.record.samples import BYTES, COUNT, SECONDS
+from critests.record.units import BYTES, COUNT, SECONDS
 from critests.report.facts.operation_names import label, median
 from critests.report.wording.quantities import digits, quantity, reading
 from critests.statistics.growth import FEWEST_LEVELS, Form, Growth, GrowthLevel, fit_growth

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from critests.record.operations import OperationResult, QuantileEstimate
-from critests.record.samples import HIGHER, LOWER, SECONDS
+from critests.record.units import HIGHER, LOWER, SECONDS
 from critests.report.wording.quantities import percentile, quantity
 
 

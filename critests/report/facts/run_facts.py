@@ -8,7 +8,7 @@ from critests.record.identity import RuntimeIdentity
 from critests.record.operations import OperationResult
 from critests.record.run_parts import run_parts
 from critests.record.run_record import RunRecord
-from critests.record.samples import BYTES
+from critests.record.units import BYTES
 from critests.report.wording.condition_words import conditions_in_words
 from critests.report.wording.quantities import quantity
 

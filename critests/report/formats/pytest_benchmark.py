@@ -13,8 +13,9 @@ from pytest_benchmark.stats import Stats
 from critests.record.operations import OperationResult
 from critests.record.run_layout import RunFolder
 from critests.record.run_record import RunRecord
-from critests.record.samples import SECONDS, Series, read_samples
+from critests.record.samples import Series, read_samples
 from critests.record.summaries import summarised
+from critests.record.units import SECONDS
 from critests.report.formats.source import NotExported, Source
 from critests.report.wording.quantities import percentile
 from critests.report.wording.texts import one_line

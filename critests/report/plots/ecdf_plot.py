@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from critests.record.samples import SECONDS
+from critests.record.units import SECONDS
 from critests.report.plots.drawing import COLOURS, LEFT, LONGEST_KEY, RIGHT, WIDTH, Key, Sheet, shortened
 from critests.report.plots.scales import linear, logarithmic, spans_a_decade, tick_texts
 from critests.report.plots.thinning import apart

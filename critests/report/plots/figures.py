@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final, TypeAlias, TypeVar
 
-from critests.record.samples import BYTES, COUNT, SECONDS, Series
+from critests.record.samples import Series
 from critests.record.summaries import summarised
+from critests.record.units import BYTES, COUNT, SECONDS
 from critests.report.facts.operation_growth import CONCURRENCY, counted
 from critests.report.facts.operation_names import label
 from critests.report.plots.drawing import COLOURS

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from critests.record.samples import SECONDS
+from critests.record.units import SECONDS
 from critests.report.plots.drawing import COLOURS, LETTER, RIGHT, WIDTH, Key, Sheet, shortened
 from critests.report.plots.scales import Scale, linear, tick_texts
 from critests.report.wording.quantities import reading

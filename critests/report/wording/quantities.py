@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from critests.record.samples import BYTES, BYTES_PER_SECOND, COUNT, PER_SECOND, SECONDS
+from critests.record.units import BYTES, BYTES_PER_SECOND, COUNT, PER_SECOND, SECONDS
 
 STEPS: Final = {
     SECONDS: ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s")),

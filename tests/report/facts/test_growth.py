@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from critests.record.operations import OperationResult, QuantileEstimate
-from critests.record.samples import BYTES, PER_SECOND
+from critests.record.units import BYTES, PER_SECOND
 from critests.report.facts.operation_growth import counted, growth_differences, growths
 
 NUMBERS = (1, 10, 50, 100, 200)

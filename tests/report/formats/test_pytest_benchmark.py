@@ -3,7 +3,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from critests.record.samples import PER_SECOND, Series
+from critests.record.samples import Series
+from critests.record.units import PER_SECOND
 from critests.report.formats.pytest_benchmark import full_name, to_pytest_benchmark
 from tests.report.sample_benchmark import sample_benchmark
 

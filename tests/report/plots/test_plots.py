@@ -4,7 +4,8 @@ from itertools import pairwise
 
 import pytest
 
-from critests.record.samples import PER_SECOND, Series
+from critests.record.samples import Series
+from critests.record.units import PER_SECOND
 from critests.report.plots.drawing import LETTER, STYLE, WIDTH
 from critests.report.plots.ecdf_plot import Sample, distribution
 from critests.report.plots.figures import figures
