@@ -166,7 +166,9 @@ def test_complaint_about_a_handler_is_the_warning_in_the_daemons_log(tmp_path: P
     assert complaint_about(log, "runc") == complaint_about(tmp_path / "none", "runc") == ""
 
 
-def test_restart_has_the_timeout_of_the_start(directories: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_restart_has_the_timeout_and_the_limits_of_the_start(
+    directories: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     timeouts: list[float] = []
 
     def ready(_: Path, *, until: float, **__: object) -> cri.VersionResponse:
@@ -181,8 +183,11 @@ def test_restart_has_the_timeout_of_the_start(directories: Path, monkeypatch: py
     runtime = ThrowawayRuntime(footprint, process, lambda _: [process], directories / "log", footprint.lock)
 
     runtime.start_daemon(network=False, seconds=300.0)
+    started = list[int]()
+    runtime.after_start = started.append
     runtime.restart()
 
+    assert started == [1]
     assert timeouts == [pytest.approx(300.0, abs=10.0)] * 2
 
 

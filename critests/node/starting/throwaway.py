@@ -80,6 +80,8 @@ class ThrowawayRuntime:
         self.version = ""
         self.runtime_name = ""
         self.storage = ""
+        self.after_start: Callable[[int], None] | None = None
+        """Called with the process id of the daemon after each later start."""
 
     @property
     def _daemon_process(self) -> DaemonProcess:
@@ -267,6 +269,8 @@ class ThrowawayRuntime:
             ended=partial(_ended, self._processes),
         )
         self.version, self.runtime_name = answer.runtime_version, answer.runtime_name
+        if self.after_start is not None:
+            self.after_start(self.pid)
 
     def kill(self, signal_number: int = signal.SIGKILL) -> None:
         """Stop the daemon by a signal and wait until it has exited. Its companions, containers and shims
