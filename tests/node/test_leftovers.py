@@ -1,16 +1,20 @@
 """Which processes the removal of a runtime kills, and how long it waits for their exit."""
 
 import os
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
 from critests.node.cleanup import leftovers
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
+from tests.criserver.clients import eventually
 
 FREE_PIDS = range(2**30, 2**30 + 10)
 """Process ids that no process has."""
@@ -66,3 +70,31 @@ def test_processes_of_a_shim_are_recognised_by_name_and_directory(
             assert (process.pid in leftovers.our_processes(footprint)) is ours
         finally:
             process.kill()
+
+
+WITHOUT_LEADER = """
+import ctypes, platform, threading, time
+threading.Thread(target=time.sleep, args=(20,)).start()
+print(flush=True)
+# exit(2), which ends the first thread alone
+ctypes.CDLL(None).syscall(60 if platform.machine() == "x86_64" else 93, 0)
+"""
+
+
+def test_a_process_whose_first_thread_has_exited_leaves_its_cgroup() -> None:
+    cgroup = cgroup_hierarchies()[0] / f"critests-test-{os.getpid()}"
+    try:
+        cgroup.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup can be created: {error}")
+    with subprocess.Popen([sys.executable, "-c", WITHOUT_LEADER], stdout=subprocess.PIPE) as process:
+        (cgroup / "cgroup.procs").write_text(str(process.pid), encoding="ascii")
+        assert process.stdout is not None
+        process.stdout.readline()
+        status = Path(f"/proc/{process.pid}/status")
+        eventually(lambda: "Z (zombie)" in status.read_text(encoding="ascii"), bool)
+
+        left = leftovers.remove_cgroups([cgroup])
+
+        assert process.wait(10) == -signal.SIGKILL
+    assert (left, cgroup.exists()) == ([], False)

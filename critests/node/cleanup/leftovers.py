@@ -110,11 +110,13 @@ def our_cgroups(footprint: Footprint, ids: Iterable[str]) -> list[Path]:
 
 
 def remove_cgroups(cgroups: Iterable[Path], *, seconds: float = 3) -> list[str]:
-    """Remove cgroups with all below them; return those that are still in use after `seconds` without
-    progress.
+    """Kill the processes in cgroups, and remove these with all below them; return those that are still in use
+    after `seconds` without progress.
     """
     timeout = _StallTimeout(seconds)
     waiting = list(cgroups)
+    for cgroup in waiting:
+        _kill_in(cgroup)
     while waiting:
         # rmdir(2) fails until the last process has left the cgroup, cgroups(7)
         waiting = [cgroup for cgroup in waiting if not _rmdir_tree(cgroup)]
@@ -229,6 +231,18 @@ def _thaw(pid: int) -> None:
                 with contextlib.suppress(OSError):
                     if state.read_text(encoding="ascii").strip() != "THAWED":
                         state.write_text("THAWED", encoding="ascii")
+
+
+def _kill_in(cgroup: Path) -> None:
+    """Kill what `kill_processes` does not find: a process whose first thread was killed by a seccomp filter
+    is a zombie without a command line, and its other threads stay.
+    """
+    for parent, _, _ in os.walk(cgroup):
+        with contextlib.suppress(OSError):
+            for pid in map(int, Path(parent, "cgroup.procs").read_text(encoding="ascii").split()):
+                if pid:  # 0 stands for a process of another PID namespace, cgroups(7)
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
 
 
 def _rmdir_tree(cgroup: Path) -> bool:
