@@ -8,8 +8,11 @@ from typing import Any
 
 from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, Path, path_text
 
-LONG_TEXT = "x" * (1 << 16)
-"""More than NAME_MAX (255), PATH_MAX (4,096) and what one line of a configuration file usually has."""
+LONG_TEXT = "x" * 40_000
+"""More than NAME_MAX (255), PATH_MAX (4,096) and what one line of a configuration file usually has. Less than
+a pipe holds (65,536 bytes): an OCI runtime that quotes a longer text in its error waits for a reader until
+the call's deadline, and stays.
+"""
 MANY = 10_000
 """Entries of a long list or map: far more than any writer has, and quickly read."""
 DEEP = 10_000

@@ -10,6 +10,8 @@ import pytest
 from critests.documents import cni_conduct, cni_network, cni_result
 from critests.documents.cdi_specification import specification_variants
 from critests.documents.document_fields import Expected
+from critests.documents.runtime_annotations import annotation_variants
+from critests.documents.seccomp_profile import profile_variants
 
 TABLES: dict[str, Callable[[], Iterator[object]]] = {
     **{
@@ -23,6 +25,8 @@ TABLES: dict[str, Callable[[], Iterator[object]]] = {
     "other operations": lambda: cni_conduct.other_conducts("1.0.0"),
     "network": lambda: cni_network.network_variants("1.0.0", "plugin"),
     "CDI": lambda: specification_variants("vendor.example/class", "/dev/null", "/tmp"),
+    "seccomp": lambda: profile_variants("SCMP_ARCH_X86_64", "/run/absent"),
+    "annotations": annotation_variants,
 }
 
 

@@ -7,7 +7,7 @@ from critests.testing import Architecture, machine_architecture
 
 PROTOCOL_ERROR = 71
 """The error number EPROTO, which personality(2) never returns itself."""
-# each with those of the 32-bit programs that its kernel runs, too
+# the native one, and those of the 32-bit programs that its kernel runs, too
 _ARCHITECTURES = {
     Architecture.AMD64: ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"],
     Architecture.ARM64: ["SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"],
@@ -48,3 +48,12 @@ def all_profiles() -> dict[str, dict[str, Any]]:
     """
     named = _allow_all_but(**_DENY) | {"architectures": _ARCHITECTURES[machine_architecture()]}
     return {**PROFILES, "architectures": named}
+
+
+def native_architecture() -> str:
+    """Return the name that seccomp profiles have for the architecture of this machine.
+
+    Raises:
+        UnsupportedArchitectureError: it is not known.
+    """
+    return _ARCHITECTURES[machine_architecture()][0]

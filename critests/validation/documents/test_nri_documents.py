@@ -1,0 +1,155 @@
+"""DOC: unusual messages of NRI plugins: adjustments, updates, registrations, responses to Synchronize."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from critests.api import nri_pb2 as nri
+from critests.lifecycle.container import Container
+from critests.node.nri.nri_plugin import WITHOUT_VALIDATION, NriPlugin, PluginEvent, PluginNotConnected
+from critests.node.nri.ttrpc import TtrpcError
+from critests.testing import OwnRuntime, disruptive, documents, requirement
+from critests.validation.documents.containers_in_use import EXIT, run_to_exit
+from critests.validation.documents.harmless_use import DocumentUser
+from critests.validation.documents.odd_plugins import (
+    OddMessage,
+    OddPlugin,
+    Registration,
+    adjustment,
+    odd_messages,
+    registrations,
+    update,
+)
+
+pytestmark = [documents, disruptive]
+CONNECTED_SECONDS = 5.0
+"""How long configuration and synchronization of a plugin may take, before scaling."""
+
+
+@dataclass
+class OddPlugins:
+    """Connects plugins that send unusual messages.
+
+    Attributes:
+        user: uses the messages.
+        sound: a plugin whose hooks send them; connected again after the runtime closed its connection.
+    """
+
+    user: DocumentUser
+    sound: NriPlugin | None = field(default=None)
+
+    @property
+    def plugin(self) -> NriPlugin:
+        """The connected plugin."""
+        if self.sound is None or self.sound.ended:
+            runtime = self.user.runtime
+            self.sound = NriPlugin.connect(
+                runtime.daemon.nri_socket,
+                "critests",
+                "50",
+                seconds=CONNECTED_SECONDS * runtime.scale,
+                events=WITHOUT_VALIDATION,
+                scale=runtime.scale,
+            )
+        return self.sound
+
+    def close(self) -> None:
+        """Close the plugin."""
+        if self.sound is not None:
+            self.sound.close()
+
+    def run(self) -> Container:
+        """Run a container until it exits."""
+        return run_to_exit(self.user, self.user.runtime.containers.config(script=EXIT))
+
+    def adjust(self, message: OddMessage) -> None:
+        """Run a container with an unusual adjustment.
+
+        Raises:
+            grpc.RpcError: the runtime refuses it.
+            AssertionError: the container does not run as it should.
+        """
+        response = adjustment()
+        message.nonsense.spoil(response)
+
+        def hook(_: PluginEvent) -> nri.CreateContainerResponse:
+            return response
+
+        with self.plugin.hooked("CreateContainer", hook):
+            self.run()
+
+    def update(self, message: OddMessage) -> None:
+        """Request an unusual update of a container that waits for its start."""
+        runtime = self.user.runtime
+        container = runtime.containers.attempt(
+            runtime.containers.config(), self.user.timeout, in_sandbox=self.user.pod
+        )
+        request = nri.UpdateContainersRequest(update=[update(container.id)])
+        message.nonsense.spoil(request)
+        with contextlib.suppress(TtrpcError, PluginNotConnected):
+            self.plugin.update(request)
+
+    def register(self, registration: Registration) -> None:
+        """Connect a plugin in an unusual way, run a container, and close the plugin."""
+        runtime = self.user.runtime
+        trunk = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        trunk.connect(str(runtime.daemon.nri_socket))
+        plugin = OddPlugin(trunk, registration.name, registration.index, registration.events, runtime.scale)
+        plugin.synchronized = registration.synchronized
+        try:
+            with contextlib.suppress(TtrpcError, PluginNotConnected):
+                plugin.register()
+                plugin.is_synchronized(CONNECTED_SECONDS * runtime.scale)
+            self.run()
+        finally:
+            plugin.close()
+
+
+@pytest.fixture(scope="module")
+def odd_plugins(nri_module_runtime: OwnRuntime) -> Iterator[OddPlugins]:
+    """Plugins of the module's runtime."""
+    plugins = OddPlugins(DocumentUser(nri_module_runtime))
+    yield plugins
+    plugins.close()
+
+
+@requirement("DOC-14")
+@pytest.mark.parametrize("part", ["linux", "others"])
+def test_an_unusual_adjustment_does_no_harm(odd_plugins: OddPlugins, part: str) -> None:
+    """An adjustment of an NRI plugin with an invalid value in any field MUST NOT end the daemon, escape to
+    the node, leave anything there, or affect the next pod.
+
+    Source: NRI, CreateContainerResponse, which leaves open how a runtime reports invalid adjustments.
+    """
+    messages = [
+        each
+        for each in odd_messages(adjustment())
+        if each.nonsense.field.startswith("adjust.linux") == (part == "linux")
+    ]
+
+    assert odd_plugins.user.breaches(messages, odd_plugins.adjust) == []
+
+
+@requirement("DOC-14")
+def test_an_unusual_update_does_no_harm(odd_plugins: OddPlugins) -> None:
+    """An unsolicited update of an NRI plugin with an invalid value in any field MUST NOT end the daemon,
+    leave anything on the node, or affect the next pod.
+
+    Source: NRI, UpdateContainersRequest.
+    """
+    messages = odd_messages(nri.UpdateContainersRequest(update=[update("x")]))
+
+    assert odd_plugins.user.breaches(messages, odd_plugins.update) == []
+
+
+@requirement("DOC-14")
+def test_an_unusual_registration_does_no_harm(odd_plugins: OddPlugins) -> None:
+    """An NRI plugin that registers, subscribes or responds to Synchronize with invalid values MUST NOT end
+    the daemon, leave anything on the node, or affect the next pod.
+
+    Source: NRI, RegisterPluginRequest, ConfigureResponse, SynchronizeResponse.
+    """
+    assert odd_plugins.user.breaches(registrations(), odd_plugins.register) == []
