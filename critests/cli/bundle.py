@@ -25,7 +25,7 @@ _READ_ONLY, _EXECUTABLE = 0o644, 0o755
 
 
 @dataclass(frozen=True)
-class Member:
+class BundleMember:
     """A file of a bundle."""
 
     name: str
@@ -56,18 +56,18 @@ def bundle(output: Path) -> None:
     )
 
 
-def _members() -> Iterator[Member]:
+def _members() -> Iterator[BundleMember]:
     """Return the files of the bundle.
 
     Raises:
         CannotTest: a package of this environment cannot be copied, or there is no busybox.
     """
-    yield Member("install.sh", _INSTALLER, _EXECUTABLE)
-    yield Member("python-abi", f"{sysconfig.get_config_var('SOABI')}\n".encode())
-    yield Member("busybox", find_busybox(machine_architecture()).content, _EXECUTABLE)
+    yield BundleMember("install.sh", _INSTALLER, _EXECUTABLE)
+    yield BundleMember("python-abi", f"{sysconfig.get_config_var('SOABI')}\n".encode())
+    yield BundleMember("busybox", find_busybox(machine_architecture()).content, _EXECUTABLE)
     for path in _CODE.rglob("*"):
         if path.is_file() and not path.name.endswith(_NOT_INSTALLED):
-            yield Member(f"packages/{_CODE.name}/{path.relative_to(_CODE)}", path)
+            yield BundleMember(f"packages/{_CODE.name}/{path.relative_to(_CODE)}", path)
     for name, distribution in sorted(_needed().items()):
         if distribution.files is None:
             raise CannotTest(
@@ -82,7 +82,7 @@ def _members() -> Iterator[Member]:
                 and file.name != "direct_url.json"
                 and (metadata or name != "critests")
             ):
-                yield Member(f"packages/{file}", Path(str(file.locate())))
+                yield BundleMember(f"packages/{file}", Path(str(file.locate())))
 
 
 def _needed() -> dict[str, Distribution]:
@@ -105,7 +105,7 @@ def _needed() -> dict[str, Distribution]:
     return found
 
 
-def _write(output: Path, members: list[Member]) -> int:
+def _write(output: Path, members: list[BundleMember]) -> int:
     """Write the archive and return its size in bytes; the same files always give the same archive."""
     unfinished = output.with_name(f"{output.name}.unfinished")
     try:

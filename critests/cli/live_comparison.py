@@ -19,8 +19,8 @@ from critests.cli.pytest_command import BENCHMARK, VALIDATION, pytest_command, p
 from critests.exit_codes import ExitCode
 from critests.node.host.binaries import MissingProgram, find_program, search_path
 from critests.node.starting.targets import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
+from critests.record.comparison_questions import QUESTIONS
 from critests.record.files import read
-from critests.record.questions import QUESTIONS
 from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import RUN_FILE, safe_name
 from critests.record.run_record import RunRecord

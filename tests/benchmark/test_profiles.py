@@ -17,7 +17,7 @@ from critests.benchmark.scenario_profiles import (
 )
 from critests.benchmark.scenario_selection import chosen, profile_of
 from critests.exit_codes import UsageError
-from critests.record.questions import QUESTIONS
+from critests.record.comparison_questions import QUESTIONS
 from critests.run.run_settings import Settings
 
 FOLDER = Path(critests.benchmark.scenarios.__file__).parent

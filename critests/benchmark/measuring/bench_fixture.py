@@ -17,8 +17,8 @@ from critests.benchmark.measuring.sampling import SampledSide, Tally, Workload, 
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenario_profiles import SCENARIOS, Scenario
 from critests.client.deadlines import Deadlines
+from critests.record.comparison_questions import QUESTIONS
 from critests.record.operations import OperationResult
-from critests.record.questions import QUESTIONS
 from critests.record.samples import Series
 from critests.run.marks import SCENARIO
 from critests.statistics.stopping import PrecisionPlan

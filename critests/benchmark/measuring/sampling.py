@@ -17,7 +17,7 @@ from critests.benchmark.measuring.meter import CallFailed, Meter, NotDone
 from critests.benchmark.measuring.target import Target
 from critests.client.failures import failed_rpc
 from critests.lifecycle.waiting import ConditionNotMet
-from critests.record.questions import QUESTIONS
+from critests.record.comparison_questions import QUESTIONS
 from critests.record.samples import Series
 from critests.statistics.comparison import Block
 from critests.statistics.stationarity import Steadiness, warm_up

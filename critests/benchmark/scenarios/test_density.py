@@ -17,7 +17,7 @@ from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios.machine_limits import exhausted_resource, what_ran_out
 from critests.benchmark.scenarios.workloads import pod_cycle
 from critests.lifecycle.process_cgroups import MOUNT as CGROUP_MOUNT
-from critests.record.questions import MEMORY_OUTSIDE
+from critests.record.comparison_questions import MEMORY_OUTSIDE
 from critests.record.units import BYTES, COUNT, LOWER, NEITHER
 from critests.run.outcomes import blocked
 from critests.statistics.trend import FEWEST_POINTS, trend

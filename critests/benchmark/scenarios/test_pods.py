@@ -13,7 +13,7 @@ from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenarios import pulls
 from critests.benchmark.scenarios.workloads import create_and_start, pod_cycle
 from critests.lifecycle.container_log import lines, read
-from critests.record.questions import CPU_TIME
+from critests.record.comparison_questions import CPU_TIME
 from critests.run.outcomes import blocked
 
 CLOCK = ("/bin/clock",)

@@ -23,7 +23,7 @@ from critests.benchmark.scenarios.idle_pods import (
 )
 from critests.benchmark.scenarios.list_calls import listing, statistics_of
 from critests.benchmark.scenarios.population import Population
-from critests.record.questions import DAEMON_MEMORY
+from critests.record.comparison_questions import DAEMON_MEMORY
 from critests.record.units import BYTES, LOWER
 from critests.run.outcomes import Unsupported
 

@@ -9,7 +9,7 @@ from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import PLAIN, Target
 from critests.lifecycle.user_namespaces import with_user_namespace
-from critests.record.questions import FIRST_OUTPUT
+from critests.record.comparison_questions import FIRST_OUTPUT
 from critests.run.outcomes import Blocked
 
 HOST = cri.NamespaceOption(network=cri.NODE, pid=cri.CONTAINER, ipc=cri.POD)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from critests.record.questions import QUESTIONS
+from critests.record.comparison_questions import QUESTIONS
 from critests.record.units import HIGHER, SECONDS
 from critests.report.comparison.differences import JudgedMusts
 from critests.report.comparison.model import NOT_JUDGED, Operation, RunComparison, Speed, Unpaired

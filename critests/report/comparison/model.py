@@ -268,8 +268,8 @@ class Speed:
         only_a: Operations of side A only.
         only_b: Operations of side B only.
         refused: Why speed is not compared, or empty.
-        answers: The operations that answer `critests.record.questions`, judged by themselves: corrected for
-            their own number only, with 95 % intervals.
+        answers: The operations that answer `critests.record.comparison_questions`, judged by themselves:
+            corrected for their own number only, with 95 % intervals.
     """
 
     operations: list[Operation] = field(default_factory=list)

@@ -9,8 +9,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from critests import statistics
+from critests.record.comparison_questions import QUESTIONS
 from critests.record.operations import OperationResult
-from critests.record.questions import QUESTIONS
 from critests.record.samples import Series
 from critests.record.summaries import estimate
 from critests.record.units import SECONDS

@@ -4,9 +4,9 @@ import dataclasses
 import re
 from pathlib import Path
 
+from critests.record.comparison_questions import QUESTIONS
 from critests.record.identity import RuntimeIdentity
 from critests.record.operations import BenchmarkFacts
-from critests.record.questions import QUESTIONS
 from critests.record.run_record import RunRecord
 from critests.record.samples import Series
 from critests.report.comparison import RunComparison, SideFacts, compare_records, compare_sides

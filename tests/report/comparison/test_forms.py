@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from critests.catalogue.words import Outcome
+from critests.record.comparison_questions import QUESTIONS
 from critests.record.identity import RuntimeIdentity
-from critests.record.questions import QUESTIONS
 from critests.record.run_record import RunScope
 from critests.report.comparison import (
     CompareSettings,
