@@ -79,7 +79,7 @@ PUBLISHED = Path(__file__).parents[2] / "results/published"
 CONFORMANCE = [
     str(file) for file in sorted(PUBLISHED.glob("c*/1*/*/run.json.gz")) if "comparisons" not in str(file)
 ][:2]
-COMPARISON = str(PUBLISHED / "comparisons/containerd-2.1-cri-o-1.36")
+COMPARISON = str(PUBLISHED / "comparisons/containerd-2.3-cri-o-1.36")
 
 
 @pytest.mark.parametrize(
