@@ -36,7 +36,7 @@ class BundleMember:
 @click.command()
 @click.argument("output", metavar="OUT.tar", type=click.Path(dir_okay=False, path_type=Path))
 def bundle(output: Path) -> None:
-    """Write critests, its packages and a busybox into one file, for a machine without network.
+    """Write critests and its packages into a file, for nodes without network.
 
     \b
     On that machine:
