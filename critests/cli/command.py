@@ -37,7 +37,7 @@ COMMANDS = {
     "results": "List, prune and merge stored runs.",
     "dashboard": "Build a static site from all runs below RESULTS.",
     "clean": "Remove what interrupted runs left behind, and nothing else.",
-    "bundle": "Write critests, its packages and a busybox into one file, for a machine without network.",
+    "bundle": "Write critests and its packages into a file, for nodes without network.",
     "images": "List the test images, write them to disk, or serve them.",
 }
 """The first sentence of each command's help, repeated here so that listing them imports no command."""
