@@ -7,6 +7,8 @@ from typing import Any
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
+from critests.documents.document_fields import Expected
+
 STRINGS = {
     "nothing": "",
     "a NUL": "a\0b",  # ends the text for system calls
@@ -37,11 +39,13 @@ class Nonsense:
         field: its path, such as `config.linux.resources.cpu_quota`.
         holds: the value, in words.
         spoil: puts the value into a request.
+        expected: what the specification says of a response: nothing.
     """
 
     field: str
     holds: str
     spoil: Callable[[Message], None]
+    expected: Expected = Expected.EITHER
 
     def __str__(self) -> str:
         return f"{self.field}: {self.holds}"

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from google.protobuf.message import Message
 
 from critests.api import nri_pb2 as nri
-from critests.documents.document_fields import Expected
-from critests.documents.message_values import Nonsense, nonsense_for
+from critests.documents.document_fields import ESCAPE, Expected
+from critests.documents.message_values import nonsense_for
+from critests.fixtures.nri import limited
 from critests.node.nri.nri_plugin import WITHOUT_VALIDATION, NriPlugin
 
-NAMES = ("", "a/b", "../../critests-escape", "a\0b", "a\nb", "x" * 5000, "50-critests", "ö", " ")
+NAMES = ("", "a/b", f"../../{ESCAPE}", "a\0b", "a\nb", "x" * 5000, "50-critests", "ö", " ")
 INDICES = ("", "1", "100", "aa", "-1", " 5", "5\0", "x" * 5000, "\u0665\u0660", "5.")
 MASKS = (-1, 1, 1 << 20, 1 << 30, (1 << 31) - 1, -(1 << 31))
 
@@ -57,8 +58,7 @@ def registrations() -> Iterator[Registration]:
 def update(container_id: str) -> nri.ContainerUpdate:
     """Return the update of a container's shares of the CPU."""
     cpu = nri.LinuxCPU(shares=nri.OptionalUInt64(value=100))
-    resources = nri.LinuxResources(cpu=cpu)
-    return nri.ContainerUpdate(container_id=container_id, linux=nri.LinuxContainerUpdate(resources=resources))
+    return limited(container_id, nri.LinuxResources(cpu=cpu))
 
 
 def adjustment() -> nri.CreateContainerResponse:
@@ -75,22 +75,6 @@ def adjustment() -> nri.CreateContainerResponse:
             ),
         )
     )
-
-
-@dataclass(frozen=True)
-class OddMessage:
-    """A message of a plugin with an unusual value in one field; any response is allowed."""
-
-    nonsense: Nonsense
-    expected: Expected = Expected.EITHER
-
-    def __str__(self) -> str:
-        return str(self.nonsense)
-
-
-def odd_messages(valid: Message) -> Iterator[OddMessage]:
-    """Yield the unusual values for a message."""
-    yield from map(OddMessage, nonsense_for(valid))
 
 
 class OddPlugin(NriPlugin):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from critests.api import nri_pb2 as nri
+from critests.documents.message_values import Nonsense, nonsense_for
 from critests.lifecycle.container import Container
 from critests.node.nri.nri_plugin import WITHOUT_VALIDATION, NriPlugin, PluginEvent, PluginNotConnected
 from critests.node.nri.ttrpc import TtrpcError
@@ -15,11 +16,9 @@ from critests.testing import OwnRuntime, disruptive, documents, requirement
 from critests.validation.documents.containers_in_use import EXIT, run_to_exit
 from critests.validation.documents.harmless_use import DocumentUser
 from critests.validation.documents.odd_plugins import (
-    OddMessage,
     OddPlugin,
     Registration,
     adjustment,
-    odd_messages,
     registrations,
     update,
 )
@@ -65,7 +64,7 @@ class OddPlugins:
         """Run a container until it exits."""
         return run_to_exit(self.user, self.user.runtime.containers.config(script=EXIT))
 
-    def adjust(self, message: OddMessage) -> None:
+    def adjust(self, nonsense: Nonsense) -> None:
         """Run a container with an unusual adjustment.
 
         Raises:
@@ -73,7 +72,7 @@ class OddPlugins:
             AssertionError: the container does not run as it should.
         """
         response = adjustment()
-        message.nonsense.spoil(response)
+        nonsense.spoil(response)
 
         def hook(_: PluginEvent) -> nri.CreateContainerResponse:
             return response
@@ -81,14 +80,14 @@ class OddPlugins:
         with self.plugin.hooked("CreateContainer", hook):
             self.run()
 
-    def update(self, message: OddMessage) -> None:
+    def update(self, nonsense: Nonsense) -> None:
         """Request an unusual update of a container that waits for its start."""
         runtime = self.user.runtime
         container = runtime.containers.attempt(
             runtime.containers.config(), self.user.timeout, in_sandbox=self.user.pod
         )
         request = nri.UpdateContainersRequest(update=[update(container.id)])
-        message.nonsense.spoil(request)
+        nonsense.spoil(request)
         with contextlib.suppress(TtrpcError, PluginNotConnected):
             self.plugin.update(request)
 
@@ -126,8 +125,8 @@ def test_an_unusual_adjustment_does_no_harm(odd_plugins: OddPlugins, part: str) 
     """
     messages = [
         each
-        for each in odd_messages(adjustment())
-        if each.nonsense.field.startswith("adjust.linux") == (part == "linux")
+        for each in nonsense_for(adjustment())
+        if each.field.startswith("adjust.linux") == (part == "linux")
     ]
 
     assert odd_plugins.user.breaches(messages, odd_plugins.adjust) == []
@@ -140,7 +139,7 @@ def test_an_unusual_update_does_no_harm(odd_plugins: OddPlugins) -> None:
 
     Source: NRI, UpdateContainersRequest.
     """
-    messages = odd_messages(nri.UpdateContainersRequest(update=[update("x")]))
+    messages = nonsense_for(nri.UpdateContainersRequest(update=[update("x")]))
 
     assert odd_plugins.user.breaches(messages, odd_plugins.update) == []
 
