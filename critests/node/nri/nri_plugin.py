@@ -74,9 +74,7 @@ pass gets an empty response.
 
 
 Hook = Callable[[PluginEvent], Message | None]
-"""Called for an event: returns the response, None for an empty one, or raises `HookRefusal`. A response to
-`Synchronize` is ignored.
-"""
+"""Called for an event: returns the response, None for the usual one, or raises `HookRefusal`."""
 
 
 @dataclass
@@ -307,12 +305,11 @@ class NriPlugin:
         hook = self.hooks.get("Synchronize")
 
         def answer() -> Message:
-            if hook:
-                hook(PluginEvent("Synchronize", request))
+            response = hook(PluginEvent("Synchronize", request)) if hook else None
             if not request.more:
                 self.snapshot = self._synchronizing
                 self._synchronized.set()
-            return nri.SynchronizeResponse(more=request.more)
+            return response or nri.SynchronizeResponse(more=request.more)
 
         return answer
 

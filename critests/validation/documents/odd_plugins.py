@@ -1,15 +1,13 @@
 """NRI plugins that respond in unusual ways."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-
-from google.protobuf.message import Message
 
 from critests.api import nri_pb2 as nri
 from critests.documents.document_fields import ESCAPE, Expected
 from critests.documents.message_values import nonsense_for
 from critests.fixtures.nri import limited
-from critests.node.nri.nri_plugin import WITHOUT_VALIDATION, NriPlugin
+from critests.node.nri.nri_plugin import WITHOUT_VALIDATION
 
 NAMES = ("", "a/b", f"../../{ESCAPE}", "a\0b", "a\nb", "x" * 5000, "50-critests", "ö", " ")
 INDICES = ("", "1", "100", "aa", "-1", " 5", "5\0", "x" * 5000, "\u0665\u0660", "5.")
@@ -75,22 +73,3 @@ def adjustment() -> nri.CreateContainerResponse:
             ),
         )
     )
-
-
-class OddPlugin(NriPlugin):
-    """A plugin that responds to Synchronize in an unusual way.
-
-    Attributes:
-        synchronized: the response; None for a sound one.
-    """
-
-    synchronized: nri.SynchronizeResponse | None = None
-
-    def _synchronize(self, request: nri.SynchronizeRequest) -> Callable[[], Message]:
-        sound = super()._synchronize(request)
-
-        def answer() -> Message:
-            response = sound()
-            return self.synchronized or response
-
-        return answer

@@ -16,7 +16,6 @@ from critests.testing import OwnRuntime, disruptive, documents, requirement
 from critests.validation.documents.containers_in_use import EXIT, run_to_exit
 from critests.validation.documents.harmless_use import DocumentUser
 from critests.validation.documents.odd_plugins import (
-    OddPlugin,
     Registration,
     adjustment,
     registrations,
@@ -96,8 +95,14 @@ class OddPlugins:
         runtime = self.user.runtime
         trunk = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         trunk.connect(str(runtime.daemon.nri_socket))
-        plugin = OddPlugin(trunk, registration.name, registration.index, registration.events, runtime.scale)
-        plugin.synchronized = registration.synchronized
+        plugin = NriPlugin(
+            trunk,
+            registration.name,
+            registration.index,
+            registration.events,
+            runtime.scale,
+            hooks={"Synchronize": lambda _: registration.synchronized},
+        )
         try:
             with contextlib.suppress(TtrpcError, PluginNotConnected):
                 plugin.register()

@@ -99,6 +99,17 @@ def test_synchronization_of_several_messages_is_joined(plugin: NriPlugin, peer: 
     assert (set(plugin.snapshot.pods), set(plugin.snapshot.containers)) == ({"p"}, {"c"})
 
 
+def test_a_hook_may_respond_to_the_synchronization(plugin: NriPlugin, peer: Peer) -> None:
+    update = nri.ContainerUpdate(container_id="c")
+
+    with plugin.hooked("Synchronize", lambda _: nri.SynchronizeResponse(update=[update])):
+        response = peer.call("Synchronize", nri.SynchronizeRequest(pods=[nri.PodSandbox(id="p")]))
+
+    assert list(nri.SynchronizeResponse.FromString(response.payload).update) == [update]
+    assert plugin.snapshot is not None
+    assert set(plugin.snapshot.pods) == {"p"}
+
+
 def test_events_of_old_and_new_runtimes_have_the_same_names(plugin: NriPlugin, peer: Peer) -> None:
     pod, container = nri.PodSandbox(id="p"), nri.Container(id="c")
     peer.call("RunPodSandbox", nri.PodRequest(pod=pod))
