@@ -3,16 +3,16 @@
 import contextlib
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pytest
 
 from critests.api import nri_pb2 as nri
 from critests.documents.message_values import Nonsense, nonsense_for
 from critests.lifecycle.container import Container
-from critests.node.nri.nri_plugin import WITHOUT_VALIDATION, NriPlugin, PluginEvent, PluginNotConnected
+from critests.node.nri.nri_plugin import NriPlugin, PluginEvent, PluginNotConnected
 from critests.node.nri.ttrpc import TtrpcError
-from critests.testing import OwnRuntime, disruptive, documents, requirement
+from critests.testing import OwnRuntime, PluginFactory, disruptive, documents, requirement
 from critests.validation.documents.containers_in_use import EXIT, run_to_exit
 from critests.validation.documents.harmless_use import DocumentUser
 from critests.validation.documents.odd_plugins import (
@@ -33,31 +33,18 @@ class OddPlugins:
 
     Attributes:
         user: uses the messages.
-        sound: a plugin whose hooks send them; connected again after the runtime closed its connection.
+        plugins: connects the plugin whose hooks send them.
     """
 
     user: DocumentUser
-    sound: NriPlugin | None = field(default=None)
+    plugins: PluginFactory
 
     @property
     def plugin(self) -> NriPlugin:
-        """The connected plugin."""
-        if self.sound is None or self.sound.ended:
-            runtime = self.user.runtime
-            self.sound = NriPlugin.connect(
-                runtime.daemon.nri_socket,
-                "critests",
-                "50",
-                seconds=CONNECTED_SECONDS * runtime.scale,
-                events=WITHOUT_VALIDATION,
-                scale=runtime.scale,
-            )
-        return self.sound
-
-    def close(self) -> None:
-        """Close the plugin."""
-        if self.sound is not None:
-            self.sound.close()
+        """The connected plugin; a new one after the runtime closed its connection."""
+        if self.plugins.opened[-1].ended:
+            self.plugins.attempt()
+        return self.plugins.opened[-1]
 
     def run(self) -> Container:
         """Run a container until it exits."""
@@ -114,9 +101,11 @@ class OddPlugins:
 
 @pytest.fixture(scope="module")
 def odd_plugins(nri_module_runtime: OwnRuntime) -> Iterator[OddPlugins]:
-    """Plugins of the module's runtime."""
-    plugins = OddPlugins(DocumentUser(nri_module_runtime))
-    yield plugins
+    """Plugins of the module's runtime; blocks the tests if it does not call a usual one."""
+    plugins = PluginFactory(nri_module_runtime)
+    plugins.connect()
+    nri_module_runtime.cleanup.discard()
+    yield OddPlugins(DocumentUser(nri_module_runtime), plugins)
     plugins.close()
 
 
