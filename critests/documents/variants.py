@@ -47,6 +47,15 @@ class Variant:
     def __str__(self) -> str:
         return f"{self.field} {self.change}" if self.field else self.change
 
+    def is_of(self, part: str, parts: Sequence[str]) -> bool:
+        """Return whether the changed field is in this part, and in none before it.
+
+        Args:
+            part: a field, with those below it; the empty one stands for all.
+            parts: all of them, the last one empty.
+        """
+        return part == next(each for each in parts if self.field.startswith(each))
+
 
 def variants(document: Mapping[str, object], fields: Sequence[Field]) -> Iterator[Variant]:
     """Yield the variants of a document: those of each field in the order of the fields, then those of the

@@ -119,3 +119,13 @@ def test_a_field_without_a_holder_is_an_error_of_the_table() -> None:
     """The message names the field."""
     with pytest.raises(LookupError, match=r"version\.number"):
         list(variants(DOCUMENT, [field("version", "number")]))
+
+
+def test_a_variant_is_of_the_first_part_with_its_field() -> None:
+    """Each is in exactly one part."""
+    parts = ("a.b", "a", "")
+
+    def part_of(name: str) -> list[str]:
+        return [part for part in parts if Variant(name, "is odd", b"").is_of(part, parts)]
+
+    assert [part_of(name) for name in ("a.b.c", "a.c", "x", "")] == [["a.b"], ["a"], [""], [""]]

@@ -31,11 +31,6 @@ PARTS = (
 """Fields of a specification with those below them; the empty one stands for all others."""
 
 
-def of_part(variant: Variant, part: str) -> bool:
-    """Return whether a specification has an unusual value in this part, and in none before it."""
-    return part == next(each for each in PARTS if variant.field.startswith(each))
-
-
 @dataclass
 class CdiDevices:
     """Runs containers with devices of unusual specifications, next to a sound one.
@@ -103,7 +98,7 @@ class CdiDevices:
         """Use the specifications of which CDI expects this, and return what went wrong."""
         variants = specification_variants(KIND, "/dev/null", str(self.source))
         return self.user.breaches(
-            [each for each in variants if each.expected in expected and of_part(each, part)], self.use
+            [each for each in variants if each.expected in expected and each.is_of(part, PARTS)], self.use
         )
 
 

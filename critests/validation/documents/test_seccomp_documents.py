@@ -23,12 +23,6 @@ PARTS = ("syscalls[0].args", "syscalls", "")
 """Fields of a profile with those below them; the empty one stands for all others."""
 
 
-def of_part(variant: Variant, part: str) -> bool:
-    """Return whether a profile has an unusual value in this part, and in none before it."""
-    first = next(each for each in PARTS if variant.field.startswith(each))
-    return first == part
-
-
 def breaches(runtime: OwnRuntime, part: str, *expected: Expected) -> list[DocumentBreach]:
     """Run containers under profiles of which the specification expects this; return what went wrong."""
     user = DocumentUser(runtime)
@@ -44,7 +38,7 @@ def breaches(runtime: OwnRuntime, part: str, *expected: Expected) -> list[Docume
     absent = runtime.daemon.state / "absent.sock"
     variants = profile_variants(native_architecture(), str(absent))
     return user.breaches(
-        [each for each in variants if each.expected in expected and of_part(each, part)], run
+        [each for each in variants if each.expected in expected and each.is_of(part, PARTS)], run
     )
 
 
