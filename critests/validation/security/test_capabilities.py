@@ -296,7 +296,6 @@ def test_kernel_denies_what_a_dropped_capability_allows(
         seen_from, questions=ATTEMPTS, security_context=changed(drop=("CHOWN", "SYS_CHROOT"))
     )
 
-    # error number 1 is EPERM
     assert (allowed.exit_code("change an owner"), error_of(allowed.answer("change the root"))) == (0, "")
     assert (denied.exit_code("change an owner"), error_of(denied.answer("change the root"))) == (1, "EPERM")
 
