@@ -1,9 +1,9 @@
-import importlib.util
 import json
+import runpy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,20 +16,7 @@ from critests_proof.sweep.exercise import Exercised
 from tests.repository.tree import ROOT
 
 WRONG = "ContainerStatus.response.status.exit_code:wrong"
-
-
-def _tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location(
-        "compare_with_critest", ROOT / "tools/compare_with_critest.py"
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-TOOL = _tool()
+TOOL = SimpleNamespace(**runpy.run_path(str(ROOT / "tools/compare_with_critest.py")))
 
 
 class FakeRuns:
