@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from critests_proof.critest.critest_images import critest_images
+from critests_proof.critest.critest_images import add_images, critest_images
 from critests_proof.critest.critest_run import (
     Critest,
     CritestFailed,
@@ -118,12 +118,7 @@ def test_a_program_that_is_no_critest_is_an_error(tmp_path: Path) -> None:
 
 def test_the_registry_has_every_image_under_an_id_of_its_own() -> None:
     with RegistryServer(0) as registry:
-        digests = {
-            registry.client()
-            .mint("plain", image.repository, tags=image.tags, labels={"a": str(image)}, changes=image.changes)
-            .digest
-            for image in critest_images()
-        }
+        digests = {image.digest for image in add_images(registry.client())}
 
     assert len(digests) == len(critest_images())
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from critests.images.catalogue import Changes, FileChange
 from critests.images.registry_client import RegistryClient
+from critests.images.repositories import MintedImage
 from critests.node.starting.throwaway import ThrowawayRuntime
 
 REGISTRIES = ("registry.k8s.io", "gcr.io", "k8s.gcr.io")
@@ -110,13 +111,13 @@ def critest_images() -> tuple[CritestImage, ...]:
     )
 
 
-def add_images(registry: RegistryClient) -> None:
-    """Add the images to the suite's registry, each with an id of its own.
+def add_images(registry: RegistryClient) -> list[MintedImage]:
+    """Add the images to the suite's registry, each with an id of its own, and return them.
 
     Raises:
         RegistryError: the registry rejects one.
     """
-    for image in critest_images():
+    return [
         registry.mint(
             "plain",
             f"{_PATH}/{image.repository}",
@@ -124,6 +125,8 @@ def add_images(registry: RegistryClient) -> None:
             labels={"critest": f"{image.repository}:{image.tags[0]}"},
             changes=image.changes,
         )
+        for image in critest_images()
+    ]
 
 
 def redirect_pulls(runtime: ThrowawayRuntime, registry: str) -> None:
