@@ -18,9 +18,8 @@ INSTALLS_FROM_AN_INDEX = re.compile(
 
 
 def git(folder: Path, *arguments: str) -> str:
-    settings = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main")
     return subprocess.run(
-        ["git", *settings, *arguments], cwd=folder, capture_output=True, text=True, check=True
+        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=True
     ).stdout.strip()
 
 
@@ -39,18 +38,14 @@ def clone(tmp_path: Path) -> Path:
     git(folder, "config", "user.name", "A")
     git(folder, "config", "user.email", "a@example.org")
     git(folder, "remote", "add", "origin", str(tmp_path / "origin"))
-    publish(folder)
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "x")
+    git(folder, "push", "--quiet", "origin", "HEAD:main")
     return folder
 
 
 def write_changelog(folder: Path, sections: str) -> None:
     (folder / "CHANGELOG.md").write_text(f"# Changelog\n\n## [Unreleased]\n\n{sections}")
-
-
-def publish(folder: Path) -> None:
-    git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", "x")
-    git(folder, "push", "--quiet", "origin", "HEAD:main")
 
 
 def run(folder: Path, script: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
