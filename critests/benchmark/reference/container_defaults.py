@@ -3,8 +3,8 @@ runtimes, read once for each side of a comparison.
 """
 
 import contextlib
-import os
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 import grpc
@@ -13,8 +13,9 @@ from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.target import PLAIN, WAIT_COMMAND, Target
 from critests.catalogue.words import Capability
 from critests.lifecycle.container import Container
-from critests.lifecycle.mount_points import MountPoint, parse, uppermost
-from critests.lifecycle.process import ProcessStatus
+from critests.lifecycle.mount_points import MountPoint
+from critests.lifecycle.process import FIRST_PROCESS
+from critests.lifecycle.process_evidence import CommandOutput, ProcessEvidence
 
 _SECCOMP: Final = {"0": "none", "1": "strict", "2": "a filter"}
 """Field Seccomp of /proc/PID/status, proc(5)."""
@@ -64,8 +65,7 @@ def offers(target: Target) -> dict[str, str]:
 
 
 def _facts(container: Container) -> Iterator[tuple[str, str]]:
-    status = ProcessStatus.parse(container.output("cat", "/proc/1/status"))
-    mounts = uppermost(parse(container.output("cat", "/proc/1/mountinfo")))
+    status, mounts = container.process_status(FIRST_PROCESS), container.mounts()
     yield "seccomp", _SECCOMP.get(status.fields.get("Seccomp", ""), "unknown")
     yield "no_new_privs", {"0": "off", "1": "on"}.get(status.fields.get("NoNewPrivs", ""), "unknown")
     effective = status.capabilities.get("effective", set())
@@ -82,10 +82,9 @@ def _facts(container: Container) -> Iterator[tuple[str, str]]:
     yield "devices", _listed(container.output("ls", "/dev").split())
     for name in _SYSCTLS:
         yield name, " ".join(_read(container, f"/proc/sys/{name.replace('.', '/')}").split()) or "unknown"
-    limits = container.output("cat", "/proc/1/limits").splitlines()
+    shown = ProcessEvidence({"limits": CommandOutput(container.output("cat", "/proc/1/limits"), 0)})
     for name in _LIMITS:
-        values = next((line[len(name) :].split()[:2] for line in limits if line.startswith(name)), [])
-        yield name.lower(), " to ".join(values) or "unknown"
+        yield name.lower(), " to ".join(shown.limits.get(name, ())) or "unknown"
     yield "namespaces of the node", _listed(name for name in _NAMESPACES if _is_shared(container, name))
 
 
@@ -110,4 +109,4 @@ def _read(container: Container, path: str) -> str:
 def _is_shared(container: Container, name: str) -> bool:
     """Whether the container is in this machine's namespace of a kind."""
     inside = container.exec("readlink", f"/proc/1/ns/{name}").stdout.decode(errors="replace").strip()
-    return bool(inside) and inside == os.readlink(f"/proc/self/ns/{name}")  # noqa: PTH115 - not a path
+    return bool(inside) and inside == str(Path(f"/proc/self/ns/{name}").readlink())
