@@ -2,7 +2,7 @@
 side is better, by how much.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -77,9 +77,9 @@ def heads(names: Names) -> tuple[str, str, str, str]:
     return "question", names.a, names.b, "better, by (95 % CI)"
 
 
-def headline(comparison: RunComparison) -> str:
+def headline(rows: Sequence[AnswerRow]) -> str:
     """Return the sentence with the first rows that have a proven difference."""
-    proven = [row for row in answer_rows(comparison) if row.better]
+    proven = [row for row in rows if row.better]
     if not proven:
         return "No difference between the two sides is proven."
     shown = "; ".join(f"{row.question}: {row.verdict}" for row in proven[:HEADLINE_ROWS])

@@ -30,11 +30,12 @@ def comparison_to_plain(comparison: RunComparison) -> dict[str, object]:
         if comparison.conformance
         else {},
     }
+    rows = answer_rows(comparison)
     return {
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,
-        "headline": headline(comparison),
-        "table": to_plain(answer_rows(comparison)),
+        "headline": headline(rows),
+        "table": to_plain(rows),
         "counts": to_plain(counts),
         **body,
     }

@@ -26,20 +26,20 @@ def comparison_to_markdown(comparison: RunComparison) -> str:
 
 def answers_in_markdown(comparison: RunComparison) -> list[str]:
     """Return the headline, the table and the lines below it."""
-    names = names_of(comparison.a, comparison.b)
-    rows = [
+    names, rows = names_of(comparison.a, comparison.b), answer_rows(comparison)
+    cells = [
         [
             prose(row.question.strip(), 500),
             prose(row.a),
             prose(row.b),
             "; ".join(prose(text, 500) for text in (row.verdict, *row.details) if text),
         ]
-        for row in answer_rows(comparison)
+        for row in rows
     ]
     return [
-        prose(headline(comparison), 1000),
+        prose(headline(rows), 1000),
         "",
-        *table([*map(prose, heads(names))], rows, right=2),
+        *table([*map(prose, heads(names))], cells, right=2),
         *(line for text in below_the_table(comparison) for line in ("", prose(text, 1000))),
     ]
 

@@ -61,7 +61,7 @@ def print_comparison(
     for text in below_the_table(comparison):
         out.print(Text(one_line(text, 600), "dim"))
     out.print()
-    out.print(Text(one_line(headline(comparison), 600), "bold"))
+    out.print(Text(one_line(headline(rows), 600), "bold"))
 
 
 def _print_narrow_answers(rows: Sequence[AnswerRow], names: Names, out: Console) -> None:

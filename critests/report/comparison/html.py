@@ -50,19 +50,19 @@ def comparison_to_html(comparison: RunComparison, home: str = "") -> str:
     """
     templates = environment("critests.report.comparison")
     style = source(templates, "style.css") + source(templates, "compare.css")
-    names = names_of(comparison.a, comparison.b)
+    names, answers = names_of(comparison.a, comparison.b), answer_rows(comparison)
     rows = comparison.speed.operations if comparison.speed else []
     first = [each for each in rows if _is_shown_first(each)] or rows
     return templates.get_template("compare.html.j2").render(
         comparison=comparison,
         home=home,
         names=names,
-        headline=headline(comparison),
+        headline=headline(answers),
         environment=environment_facts(comparison),
         sides=sides(comparison),
         unfair=warning(comparison, names.a, names.b),
         shared=shared_environment(comparison),
-        answers=answer_rows(comparison),
+        answers=answers,
         heads=heads(names),
         tables=[("speed", first), ("rest", [each for each in rows if each not in first])],
         undecided=undecided(comparison.speed) if comparison.speed else [],

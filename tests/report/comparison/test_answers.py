@@ -105,13 +105,13 @@ def test_the_headline_follows_the_order_of_the_table_and_names_three_rows() -> N
         ]
     )
 
-    said = headline(comparison)
+    said = headline(answer_rows(comparison))
 
     places = [said.find(words) for words in ("created and started", "is stopped", "whole pod cycle")]
     assert -1 not in places
     assert places == sorted(places)
     assert said.endswith("; 1 more row with a proven difference.")
-    assert headline(live(measured({"pod cycle": (1.0, 1.0)}))) == (
+    assert headline(answer_rows(live(measured({"pod cycle": (1.0, 1.0)})))) == (
         "No difference between the two sides is proven."
     )
 
