@@ -9,7 +9,7 @@ from typing import Final
 from critests.record.comparison_questions import QUESTIONS
 from critests.record.units import HIGHER, SECONDS
 from critests.report.comparison.differences import JudgedMusts
-from critests.report.comparison.model import NOT_JUDGED, Operation, RunComparison, Speed, Unpaired
+from critests.report.comparison.model import NOT_JUDGED, Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.wording import amount, percent
 from critests.report.wording.texts import one_line, plural
@@ -27,10 +27,6 @@ _TIMES: Final = 2.0
 _TEN, _TENTH = 10.0, 0.1
 """From here on, factors and percentages are rounded to whole numbers."""
 _PROVEN: Final = frozenset({Verdict.FASTER.value, Verdict.SLOWER.value})
-_HELP: Final = {
-    Verdict.TOO_FEW.value: "a larger --budget would help",
-    Verdict.TOO_NOISY.value: "a quieter machine or a larger --budget would help",
-}
 MUSTS: Final = "MUSTs passed"
 DEFAULTS: Final = "what a container gets that requests nothing"
 OFFERS: Final = "what the runtime offers"
@@ -90,9 +86,7 @@ def headline(rows: Sequence[AnswerRow]) -> str:
 
 def _speed_rows(speed: Speed, names: Names, significance: float) -> Iterator[AnswerRow]:
     answers = {each.key: each for each in speed.answers}
-    alone = {
-        _key(each): name for name, some in ((names.a, speed.only_a), (names.b, speed.only_b)) for each in some
-    }
+    alone = {each.key: names.a for each in speed.only_a} | {each.key: names.b for each in speed.only_b}
     for question in QUESTIONS:
         found = answers.get(question.key)
         if found is None:
@@ -103,14 +97,13 @@ def _speed_rows(speed: Speed, names: Names, significance: float) -> Iterator[Ans
             yield AnswerRow(question=question.title, verdict=verdict)
             continue
         better, verdict = _verdict(found, names, significance)
-        values = (amount(side.value, found.unit) for side in (found.a, found.b))
         yield AnswerRow(
-            question=question.title, a=next(values), b=next(values), better=better, verdict=verdict
+            question=question.title,
+            a=amount(found.a.value, found.unit),
+            b=amount(found.b.value, found.unit),
+            better=better,
+            verdict=verdict,
         )
-
-
-def _key(each: Unpaired) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-    return each.scenario, each.operation, tuple(sorted(each.dimensions.items()))
 
 
 def _verdict(found: Operation, names: Names, significance: float) -> tuple[str, str]:
@@ -121,14 +114,15 @@ def _verdict(found: Operation, names: Names, significance: float) -> tuple[str, 
     if found.verdict == NOT_JUDGED:
         return "", found.reason
     if found.verdict == Verdict.TOO_FEW:
-        return "", f"{UNDECIDED}, too few samples: {found.reason}; {_HELP[found.verdict]}"
+        return "", f"{UNDECIDED}, too few samples: {found.reason}; a larger --budget would help"
     reach = max(found.high or 1.0, 1 / found.low if found.low else 1.0) - 1
     values = [side.value for side in (found.a, found.b) if side.value]
     allowed = max(ALIKE, ALIKE_SECONDS / min(values) if found.unit == SECONDS and values else 0.0)
     if found.p <= significance or (found.verdict == Verdict.NO_EVIDENCE and reach <= allowed):
         return "", f"no difference above {percent(round(reach, 2) or 0.01)}"
     why = "not significant among all rows" if found.interval_excludes_1 else "too noisy"
-    return "", f"{UNDECIDED}, {why}: {_range(found, names)}; {_HELP[Verdict.TOO_NOISY.value]}"
+    would_help = "a quieter machine or a larger --budget would help"
+    return "", f"{UNDECIDED}, {why}: {_range(found, names)}; {would_help}"
 
 
 def _range(found: Operation, names: Names) -> str:
@@ -182,8 +176,11 @@ def _facts(title: str, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[A
     verdict = f"{plural(len(differing), 'difference')}, below" if differing else "no differences"
     yield AnswerRow(question=title, verdict=verdict)
     for name in differing:
-        values = (one_line(side.get(name, "") or "none", 200) for side in (a, b))
-        yield AnswerRow(question=f"  {name}", a=next(values), b=next(values))
+        yield AnswerRow(question=f"  {name}", a=_fact(a, name), b=_fact(b, name))
+
+
+def _fact(side: Mapping[str, str], name: str) -> str:
+    return one_line(side.get(name, "") or "none", 200)
 
 
 def _span(low: float, high: float) -> str:

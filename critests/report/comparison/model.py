@@ -254,6 +254,11 @@ class Unpaired:
     dimensions: dict[str, str] = field(default_factory=dict)
 
     @property
+    def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+        """What identifies the operation, as `Operation.key`."""
+        return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
+
+    @property
     def label(self) -> str:
         """Name with scenario and dimensions."""
         return operation_label(self.scenario, self.operation, self.dimensions)
