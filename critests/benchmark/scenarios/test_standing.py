@@ -30,8 +30,8 @@ from critests.run.outcomes import Unsupported
 PODS = {"compare": (100,), "smoke": (1, 3, 6), "standard": (1, 10, 50, 100), "full": (1, 10, 50, 100, 200)}
 SHARES = {"relist": 0.15, "statistics": 0.1, "one more pod": 0.25, "event": 0.1, "idle": 0.3, "restart": 0.1}
 """Part of the measurement to its share of the time for a number of pods."""
-COMPARE_RESTARTS_SHARE = 0.85
-"""The same in the profile of comparisons, where the rest is for the relist."""
+COMPARE_SHARES = {"relist": 0.15, "restart": 0.85}
+"""The same in the profile of comparisons, which has only these parts."""
 IDLE_WINDOWS = 4
 """The first is warm-up: the runtime still cleans up after the previous calls."""
 MOST_RESTARTS = {"compare": 20, "smoke": 5, "standard": 5, "full": 5}
@@ -46,6 +46,7 @@ def test_growth_over_standing_pods(bench: Bench) -> None:
     threads of the runtime, its idle usage, and its restart after SIGKILL.
     """
     numbers = PODS[bench.profile]
+    shares = COMPARE_SHARES if bench.profile == "compare" else SHARES
     seconds = bench.seconds / len(numbers)
     reached: list[int] = []
     with contextlib.ExitStack() as stack:
@@ -62,9 +63,11 @@ def test_growth_over_standing_pods(bench: Bench) -> None:
                 break
             reached.append(number)
             if bench.profile == "compare":
-                share, pods = 1 - COMPARE_RESTARTS_SHARE, {"pods": str(number)}
                 bench.sample(
-                    _of(sides, relisting), headline="relist", dimensions=pods, seconds=seconds * share
+                    _of(sides, relisting),
+                    headline="relist",
+                    dimensions={"pods": str(number)},
+                    seconds=seconds * shares["relist"],
                 )
             else:
                 _measure(bench, sides, number, seconds)
@@ -72,8 +75,7 @@ def test_growth_over_standing_pods(bench: Bench) -> None:
         for number in reversed(reached):
             for side in sides:
                 side.population.shrink_to(number)
-            share = COMPARE_RESTARTS_SHARE if bench.profile == "compare" else SHARES["restart"]
-            _kill(bench, sides, number, seconds * share)
+            _kill(bench, sides, number, seconds * shares["restart"])
 
 
 def _measure(bench: Bench, sides: Sequence[IdlePods], number: int, seconds: float) -> None:
