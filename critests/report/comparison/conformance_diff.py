@@ -54,17 +54,19 @@ def compare_conformance(a: RunRecord, b: RunRecord) -> Conformance:
         tests_only_b=sorted(ids[1] - ids[0]),
         counts_a=_counts(a),
         counts_b=_counts(b),
-        musts=_musts(a, b),
+        musts=_musts(a, b, tests),
     )
 
 
-def _musts(a: RunRecord, b: RunRecord) -> JudgedMusts:
+def _musts(
+    a: RunRecord, b: RunRecord, tests: tuple[dict[str, list[TestResult]], dict[str, list[TestResult]]]
+) -> JudgedMusts:
     broken = {Outcome.FAILED.value, Outcome.KNOWN.value}
     verdicts: list[dict[str, str]] = []
-    for record in (a, b):
+    for side in tests:
         found: dict[str, str] = {}
-        for aspect, tests in _by_aspect(record).items():
-            worst = _worst([test for test in tests if test.outcome.value in PASSED | broken])
+        for aspect, of_aspect in side.items():
+            worst = _worst([test for test in of_aspect if test.outcome.value in PASSED | broken])
             if worst is not None and worst.level is Level.MUST and not worst.judgement:
                 found[aspect] = worst.outcome.value
         verdicts.append(found)
