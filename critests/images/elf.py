@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 from critests.images.platforms import Architecture
 
-_MACHINE = {
-    Architecture.AMD64: 62,  # EM_X86_64
-    Architecture.ARM64: 183,  # EM_AARCH64
-    Architecture.PPC64LE: 21,  # EM_PPC64
-    Architecture.RISCV64: 243,  # EM_RISCV
-    Architecture.S390X: 22,  # EM_S390
+_MACHINES = {
+    ("<", 62): Architecture.AMD64,  # EM_X86_64
+    ("<", 183): Architecture.ARM64,  # EM_AARCH64
+    ("<", 21): Architecture.PPC64LE,  # EM_PPC64
+    ("<", 243): Architecture.RISCV64,  # EM_RISCV
+    (">", 22): Architecture.S390X,  # EM_S390
 }
-_BIG_ENDIAN = frozenset({Architecture.S390X})
+"""Byte order and e_machine to the architecture."""
 _ORDERS = {1: "<", 2: ">"}  # ELFDATA2LSB, ELFDATA2MSB
 _FILE_HEADER = "4sBBBB8xHHIQQQIHHHHHH"
 _INTERPRETER = 3  # PT_INTERP
@@ -46,9 +46,4 @@ def read_elf(content: bytes) -> ElfFacts:
     kinds = {
         struct.unpack_from(f"{order}I", content, offset + index * entry_size)[0] for index in range(entries)
     }
-    known = {
-        number: architecture
-        for architecture, number in _MACHINE.items()
-        if (architecture in _BIG_ENDIAN) == (order == ">")
-    }
-    return ElfFacts(known.get(machine), _INTERPRETER not in kinds)
+    return ElfFacts(_MACHINES.get((order, machine)), _INTERPRETER not in kinds)
