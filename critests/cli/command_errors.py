@@ -11,8 +11,8 @@ from critests.record.record_errors import RecordNotWritten, RecordUnreadable
 from critests.report.comparison import NotComparable
 from critests.toml_file import TomlMalformed
 
-UNLIKE: Final = frozenset({"unlike", "unlike_machines"})
-"""Parameters of commands that compare other machines too."""
+UNLIKE: Final = "unlike_machines"
+"""The parameter of commands that compare other machines too."""
 
 
 class NotPossible(click.ClickException):
@@ -54,4 +54,4 @@ def _option_for_unlike_machines() -> str:
     """Return the name of the running command's option that compares other machines too; empty without one."""
     context = click.get_current_context(silent=True)
     options = context.command.params if context else []
-    return next((option.opts[0] for option in options if option.name in UNLIKE), "")
+    return next((option.opts[0] for option in options if option.name == UNLIKE), "")

@@ -56,7 +56,7 @@ Exit codes: 0 passed, 1 failed, 4 wrong usage or policy, 5 could not be judged""
 @click.option(
     "--unlike",
     "--unlike-machines",
-    "unlike",
+    "unlike_machines",
     is_flag=True,
     help="accept a baseline of another runtime or OCI runtime, and compare speed even if the machines differ",
 )
@@ -84,7 +84,7 @@ def gate(**values: Any) -> None:  # noqa: ANN401 - click hands over the options 
         if named and baseline is None:
             msg = f"--baseline {named}: {NO_EARLIER}"
             raise NotPossible(msg)
-        settings = CompareSettings(unlike_machines=values["unlike"])
+        settings = CompareSettings(unlike_machines=values["unlike_machines"])
         report = judge_run(run, policy, baseline, known=known, settings=settings)
         for line in gate_lines(report):
             click.echo(line)
