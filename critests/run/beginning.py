@@ -17,7 +17,6 @@ from critests.client.discovery import find
 from critests.client.endpoint import Endpoint
 from critests.client.hangs import Hangs
 from critests.exit_codes import CannotTest, UsageError
-from critests.images.catalogue import image_spec
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver, remove_cgroups_of
 from critests.lifecycle.labelled_removal import remove_run
@@ -32,7 +31,7 @@ from critests.record.record_errors import RecordNotWritten
 from critests.record.run_layout import RunFolder, new_run_folder
 from critests.record.run_record import RunConditions
 from critests.run.context import OwnedResources, RunContext, daemon_of, tls_files
-from critests.run.pulled_images import PLAIN, TestImages
+from critests.run.pulled_images import PLAIN, TestImages, on_mirror
 from critests.run.run_settings import Settings
 from critests.run.runtime_parts import driver_part, parts_of_throwaway
 from critests.run.startup_checks import StartupChecks
@@ -210,7 +209,7 @@ def _require_mirror(connection: Connection, checks: StartupChecks) -> None:
     settings, prefix = checks.context.settings, checks.context.settings.image_prefix
     if not prefix or settings.read_only or checks.context.gone:
         return
-    reference = f"{prefix.rstrip('/')}/{PLAIN}:{image_spec(PLAIN).tags[0]}"
+    reference = on_mirror(prefix, PLAIN)
     why = why_not_available(connection, reference)
     checks.check_daemon()
     if why and not (checks.context.gone or checks.context.crashes):

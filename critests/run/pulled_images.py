@@ -25,6 +25,11 @@ from critests.run.outcomes import Blocked, SetUpFailed, blocked
 PLAIN = "plain"
 
 
+def on_mirror(prefix: str, name: str) -> str:
+    """Return the reference of an image below a prefix of `--image-prefix`."""
+    return f"{prefix.rstrip('/')}/{name}:{image_spec(name).tags[0]}"
+
+
 @dataclass
 class TestImages:
     """The images of the suite, by their names in the image catalogue.
@@ -61,7 +66,7 @@ class TestImages:
         if prefix or registry is None:
             if not prefix:
                 blocked("the test needs an image, and this run serves none (--read-only)")
-            written = f"{prefix.rstrip('/')}/{name}:{image_spec(name).tags[0]}"
+            written = on_mirror(prefix, name)
         else:
             minted = registry.mint(
                 name,
