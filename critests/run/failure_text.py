@@ -114,7 +114,8 @@ def _value(
     relation: str = "",
     other: str = "",
 ) -> Reason:
-    """Return the reason of an unexpected value."""
+    """Return the reason of an unexpected value; `where` is by default the expression of the subject."""
+    where = where or (ast.unparse(subject) if subject is not None else "")
     return Reason(
         code=ReasonCode.VALUE,
         subject=observed_name(subject),
@@ -187,10 +188,10 @@ def _related(
     """Return the reason of a failed comparison, from pytest's values of both sides."""
     sign = SIGNS[comparison]
     if sign in CONTAINING and (wanted[:1] in {"'", '"'} or isinstance(subject, ast.Constant)):
-        return _value(other, wanted, seen, where=ast.unparse(other), relation=CONTAINING[sign])
+        return _value(other, wanted, seen, relation=CONTAINING[sign])
     seen, wanted = _constant(evaluated(seen), other), _constant(evaluated(wanted), other)
     named = other_name(other, observed_name(subject))
-    return _value(subject, seen, wanted, where=ast.unparse(subject), relation=sign, other=named)
+    return _value(subject, seen, wanted, relation=sign, other=named)
 
 
 def _denied(denied: ast.expr, value: str) -> Reason:
@@ -199,13 +200,13 @@ def _denied(denied: ast.expr, value: str) -> Reason:
     if isinstance(words, str) and isinstance(denied, ast.Call):
         return in_words(words)
     expected = "False" if value == "True" else ""
-    return _value(denied, value, expected, where=ast.unparse(denied), relation="==")
+    return _value(denied, value, expected, relation="==")
 
 
 def _true(tree: ast.expr, value: str) -> Reason:
     """Return the reason of a value that is not true."""
     relation, expected = ("==", "True") if value == "False" else ("set", "")
-    return _value(tree, value, expected, where=ast.unparse(tree), relation=relation)
+    return _value(tree, value, expected, relation=relation)
 
 
 def _elements_apart(tree: ast.expr | None, values: str) -> Reason | None:
@@ -249,13 +250,12 @@ def _sets_apart(tree: ast.expr | None, values: str) -> Reason | None:
     seen, wanted = (_literal(text) for text in texts) if len(texts) == len("ab") else (None, None)
     if not isinstance(seen, set) or not isinstance(wanted, set):
         return None
-    where, other = ast.unparse(tree.left), ast.unparse(tree.comparators[0])
     if len(wanted) == 1 and seen:
         parts = _fields_apart(tree.left, sorted(seen, key=repr), next(iter(wanted)))
         if parts:
             return parts[0] if len(parts) == 1 else replace(parts[0], parts=parts)
     missing, extra = (", ".join(sorted(map(repr, left))) for left in (wanted - seen, seen - wanted))
-    return _value(tree.left, extra, missing, where=where, relation="elements", other=other)
+    return _value(tree.left, extra, missing, relation="elements", other=ast.unparse(tree.comparators[0]))
 
 
 def _fields_apart(asked: ast.expr, seen: list[object], wanted: object) -> list[Reason]:
