@@ -1,7 +1,7 @@
 """The pages of the site, with the same escaping as the report of a run."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 from urllib.parse import quote
@@ -63,7 +63,6 @@ class SitePages:
     older: int
     promises: Sequence[Promise]
     pairs: Sequence[Pair]
-    _incidents: dict[str, list[IncidentRow]] = field(default_factory=dict)
 
     def overview(self) -> str:
         """Return the page of all runtimes and areas."""
@@ -77,7 +76,7 @@ class SitePages:
             for line, promise, state in look
             if state.changed and promise.place not in line.in_incidents
         ]
-        incidents = [row for line in self.lines for row in self.incidents(line)]
+        incidents = [row for line in self.lines for row in self.incidents[line.slug]]
         incidents.sort(key=lambda row: -row.first.started)
         lately.sort(key=lambda item: -item[0].runs[item[2].since].started)
         return self._render(
@@ -90,11 +89,10 @@ class SitePages:
             more=len(lately) - LATELY_LIMIT,
         )
 
-    def incidents(self, line: RuntimeLine) -> list[IncidentRow]:
-        """Return the incidents of a line, the newest first."""
-        if line.slug not in self._incidents:
-            self._incidents[line.slug] = incident_rows(line, self.promises)
-        return self._incidents[line.slug]
+    @cached_property
+    def incidents(self) -> dict[str, list[IncidentRow]]:
+        """The incidents of each line by its slug, the newest first."""
+        return {line.slug: incident_rows(line, self.promises) for line in (*self.lines, *self.mixed)}
 
     def requirements(self) -> str:
         """Return the page of all requirements, with the number of runtimes by verdict."""
@@ -130,7 +128,7 @@ class SitePages:
             newest=line.runs[0],
             standing=standing,
             end=self._end(standing),
-            incidents=self.incidents(line),
+            incidents=self.incidents[line.slug],
             look=look[:LOOK_LIMIT],
             more=len(look) - LOOK_LIMIT,
             first=FIRST,
