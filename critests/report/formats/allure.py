@@ -231,7 +231,6 @@ def _labels(record: RunRecord, test: Result) -> Iterator[tuple[str, str]]:
     yield "tag", "slow" if test.slow else ""
     yield "runtime", record.runtime.name
     yield "runtime-version", record.runtime.version
-    yield "host", str(record.machine.get("hostname") or "")
     yield "framework", "critests"
     yield "language", "python"
 

@@ -66,10 +66,8 @@ def write_tree(source: Source, root: Path) -> list[Path]:
 
 def started(record: RunRecord) -> dict[str, object]:
     """Return the content of `started.json`."""
-    node = str(record.machine.get("hostname") or "")
     return {
         "timestamp": max(int(record.started), 1),
-        **({"node": one_line(node, VALUE_LIMIT)} if node else {}),
         "repo-commit": job_version(record),
     }
 

@@ -104,7 +104,7 @@ def hostile_source(text: str, folder: Path) -> Source:
         runtime=RuntimeIdentity(
             name=text[:300], version=text[:300], api_version=text[:300], endpoint=text, handlers=[text]
         ),
-        machine={"hostname": text, "kernel": text, "distribution": {"name": text}, "cpu": {"model": text}},
+        machine={"kernel": text, "distribution": {"name": text}, "cpu": {"model": text}},
         capabilities=[CapabilityFact(name=text[:300], present=None, evidence=text, source=text)],
         tests=tests,
         exit_reason=text,

@@ -179,7 +179,7 @@ def test_any_text_gives_a_document_that_parses(text: str) -> None:
         started=1.0,
         finished=2.0,
         runtime=RuntimeIdentity(name=text, version=text),
-        machine={"hostname": text},
+        machine={"kernel": text},
         capabilities=[CapabilityFact(name=text, present=None)],
         tests=[test],
         operations=[
