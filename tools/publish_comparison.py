@@ -16,7 +16,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))  # the reports of this checkout
 
-
 from critests.benchmark.scenario_profiles import SCENARIOS  # noqa: E402 - after sys.path
 from critests.record.files import record_file  # noqa: E402 - after sys.path
 from critests.record.operations import OperationResult  # noqa: E402 - after sys.path
