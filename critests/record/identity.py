@@ -1,6 +1,10 @@
 """The identity of the runtime under test."""
 
 from dataclasses import dataclass, field
+from typing import Final
+
+OCI_RUNTIME: Final = "OCI runtime"
+"""Name of a component of a runtime, and role of its program."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,12 +12,12 @@ from critests.api import api_pb2 as cri
 from critests.client.connection import Connection
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.host.binaries import MissingProgram, version_text
+from critests.record.identity import OCI_RUNTIME
 from critests.runtimes import shims
 
 if TYPE_CHECKING:  # only the controller starts a private runtime
     from critests.node.starting.throwaway import ThrowawayRuntime
 
-OCI_RUNTIME: Final = "OCI runtime"
 CNI_PLUGINS: Final = "CNI plugins"
 STORAGE: Final = "storage"
 CGROUP_DRIVER: Final = "cgroup driver"

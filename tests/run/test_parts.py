@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from critests.run.runtime_parts import NODE_SETTINGS, OCI_RUNTIME, parts_of_throwaway
+from critests.record.identity import OCI_RUNTIME
+from critests.run.runtime_parts import NODE_SETTINGS, parts_of_throwaway
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from critests.node.host.program_files import DAEMON
 from critests.node.network import cni
 from critests.node.observing.machine_facts import apparmor_enabled, selinux_mode
 from critests.node.run_state.footprint import MARK, Footprint
+from critests.record.identity import OCI_RUNTIME
 from critests.runtimes import oci_runtimes, shims
 from critests.runtimes.daemon_settings import DaemonSettings
 from critests.runtimes.known_runtimes import package_of
@@ -74,7 +75,7 @@ class DaemonChoice:
         shim = monitor.endswith("shim")
         files = [(DAEMON, self.binary)]
         files += [
-            ("shim" if name in self.shims else "OCI runtime", path) for name, path in self.handlers.items()
+            ("shim" if name in self.shims else OCI_RUNTIME, path) for name, path in self.handlers.items()
         ]
         for name, path in self.helpers.items():
             is_monitor = bool(monitor) and name.startswith(monitor)

@@ -10,6 +10,7 @@ from typing import Final
 
 from critests.catalogue.words import WORST_FIRST, Outcome, worst
 from critests.exit_codes import ExitCode
+from critests.record.identity import OCI_RUNTIME
 from critests.record.operations import OperationResult
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
@@ -258,7 +259,7 @@ def side_names(record: RunRecord) -> dict[str, str]:
         return {}
     both = [sides[side] for side in "ab"]
     said = (
-        Reported(side.name, side.version, side.handlers, side.binary_path, side.parts.get("OCI runtime", ""))
+        Reported(side.name, side.version, side.handlers, side.binary_path, side.parts.get(OCI_RUNTIME, ""))
         for side in both
     )
     return dict(zip("ab", distinct_names(*said), strict=True))

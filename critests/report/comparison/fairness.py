@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from critests.record.identity import OCI_RUNTIME
 from critests.record.machines import unlike
 from critests.record.run_record import RunRecord
 from critests.report.comparison.model import MachineDifference, Machines, RunComparison, SideFacts
 from critests.report.comparison.wording import amount
 
-OCI_RUNTIME: Final = "OCI runtime"
-"""Name of a component, and role of its program."""
 PARTS: Final = (OCI_RUNTIME, "CNI plugins", "storage", "cgroup driver", "sandbox image", "node settings")
 """Components of a runtime, by their names in the record."""
 KERNEL: Final = "kernel"

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from critests.record.identity import OCI_RUNTIME
 from critests.report.comparison.differences import VerdictChange
-from critests.report.comparison.fairness import OCI_RUNTIME
 from critests.report.comparison.model import SideFacts
 from critests.report.facts.side_names import Reported, distinct_names
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
-from critests.record.identity import RuntimeIdentity
+from critests.record.identity import OCI_RUNTIME, RuntimeIdentity
 from critests.record.run_record import RunRecord
 from critests.record.samples import Series
 from critests.record.units import SECONDS
 from critests.report.comparison.conformance_diff import compare_conformance
 from critests.report.comparison.differences import Conformance
-from critests.report.comparison.fairness import OCI_RUNTIME, compare_machines
+from critests.report.comparison.fairness import compare_machines
 from critests.report.comparison.model import CompareSettings, Machines, RunComparison, SideFacts, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.outcome_changes import compare_tests

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from critests.record.identity import RuntimeIdentity
+from critests.record.identity import OCI_RUNTIME, RuntimeIdentity
 from critests.record.operations import OperationResult
 from critests.record.run_parts import run_parts
 from critests.record.run_record import RunRecord
@@ -12,7 +12,7 @@ from critests.record.units import BYTES
 from critests.report.wording.condition_words import conditions_in_words
 from critests.report.wording.quantities import quantity
 
-PROGRAMS: Final = ("daemon", "OCI runtime", "shim", "monitor")
+PROGRAMS: Final = ("daemon", OCI_RUNTIME, "shim", "monitor")
 """Those of the programs of a runtime that dashboards show, by role."""
 
 

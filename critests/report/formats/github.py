@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from critests.catalogue.words import Outcome
+from critests.record.identity import OCI_RUNTIME
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
 from critests.report.comparison import NotComparable, RunComparison
@@ -115,7 +116,7 @@ def _listed(names: Sequence[str]) -> str:
 def _add_changes(page: Page, comparison: RunComparison) -> None:
     """Add what changed since the baseline, in numbers, and the operations that changed."""
     baseline = comparison.a
-    oci = baseline.parts.get("OCI runtime", "")
+    oci = baseline.parts.get(OCI_RUNTIME, "")
     what = ", ".join(prose(each, 80) for each in (baseline.name, oci) if each)
     not_run = sum(each.not_run for each in comparison.tests)
     rest = f"; {plural(not_run, 'test')} of it did not run this time" if not_run else ""

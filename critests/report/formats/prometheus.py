@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from critests.catalogue.words import Outcome
-from critests.record.identity import RuntimeIdentity
+from critests.record.identity import OCI_RUNTIME, RuntimeIdentity
 from critests.record.operations import OperationResult
 from critests.record.run_record import RunRecord
 from critests.report.facts.operation_names import quantiles
@@ -144,7 +144,7 @@ def _runtime_labels(runtime: RuntimeIdentity) -> _Labels:
         "runtime": runtime.name,
         "runtime_version": runtime.version,
         "handler": ",".join(filter(None, runtime.handlers)),
-        "oci_runtime": runtime.parts.get("OCI runtime", ""),
+        "oci_runtime": runtime.parts.get(OCI_RUNTIME, ""),
     }
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from critests.record.identity import ProgramFile
+from critests.record.identity import OCI_RUNTIME, ProgramFile
 from critests.record.run_parts import differing_parts, run_parts
 from critests.record.run_record import RunRecord
-from critests.report.comparison.fairness import OCI_RUNTIME, compare_machines, oci_runtime_name
+from critests.report.comparison.fairness import compare_machines, oci_runtime_name
 from critests.report.wording.partial_run import partial
 from critests.report.wording.texts import one_line, utc_time
 
