@@ -166,10 +166,10 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     # xdist's worker controller is not typed
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - see above
-        """Pass the path of the handover file to a worker."""
+        """Pass the paths of the handover files to a worker."""
         if self.active:
             self.handover = self.handover or HandoverFile()
-            node.workerinput["critests"] = str(self.handover.path)
+            node.workerinput["critests"] = self.handover.paths
             self.workers += 1
 
     @pytest.hookimpl(optionalhook=True)

@@ -45,8 +45,10 @@ Examples:
 The same with plain pytest:
   pytest -p critests.plugin --pyargs critests.validation --runtime-endpoint unix:///run/containerd/containerd.sock"""
 
-UNUSED: Final = ("-p", "no:allure_pytest")
-"""A plugin that pytest loads because it is installed, and that does nothing without its own options."""
+UNUSED: Final = ("-p", "no:allure_pytest", "-p", "no:tmpdir")
+"""Plugins that pytest loads: the first does nothing without its own options; the second leaves a directory in
+/tmp for the workers, and no test of the suite has anything there.
+"""
 
 
 @click.command(cls=Sectioned, epilog=EPILOG)

@@ -6,10 +6,9 @@ Both are plain data, which xdist can carry: `critests.record.codec` writes and r
 
 import dataclasses
 import json
-import shutil
-import tempfile
+import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.observing.api_level import ProvenLevel
 from critests.node.observing.oci_version import OciRuntimes
 from critests.record.codec import Json, from_plain, to_plain
-from critests.record.files import write_atomically
 from critests.record.reasons import Reason
 from critests.record.result_records import TestResult
 from critests.record.run_layout import RunFolder
@@ -88,45 +86,47 @@ class WorkerStart:
 
 
 class HandoverFile:
-    """The file in which workers find the run, which begins while they start and collect.
+    """What workers read and write while they start: the run, which begins meanwhile, and which tests share a
+    fixture.
 
-    No test is sent to a worker before the run has begun, so the file exists when a worker reads it.
+    No test is sent to a worker before the run has begun, so the run is there when a worker reads it. The
+    files are in memory and have no name, because one of them has the registry's secret: they go with the
+    controller, also when it is killed. Another user cannot open them, proc_pid_fd(5).
     """
 
     def __init__(self) -> None:
-        """Create a directory that only this user can read: the file has the registry's secret."""
-        self.path = Path(tempfile.mkdtemp(prefix="critests-")) / "run.json"
+        self._descriptors = [os.memfd_create(name) for name in ("critests-run", "critests-sharing")]
+        self._run, self._sharing = self.paths = tuple(
+            f"/proc/{os.getpid()}/fd/{descriptor}" for descriptor in self._descriptors
+        )
 
     def write(self, run: WorkerStart) -> None:
         """Write the run for the workers."""
-        self.path.write_text(json.dumps(run.to_worker()), encoding="utf-8")
+        Path(self._run).write_text(json.dumps(run.to_worker()), encoding="utf-8")
 
     @staticmethod
-    def read(path: str) -> WorkerStart:
+    def read(paths: Sequence[str]) -> WorkerStart:
         """Read the run, in a worker."""
-        return from_plain(WorkerStart, json.loads(Path(path).read_text(encoding="utf-8")))
+        return from_plain(WorkerStart, json.loads(Path(paths[0]).read_text(encoding="utf-8")))
 
     @staticmethod
-    def report_sharing(path: str, sharing: Iterable[CollectedTest]) -> None:
+    def report_sharing(paths: Sequence[str], sharing: Iterable[CollectedTest]) -> None:
         """Report to the controller, which collects no tests, which tests use a module-scoped fixture. Every
-        worker collects the same tests, so the last report is as good as the first.
+        worker collects the same tests and writes the same, so none truncates the report of another.
         """
         files = {test.id: test.file for test in sharing}
-        write_atomically(_sharing_file(Path(path)), json.dumps(files), durable=False)
+        with Path(paths[1]).open("r+", encoding="utf-8") as file:
+            file.write(json.dumps(files))
 
     def sharing_tests(self) -> dict[str, str]:
         """Return the files of these tests by test id, after a worker has collected; empty without any."""
-        place = _sharing_file(self.path)
-        files: dict[str, str] = json.loads(place.read_text(encoding="utf-8")) if place.exists() else {}
+        files: dict[str, str] = json.loads(Path(self._sharing).read_text(encoding="utf-8") or "{}")
         return files
 
     def remove(self) -> None:
-        """Remove the file, when the last worker has ended."""
-        shutil.rmtree(self.path.parent, ignore_errors=True)
-
-
-def _sharing_file(path: Path) -> Path:
-    return path.with_name("sharing.json")
+        """Remove the files, when the last worker has ended."""
+        while self._descriptors:
+            os.close(self._descriptors.pop())
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,6 +21,7 @@ from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.record.run_layout import RunFolder
 from critests.record.run_record import CapabilityFact
+from critests.run.collected_tests import CollectedTest
 from critests.run.conclusion import WorkerResults
 from critests.run.context import RunContext
 from critests.run.handover import HandoverFile, WorkerReport, WorkerStart
@@ -93,15 +94,34 @@ def test_what_was_deselected_is_gathered_once_however_many_workers_report_it() -
     assert worker_results.deselected == [DESELECTED]
 
 
-def test_workers_find_the_run_in_a_file_that_only_its_user_can_read() -> None:
-    file = HandoverFile()
+def test_workers_find_the_run_in_a_file_that_goes_with_the_controller() -> None:
+    code = (
+        "import sys; from critests.run.handover import HandoverFile; file = HandoverFile();"
+        " print(*file.paths, flush=True); sys.stdin.read()"
+    )
+    controller = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert controller.stdout is not None
+    paths = controller.stdout.readline().split()
+    Path(paths[0]).write_text(json.dumps(CONTEXT.to_worker()), encoding="utf-8")
 
-    file.write(CONTEXT)
+    assert RunContext.of_worker(SETTINGS, HandoverFile.read(paths)) == CONTEXT
 
-    assert RunContext.of_worker(SETTINGS, HandoverFile.read(str(file.path))) == CONTEXT
-    assert file.path.parent.stat().st_mode & 0o077 == 0, "it holds the registry's secret"
+    controller.kill()
+    controller.communicate()
+    assert not any(Path(path).exists() for path in paths), "one has the registry's secret"
+
+
+def test_controller_gets_the_tests_that_share_a_fixture_from_any_worker() -> None:
+    file, sharing = HandoverFile(), CollectedTest(id="a.py::test_b", name="test_b", shares=True)
+    assert file.sharing_tests() == {}
+
+    for _ in range(2):
+        HandoverFile.report_sharing(file.paths, [sharing])
+
+    assert file.sharing_tests() == {"a.py::test_b": "a.py"}
     file.remove()
-    assert not file.path.parent.exists()
 
 
 def test_what_only_a_run_needs_is_not_imported_with_the_plugin() -> None:
