@@ -16,16 +16,10 @@ class _Message(TypedDict):
     fields: dict[str, str]
 
 
-class _Enum(TypedDict):
-    since: str
-    values: dict[str, str]
-
-
 class _Data(TypedDict):
     as_of: str
     rpcs: dict[str, str]
     messages: dict[str, _Message]
-    enums: dict[str, _Enum]
 
 
 @dataclass(frozen=True, order=True)
@@ -69,11 +63,6 @@ def _data() -> _Data:
     return cast("_Data", json.loads(files("critests.api").joinpath("since.json").read_text(encoding="utf-8")))
 
 
-def as_of() -> str:
-    """Return the newest Kubernetes minor release that the data, and `api.proto`, describe."""
-    return _data()["as_of"]
-
-
 def since_rpc(name: str) -> str:
     """Return the release in which an RPC first appeared: `since_rpc("RuntimeConfig") == "1.28"`.
 
@@ -81,16 +70,6 @@ def since_rpc(name: str) -> str:
         LookupError: CRI v1 has no such RPC.
     """
     return _found(_data()["rpcs"].get(name), "RPC", name)
-
-
-def since_message(name: str) -> str:
-    """Return the release in which a message first appeared: `since_message("CDIDevice") == "1.27"`.
-
-    Raises:
-        LookupError: CRI v1 has no such message.
-    """
-    message = _data()["messages"].get(name)
-    return _found(message and message["since"], "message", name)
 
 
 def since_field(name: str) -> str:
@@ -103,30 +82,6 @@ def since_field(name: str) -> str:
     message, _, short = name.partition(".")
     entry = _data()["messages"].get(message)
     return _found(entry and entry["fields"].get(short), "field", name)
-
-
-def since_enum(name: str) -> str:
-    """Return the release in which an enum first appeared: `since_enum("CgroupDriver") == "1.28"`.
-
-    A nested enum goes with its message: `SecurityProfile.ProfileType`.
-
-    Raises:
-        LookupError: CRI v1 has no such enum.
-    """
-    enum = _data()["enums"].get(name)
-    return _found(enum and enum["since"], "enum", name)
-
-
-def since_value(name: str) -> str:
-    """Return the release in which an enum value first had its name: `since_value("NamespaceMode.TARGET") ==
-    "1.20"`.
-
-    Raises:
-        LookupError: CRI v1 has no such enum, or the enum has no such value.
-    """
-    enum, _, short = name.rpartition(".")
-    entry = _data()["enums"].get(enum)
-    return _found(entry and entry["values"].get(short), "enum value", name)
 
 
 def _found(release: str | None, kind: str, name: str) -> str:

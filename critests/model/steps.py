@@ -134,11 +134,6 @@ StepGroup = tuple[Step, ...]
 """Steps that run concurrently, each on a client of its own; in a sequence of one client always one step."""
 
 
-def one_by_one(steps: Iterable[Step]) -> list[StepGroup]:
-    """Return a sequence of one client."""
-    return [(step,) for step in steps]
-
-
 def runnable(groups: Iterable[StepGroup]) -> list[StepGroup]:
     """Return the sequence without the steps that need an object which no earlier group creates."""
     created: set[str] = set()

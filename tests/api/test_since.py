@@ -5,27 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.api.since import (
-    ALWAYS,
-    Minor,
-    _data,
-    as_of,
-    since_enum,
-    since_field,
-    since_message,
-    since_rpc,
-    since_value,
-)
+from critests.api.since import ALWAYS, Minor, _data, since_field, since_rpc
 
 FILE = cri.DESCRIPTOR
 MESSAGES = FILE.message_types_by_name
-ENUMS = {
-    enum.full_name.removeprefix(f"{FILE.package}."): enum for enum in FILE.enum_types_by_name.values()
-} | {
-    enum.full_name.removeprefix(f"{FILE.package}."): enum
-    for message in MESSAGES.values()
-    for enum in message.enum_types
-}
 
 
 def test_every_rpc_has_a_since_and_no_other() -> None:
@@ -44,21 +27,12 @@ def test_every_field_has_a_since_and_no_other() -> None:
     assert set(_data()["messages"]) == set(MESSAGES)
 
 
-def test_every_enum_value_has_a_since_and_no_other() -> None:
-    described = {name: set(enum["values"]) for name, enum in _data()["enums"].items()}
-    assert described == {name: {value.name for value in enum.values} for name, enum in ENUMS.items()}
-
-
 def test_no_part_is_older_than_its_message_or_newer_than_the_data() -> None:
-    newest = Minor.parse(as_of())
+    newest = Minor.parse(_data()["as_of"])
     for message in _data()["messages"].values():
         assert all(
             Minor.parse(message["since"]) <= Minor.parse(field) <= newest
             for field in message["fields"].values()
-        )
-    for enum in _data()["enums"].values():
-        assert all(
-            Minor.parse(enum["since"]) <= Minor.parse(value) <= newest for value in enum["values"].values()
         )
 
 
@@ -66,19 +40,15 @@ def test_no_rpc_is_older_than_its_messages() -> None:
     for service in FILE.services_by_name.values():
         for method in service.methods:
             since = Minor.parse(since_rpc(method.name))
-            assert since >= Minor.parse(since_message(method.input_type.name))
-            assert since >= Minor.parse(since_message(method.output_type.name))
+            assert since >= Minor.parse(_data()["messages"][method.input_type.name]["since"])
+            assert since >= Minor.parse(_data()["messages"][method.output_type.name]["since"])
 
 
 @pytest.mark.parametrize(
     ("look_up", "name", "release"),
     [
         (since_rpc, "RuntimeConfig", "1.28"),
-        (since_message, "CDIDevice", "1.27"),
         (since_field, "ContainerStatus.stop_signal", "1.33"),
-        (since_enum, "SecurityProfile.ProfileType", "1.20"),
-        (since_value, "SecurityProfile.ProfileType.Localhost", "1.20"),
-        (since_value, "SupplementalGroupsPolicy.Strict", "1.31"),
     ],
 )
 def test_look_up_returns_the_first_release(look_up: Callable[[str], str], name: str, release: str) -> None:
@@ -89,11 +59,8 @@ def test_look_up_returns_the_first_release(look_up: Callable[[str], str], name: 
     ("look_up", "name", "sentence"),
     [
         (since_rpc, "Restart", "CRI v1 has no RPC 'Restart'"),
-        (since_message, "Restart", "CRI v1 has no message 'Restart'"),
         (since_field, "Mount.colour", "CRI v1 has no field 'Mount.colour'"),
         (since_field, "Mount", "CRI v1 has no field 'Mount'"),
-        (since_enum, "Restart", "CRI v1 has no enum 'Restart'"),
-        (since_value, "Protocol.ICMP", "CRI v1 has no enum value 'Protocol.ICMP'"),
     ],
 )
 def test_error_names_the_unknown_name(look_up: Callable[[str], str], name: str, sentence: str) -> None:

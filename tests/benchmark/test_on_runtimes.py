@@ -13,10 +13,10 @@ from critests.api import api_pb2 as cri
 from critests.client.connection import connect
 from critests.client.endpoint import Endpoint
 from critests.lifecycle.waiting import eventually
-from critests.node.observing.snapshot import MachineSnapshot, difference, mentioning
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.node.starting.with_registry import throwaway_with_registry
 from critests.node.wrappers.actions import Fail
+from tests.node.machine_snapshot import MachineSnapshot, difference, mentioning
 from tests.node.test_leaves_nothing import ANOTHER, CRIOS, NO_CRIO
 from tests.plugin.command import SECONDS, begin, critests, record_in
 

@@ -16,7 +16,7 @@ from critests.explore.sequence_counts import SequenceCounts, TimeIsOver
 from critests.explore.sequence_runner import StepSequence
 from critests.explore.step_generator import MAX_REPEATS, likely, steps_by_place
 from critests.model import Breach, Step, StepGroup, World
-from critests.model.steps import DAEMON_RESTARTS, ContainerProcess, one_by_one
+from critests.model.steps import DAEMON_RESTARTS, ContainerProcess
 from tests.explore.planted import runner_on, server_with
 
 LIFECYCLE = [
@@ -69,7 +69,9 @@ def test_only_the_steps_that_break_the_promise_remain() -> None:
         tried.append(groups)
         return any(step.rpc == "StartContainer" for group in groups for step in group)
 
-    assert shortening.shortest(one_by_one(LIFECYCLE), breaks) == one_by_one([*LIFECYCLE[:3], LIFECYCLE[4]])
+    steps: list[StepGroup] = [(step,) for step in LIFECYCLE]
+
+    assert shortening.shortest(steps, breaks) == [*steps[:3], steps[4]]
     assert len(tried) < 15
 
 
@@ -124,7 +126,7 @@ def test_the_daemon_is_disturbed_only_if_that_is_allowed() -> None:
 
 def test_a_finding_is_written_as_a_test_and_a_script_and_is_plain_data(tmp_path: Path) -> None:
     breach = Breach("SBX-12", "a sandbox is READY", "StopPodSandbox", "NOTREADY", 'hostile """ \\ text')
-    finding = ExplorationFinding(breach, (*one_by_one(LIFECYCLE[:3]), tuple(LIFECYCLE[3:])), 10, 10)
+    finding = ExplorationFinding(breach, (*((step,) for step in LIFECYCLE[:3]), tuple(LIFECYCLE[3:])), 10, 10)
 
     place = exploration_findings.write(finding, tmp_path, seed=1, runtime="a runtime")
 

@@ -14,7 +14,6 @@ from critests.model.steps import (
     PROCESS_ENDS,
     TERMINAL,
     ContainerProcess,
-    one_by_one,
 )
 from tests.explore.planted import runner_on, server_with
 
@@ -61,7 +60,7 @@ ENDED = [
 def broken(logs: Path, steps: list[Step], *wrong: str) -> list[str]:
     """Return the aspects that a sequence breaks on the suite's own server."""
     with runner_on(server_with(*wrong), logs) as runner:
-        return [breach.aspect for breach in runner.breaches(one_by_one(steps))]
+        return [breach.aspect for breach in runner.breaches([(step,) for step in steps])]
 
 
 @pytest.mark.parametrize("steps", [SESSIONS, ENDED])

@@ -14,7 +14,6 @@ from critests.model.steps import (
     NO_EVENTS,
     PROCESS_ENDS,
     Step,
-    one_by_one,
     runnable,
 )
 
@@ -47,8 +46,8 @@ def test_a_step_without_the_object_that_it_needs_is_left_out() -> None:
     create = Step("CreateContainer", makes="container-2", inside="sandbox-1", name="app")
     start = Step("StartContainer", on="container-2")
 
-    assert runnable(one_by_one([run, create, start])) == [(run,), (create,), (start,)]
-    assert runnable(one_by_one([create, start])) == []
+    assert runnable([(run,), (create,), (start,)]) == [(run,), (create,), (start,)]
+    assert runnable([(create,), (start,)]) == []
     assert runnable([(run, create), (start,)]) == [(run,)]
 
 

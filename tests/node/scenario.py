@@ -28,11 +28,11 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.cleanup.leftovers import unmount_below
 from critests.node.cleanup.runtime_removal import reap_dead_runs
 from critests.node.host.binaries import find_program
-from critests.node.observing.snapshot import MachineChange, MachineSnapshot, difference
 from critests.node.run_state.locks import RunHold
 from critests.node.starting.start_runtime import start_throwaway
 from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.node.wrappers.actions import Delay, Record
+from tests.node.machine_snapshot import MachineChange, MachineSnapshot, difference
 
 PORT = 5010
 PAUSE = f"127.0.0.1:{PORT}/critests/pause:1"

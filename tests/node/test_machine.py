@@ -16,7 +16,7 @@ from critests.node.host.privileges import process_capabilities
 from critests.node.observing import kubelet
 from critests.node.observing.kubelet import endpoint_of, live_kubelet
 from critests.node.observing.machine_facts import fingerprint
-from critests.node.observing.snapshot import MachineChange, MachineSnapshot, difference, mentioning
+from tests.node.machine_snapshot import MachineChange, MachineSnapshot, difference, mentioning
 
 ENDPOINT = "unix:///run/containerd/containerd.sock"
 OURS = {"io.kubernetes.pod.uid": "1", "critests.run": "1-abc"}

@@ -13,9 +13,9 @@ from critests.api import api_pb2 as cri
 from critests.client.connection import connect
 from critests.client.endpoint import Endpoint
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
-from critests.node.observing.snapshot import MachineSnapshot, difference, mentioning
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.node.starting.with_registry import throwaway_with_registry
+from tests.node.machine_snapshot import MachineSnapshot, difference, mentioning
 from tests.plugin.command import SECONDS, begin, critests, record_in, verdicts_in
 
 pytestmark = [

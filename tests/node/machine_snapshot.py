@@ -28,7 +28,7 @@ WATCHED = (
     "/var/lib/critests",
     "/etc/cni",
     "/opt",
-    "/tmp",  # noqa: S108 - looked at, not written to
+    "/tmp",
 )
 """Directories whose entries are part of a snapshot, with those of the directories below them."""
 
