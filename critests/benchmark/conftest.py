@@ -39,7 +39,7 @@ class BenchmarkRun:
 
     Attributes:
         targets: the sides.
-        profile: `smoke`, `standard` or `full`.
+        profile: name of the profile.
         seconds: scenario to its seconds of sampling.
         order: source of the random order.
         origin: start of the run on the clock of `time.perf_counter`.

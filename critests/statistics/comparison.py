@@ -79,6 +79,8 @@ class SampleEvidence:
     """Why there was no test, as a sentence without a full stop."""
     noise_threshold: float = 0.0
     """The noise threshold of this operation, as a share, if it is above that of the criteria."""
+    differing: int | None = None
+    """Number of blocks that the test counts: of a tail, those in which the sides differ; None for batches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +182,7 @@ def _verdict(
             Verdict.SLOWER if evidence.ratio > 1 else Verdict.FASTER
         ), f"p = {corrected_p:.2g} after correction for {operations} operations"
     if evidence.smallest_p * operations > criteria.significance:
-        needed = _units_needed(evidence, operations, criteria)
-        words = f"{evidence.units} blocks or batches cannot prove a difference among {operations} operations"
-        return Verdict.TOO_FEW, f"{words}, {needed} would"
+        return Verdict.TOO_FEW, _too_few_units(evidence, operations, criteria)
     too_noisy = _why_undetectable(evidence)
     if too_noisy:
         return Verdict.TOO_NOISY, too_noisy
@@ -196,12 +196,19 @@ def blocks_needed(operations: int, significance: float) -> int:
     return math.ceil(1 + math.log2(operations / significance))
 
 
-def _units_needed(evidence: SampleEvidence, operations: int, criteria: Criteria) -> int:
-    """Return the smallest number of blocks, or of batches of each run, that can prove a difference."""
-    if evidence.smallest_p == 2.0 ** (1 - evidence.units):
-        return blocks_needed(operations, criteria.significance)
-    limit = criteria.significance / operations
-    return next(number for number in count(1) if 2 / math.comb(2 * number, number) <= limit)
+def _too_few_units(evidence: SampleEvidence, operations: int, criteria: Criteria) -> str:
+    """Return why these blocks or batches cannot prove a difference, and how many of each run could."""
+    units, differing = evidence.units, evidence.differing
+    cannot = f"cannot prove a difference among {operations} operations"
+    if differing is None:
+        limit = criteria.significance / operations
+        needed = next(number for number in count(1) if 2 / math.comb(2 * number, number) <= limit)
+        return f"{units} batches {cannot}, {needed} would"
+    if not differing:
+        return f"{units} blocks, none of which differ, {cannot}"
+    needed = math.ceil(blocks_needed(operations, criteria.significance) * units / differing)
+    some = "" if differing == units else f", {differing} of which differ,"
+    return f"{units} blocks{some} {cannot}, {needed} would"
 
 
 def _why_undetectable(evidence: SampleEvidence) -> str:
@@ -217,7 +224,14 @@ def _evidence(shift: Shift, method: str, counts: tuple[int, int], units: int) ->
     bounds = shift.interval
     interval = Interval(math.exp(bounds.low), math.exp(bounds.high), bounds.confidence) if bounds else None
     return SampleEvidence(
-        math.exp(shift.estimate), interval, shift.p_value, shift.smallest_p, method, counts, units
+        math.exp(shift.estimate),
+        interval,
+        shift.p_value,
+        shift.smallest_p,
+        method,
+        counts,
+        units,
+        differing=shift.exchangeable,
     )
 
 

@@ -39,6 +39,8 @@ class Shift:
     """Two-sided."""
     smallest_p: float
     """The smallest p-value that this number of values can give."""
+    exchangeable: int | None = None
+    """Number of pairs or blocks that the test counts; None if the values are in neither."""
 
 
 def paired_shift(differences: Sequence[float], *, confidence: float) -> Shift:
@@ -63,6 +65,7 @@ def paired_shift(differences: Sequence[float], *, confidence: float) -> Shift:
         interval=_between(walsh, critical, confidence),
         p_value=min(1.0, 2 * min(tails)),
         smallest_p=2.0 ** (1 - len(values)),
+        exchangeable=len(values),
     )
 
 
@@ -118,6 +121,7 @@ def exceedance_shift(
 
     estimate = math.log(np.quantile(np.exp(second), at) / np.quantile(np.exp(first), at))
     unshifted = differences(0.0)
+    differing = int(np.count_nonzero(unshifted))
     tail = (1 - confidence) / 2
     low = _edge(estimate, -1, lambda shift: sign_flip_tails(differences(shift))[1] > tail)
     high = _edge(estimate, 1, lambda shift: sign_flip_tails(differences(shift))[0] > tail)
@@ -125,7 +129,8 @@ def exceedance_shift(
         estimate=estimate,
         interval=None if low is None or high is None else Interval(low, high, confidence),
         p_value=min(1.0, 2 * min(sign_flip_tails(unshifted))),
-        smallest_p=min(1.0, 2.0 ** (1 - np.count_nonzero(unshifted))),
+        smallest_p=min(1.0, 2.0 ** (1 - differing)),
+        exchangeable=differing,
     )
 
 

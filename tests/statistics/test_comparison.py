@@ -122,7 +122,7 @@ def test_equal_tails_give_no_difference(equal_sizes: bool) -> None:
             blocks(1, 6, 4),
             Criteria(),
             Verdict.TOO_FEW,
-            "6 blocks or batches cannot prove a difference among 1 operations, 9 would",
+            "6 blocks cannot prove a difference among 1 operations, 9 would",
         ),
         (
             blocks(1, 9, 1, spread=1.2),
@@ -140,6 +140,21 @@ def test_too_few_samples_differ_from_too_much_noise_and_say_what_is_needed(
 
     assert comparison.verdict is verdict
     assert comparison.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("differing", "reason"),
+    [
+        (0, "18 blocks, none of which differ, cannot prove a difference among 1 operations"),
+        (3, "18 blocks, 3 of which differ, cannot prove a difference among 1 operations, 54 would"),
+    ],
+)
+def test_blocks_with_equal_tails_do_not_help(differing: int, reason: str) -> None:
+    alike, apart = Block([1.0] * 60, [1.0] * 60), Block([1.0] * 60, [1.0] * 55 + [2.0] * 5)
+
+    comparison = alone(compare_blocks([alike] * (18 - differing) + [apart] * differing, P99), P99)
+
+    assert (comparison.verdict, comparison.reason) == (Verdict.TOO_FEW, reason)
 
 
 def test_short_or_autocorrelated_runs_have_too_few_independent_samples() -> None:

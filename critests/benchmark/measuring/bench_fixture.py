@@ -80,7 +80,7 @@ class Bench:
         scenario: the scenario.
         targets: the sides, one or two.
         seconds: time budget for sampling.
-        profile: `smoke`, `standard` or `full`.
+        profile: name of the profile.
         order: source of the random order.
         origin: start of the run on the clock of `time.perf_counter`.
         reference_times: client and OCI runtime alone.
