@@ -3,7 +3,7 @@ side is better, by how much.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from critests.record.comparison_questions import QUESTIONS
@@ -16,7 +16,6 @@ from critests.report.wording.texts import one_line, plural
 from critests.statistics.verdict import Verdict
 
 NOT_MEASURED: Final = "not measured"
-UNDECIDED: Final = "undecided"
 HEADLINE_ROWS: Final = 3
 ALIKE: Final = 0.1
 """An interval within this share of equality decides that the sides are alike."""
@@ -43,6 +42,8 @@ class AnswerRow:
         better: `a` or `b` if that side is proven to be better, else empty.
         verdict: Which side is better and by how much with its 95 % interval, or why that is not known.
         details: Further lines.
+        undecided: It was measured without a decision.
+        below: It is a part of the row above.
     """
 
     question: str
@@ -51,11 +52,8 @@ class AnswerRow:
     better: str = ""
     verdict: str = ""
     details: tuple[str, ...] = ()
-
-    @property
-    def undecided(self) -> bool:
-        """Whether it was measured without a decision."""
-        return self.verdict.startswith(UNDECIDED)
+    undecided: bool = False
+    below: bool = False
 
 
 def answer_rows(comparison: RunComparison) -> list[AnswerRow]:
@@ -96,33 +94,32 @@ def _speed_rows(speed: Speed, names: Names, significance: float) -> Iterator[Ans
             )
             yield AnswerRow(question=question.title, verdict=verdict)
             continue
-        better, verdict = _verdict(found, names, significance)
-        yield AnswerRow(
-            question=question.title,
-            a=amount(found.a.value, found.unit),
-            b=amount(found.b.value, found.unit),
-            better=better,
-            verdict=verdict,
+        row = AnswerRow(
+            question=question.title, a=amount(found.a.value, found.unit), b=amount(found.b.value, found.unit)
         )
+        yield _judged(row, found, names, significance)
 
 
-def _verdict(found: Operation, names: Names, significance: float) -> tuple[str, str]:
-    """Return the better side, `a` or `b`, or an empty text; and the words."""
+def _judged(row: AnswerRow, found: Operation, names: Names, significance: float) -> AnswerRow:
+    """Return the row of an operation with its verdict."""
     if found.verdict in _PROVEN:
         better = "b" if found.verdict == Verdict.FASTER else "a"
-        return better, f"{names.b if better == 'b' else names.a}, {advantage(found)}"
+        verdict = f"{names.b if better == 'b' else names.a}, {advantage(found)}"
+        return replace(row, better=better, verdict=verdict)
     if found.verdict == NOT_JUDGED:
-        return "", found.reason
+        return replace(row, verdict=found.reason)
     if found.verdict == Verdict.TOO_FEW:
-        return "", f"{UNDECIDED}, too few samples: {found.reason}; a larger --budget would help"
+        why = f"too few samples: {found.reason}; a larger --budget would help"
+        return replace(row, undecided=True, verdict=f"undecided, {why}")
     reach = max(found.high or 1.0, 1 / found.low if found.low else 1.0) - 1
     values = [side.value for side in (found.a, found.b) if side.value]
     allowed = max(ALIKE, ALIKE_SECONDS / min(values) if found.unit == SECONDS and values else 0.0)
     if found.p <= significance or (found.verdict == Verdict.NO_EVIDENCE and reach <= allowed):
-        return "", f"no difference above {percent(round(reach, 2) or 0.01)}"
+        return replace(row, verdict=f"no difference above {percent(round(reach, 2) or 0.01)}")
     why = "not significant among all rows" if found.interval_excludes_1 else "too noisy"
     would_help = "a quieter machine or a larger --budget would help"
-    return "", f"{UNDECIDED}, {why}: {_range(found, names)}; {would_help}"
+    verdict = f"undecided, {why}: {_range(found, names)}; {would_help}"
+    return replace(row, undecided=True, verdict=verdict)
 
 
 def _range(found: Operation, names: Names) -> str:
@@ -176,7 +173,7 @@ def _facts(title: str, a: Mapping[str, str], b: Mapping[str, str]) -> Iterator[A
     verdict = f"{plural(len(differing), 'difference')}, below" if differing else "no differences"
     yield AnswerRow(question=title, verdict=verdict)
     for name in differing:
-        yield AnswerRow(question=f"  {name}", a=_fact(a, name), b=_fact(b, name))
+        yield AnswerRow(question=name, a=_fact(a, name), b=_fact(b, name), below=True)
 
 
 def _fact(side: Mapping[str, str], name: str) -> str:

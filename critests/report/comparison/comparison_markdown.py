@@ -29,7 +29,7 @@ def answers_in_markdown(comparison: RunComparison) -> list[str]:
     names, rows = names_of(comparison.a, comparison.b), answer_rows(comparison)
     cells = [
         [
-            prose(row.question.strip(), 500),
+            prose(row.question, 500),
             prose(row.a),
             prose(row.b),
             "; ".join(prose(text, 500) for text in (row.verdict, *row.details) if text),

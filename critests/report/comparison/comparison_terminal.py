@@ -56,7 +56,7 @@ def print_comparison(
     else:
         shown = plain_table(*heads(names), numbers=2)
         for row in rows:
-            shown.add_row(row.question, row.a, row.b, _answer(row))
+            shown.add_row(_question(row), row.a, row.b, _answer(row))
         out.print(shown)
     for text in below_the_table(comparison):
         out.print(Text(one_line(text, 600), "dim"))
@@ -68,9 +68,13 @@ def _print_narrow_answers(rows: Sequence[AnswerRow], names: Names, out: Console)
     """Print each row in up to three lines: the question, both values, which side is better."""
     for row in rows:
         values = f"  {names.a} {row.a}, {names.b} {row.b}" if row.a or row.b else ""
-        out.print(Text(f"{row.question}: ").append_text(_answer(row)))
+        out.print(Text(f"{_question(row)}: ").append_text(_answer(row)))
         if values:
             out.print(Text(values, "dim"))
+
+
+def _question(row: AnswerRow) -> str:
+    return f"  {row.question}" if row.below else row.question
 
 
 def _answer(row: AnswerRow) -> Text:

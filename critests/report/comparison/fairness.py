@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from critests.record.identity import OCI_RUNTIME
+from critests.record.identity import OCI_RUNTIME, RuntimeIdentity
 from critests.record.machines import unlike
 from critests.record.run_record import RunRecord
 from critests.report.comparison.model import MachineDifference, Machines, RunComparison, SideFacts
@@ -67,6 +67,15 @@ def shared_environment(comparison: RunComparison) -> str:
 def oci_runtime_name(record: RunRecord) -> str:
     """Return the name of the OCI runtime of a run, `runc`; empty if it is not recorded."""
     return record.runtime.parts.get(OCI_RUNTIME, "").partition(" ")[0]
+
+
+def located_parts(runtime: RuntimeIdentity) -> dict[str, str]:
+    """Return the components of a runtime, its OCI runtime with the path of its program."""
+    parts = dict(runtime.parts)
+    program = next((each for each in runtime.programs if each.role == OCI_RUNTIME), None)
+    if program is not None and parts.get(OCI_RUNTIME):
+        parts[OCI_RUNTIME] += f" at {program.path}"
+    return parts
 
 
 def _part(side: SideFacts, name: str) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
-from critests.record.identity import OCI_RUNTIME, RuntimeIdentity
+from critests.record.identity import RuntimeIdentity
 from critests.record.run_record import RunRecord
 from critests.record.samples import Series
 from critests.record.units import SECONDS
 from critests.report.comparison.conformance_diff import compare_conformance
 from critests.report.comparison.differences import Conformance
-from critests.report.comparison.fairness import compare_machines
+from critests.report.comparison.fairness import compare_machines, located_parts
 from critests.report.comparison.model import CompareSettings, Machines, RunComparison, SideFacts, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.outcome_changes import compare_tests
@@ -139,20 +139,11 @@ def side_facts(label: str, record: RunRecord, runtime: RuntimeIdentity | None = 
         suite_version=record.suite_version,
         partial=partial(record) if record.requirements else "",
         binary=shown.binary_path,
-        parts=_parts(shown),
+        parts=located_parts(shown),
         kernel=str(record.machine.get("kernel") or ""),
         defaults=dict(shown.defaults),
         offers=dict(shown.offers),
     )
-
-
-def _parts(runtime: RuntimeIdentity) -> dict[str, str]:
-    """Return the components of a runtime, its OCI runtime with the path of its program."""
-    parts = dict(runtime.parts)
-    program = next((each for each in runtime.programs if each.role == OCI_RUNTIME), None)
-    if program is not None and parts.get(OCI_RUNTIME):
-        parts[OCI_RUNTIME] += f" at {program.path}"
-    return parts
 
 
 def noise_of_machine(record: RunRecord) -> list[str]:

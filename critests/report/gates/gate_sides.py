@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from critests.record.identity import OCI_RUNTIME, ProgramFile
+from critests.record.identity import OCI_RUNTIME
 from critests.record.run_parts import differing_parts, run_parts
 from critests.record.run_record import RunRecord
-from critests.report.comparison.fairness import compare_machines, oci_runtime_name
+from critests.report.comparison.fairness import compare_machines, located_parts, oci_runtime_name
 from critests.report.wording.partial_run import partial
 from critests.report.wording.texts import one_line, utc_time
 
@@ -51,23 +51,16 @@ def differences(baseline: RunRecord, run: RunRecord) -> list[str]:
 
 def _described(record: RunRecord) -> str:
     runtime = record.runtime
-    program = _program(record, OCI_RUNTIME)
-    oci = record.runtime.parts.get(OCI_RUNTIME, "")
-    at = f" ({one_line(program.path, 120)})" if program else ""
     kernel = str(record.machine.get("kernel") or "")
     parts = [
         f"{one_line(runtime.name or 'unknown runtime', 60)} {one_line(runtime.version, 60)}",
-        f"{one_line(oci, 60)}{at}" if oci else "",
+        one_line(located_parts(runtime).get(OCI_RUNTIME, ""), 200),
         f"kernel {one_line(kernel, 60)}" if kernel else "",
         one_line(partial(record), 200) or "the whole suite",
         utc_time(record.started),
         one_line(record.run_id, 60),
     ]
     return ", ".join(filter(None, parts))
-
-
-def _program(record: RunRecord, role: str) -> ProgramFile | None:
-    return next((program for program in record.runtime.programs if program.role == role), None)
 
 
 def _other_parts(baseline: RunRecord, run: RunRecord) -> Iterator[str]:

@@ -54,7 +54,7 @@ def live(samples: list[Series], parts: dict[str, str] | None = None, **b: dict[s
 
 
 def row(comparison: RunComparison, title: str) -> AnswerRow:
-    (found,) = [each for each in answer_rows(comparison) if each.question.strip().startswith(title)]
+    (found,) = [each for each in answer_rows(comparison) if each.question.startswith(title)]
     return found
 
 
@@ -121,8 +121,10 @@ def test_too_few_samples_is_not_too_noisy_and_both_say_what_would_help() -> None
     noisy = live(measured({"pod cycle": (1.0, 1.0)}, spread=0.9, blocks=20, count=20))
     close = live(measured({"pod cycle": (1.0, 1.0)}))
 
-    texts = [row(each, "a whole pod cycle").verdict for each in (few, noisy, close)]
+    rows = [row(each, "a whole pod cycle") for each in (few, noisy, close)]
+    texts = [each.verdict for each in rows]
 
+    assert [each.undecided for each in rows] == [True, True, False]
     assert re.fullmatch(r"undecided, too few samples: 4 .* 9 would; a larger --budget would help", texts[0])
     assert re.fullmatch(r"undecided, too noisy: .* a quieter machine or a larger .* would help", texts[1])
     assert re.fullmatch(r"no difference above \d(\.\d)? %", texts[2])

@@ -382,8 +382,8 @@ def test_another_file_of_the_same_version_is_named(tmp_path: Path) -> None:
 
     run, baseline, *unlike = judged(new, baseline=old).compared
 
-    assert run.startswith("run: containerd 1.6.20~ds1, runc 1.1 (/opt/b/runc), ")
-    assert baseline.startswith("baseline: containerd 1.6.20~ds1, runc 1.1 (/opt/a/runc), ")
+    assert run.startswith("run: containerd 1.6.20~ds1, runc 1.1 at /opt/b/runc, ")
+    assert baseline.startswith("baseline: containerd 1.6.20~ds1, runc 1.1 at /opt/a/runc, ")
     (difference,) = unlike
     assert difference.startswith("! another OCI runtime: /opt/a/runc, ")
     assert f"sha256 {'a' * 12} in the baseline, /opt/b/runc, " in difference
