@@ -179,7 +179,10 @@ class Services:
     @staticmethod
     def _status(request: cri.StatusRequest) -> cri.StatusResponse:
         conditions = [
-            cri.RuntimeCondition(type=kind, status=True) for kind in ("RuntimeReady", "NetworkReady")
+            cri.RuntimeCondition(type="RuntimeReady", status=True),
+            cri.RuntimeCondition(type="NetworkReady", status=True),
+            # runtimes may add conditions that are false for good
+            cri.RuntimeCondition(type="NoDeprecatedSettings", status=False),
         ]
         handlers = [cri.RuntimeHandler(name=name, features=cri.RuntimeHandlerFeatures()) for name in HANDLERS]
         info = {"config": "{}"} if request.verbose else {}

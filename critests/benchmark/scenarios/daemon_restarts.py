@@ -17,6 +17,7 @@ from critests.benchmark.measuring.target import STATUS_SECONDS, Target
 from critests.benchmark.scenarios.population import Population
 from critests.client.plain_connection import PlainConnection, plain_stubs
 from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.responses.status_responses import REQUIRED_CONDITIONS
 from critests.run.outcomes import blocked
 
 POLL_SECONDS = 0.005
@@ -62,14 +63,20 @@ def _restart(
     begin = time.perf_counter()
     with ThreadPoolExecutor(1) as pool:
         started = pool.submit(runtime.start_again)
-        _until(meter, f"{name} to Version", begin, lambda: _version_responds(target, started))
-        with contextlib.closing(plain_stubs(target.context.endpoint)) as fresh:
-            _until(meter, f"{name} to ready", begin, lambda: _ready(fresh))
-            _until(
-                meter, f"{name} to complete lists", begin, lambda: _listed(fresh).issuperset(container_ids)
-            )
+        try:
+            _until(meter, f"{name} to Version", begin, lambda: _version_responds(target, started))
+            with contextlib.closing(plain_stubs(target.context.endpoint)) as fresh:
+                _until(meter, f"{name} to ready", begin, lambda: _ready(fresh))
+                _until(
+                    meter,
+                    f"{name} to complete lists",
+                    begin,
+                    lambda: _listed(fresh).issuperset(container_ids),
+                )
+        finally:
+            if started.exception() is None:  # after a wait that failed too: later cycles use the new daemon
+                reconnect(target, runtime)
         started.result()
-    reconnect(target, runtime)
 
 
 def reconnect(target: Target, runtime: ThrowawayRuntime) -> None:
@@ -108,8 +115,11 @@ def _version_responds(target: Target, started: Future[None]) -> bool:
 
 
 def _ready(fresh: PlainConnection) -> bool:
+    """Whether the kubelet would use the runtime: other conditions may be false for good, such as that there
+    are no deprecation warnings.
+    """
     conditions = fresh.runtime.Status(cri.StatusRequest(), timeout=1).status.conditions
-    return bool(conditions) and all(each.status for each in conditions)
+    return {each.type for each in conditions if each.status}.issuperset(REQUIRED_CONDITIONS)
 
 
 def _listed(fresh: PlainConnection) -> set[str]:

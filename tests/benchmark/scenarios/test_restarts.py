@@ -1,5 +1,7 @@
 """After a restart both connections of a side must reach the new daemon."""
 
+import signal
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -7,11 +9,13 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.benchmark.measuring.meter import NotDone
+from critests.benchmark.measuring.meter import Meter, NotDone
 from critests.benchmark.scenarios import daemon_restarts
-from critests.benchmark.scenarios.daemon_restarts import reconnect
+from critests.benchmark.scenarios.daemon_restarts import reconnect, restarting
+from critests.client.endpoint import Endpoint
 from critests.node.starting.throwaway import ThrowawayRuntime
-from tests.benchmark.fakes import FakeTarget, Refused
+from tests.benchmark.fakes import FakeTarget, Refused, new_meter
+from tests.criserver import CriServer, serve
 
 GONE = Refused(grpc.StatusCode.UNAVAILABLE)
 
@@ -55,3 +59,43 @@ def test_a_daemon_that_does_not_respond_is_reported(monkeypatch: pytest.MonkeyPa
 
     with pytest.raises(NotDone, match=r"containerd 2\.1\.4 did not respond within"):
         reconnect(side(Version(0), Version(10_000)), cast("ThrowawayRuntime", SimpleNamespace(pid=77)))
+
+
+@pytest.fixture
+def served() -> Iterator[Any]:
+    """A side whose endpoint is a CRI server, and whose runtime only pretends to be killed and started."""
+    with serve(CriServer()) as address:
+        endpoint = Endpoint.parse(address)
+        target = side(Version(0), Version(0))
+        target.context.endpoint = endpoint
+        target.context.owned = SimpleNamespace(
+            runtime=SimpleNamespace(pid=77, kill=lambda _: None, start_again=lambda: None)
+        )
+        yield target
+
+
+def restart(target: Any, container_ids: list[str]) -> Meter:  # noqa: ANN401 - as much of a target as is asked
+    """Restart the runtime of a side once."""
+    meter = new_meter()
+    population: Any = SimpleNamespace(container_ids=container_ids)
+    with restarting(population, signal.SIGKILL)(target) as cycle:
+        cycle(meter)
+    return meter
+
+
+def test_further_conditions_of_status_may_be_false(served: Any) -> None:  # noqa: ANN401 - as above
+    meter = restart(served, [])
+
+    assert set(meter.series) == {"restart to Version", "restart to ready", "restart to complete lists"}
+
+
+def test_later_cycles_use_the_new_daemon_after_an_incomplete_list(
+    served: Any,  # noqa: ANN401 - as above
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(daemon_restarts, "RESTART_SECONDS", 0.5)
+
+    with pytest.raises(NotDone, match="complete lists"):
+        restart(served, ["a container that is lost"])
+
+    assert served.context.daemon_pid == 77
