@@ -104,6 +104,7 @@ class Controller:
                 suite.recorder,
                 connection=lambda: suite.connection,
                 watch=lambda: suite.watch,
+                created=lambda call: suite.leftovers.follow(call) if suite.leftovers is not None else None,
             )
             # steps that fail by plan leave what they should remove
             suite.judges_leftovers &= suite.acting is None or suite.acting.steps is None

@@ -73,6 +73,10 @@ class Call:
         }
 
 
+AroundCall = Callable[[str, Message, Callable[[], tuple[Message, Any]]], tuple[Message, Any]]
+"""Gets the endpoint, the request and a function that makes the call; that may be called more than once."""
+
+
 class Recorder:
     """Stores the latest calls and counts coverage; safe in several threads.
 
@@ -87,8 +91,8 @@ class Recorder:
         self._lock = threading.Lock()
         self._calls: deque[Call] = deque(maxlen=MAX_CALLS)
         self._number = 0
-        self.before_call: Callable[[str], None] = lambda endpoint: None  # noqa: ARG005 - replaced as a whole
-        """Runs with the endpoint before each unary call for which the caller waits."""
+        self.around_call: AroundCall = lambda endpoint, request, call: call()  # noqa: ARG005 - replaced as a whole
+        """Makes each unary call for which the caller waits, and returns its response and call object."""
 
     @property
     def position(self) -> int:
@@ -153,7 +157,17 @@ class RecordedCall(_RecordedRpc):
             grpc.RpcError: the call failed; `StillHangs` if the RPC hung before, and this call hung too or was
                 not made.
         """
-        self._recorder.before_call(self._endpoint)
+        return self._recorder.around_call(
+            self._endpoint, request, lambda: self._once(request, timeout, metadata, **more)
+        )
+
+    def _once(
+        self,
+        request: Message,
+        timeout: float | None,
+        metadata: Any,  # noqa: ANN401 - grpcio's signature
+        **more: Any,  # noqa: ANN401 - grpcio's signature
+    ) -> tuple[Message, Any]:
         allowance = self._hangs.allow(self._rpc, request, timeout)
         under_way = self._recorder.under_way
         under_way.begin()

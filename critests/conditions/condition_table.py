@@ -12,6 +12,7 @@ EVENTS: Final = "events"
 SLOW_STEPS: Final = "slow-steps"
 FAILING_STEPS: Final = "failing-steps"
 RESTARTS: Final = "restarts"
+KILLS: Final = "kills"
 PRESSURE: Final = "pressure"
 OTHER_NAMES: Final = "other-names"
 
@@ -72,6 +73,14 @@ CONDITIONS: Final = {
         RunCondition(
             RESTARTS,
             "the daemon is killed and started again between two calls of a test",
+            starts_runtime=True,
+            ends_connections=True,
+            one_process=True,
+            delays_calls=True,
+        ),
+        RunCondition(
+            KILLS,
+            "the daemon is killed during a call of a test, before it changes a file, and started again",
             starts_runtime=True,
             ends_connections=True,
             one_process=True,

@@ -4,14 +4,16 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final
 
 import grpc
+from google.protobuf.message import Message
 
 from critests.catalogue.words import Outcome
-from critests.client.call_recording import Recorder
+from critests.client.call_recording import Call, Recorder
 from critests.client.connection import Connection
-from critests.conditions.condition_table import FAILING_STEPS, RESTARTS, SLOW_STEPS
+from critests.conditions.condition_table import FAILING_STEPS, KILLS, RESTARTS, SLOW_STEPS
+from critests.conditions.kills import KillDraws, PlannedKill
 from critests.conditions.restarts import RestartDraws
 from critests.conditions.slow_and_failing_steps import Steps
 from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
@@ -20,6 +22,7 @@ from critests.run.classification import RawOutcome
 from critests.run.condition_rules import ConditionRule
 from critests.run.context import RunContext
 from critests.run.daemon_watch import DaemonWatch
+from critests.run.killed_calls import KilledCall, Listed
 
 RECONNECT_SECONDS: Final = 10.0
 """How long the connection of the tests may take to find a daemon that was started again."""
@@ -34,8 +37,10 @@ class ActingConditions:
         recorder: of the calls of this process.
         connection: returns the connection of the tests; None before the first.
         watch: returns the watch of the daemon.
+        created: gets a call that was interrupted, and has created what is listed.
         steps: delays and failures of its programs; None without such a condition.
         restarts: of its daemon; None without that condition.
+        kills: of its daemon; None without that condition.
         counts: condition to what it did to how often, as in the record.
     """
 
@@ -43,9 +48,12 @@ class ActingConditions:
     recorder: Recorder
     connection: Callable[[], Connection | None]
     watch: Callable[[], DaemonWatch]
+    created: Callable[[Call], None]
     steps: Steps | None = None
     restarts: RestartDraws | None = None
+    kills: KillDraws | None = None
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    _killed: KilledCall | None = field(default=None, init=False)
 
     @classmethod
     def of(
@@ -55,22 +63,25 @@ class ActingConditions:
         *,
         connection: Callable[[], Connection | None],
         watch: Callable[[], DaemonWatch],
+        created: Callable[[Call], None],
     ) -> "ActingConditions | None":
         """Return the acting conditions of a run, for the process that runs its tests; None without any."""
         names, seed = context.conditions.names, context.conditions.seed
-        if seed is None or not {SLOW_STEPS, FAILING_STEPS, RESTARTS}.intersection(names):
+        if seed is None or not {SLOW_STEPS, FAILING_STEPS, RESTARTS, KILLS}.intersection(names):
             return None
         assert context.owned is not None, "these conditions need a runtime that the suite started"
         assert context.owned.runtime is not None, "see above"
         runtime = context.owned.runtime
-        acting = cls(runtime, recorder, connection, watch, counts=context.conditions.counts)
+        acting = cls(runtime, recorder, connection, watch, created, counts=context.conditions.counts)
         if {SLOW_STEPS, FAILING_STEPS}.intersection(names):
             assert runtime.oci_wrapper is not None, "it was started with both"
             assert runtime.cni_wrapper is not None, "it was started with both"
             acting.steps = Steps(runtime.oci_wrapper, runtime.cni_wrapper, names, seed)
         if RESTARTS in names:
             acting.restarts = RestartDraws(seed)
-        recorder.before_call = acting.before_call
+        if KILLS in names:
+            acting.kills = KillDraws(seed)
+        recorder.around_call = acting.around_call
         return acting
 
     def test_begins(self, test: str) -> None:
@@ -79,6 +90,9 @@ class ActingConditions:
             self.steps.plan_for(test)
         if self.restarts is not None:
             self.restarts.test_begins(test)
+        if self.kills is not None:
+            self.kills.test_begins(test)
+        self._killed = None
 
     def test_ends(self) -> None:
         """Let nothing happen until the next test."""
@@ -88,32 +102,69 @@ class ActingConditions:
             self.steps.end()
         if self.restarts is not None:
             self.restarts.over()
+        if self.kills is not None:
+            self.kills.over()
 
-    def before_call(self, endpoint: str) -> None:
-        """Restart the daemon before a call of the test, if that was drawn, and no other call is pending.
+    def around_call(
+        self, endpoint: str, request: Message, call: Callable[[], tuple[Message, Any]]
+    ) -> tuple[Message, Any]:
+        """Make a call of a test, with what was drawn for it if no other call is pending.
 
         Raises:
-            AssertionError: it did not come back.
+            AssertionError: the daemon did not come back, or something does not hold afterwards.
+            grpc.RpcError: the call failed.
         """
         connection = self.connection()
         if (
-            self.restarts is None
-            or connection is None
+            connection is None
             or endpoint != connection.endpoint.text
             or self.recorder.under_way.calls
             or threading.current_thread() is not threading.main_thread()
-            or not self.restarts.is_due()
         ):
-            return
-        self._count(RESTARTS, signal.SIGKILL.name)
+            return call()
+        if self.restarts is not None and self.restarts.is_due():
+            self._count(RESTARTS, signal.SIGKILL.name)
+            try:
+                self._restart(connection)
+            except RuntimeStartFailed as error:
+                msg = f"the daemon must come back after a restart: {error}"
+                raise AssertionError(msg) from error
+        change = self.kills.change(request) if self.kills is not None else 0
+        if not change:
+            return call()
+        return self._interrupted(connection, request, call, change)
+
+    def _interrupted(
+        self, connection: Connection, request: Message, call: Callable[[], tuple[Message, Any]], change: int
+    ) -> tuple[Message, Any]:
+        """Make a call, and kill the daemon before one of its changes."""
+        assert self.kills is not None
+        killed = KilledCall(connection, request, call, self.created, Listed.on(connection))
+        result: tuple[Message, Any] | None = None
+        with PlannedKill(self.runtime.pid, change, (self.runtime.state, self.runtime.root)) as kill:
+            try:
+                result = call()
+            except grpc.RpcError:
+                if not kill.end():
+                    raise
+        if result is not None and not kill.end():
+            return result
+        self.kills.over()
+        self._killed = killed
+        self._count(KILLS, f"{killed.rpc}: {kill.end()}")
+        return killed.resumed(lambda: self._restart(connection), result)
+
+    def _restart(self, connection: Connection) -> None:
+        """Kill the daemon, start it again, and wait until the tests are connected to it.
+
+        Raises:
+            RuntimeStartFailed: it did not come back.
+        """
         watch = self.watch()
         watch.stopped_by_test = True
         self.runtime.kill()
         try:
             self.runtime.start_again()
-        except RuntimeStartFailed as error:
-            msg = f"the daemon must come back after a restart: {error}"
-            raise AssertionError(msg) from error
         finally:
             watch.watch_new_process()
         # a call before that would fail, and be taken for the end of the daemon
@@ -133,6 +184,8 @@ class ActingConditions:
         """Return an outcome as blocked by the condition if an RPC or a streaming session failed while a step
         failed or took long by the plan: to report that is what the API demands.
         """
+        if raw is not None and self._killed is not None:
+            raw = self._killed.judged(raw)
         if raw is None or self.steps is None:
             return raw
         # what takes long by the plan may take longer than the test waits

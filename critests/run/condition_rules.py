@@ -25,6 +25,8 @@ class ConditionRule(StrEnum):
     """The test keeps a session or a stream of events open, which ends with the daemon."""
     STEP = "step"
     """A call of the test reported the failure of a step that failed or took long by the plan."""
+    ENDED = "ended"
+    """The daemon was killed while it started a container of the test, which has ended since."""
     MARKER = "marker"
     """The test says so by a marker, with a reason."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import grpc
 import pytest
 
+from critests.api import api_pb2 as cri
 from critests.catalogue.words import Outcome
 from critests.client.call_recording import Recorder
 from critests.conditions.restarts import RestartDraws
@@ -47,7 +48,7 @@ class Parts:
             endpoint=SimpleNamespace(text=OURS), channel=None, deadlines=SimpleNamespace(scale=1)
         )
         this: Any = self
-        return ActingConditions(this, self.recorder, lambda: connection, lambda: this, **more)
+        return ActingConditions(this, self.recorder, lambda: connection, lambda: this, lambda _: None, **more)
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> Parts:
 def calls(acting: ActingConditions, endpoint: str = OURS) -> None:
     acting.test_begins("a test")
     for _ in range(100):
-        acting.before_call(endpoint)
+        acting.around_call(endpoint, cri.StopContainerRequest(), lambda: (cri.StopContainerResponse(), None))
 
 
 def test_the_daemon_is_killed_once_and_back_before_the_next_call(parts: Parts) -> None:
