@@ -228,16 +228,20 @@ class Builder:
         """
         suffix = b"" if spec.config_type else salt.encode()
         members = [entry for entries in spec.layers for entry in entries]
-        titles = [entry.path for entry in members]
+        titles = [{oci_image.TITLE: entry.path} for entry in members]
         contents = [entry.content + suffix for entry in members]
         layers = [Layer(Blob("text/plain", content), oci_image.digest(content)) for content in contents]
         blobs = [layer.blob for layer in layers]
         if spec.config_type:
             config = Blob(spec.config_type, oci_image.canonical_json({"salt": salt}))
-            return _BuiltManifest(oci_image.manifest(config, blobs, titles=titles), config, tuple(layers))
+            return _BuiltManifest(
+                oci_image.manifest(config, blobs, annotations=titles), config, tuple(layers)
+            )
         config = Blob(oci_image.EMPTY_CONFIG, b"{}")
         return _BuiltManifest(
-            oci_image.manifest(config, blobs, artifact_type="application/vnd.critests.note", titles=titles),
+            oci_image.manifest(
+                config, blobs, artifact_type="application/vnd.critests.note", annotations=titles
+            ),
             config,
             tuple(layers),
         )

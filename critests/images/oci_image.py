@@ -257,7 +257,7 @@ def manifest(
     layers: Sequence[Blob],
     dialect: Dialect = Dialect.OCI,
     artifact_type: str = "",
-    titles: Sequence[str] = (),
+    annotations: Sequence[Mapping[str, str]] = (),
 ) -> Blob:
     """Return an image manifest.
 
@@ -266,15 +266,15 @@ def manifest(
         layers: the lowest first.
         dialect: of the media types.
         artifact_type: of an artifact.
-        titles: file names of an artifact's layers, one for each.
+        annotations: of the layers, none or one for each.
     """
-    annotations = [{TITLE: title} for title in titles] or [{}] * len(layers)
     document: dict[str, object] = {
         "schemaVersion": 2,
         "mediaType": MANIFEST[dialect],
         "config": config.descriptor(),
         "layers": [
-            layer.descriptor(annotations=each) for layer, each in zip(layers, annotations, strict=True)
+            layer.descriptor(annotations=each)
+            for layer, each in zip(layers, annotations or [{}] * len(layers), strict=True)
         ],
     }
     if artifact_type:

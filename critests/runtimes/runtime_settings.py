@@ -154,15 +154,17 @@ class PinnedImages:
 
 @dataclass(frozen=True)
 class SignaturePolicy:
-    """Some images are rejected, as if a required signature were missing.
+    """Images of a name are accepted only with a signature.
 
     Attributes:
-        rejected: name of the images, without tag, or a part of it before a slash.
+        images: name of the images, without tag, or a part of it before a slash.
         namespace: of the pods for which that holds; empty for all.
+        key: file of the public key (PEM) whose sigstore signatures are accepted; without one, none is.
     """
 
-    rejected: str
+    images: str
     namespace: str = ""
+    key: Path | None = None
     meaning = "a policy requires signatures of images"
 
 

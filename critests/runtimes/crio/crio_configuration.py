@@ -60,6 +60,9 @@ PROFILE_ANNOTATION_SINCE: Final = (1, 30, 0)
 SPLIT_STORAGE_SINCE: Final = (1, 30, 0)
 """First version that can store images apart from containers and reports that in ImageFsInfo."""
 
+_HOME: Final = "home"
+"""Directory below the state that stands in for the user's home directory."""
+
 POD_METRICS: Final = ("cpu", "disk", "hugetlb", "memory", "network", "oom", "process", "spec")
 """Kinds of pod metrics of every version; CRI-O collects only the configured ones."""
 NEWER_POD_METRICS: Final = ("diskIO", "pressure")
@@ -96,7 +99,7 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
             },
         ),
     }.items():
-        (paths.state / name).parent.mkdir(exist_ok=True)
+        (paths.state / name).parent.mkdir(parents=True, exist_ok=True)
         (paths.state / name).write_text(text, encoding="utf-8")
     if NriListener() in settings.extra_settings:
         nri_listener.install(paths)
@@ -106,7 +109,8 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
 
 
 def environment(paths: RuntimePaths) -> dict[str, str]:
-    """Return the variables that keep CRI-O from reading the machine's own registry and storage files.
+    """Return the variables that keep CRI-O from reading the registry and storage files of the machine and of
+    the user.
 
     The first two belong to CRI-O's hidden options --registries-conf and --registries-conf-dir; other programs
     with the same libraries read variables that begin with CONTAINERS, as the third does.
@@ -115,6 +119,7 @@ def environment(paths: RuntimePaths) -> dict[str, str]:
         "CONTAINER_REGISTRIES_CONF": str(paths.state / "registries.conf"),
         "CONTAINER_REGISTRIES_CONF_DIR": str(paths.state / "registries.conf.d"),
         "CONTAINERS_STORAGE_CONF": str(paths.state / "storage.conf"),
+        "HOME": str(paths.state / _HOME),
     }
 
 
@@ -122,19 +127,32 @@ def signature_policies(extra_settings: Sequence[RuntimeSetting]) -> dict[str, st
     """Return the texts of the signature policies by file name, containers-policy.json(5): one for all pods,
     and one for each namespace that has its own.
     """
-    rejected: dict[str, list[str]] = {"": []}
-    for setting in extra_settings:
-        if isinstance(setting, SignaturePolicy):
-            rejected.setdefault(setting.namespace, []).append(setting.rejected)
-    return {
+    policies = [setting for setting in extra_settings if isinstance(setting, SignaturePolicy)]
+    required: dict[str, dict[str, list[object]]] = {"": {}}
+    for policy in policies:
+        required.setdefault(policy.namespace, {})[policy.images] = [_required_signature(policy)]
+    files = {
         f"policies/{namespace}.json" if namespace else "policy.json": json.dumps(
-            {
-                "default": [{"type": "insecureAcceptAnything"}],
-                "transports": {"docker": {name: [{"type": "reject"}] for name in names}},
-            }
+            {"default": [{"type": "insecureAcceptAnything"}], "transports": {"docker": images}}
         )
         + "\n"
-        for namespace, names in rejected.items()
+        for namespace, images in required.items()
+    }
+    if any(policy.key for policy in policies):
+        # signatures are fetched from the registry only if this file says so, containers-registries.d(5)
+        files[f"{_HOME}/.config/containers/registries.d/critests.yaml"] = (
+            "default-docker:\n  use-sigstore-attachments: true\n"
+        )
+    return files
+
+
+def _required_signature(policy: SignaturePolicy) -> object:
+    if policy.key is None:
+        return {"type": "reject"}
+    return {
+        "type": "sigstoreSigned",
+        "keyPath": str(policy.key),
+        "signedIdentity": {"type": "matchRepository"},  # signatures of cosign name no tag
     }
 
 

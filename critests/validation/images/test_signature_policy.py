@@ -1,6 +1,8 @@
-"""IMG: images that a policy of the node rejects, as their signatures are missing."""
+"""IMG: images that a policy of the node rejects, as the required signature is missing."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -21,6 +23,7 @@ from critests.testing import (
     setting_up,
     start_configured,
 )
+from critests.validation.images.signed_images import SigningKey
 
 REJECTED, OTHER = "rejected", "other"
 """Last parts of the names of images."""
@@ -50,6 +53,32 @@ def guarded_in_a_namespace(
 ) -> Iterator[OwnRuntime]:
     """A runtime with a policy for the pods of one namespace, which rejects the images of one repository."""
     policy = SignaturePolicy(name_of(registry, REJECTED), STRICT)
+    with start_configured(request, runtime, RuntimeSetup(settings=(policy,))) as own:
+        yield own
+
+
+@pytest.fixture
+def key(host_folder: Path) -> SigningKey:
+    """The key whose signatures the policies of these tests require."""
+    return SigningKey.new(host_folder, "required")
+
+
+@pytest.fixture
+def requiring(
+    request: pytest.FixtureRequest, runtime: Runtime, registry: Registry, key: SigningKey
+) -> Iterator[OwnRuntime]:
+    """A runtime whose policy requires signatures for the images of one repository."""
+    policy = SignaturePolicy(name_of(registry, REJECTED), key=key.public)
+    with start_configured(request, runtime, RuntimeSetup(settings=(policy,))) as own:
+        yield own
+
+
+@pytest.fixture
+def requiring_in_a_namespace(
+    request: pytest.FixtureRequest, runtime: Runtime, registry: Registry, key: SigningKey
+) -> Iterator[OwnRuntime]:
+    """The same, with a policy that applies to the pods of one namespace."""
+    policy = SignaturePolicy(name_of(registry, REJECTED), STRICT, key.public)
     with start_configured(request, runtime, RuntimeSetup(settings=(policy,))) as own:
         yield own
 
@@ -111,6 +140,65 @@ def test_an_image_that_is_present_is_rejected_by_another_name(
         guarded.images.PullImage(pulling(same.reference))
 
     assert (is_present(guarded, accepted.reference), is_present(guarded, same.reference)) == (True, False)
+
+
+@requirement("IMG-44/signed")
+def test_an_image_with_the_required_signature_is_pulled(
+    requiring: OwnRuntime, registry: Registry, key: SigningKey
+) -> None:
+    """PullImage MUST succeed for an image with the signature that the policy of the node requires, and
+    containers of it MUST start.
+
+    Source: PullImage; containers-policy.json(5).
+    """
+    image = registry.mint(repository=REJECTED)
+    key.sign(registry, image)
+
+    pulled = requiring.images.PullImage(pulling(image.reference)).image_ref
+
+    assert is_present(requiring, image.reference)
+    requiring.container(image=ImageName(pulled, image.reference))
+
+
+def sign_with_another_key(folder: Path, registry: Registry, image: MintedImage, _: SigningKey) -> None:
+    """Sign an image with a key that the policy does not have."""
+    SigningKey.new(folder, "other").sign(registry, image)
+
+
+def sign_another_digest(_: Path, registry: Registry, image: MintedImage, key: SigningKey) -> None:
+    """Give an image the signature of other content."""
+    key.sign(registry, image, digest=registry.mint(repository=OTHER).digest)
+
+
+def sign_another_name(_: Path, registry: Registry, image: MintedImage, key: SigningKey) -> None:
+    """Give an image the signature of the same content under another name."""
+    key.sign(registry, image, name=name_of(registry, OTHER))
+
+
+WRONG: Final[dict[str, Callable[[Path, Registry, MintedImage, SigningKey], None]]] = {
+    "of another key": sign_with_another_key,
+    "of another digest": sign_another_digest,
+    "of another name": sign_another_name,
+}
+
+
+@requirement("IMG-44/signed")
+@pytest.mark.parametrize("signature", WRONG)
+def test_an_image_with_the_wrong_signature_is_not_pulled(
+    requiring: OwnRuntime, registry: Registry, key: SigningKey, host_folder: Path, signature: str
+) -> None:
+    """PullImage MUST fail for an image whose signature is not of the key, digest and name that the policy of
+    the node requires; the runtime MUST NOT have the image afterwards.
+
+    Source: PullImage; containers-policy.json(5).
+    """
+    image = registry.mint(repository=REJECTED)
+    WRONG[signature](host_folder, registry, image, key)
+
+    with must_be_refused():
+        requiring.images.PullImage(pulling(image.reference))
+
+    assert not is_present(requiring, image.reference)
 
 
 @requirement("IMG-23")
@@ -213,6 +301,29 @@ def test_no_image_that_the_policy_rejects_is_mounted(
     with must_be_refused():
         runtime.stub.CreateContainer(container_of(runtime, strict, image, mount))
     created = runtime.stub.CreateContainer(container_of(runtime, ordinary, image, mount)).container_id
+
+    listed = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+    assert [each.id for each in listed] == [created]
+
+
+@requirement("IMG-44/signed")
+def test_a_container_is_created_of_an_image_with_the_required_signature(
+    requiring_in_a_namespace: OwnRuntime, registry: Registry, key: SigningKey
+) -> None:
+    """CreateContainer MUST succeed for an image with the signature that the policy of the pod's namespace
+    requires, also if the image was pulled for a pod of another namespace.
+
+    Source: CreateContainer; containers-policy.json(5).
+    """
+    runtime = requiring_in_a_namespace
+    pod = runtime.sandboxes.ready(namespace=STRICT)
+    image = registry.mint(repository=REJECTED)
+    key.sign(registry, image)
+    with setting_up():
+        pulled = runtime.images.PullImage(pull_for(image, "default")).image_ref
+    request = container_of(runtime, pod, ImageName(pulled, image.reference))
+
+    created = runtime.stub.CreateContainer(request).container_id
 
     listed = runtime.stub.ListContainers(cri.ListContainersRequest()).containers
     assert [each.id for each in listed] == [created]

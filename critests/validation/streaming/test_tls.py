@@ -1,9 +1,7 @@
 """STR: a streaming server with TLS."""
 
 import contextlib
-import shutil
 import ssl
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,27 +15,22 @@ from critests.testing import (
     RuntimeSetup,
     StreamingTls,
     Streams,
-    blocked,
     disruptive,
     requirement,
     start_configured,
 )
+from critests.validation.openssl import openssl
 
 
 @pytest.fixture
 def tls_files(host_folder: Path) -> StreamingTls:
     """A self-signed certificate and its key."""
-    program = shutil.which("openssl")
-    if program is None:
-        blocked(
-            "needs the program openssl, which makes a certificate; on Debian and Ubuntu: apt install openssl"
-        )
     files = StreamingTls(host_folder / "certificate.pem", host_folder / "key.pem")
     how = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=critests"
     # the address of the streaming server
     where = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(files.key)]
     where += ["-out", str(files.certificate)]
-    subprocess.run([program, *how.split(), *where], check=True, capture_output=True, timeout=60)
+    openssl(*how.split(), *where)
     return files
 
 
