@@ -4,10 +4,10 @@ import json
 import socket
 
 from critests.exit_codes import CannotTest
+from critests.loopback import IPV4, NO_ADDRESS, loopback
 
 DEFAULT_PORT = 5010
 _DEFAULT_PORTS = range(DEFAULT_PORT, DEFAULT_PORT + 10)
-_LOOPBACK = "127.0.0.1"
 _ANY_FREE = 0
 
 
@@ -22,30 +22,37 @@ def listen(port: int | None) -> socket.socket:
         port: Exactly this one; 0 for any free one; None for 5010 or the next free one up to 5019.
 
     Raises:
+        CannotTest: The loopback interface has no address.
         RegistryPortTaken: It is in use.
     """
+    host = loopback()
     for candidate in _DEFAULT_PORTS if port is None else [port]:
         try:
-            return _listen(candidate)
+            return _listen(host, candidate)
         except OSError as error:
+            if error.errno in NO_ADDRESS:
+                raise CannotTest(
+                    f"the test images cannot be served: the loopback interface has neither {IPV4} nor {host}"
+                    " (`ip link set lo up` adds both)"
+                ) from error
             if port is not None:
                 raise RegistryPortTaken(
-                    f"the test images cannot be served on {_LOOPBACK}:{port} ({error.strerror}):"
+                    f"the test images cannot be served on port {port} of {host} ({error.strerror}):"
                     f" {user_of_port(port)}. Choose another port with --registry-port, or omit the option to"
                     " use the next free one."
                 ) from error
     first, last = _DEFAULT_PORTS[0], _DEFAULT_PORTS[-1]
     raise RegistryPortTaken(
-        f"the test images cannot be served: every port from {first} to {last} on {_LOOPBACK} is in use"
+        f"the test images cannot be served: every port from {first} to {last} on {host} is in use"
         f" ({first}: {user_of_port(first)}). Name a free one with --registry-port."
     )
 
 
-def _listen(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def _listen(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((_LOOPBACK, port))
+        listener.bind((host, port))
         listener.listen(128)
     except OSError:
         listener.close()
@@ -79,7 +86,7 @@ def _registry_at(port: int) -> dict[str, object]:
         return {}
     import http.client  # noqa: PLC0415 - its import takes time, and few commands need it
 
-    connection = http.client.HTTPConnection(_LOOPBACK, port, timeout=0.5)
+    connection = http.client.HTTPConnection(loopback(), port, timeout=0.5)
     try:
         connection.request("GET", "/critests/")
         greeting = json.loads(connection.getresponse().read(10_000))

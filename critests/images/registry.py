@@ -13,6 +13,7 @@ from critests.images.build import Builder
 from critests.images.distribution_api import DistributionHandler
 from critests.images.ports import listen
 from critests.images.registry_client import RegistryClient
+from critests.loopback import in_references
 
 _POLL_SECONDS = 0.2
 """How often the server checks whether it should stop."""
@@ -33,7 +34,7 @@ class RegistryServer:
 
     @property
     def address(self) -> str:
-        """`127.0.0.1:5010`, once started."""
+        """`127.0.0.1:5010`, or `localhost:5010` for ::1, once started."""
         return self.contents.address
 
     def start(self) -> Self:
@@ -43,8 +44,8 @@ class RegistryServer:
             RegistryPortTaken: The port is in use.
         """
         listener = listen(self._requested_port)
-        self.port = int(listener.getsockname()[1])
-        self.contents.address = f"127.0.0.1:{self.port}"
+        host, self.port, *_ = listener.getsockname()
+        self.contents.address = in_references(host, self.port)
         self.contents.serving = True
         self._server = _Server(listener, self.contents)
         threading.Thread(

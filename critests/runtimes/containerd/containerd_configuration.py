@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from critests.loopback import loopback
 from critests.runtimes import nri_listener, shims
 from critests.runtimes.cni_conflist import conflist
 from critests.runtimes.containerd import containerd_facts as facts
@@ -286,7 +287,7 @@ def _snapshotter(settings: DaemonSettings) -> str:
 def _streaming() -> dict[str, _Value]:
     return {
         "disable_tcp_service": True,
-        "stream_server_address": "127.0.0.1",
+        "stream_server_address": loopback(),
         "stream_server_port": "0",
         "enable_tls_streaming": False,
     }

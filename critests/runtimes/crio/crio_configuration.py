@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from critests.loopback import loopback
 from critests.runtimes import nri_listener, shims
 from critests.runtimes.crio import crio_facts as facts
 from critests.runtimes.crio.crio_node_settings import NODE_SETTINGS
@@ -192,7 +193,7 @@ def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
         },
         "crio.api": {
             "listen": str(socket_of(paths)),
-            "stream_address": "127.0.0.1",
+            "stream_address": loopback(),
             "stream_port": "0",
             "stream_enable_tls": False,
         },
