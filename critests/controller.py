@@ -298,6 +298,9 @@ class Controller:
             return
         self.context.end_background()
         self.worker_results.take(self.config.stash[SESSION].report())
+        self.worker_results.gone = self.worker_results.gone or crash_suspects.end_between_tests(
+            self.worker_results.results, self.crashes.values()
+        )
         can_repeat = self.context.throwaway and not self.interrupted and not self.context.is_over
         self.worker_results.results = crash_suspects.resolve_crash_suspects(
             self.worker_results.results,

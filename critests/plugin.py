@@ -268,18 +268,30 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     session = item.config.stash[SESSION]
     if not is_ours(item):
         return
-    if session.context is not None and not session.gone:
+    if session.context is not None:
+        reported = session.gone is not None
         # no test is to blame for a daemon that exited between two tests
-        end = session.watch.ended(suspicious=False)
-        session.gone = end.why if end else None
-    # the controller restarts a throwaway runtime
-    seconds = BACK_SECONDS * session.settings.deadline_scale
-    if session.gone and session.context is not None and session.context.throwaway:
-        session.gone = None if session.watch.wait_for_restart(session.connection, seconds) else session.gone
+        end = None if reported else session.watch.ended(suspicious=False)
+        session.gone = end.why if end else session.gone
+        if session.gone and session.context.throwaway and _is_back(item, reported=reported):
+            session.gone = None
     if session.gone:
         raise Blocked(why=session.gone)
     if why := condition_rules.obstacle(item, session.settings):
         raise Blocked(why=why)
+
+
+def _is_back(item: pytest.Item, *, reported: bool) -> bool:
+    """Wait until the controller has restarted a throwaway runtime, as it does after a report of its end. If
+    this process has not reported it, another one may have; if none has, the report of this test does, and the
+    next test waits again.
+    """
+    session = item.config.stash[SESSION]
+    waits = reported or _worker_input(item.config) is not None
+    seconds = BACK_SECONDS * session.settings.deadline_scale if waits else 0.0
+    back = session.watch.wait_for_restart(session.connection, seconds)
+    session.watch.restart_timed_out &= reported
+    return back
 
 
 @pytest.hookimpl(wrapper=True)

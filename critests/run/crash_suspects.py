@@ -60,6 +60,24 @@ def resolve_crash_suspects(
     return [changed.get(test.id, test) for test in results] + more
 
 
+def end_between_tests(results: Sequence[TestResult], together: Collection[Collection[str]]) -> Reason | None:
+    """Return why the daemon ended if it did so between two tests, so that none failed by it; None if it did
+    not.
+
+    Args:
+        results: of the whole run.
+        together: for each end of the daemon, the ids of the tests that met it.
+    """
+    by_id = {test.id: test for test in results}
+    for ids in together:
+        met = [
+            test for each in ids if (test := by_id.get(each)) and test.why.code is ReasonCode.RUNTIME_ENDED
+        ]
+        if met and all(test.outcome is Outcome.BLOCKED for test in met):
+            return met[0].why
+    return None
+
+
 def _blocked(test: TestResult) -> TestResult:
     return dataclasses.replace(
         test,

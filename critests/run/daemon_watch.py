@@ -78,6 +78,13 @@ class DaemonWatch:
     def _sees_the_process(self) -> bool:
         return self.context.daemon_pid not in {None, INIT}
 
+    def _has_ended(self) -> bool:
+        """Return whether a process ended, also before this watch began: a worker hears of the daemon earlier
+        than it looks.
+        """
+        identity = self._identity()
+        return identity != self._known or (isinstance(identity, list) and None in identity)
+
     def _identity(self) -> object:
         """Return what identifies the processes: their start times, or else the file of the socket."""
         if self._sees_the_process:
@@ -97,7 +104,7 @@ class DaemonWatch:
         """
         if self.stopped_by_test:
             return None
-        if self._identity() != self._known:
+        if self._has_ended():
             return self._gone()
         if not suspicious and (self._sees_the_process or connection is None):
             return None
@@ -108,7 +115,7 @@ class DaemonWatch:
         while silent is not None and silent.died and time.monotonic() < deadline:
             # the kernel closes the connections before the process is gone
             time.sleep(0.02)
-            if self._identity() != self._known:
+            if self._has_ended():
                 return self._gone()
             silent = self._silent()
         return silent

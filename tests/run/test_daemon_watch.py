@@ -1,6 +1,8 @@
 """What is said of a daemon that ended, and at which request."""
 
+import subprocess
 import time
+from dataclasses import replace
 
 import pytest
 from google.protobuf.message import Message
@@ -9,7 +11,8 @@ from critests.api import api_pb2 as cri
 from critests.client.call_recording import Call
 from critests.node.run_state.locks import start_time
 from critests.record.reasons import Reason, ReasonCode
-from critests.run.daemon_watch import DaemonCrash, last_log_lines, malformed
+from critests.run.daemon_watch import DaemonCrash, DaemonWatch, last_log_lines, malformed
+from tests.run.test_handover import CONTEXT
 
 ENDED = Reason(code=ReasonCode.RUNTIME_ENDED, where="process 7")
 NAMED = cri.PodSandboxConfig(metadata=cri.PodSandboxMetadata(name="a"))
@@ -74,3 +77,13 @@ def test_looking_at_a_process_after_every_test_costs_less_than_a_millisecond() -
         start_time(1)
 
     assert (time.process_time() - begun) / 100 < 0.001
+
+
+def test_daemon_that_ended_before_the_first_look_has_ended() -> None:
+    process = subprocess.Popen(["true"])
+    process.wait()
+
+    end = DaemonWatch(replace(CONTEXT, daemon_pid=process.pid)).ended(suspicious=False)
+
+    assert end is not None
+    assert end.why.where == f"process {process.pid}"

@@ -8,7 +8,7 @@ from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.report.wording.reason_sentences import sentence
-from critests.run.crash_suspects import resolve_crash_suspects
+from critests.run.crash_suspects import end_between_tests, resolve_crash_suspects
 
 DIED = TestResult(
     id="a.py::test_a",
@@ -63,3 +63,11 @@ def test_who_does_not_do_it_again_is_judged_by_that() -> None:
     results = resolve_crash_suspects([DIED, OTHER], [[DIED.id, OTHER.id]], lambda test: again[test.id])
 
     assert [test.outcome for test in results] == [Outcome.PASSED, Outcome.PASSED, Outcome.FAILED]
+
+
+def test_daemon_that_ended_between_two_tests_is_gone_and_no_test_is_to_blame() -> None:
+    blocked = dataclasses.replace(OTHER, outcome=Outcome.BLOCKED)
+
+    assert end_between_tests([PASSED, blocked], [[blocked.id]]) == DIED.why
+    assert end_between_tests([DIED, blocked], [[DIED.id, blocked.id]]) is None
+    assert end_between_tests([PASSED], []) is None
