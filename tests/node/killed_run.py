@@ -14,8 +14,8 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from critests.node.observing.snapshot import MachineSnapshot, difference, mentioning
 from critests.node.run_state.run_directories import RUNS, throwaway_dirs
+from tests.node.machine_snapshot import MachineSnapshot, difference, mentioning
 from tests.node.scenario import isolate, processes
 
 DAEMON, LEADER = "daemon", "leader"
