@@ -19,12 +19,13 @@ from critests.exit_codes import CannotTest, ExitCode
 from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.record.codec import from_plain
 from critests.record.judgement import JudgeContext, judge, judge_alone
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.record_errors import RecordError
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
 from critests.report.terminal.broken_pipe import redirect_closed_pipes
 from critests.report.wording.endings import worded
-from critests.report.wording.reason_sentences import worded_result
+from critests.report.wording.reason_sentences import said, worded_result
 from critests.report.wording.texts import one_line
 from critests.run import conclusion, crash_suspects, item_results, tries
 from critests.run.acting_conditions import ActingConditions
@@ -130,7 +131,9 @@ class Controller:
             )
             StartupChecks(self.context, connection, recorder).probe(matrix, required)
         except (Blocked, SetUpFailed) as error:
-            self.worker_results.notes.append(f"not all required capabilities could be probed: {error}")
+            self.worker_results.notes.append(
+                f"not all required capabilities could be probed: {said(error.why)}"
+            )
         finally:
             connection.close()
 
@@ -276,7 +279,8 @@ class Controller:
         except Exception as error:
             if self.context is None:
                 raise
-            problem = f"the clean-up of a fixture failed: {one_line(str(error) or repr(error), 500)}"
+            words = one_line(str(error) or repr(error), 500)
+            problem = Reason(code=ReasonCode.NOT_REMOVED, subject="what a fixture created", words=words)
             self.config.stash[SESSION].problems.append(problem)
         self._conclude(session)
         return result
@@ -293,7 +297,7 @@ class Controller:
             return
         suite = self.config.stash[SESSION]
         if not suite.is_recorded:
-            for problem in [*suite.problems, *self._end_context()]:
+            for problem in [*map(said, suite.problems), *self._end_context()]:
                 sys.stderr.write(f"critests: {problem}\n")
             return
         self.context.end_background()
@@ -308,8 +312,7 @@ class Controller:
             crash_suspects.repeat_alone if can_repeat else lambda _: None,
         )
         self._try_again(self.context)
-        problems = self._end_context()
-        self.worker_results.problems += problems
+        self.worker_results.notes += self._end_context()
         unworded, judgement = conclusion.conclude(
             self.context,
             self.worker_results,

@@ -138,7 +138,7 @@ def benchmark_run(
     run_context.machine["benchmark"] = machine_facts(load=load)
     with contextlib.ExitStack() as stack:
         try:
-            targets = stack.enter_context(opened(run_context, suite_session))
+            targets = stack.enter_context(opened(run_context))
         except CannotTest as error:
             words = f"a side of the comparison cannot be measured: {error}"
             suite_session.gone = Reason(code=ReasonCode.RUNTIME_ENDED, words=words)

@@ -27,6 +27,7 @@ from critests.report.facts.run_facts import flat
 from critests.report.terminal.console import new_console, print_title
 from critests.report.wording.reason_sentences import said
 from critests.run.beginning import begin_run
+from critests.run.classification import classify
 from critests.run.conclusion import known_failures
 from critests.run.context import RunContext
 from critests.run.outcomes import Blocked, SetUpFailed
@@ -196,7 +197,7 @@ def _images(context: RunContext, images: TestImages) -> tuple[Rows, bool]:
     try:
         image = images.pull()
     except (Blocked, SetUpFailed, grpc.RpcError) as error:
-        return [("source", where), ("pull", f"failed: {error}")], False
+        return [("source", where), ("pull", said(classify(error, "setup").why))], False
     return [("source", where), ("pull", f"works: {image.written}")], True
 
 

@@ -140,7 +140,6 @@ def _connected_run(settings: Settings) -> Iterator[tuple["RunContext", "Connecti
     """
     from critests.report.wording.reason_sentences import said  # noqa: PLC0415 - `--help` must not wait
     from critests.run.beginning import begin_run  # noqa: PLC0415 - see above
-    from critests.run.classification import classify  # noqa: PLC0415 - see above
     from critests.run.outcomes import Blocked, SetUpFailed  # noqa: PLC0415 - see above
 
     context = begin_run(settings, keep_results=True)
@@ -150,7 +149,7 @@ def _connected_run(settings: Settings) -> Iterator[tuple["RunContext", "Connecti
         with contextlib.closing(context.connect()) as connection:
             yield context, connection
     except (Blocked, SetUpFailed) as error:
-        raise CannotTest(said(classify(error, "setup").why)) from error
+        raise CannotTest(said(error.why)) from error
     finally:
         for problem in context.end():
             click.echo(f"left behind: {problem}", err=True)

@@ -7,7 +7,7 @@ import click
 
 from critests.cli.extras import check_installed
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.exit_codes import UsageError
+from critests.exit_codes import CannotTest, UsageError
 
 EPILOG = """\b
 All other options are those of Locust (see `locust --help`) or of the suite's locustfile:
@@ -52,9 +52,14 @@ def load(locust_options: tuple[str, ...], *, web: bool, capacity: bool, **values
         raise UsageError("--runtime-handler: a load run takes one handler")
     # imported here: --help must not wait for gRPC
     from critests.benchmark.load.load_controller import LoadController, search_capacity  # noqa: PLC0415 - see above
+    from critests.report.wording.reason_sentences import said  # noqa: PLC0415 - see above
+    from critests.run.outcomes import Blocked, SetUpFailed  # noqa: PLC0415 - see above
 
     with contextlib.ExitStack() as stack:
-        controller = stack.enter_context(LoadController(settings, list(locust_options), web=web))
+        try:
+            controller = stack.enter_context(LoadController(settings, list(locust_options), web=web))
+        except (Blocked, SetUpFailed) as error:
+            raise CannotTest(said(error.why)) from error
         ended = search_capacity(controller) if capacity else controller.run()
     click.echo(ended.reason)
     raise SystemExit(int(ended.exit_code))

@@ -23,7 +23,6 @@ from critests.record.files import read, write
 from critests.record.identity import RuntimeIdentity
 from critests.record.record_errors import RecordError
 from critests.record.run_layout import UNKNOWN, new_run_folder, newest_run
-from critests.record.run_parts import differing_parts, run_parts
 from critests.record.run_record import RunRecord
 from critests.record.scope import COMPLETE
 from critests.report.comparison import NotComparable, compare_records, read_run
@@ -32,6 +31,7 @@ from critests.report.comparison.changes_since import NO_EARLIER, last_good
 from critests.report.comparison.comparison_json import comparison_to_plain
 from critests.report.dashboard.incident_rows import incident_rows
 from critests.report.dashboard.lines import lines, promises
+from critests.report.facts.run_parts import differing_parts, run_parts
 from critests.report.store import Index
 from critests.report.store.history import stamp
 from critests.report.wording.texts import one_line

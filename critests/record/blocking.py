@@ -171,7 +171,7 @@ def add_setup_verdicts(
                 group=test.blocked_by.rpartition("-")[0],
                 level=facts.level,
                 judgement=facts.judgement,
-                title=facts.title or f"{rpc or requirement} works, as the set-up of other tests needs it.",
+                title=facts.title,
                 outcome=Outcome.FAILED,
                 why=test.why,
                 reason=test.reason,

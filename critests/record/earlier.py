@@ -1,9 +1,12 @@
-"""Upgrades records of earlier versions, which have reasons only as sentences."""
+"""Upgrades records of earlier versions, which have reasons only as sentences. No other module reads those."""
 
 import re
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, Final
 
+from critests.catalogue.words import Level, Outcome
+from critests.exit_codes import ExitCode
+from critests.record.blocking import VERDICTS
 from critests.record.reasons import ReasonCode
 
 _VALUE: Final = re.compile(r"(?P<subject>.+): expected (?P<expected>.+), seen (?P<seen>.+)", re.DOTALL)
@@ -43,13 +46,26 @@ def upgrade(record: MutableMapping[str, Any]) -> None:
     """Add to the tests of a record, as plain JSON, the fields that earlier versions lack. A current record is
     unchanged; malformed data are left to the reader.
     """
+    stored = record.get("tests")
+    tests = [test for test in stored if isinstance(test, dict)] if isinstance(stored, list) else []
+    code, reason = record.get("exit_code"), record.get("exit_reason", "")
+    if code == ExitCode.HARNESS_ERROR:
+        record.setdefault("harness_error", reason)
+    if code == ExitCode.NOT_TESTED and _any_must_judged(tests):
+        record.setdefault("runtime_gone", reason)
     gone = record.get("runtime_gone")
     if isinstance(gone, str):
         record["runtime_gone"] = _reason(ReasonCode.RUNTIME_ENDED, words=gone) if gone else None
-    tests = record.get("tests")
-    for test in tests if isinstance(tests, list) else ():
-        if isinstance(test, dict) and "why" not in test and isinstance(test.get("reason", ""), str):
+    for test in tests:
+        if "why" not in test and isinstance(test.get("reason", ""), str):
             _upgrade(test)
+
+
+def _any_must_judged(tests: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a test of a MUST, or any test if there is none, has a verdict."""
+    begun = [test for test in tests if test.get("outcome") != Outcome.DISABLED]
+    binding = [test for test in begun if test.get("level", Level.MUST) == Level.MUST] or begun
+    return any(test.get("outcome") in VERDICTS for test in binding)
 
 
 def _upgrade(test: MutableMapping[str, Any]) -> None:

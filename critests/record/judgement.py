@@ -173,12 +173,12 @@ def _missing_capabilities(context: JudgeContext, present: set[str]) -> list[Test
                 TestResult(
                     id=identity,
                     name="required_capability_" + "_".join(name.split()),
-                    title=f"The runtime must offer what --require declares: {name}.",
                     outcome=Outcome.FAILED,
                     why=Reason(
                         code=ReasonCode.CAPABILITY_MISSING,
                         subject=name,
-                        words=fact.evidence if fact else "no probe knows it",
+                        seen=repr(fact.present) if fact else "",
+                        words=fact.evidence if fact else "",
                     ),
                     synthesized=True,
                 )

@@ -5,8 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from critests.catalogue.words import WORST_FIRST
-from critests.exit_codes import ExitCode
-from critests.record.exits import binding_ran
 from critests.record.judgement import JudgeContext, Judgement, judge
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.record_errors import MergeRejected
@@ -37,11 +35,13 @@ def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecor
     for record in records:
         _require_same_run_kind(first, record)
     interrupted = context.interrupted or any(record.interrupted for record in records)
-    capabilities, differences = _capabilities(records)
+    capabilities, disputed = _capabilities(records)
     harness_error = context.harness_error or next(
-        (record.exit_reason for record in records if record.exit_code == ExitCode.HARNESS_ERROR), ""
+        (record.harness_error for record in records if record.harness_error), ""
     )
-    gone = context.runtime_gone or next(filter(None, map(_why_gone, records)), None)
+    gone = context.runtime_gone or next(
+        (record.runtime_gone for record in records if record.runtime_gone), None
+    )
     left_out = sum(record.scope.musts_not_begun for record in records if record.scope)
     judged = judge(
         _worst_of_each(records),
@@ -55,7 +55,6 @@ def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecor
         ),
     )
     handlers = dict.fromkeys(handler for record in records for handler in record.runtime.handlers)
-    notes = dict.fromkeys(note for record in records for note in record.notes)
     record = dataclasses.replace(
         first,
         finished=max(record.finished for record in records),
@@ -71,7 +70,9 @@ def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecor
         interrupted=interrupted,
         runtime_gone=gone,
         scope=joined([record.scope for record in records], musts_judged(judged.tests)),
-        notes=list(dict.fromkeys([*notes, *differences])),
+        harness_error=harness_error,
+        remarks=[*(remark for record in records for remark in record.remarks), *disputed],
+        notes=list(dict.fromkeys(note for record in records for note in record.notes)),
         workers=sum(record.workers for record in records),
         timing=Timing(
             startup_seconds=max(record.timing.startup_seconds for record in records),
@@ -80,19 +81,6 @@ def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecor
         ),
     )
     return record, judged
-
-
-def _why_gone(record: RunRecord) -> Reason | None:
-    """Return why the runtime of one record could not be tested any more; None if no binding test ran, which
-    is judged again over all records.
-
-    Records of earlier versions lack the field; there, exit code 5 after tests of a MUST shows it.
-    """
-    if record.runtime_gone or record.exit_code != ExitCode.NOT_TESTED:
-        return record.runtime_gone
-    if not binding_ran(record.tests) or (record.scope and record.scope.musts_not_begun):
-        return None
-    return Reason(code=ReasonCode.RUNTIME_ENDED, words=record.exit_reason)
 
 
 def _require_same_run_kind(first: RunRecord, other: RunRecord) -> None:
@@ -120,20 +108,20 @@ def _worst_of_each(records: Sequence[RunRecord]) -> list[TestResult]:
     return list(worst.values())
 
 
-def _capabilities(records: Sequence[RunRecord]) -> tuple[list[CapabilityFact], list[str]]:
-    """Merge capabilities; if runs disagree, the capability is unknown, with a note."""
+def _capabilities(records: Sequence[RunRecord]) -> tuple[list[CapabilityFact], list[Reason]]:
+    """Merge capabilities; if runs disagree, the capability is unknown, with a remark."""
     found: dict[str, CapabilityFact] = {}
-    notes = []
+    disputed = []
     for fact in (fact for record in records for fact in record.capabilities):
         before = found.get(fact.name)
         if before is None or before.present is None:
             found[fact.name] = fact
         elif fact.present not in {None, before.present}:
             found[fact.name] = dataclasses.replace(
-                before, present=None, evidence=f"{before.evidence}; elsewhere: {fact.evidence}"
+                before, present=None, evidence=f"{before.evidence}; {fact.evidence}"
             )
-            notes.append(f"the merged runs disagree about {fact.name}")
-    return list(found.values()), notes
+            disputed.append(Reason(code=ReasonCode.RUNS_DISAGREE, subject=fact.name))
+    return list(found.values()), disputed
 
 
 def _coverage(parts: Sequence[ApiCoverage]) -> ApiCoverage:

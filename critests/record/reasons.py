@@ -46,6 +46,8 @@ class ReasonCode(StrEnum):
     """Something stays on the machine after the runtime has reported the removal of its object."""
     REGISTRY_UNREACHABLE = "registry unreachable"
     """The runtime does not reach the suite's registry, so there is no image to test with."""
+    NO_IMAGES = "no images"
+    """The run serves no images and knows no mirror of them."""
     NOT_HERE = "not here"
     """The machine or the run lacks something that the test needs."""
     NOT_UNDER_CONDITION = "not under condition"
@@ -56,6 +58,8 @@ class ReasonCode(StrEnum):
     """The runtime does not offer an optional feature."""
     TIME_LIMIT = "time limit"
     """The time limit of the run cut the test."""
+    TOO_LONG = "too long"
+    """The test took longer than its own time limit, without its calls to the runtime."""
     DESELECTED = "deselected"
     """The user's options leave the test out."""
     UNEXPECTED_PASS = "unexpected pass"  # noqa: S105 - a test that passed
@@ -64,6 +68,10 @@ class ReasonCode(StrEnum):
     """A capability that the user requires was not found."""
     HARNESS = "harness"
     """The test, a fixture or the suite itself has an error."""
+    NOT_REMOVED = "not removed"
+    """An object of the tests could not be removed."""
+    RUNS_DISAGREE = "runs disagree"
+    """Merged runs disagree about a capability."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,16 +81,19 @@ class Reason:
     Attributes:
         code: Kind of the reason.
         subject: The field that was checked, the failed RPC, the RPC that removed the object of a leftover,
-            the capability, the condition of the run, the type of an exception, or the entry of the known
-            failures.
-        where: Details of the subject: the expression in the test, the image of a pull, the process that
-            ended, the rule by which a test is not run under a condition.
+            the capability, the condition of the run, the type of an exception, the kind of an object, or the
+            entry of the known failures.
+        where: Details of the subject: the expression in the test, the image of a pull, the process or
+            endpoint that ended or is silent, the address of the registry, the id of an object, the rule by
+            which a test is not run under a condition.
         relation: Relation of the observed to the expected value: a Python operator such as `==` or `in`,
             `set` if any value is expected, `or` if one of the parts is; earlier versions also wrote `not`.
-        other: The field on the other side of the comparison, or its expression in the test.
-        expected: The expected value as a Python literal; for an RPC that hangs, its deadline in seconds.
+        other: The field on the other side of the comparison, or its expression in the test; the daemon that
+            works with a process that ended.
+        expected: The expected value as a Python literal; for an RPC that hangs, its deadline in seconds; for
+            a test that took too long, its limit.
         seen: The observed value as a Python literal; for an RPC, its status code; for a leftover, how long it
-            has stayed.
+            has stayed; for a capability, what a probe found, empty without a probe.
         unit: Unit of both values, `s`, or empty.
         words: Message of the test or the runtime, one line.
         more: Further lines of the message, differences of two values, names of tests, or leftovers.

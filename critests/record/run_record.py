@@ -166,7 +166,9 @@ class RunRecord:
         interrupted: The user stopped the run.
         scope: The selected part of the suite; None for records of earlier versions.
         runtime_gone: Why the runtime could not be tested any more; None if it could.
-        notes: Sentences that the reader should see.
+        harness_error: Error in the harness itself, in words, or empty.
+        remarks: Objects that could not be removed, and capabilities about which merged runs disagree.
+        notes: Sentences that the reader should see, also those of `remarks`.
         workers: Number of workers.
         timing: What the run cost.
         operations: What a benchmark measured.
@@ -197,6 +199,8 @@ class RunRecord:
     interrupted: bool = False
     scope: RunScope | None = None
     runtime_gone: Reason | None = None
+    harness_error: str = ""
+    remarks: list[Reason] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     workers: int = 1
     timing: Timing = field(default_factory=Timing)

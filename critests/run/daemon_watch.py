@@ -15,6 +15,7 @@ from critests.client.endpoint import EndpointError
 from critests.node.run_state.locks import start_time
 from critests.record.reasons import Reason, ReasonCode
 from critests.run.context import RunContext, companions_of, daemon_of
+from critests.run.failure_text import of_rpc
 
 OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED = "GEN-06/no-crash", "GEN-17"
 """The aspects that judge a crash: after a malformed request, and after a well-formed one."""
@@ -122,14 +123,11 @@ class DaemonWatch:
 
     def _gone(self) -> DaemonEnd:
         dead = next((pid for pid in self._companions if pid and start_time(pid) is None), None)
-        which = (
-            f"process {dead}, which the runtime works with"
-            if dead
-            else f"process {self.context.daemon_pid}"
-            if self._sees_the_process
-            else self.context.endpoint.text
-        )
-        return DaemonEnd(Reason(code=ReasonCode.RUNTIME_ENDED, where=which))
+        seen = self._sees_the_process
+        daemon = f"process {self.context.daemon_pid}" if seen else self.context.endpoint.text
+        if dead is None:
+            return DaemonEnd(Reason(code=ReasonCode.RUNTIME_ENDED, where=daemon))
+        return DaemonEnd(Reason(code=ReasonCode.RUNTIME_ENDED, where=f"process {dead}", other=daemon))
 
     def _silent(self) -> DaemonEnd | None:
         """Return the end if Version gets no response on a new connection."""
@@ -137,12 +135,10 @@ class DaemonWatch:
         try:
             fresh.greet()
         except EndpointError as error:
-            code = error.__cause__.code() if isinstance(error.__cause__, grpc.RpcError) else None
-            if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-                return DaemonEnd(Reason(code=ReasonCode.RUNTIME_SILENT, words=str(error)))
-            return DaemonEnd(
-                Reason(code=ReasonCode.RUNTIME_ENDED, where=self.context.endpoint.text, words=str(error))
-            )
+            where, failed = self.context.endpoint.text, error.__cause__
+            if isinstance(failed, grpc.RpcError) and failed.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+                return DaemonEnd(replace(of_rpc(failed), code=ReasonCode.RUNTIME_SILENT, where=where))
+            return DaemonEnd(Reason(code=ReasonCode.RUNTIME_ENDED, where=where))
         finally:
             fresh.close()
         return None

@@ -137,7 +137,7 @@ class WorkerReport:
         coverage: counts of calls and of fields, by kind.
         facts: capabilities that this process probed for its tests.
         cpu_seconds: processor time of the process.
-        problems: a sentence for each object that it could not remove.
+        problems: why it could not remove an object.
         gone: why the runtime cannot be tested any more; None while it responds.
         hangs: RPCs that hang, each with the seconds that a call took until its deadline.
         deselected: all tests that the user's options leave out; each process collects them all.
@@ -148,7 +148,7 @@ class WorkerReport:
     coverage: dict[str, dict[str, int]]
     facts: list[CapabilityFact]
     cpu_seconds: float
-    problems: list[str] = field(default_factory=list)
+    problems: list[Reason] = field(default_factory=list)
     gone: Reason | None = None
     hangs: dict[str, float] = field(default_factory=dict)
     deselected: list[TestResult] = field(default_factory=list)

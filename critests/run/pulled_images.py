@@ -15,12 +15,11 @@ from critests.images.catalogue import image_spec
 from critests.images.registry_client import RegistryClient, repository_of
 from critests.lifecycle.requests import ImageName, pulling
 from critests.lifecycle.run_label import RUN_LABEL
-from critests.node.observing.registry_access import how_to_allow
 from critests.node.run_state.locks import start_time
-from critests.record.reasons import ReasonCode
+from critests.record.reasons import Reason, ReasonCode
 from critests.run.context import RunContext
 from critests.run.failure_text import of_rpc
-from critests.run.outcomes import Blocked, SetUpFailed, blocked
+from critests.run.outcomes import Blocked, SetUpFailed
 
 PLAIN = "plain"
 
@@ -65,7 +64,7 @@ class TestImages:
         registry = self.context.registry
         if prefix or registry is None:
             if not prefix:
-                blocked("the test needs an image, and this run serves none (--read-only)")
+                raise Blocked(why=Reason(code=ReasonCode.NO_IMAGES))
             written = on_mirror(prefix, name)
         else:
             minted = registry.mint(
@@ -86,9 +85,10 @@ class TestImages:
                 and not (is_a_hang(error) and self._shares_our_loopback(registry))
                 and self._runtime_is_alive()
             ):
-                why = f"the runtime does not reach the suite's registry at {registry.address}"
-                msg = f"{why} ({error.details()}). {how_to_allow(registry.address)}"
-                raise Blocked(msg, code=ReasonCode.REGISTRY_UNREACHABLE) from error
+                why = dataclasses.replace(
+                    of_rpc(error), code=ReasonCode.REGISTRY_UNREACHABLE, where=registry.address
+                )
+                raise Blocked(why=why) from error
             raise SetUpFailed(dataclasses.replace(of_rpc(error), where=written)) from error
         return ImageName(answer.image_ref, written)
 

@@ -39,7 +39,7 @@ class SuiteSession:
         context: the run; None before its first use.
         begin: returns the run's context; begins the run at the first call.
         rules: context of the judgement, as far as it is known before the first test.
-        problems: a sentence for each object that could not be removed.
+        problems: why an object could not be removed.
         capabilities: one matrix per handler.
         deselected: tests that the user's options leave out.
         not_begun: number of tests that the time limit of the run left out.
@@ -64,7 +64,7 @@ class SuiteSession:
     recorder: Recorder = field(init=False)
     context: RunContext | None = None
     rules: JudgeContext | None = None
-    problems: list[str] = field(default_factory=list)
+    problems: list[Reason] = field(default_factory=list)
     capabilities: list[CapabilityMatrix] = field(default_factory=list)
     deselected: list[TestResult] = field(default_factory=list)
     not_begun: int = 0

@@ -17,7 +17,7 @@ from critests.catalogue.words import Level
 from critests.client.under_way import UnderWay
 from critests.record.reasons import Reason, ReasonCode
 from critests.run.items import is_ours, judged_by, scenario_of
-from critests.run.outcomes import Blocked
+from critests.run.outcomes import Blocked, TimeLimitExceeded
 from critests.run.suite_session import SuiteSession
 
 SHORTEST_SECONDS: Final = 0.05
@@ -76,7 +76,7 @@ class TimeLimit:
         if self._under_way.calls or self._left() > 0 or not self._in_phase:
             self._set_timer()
             return
-        pytest.fail(f"took more than {self._seconds:g} s in addition to its calls to the runtime")
+        raise TimeLimitExceeded(self._seconds)
 
 
 class TimeLimits:

@@ -327,7 +327,7 @@ def test_failed_clean_up_of_a_fixture_after_ctrl_c_writes_the_record(tmp_path: P
     assert result.returncode == 2, result.stdout + result.stderr
     record = record_in(tmp_path / "results")
     assert record["interrupted"] is True
-    assert "the clean-up of a fixture failed: cannot let go" in record["notes"]
+    assert "what a fixture created could not be removed: cannot let go" in record["notes"]
 
 
 def test_error_names_the_used_registry_port(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Results that tests of the judgement make, and what became of them."""
 
+import dataclasses
+import re
 from typing import Any
 
 from critests.catalogue.words import Outcome
@@ -51,3 +53,20 @@ def refused(name: str, requirement: str, reason: str, **more: object) -> TestRes
 def saw(name: str, requirement: str, field: str, seen: str, after: str = "StopContainer") -> TestResult:
     why = Reason(code=ReasonCode.VALUE, subject=field, expected=name, seen=seen)
     return result(name, requirement, Outcome.FAILED, why=why, after=after)
+
+
+def nonsense(test: TestResult) -> TestResult:
+    """Return a result with another word for each that a person reads: equal ones stay equal."""
+    said = {name: strange(getattr(test, name)) for name in ("reason", "seen", "detail", "title", "known_as")}
+    return dataclasses.replace(test, why=nonsense_of(test.why), **said)  # type: ignore[arg-type]  # all of these are text
+
+
+def nonsense_of(why: Reason) -> Reason:
+    said = {name: strange(getattr(why, name)) for name in ("words", "where", "other")}
+    more = [strange(line) for line in why.more]
+    return dataclasses.replace(why, more=more, parts=[nonsense_of(part) for part in why.parts], **said)  # type: ignore[arg-type]  # all of these are text
+
+
+def strange(text: str) -> str:
+    # words in quotes and with digits vary from one answer to the next
+    return re.sub(r"(?<![\w\"'])[A-Za-z]+(?![\w\"'])", lambda word: f"z{word[0][::-1]}q", text)

@@ -10,10 +10,23 @@ from critests.record.judgement import JudgeContext, judge
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.record.run_record import CapabilityFact
-from tests.record.judged import JUDGES, end_of, judged, outcomes, refused, result, saw
+from tests.record.judged import (
+    JUDGES,
+    end_of,
+    judged,
+    nonsense,
+    nonsense_of,
+    outcomes,
+    refused,
+    result,
+    saw,
+)
 
 GONE = Reason(code=ReasonCode.RUNTIME_SILENT, words="no answer within 5 s")
-ENDED, NO_IMAGE = (Reason(code=code) for code in (ReasonCode.RUNTIME_ENDED, ReasonCode.REGISTRY_UNREACHABLE))
+ENDED = Reason(code=ReasonCode.RUNTIME_ENDED, where="process 7", other="process 5", words="panic: nil")
+NO_IMAGE = Reason(code=ReasonCode.REGISTRY_UNREACHABLE, where="127.0.0.1:5010", words="connection refused")
+NO_SELINUX = CapabilityFact(name="SELinux", present=False, evidence="no /sys/fs/selinux")
+TOO_LONG = Reason(code=ReasonCode.TOO_LONG, expected="60", unit="s")
 
 
 def test_a_follower_of_a_broken_rpc_is_blocked_by_its_judge() -> None:
@@ -262,7 +275,7 @@ def test_a_declared_capability_that_is_absent_fails() -> None:
         result("test_a", "CTA-01"),
         required=["SELinux", "IPv6", "seccomp"],
         capabilities=[
-            CapabilityFact(name="SELinux", present=False, evidence="no /sys/fs/selinux"),
+            NO_SELINUX,
             CapabilityFact(name="IPv6", present=True),
         ],
     )
@@ -272,7 +285,10 @@ def test_a_declared_capability_that_is_absent_fails() -> None:
         "<required capability: SELinux>",
         "<required capability: seccomp>",
     ]
-    assert found.tests[1].why.words == "no /sys/fs/selinux"
+    assert [(test.why.seen, test.why.words) for test in found.tests[1:]] == [
+        ("False", "no /sys/fs/selinux"),
+        ("", ""),
+    ]
     assert found.exit_code == 1
 
 
@@ -335,11 +351,6 @@ def test_what_could_not_run_is_called_by_its_name(area: str, reason: str) -> Non
     assert end_of(found) == f"{reason}; most common reason: needs a private runtime"
 
 
-def nonsense(test: TestResult) -> TestResult:
-    """Return a result in which no sentence for a reader is left."""
-    return dataclasses.replace(test, reason="zxq", seen="xqz", detail="zqx", title="xzq")
-
-
 def test_no_verdict_hangs_on_a_sentence() -> None:
     silent = Reason(code=ReasonCode.RUNTIME_SILENT)
     tests = [
@@ -356,15 +367,25 @@ def test_no_verdict_hangs_on_a_sentence() -> None:
         result("test_events", "A-03", Outcome.UNSUPPORTED, reason="no events"),
         result("test_young", "A-04", Outcome.FAILED, unproven_since="1.34", reason="none"),
         result("test_kept", "A-05"),
+        result("test_no_image", "A-08", Outcome.BLOCKED, why=Reason(code=ReasonCode.NO_IMAGES)),
     ]
-    alone = [*tests, result("test_typo", "A-06", Outcome.ERROR, reason="NameError in the harness")]
+    alone = [
+        *tests,
+        result("test_typo", "A-06", Outcome.ERROR, reason="NameError in the harness"),
+        result("test_sleeps", "A-10", Outcome.ERROR, why=TOO_LONG),
+    ]
     here = [test for test in tests if test.outcome is Outcome.BLOCKED] + [
         result("test_image", "A-07", Outcome.BLOCKED, why=NO_IMAGE, reason="out of reach")
     ]
 
     for chosen in (tests, alone, here):
-        original = judged(*chosen, runtime_gone=GONE)
-        garbled = judged(*map(nonsense, chosen), runtime_gone=Reason(code=GONE.code, words="xzz"))
+        original = judged(*chosen, runtime_gone=GONE, required=[NO_SELINUX.name], capabilities=[NO_SELINUX])
+        garbled = judged(
+            *map(nonsense, chosen),
+            runtime_gone=nonsense_of(GONE),
+            required=[NO_SELINUX.name],
+            capabilities=[dataclasses.replace(NO_SELINUX, evidence="xzz")],
+        )
         assert [(test.id, test.outcome, test.blocked_by, test.cause) for test in garbled.tests] == [
             (test.id, test.outcome, test.blocked_by, test.cause) for test in original.tests
         ]

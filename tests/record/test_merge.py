@@ -101,14 +101,13 @@ ABSENT = TestResult(
             5,
             "it died",
         ),
-        ({"tests": [PASSED], "exit_reason": "the runtime could not be tested: it died"}, 5, "it died"),
         (
             {"tests": [ABSENT], "exit_reason": "no test of a MUST could run"},
             0,
             "no new failure",
         ),
     ],
-    ids=["gone", "gone at once", "gone, in an older record", "nothing binding"],
+    ids=["gone", "gone at once", "nothing binding"],
 )
 def test_a_part_that_could_not_be_tested(
     record: RunRecord, part: dict[str, object], code: int, reason: str
@@ -132,7 +131,7 @@ def test_the_gravest_end_of_a_part_stays(record: RunRecord, codes: tuple[int, ..
         0: {"tests": [PASSED]},
         1: {"tests": [dataclasses.replace(PASSED, id="e::f", outcome=Outcome.FAILED)]},
         2: {"tests": [PASSED], "interrupted": True},
-        3: {"tests": [PASSED], "exit_reason": "pytest itself failed"},
+        3: {"tests": [PASSED], "harness_error": "pytest itself failed"},
         5: {"tests": [PASSED], "runtime_gone": DIED},
     }
     records = [

@@ -3,7 +3,6 @@ gives the same verdicts, and no verdict depends on a sentence for readers.
 """
 
 import dataclasses
-import re
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.record.run_layout import COMPRESSED_RUN_FILE
 from critests.record.samples import SUFFIX
+from tests.record.judged import nonsense
 from tests.repository import tree
 
 PUBLISHED = tree.ROOT / "results/published"
@@ -102,20 +102,3 @@ def as_observed(test: TestResult) -> TestResult:
     """Return a result of a stored run as it was before anybody judged it, and no list of failures known."""
     failed = test.outcome in {Outcome.KNOWN, Outcome.WARNED}
     return dataclasses.replace(test, outcome=Outcome.FAILED if failed else test.outcome, intermittent=False)
-
-
-def nonsense(test: TestResult) -> TestResult:
-    """Return a result with another word for each that a person reads: equal ones stay equal."""
-    said = {name: strange(getattr(test, name)) for name in ("reason", "seen", "detail", "title", "known_as")}
-    return dataclasses.replace(test, why=nonsense_of(test.why), **said)  # type: ignore[arg-type]  # all of these are text
-
-
-def nonsense_of(why: Reason) -> Reason:
-    said = {name: strange(getattr(why, name)) for name in ("words", "where", "other")}
-    more = [strange(line) for line in why.more]
-    return dataclasses.replace(why, more=more, parts=[nonsense_of(part) for part in why.parts], **said)  # type: ignore[arg-type]  # all of these are text
-
-
-def strange(text: str) -> str:
-    # words in quotes and with digits vary from one answer to the next
-    return re.sub(r"(?<![\w\"'])[A-Za-z]+(?![\w\"'])", lambda word: f"z{word[0][::-1]}q", text)

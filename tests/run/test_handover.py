@@ -69,7 +69,7 @@ def test_the_leader_gets_the_report_as_the_worker_made_it() -> None:
         coverage={"rpcs": {"Version": 3}, "request_fields": {}, "response_fields": {}},
         facts=CONTEXT.facts,
         cpu_seconds=1.5,
-        problems=["the sandbox abc would not go"],
+        problems=[Reason(code=ReasonCode.NOT_REMOVED, subject="sandbox", where="abc")],
         gone=Reason(code=ReasonCode.RUNTIME_SILENT, words="no answer"),
         hangs={"Status": 2.5},
         deselected=[DESELECTED],

@@ -6,7 +6,12 @@ from typing import Any
 import grpc
 import pytest
 
+from critests.record.reasons import Reason, ReasonCode
 from critests.run.object_cleanup import ObjectCleanup
+
+NOT_REMOVED = Reason(
+    code=ReasonCode.NOT_REMOVED, subject="container", where="1", seen="UNKNOWN", words="no such container"
+)
 
 
 class Refused(grpc.RpcError):
@@ -21,11 +26,11 @@ class Refused(grpc.RpcError):
 
 @pytest.mark.parametrize(
     ("entries", "noted"),
-    [([], []), (["itself"], ["container 1 could not be removed: UNKNOWN: no such container"])],
+    [([], []), (["itself"], [NOT_REMOVED])],
     ids=["gone", "still there"],
 )
 def test_a_refused_removal_is_a_problem_only_of_what_is_still_there(
-    entries: list[str], noted: list[str]
+    entries: list[str], noted: list[Reason]
 ) -> None:
     def discard() -> None:
         raise Refused

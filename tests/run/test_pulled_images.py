@@ -47,7 +47,8 @@ def test_a_living_runtime_does_not_reach_the_registry() -> None:
     with pytest.raises(Blocked) as blocked:
         images(os.getpid(), responds=True).pull()
 
-    assert blocked.value.code is ReasonCode.REGISTRY_UNREACHABLE
+    why = blocked.value.why
+    assert (why.code, why.where) == (ReasonCode.REGISTRY_UNREACHABLE, "127.0.0.1:5010")
 
 
 @pytest.mark.parametrize("responds", [True, False], ids=["another process responds", "none responds"])

@@ -7,14 +7,14 @@ import pytest
 
 from critests.client.under_way import UnderWay
 from critests.record.reasons import ReasonCode
-from critests.run.outcomes import Blocked
+from critests.run.outcomes import Blocked, TimeLimitExceeded
 from critests.run.time_limit import SHORTEST_SECONDS, TimeLimit
 
 
 def test_a_test_that_does_not_end_is_ended() -> None:
     limit = TimeLimit(0.1, UnderWay())
     try:
-        with limit.phase(), pytest.raises(pytest.fail.Exception, match=r"took more than 0\.1 s"):
+        with limit.phase(), pytest.raises(TimeLimitExceeded, match=r"0\.1 s"):
             threading.Event().wait(30)
     finally:
         limit.lift()
@@ -28,7 +28,7 @@ def test_a_call_under_way_is_not_ended() -> None:
             under_way.begin()
             threading.Event().wait(0.5)
             under_way.end()
-            with pytest.raises(pytest.fail.Exception, match=r"took more than 0\.1 s"):
+            with pytest.raises(TimeLimitExceeded, match=r"0\.1 s"):
                 threading.Event().wait(30)
     finally:
         limit.lift()
@@ -38,7 +38,7 @@ def test_a_limit_ends_the_next_phase_and_no_hook_between_phases() -> None:
     limit = TimeLimit(0.01, UnderWay())
     try:
         time.sleep(3 * SHORTEST_SECONDS)  # as in a hook, where an exception would end pytest
-        with limit.phase(), pytest.raises(pytest.fail.Exception):
+        with limit.phase(), pytest.raises(TimeLimitExceeded):
             threading.Event().wait(30)
     finally:
         limit.lift()
@@ -55,7 +55,6 @@ def test_the_end_of_the_run_cuts_a_test_during_a_call_once() -> None:
             time.sleep(3 * SHORTEST_SECONDS)
     finally:
         limit.lift()
-    assert cut.value.why is not None
     assert cut.value.why.code is ReasonCode.TIME_LIMIT
 
 

@@ -21,7 +21,6 @@ from critests.lifecycle.requests import ImageName
 from critests.record.run_layout import new_run_folder
 from critests.run.beginning import begin_run
 from critests.run.context import RunContext
-from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
 from critests.run.run_settings import Settings
 from critests.run.stop_signals import announce_cleanup, handled_by, say
@@ -188,8 +187,6 @@ class LoadController:
         connection = self.context.connect()
         try:
             return TestImages(connection, self.context).pull()
-        except (Blocked, SetUpFailed) as error:
-            raise CannotTest(str(error)) from error
         finally:
             connection.close()
 

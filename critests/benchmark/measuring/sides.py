@@ -24,7 +24,6 @@ from critests.run.context import RunContext
 from critests.run.pulled_images import TestImages
 from critests.run.run_settings import Settings
 from critests.run.runtime_parts import parts_of_throwaway, storage_part
-from critests.run.suite_session import SuiteSession
 
 
 def other_side(settings: Settings) -> LiveSubject | None:
@@ -62,7 +61,7 @@ def settings_of_other(settings: Settings, subject: LiveSubject) -> Settings:
 
 
 @contextlib.contextmanager
-def opened(context: RunContext, session: SuiteSession) -> Iterator[list[Target]]:
+def opened(context: RunContext) -> Iterator[list[Target]]:
     """Open the run's side and, for a live comparison, the other one; the run of the other one ends here.
 
     Raises:
@@ -82,7 +81,7 @@ def opened(context: RunContext, session: SuiteSession) -> Iterator[list[Target]]
             else:
                 # one registry for both: a runtime is configured for the port of one registry
                 other = begin_run(settings, keep_results=False, registry=context.registry)
-                stack.callback(lambda: session.problems.extend(other.end()))
+                stack.callback(lambda: context.notes.extend(other.end()))
             targets = [Target.open(context, handler, "a"), Target.open(other, settings.handlers[0], "b")]
         for target in targets:
             stack.callback(target.close)

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from critests.record.run_parts import PartDifference, differing_parts
 from critests.report.dashboard.lines import Promise, RuntimeLine
+from critests.report.facts.run_parts import PartDifference, differing_parts
 from critests.report.store import RunEntry
 from critests.report.store.history import RECENT
 

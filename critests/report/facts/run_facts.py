@@ -6,9 +6,9 @@ from typing import Final
 
 from critests.record.identity import OCI_RUNTIME, RuntimeIdentity
 from critests.record.operations import OperationResult
-from critests.record.run_parts import run_parts
 from critests.record.run_record import RunRecord
 from critests.record.units import BYTES
+from critests.report.facts.run_parts import run_parts
 from critests.report.wording.condition_words import conditions_in_words
 from critests.report.wording.quantities import quantity
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from critests.record.identity import OCI_RUNTIME
-from critests.record.run_parts import differing_parts, run_parts
 from critests.record.run_record import RunRecord
 from critests.report.comparison.fairness import compare_machines, located_parts, oci_runtime_name
+from critests.report.facts.run_parts import differing_parts, run_parts
 from critests.report.wording.partial_run import partial
 from critests.report.wording.texts import one_line, utc_time
 

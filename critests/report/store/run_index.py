@@ -14,9 +14,9 @@ from typing import Final, Self
 from critests import catalogue
 from critests.record.operations import OperationResult
 from critests.record.record_errors import RecordError, RecordUnreadable
-from critests.record.run_parts import run_parts
 from critests.record.run_record import RunRecord
 from critests.report.facts.musts import verdict_word
+from critests.report.facts.run_parts import run_parts
 from critests.report.run_kinds import VALIDATION
 from critests.report.store.entries import (
     POINT_COLUMNS,

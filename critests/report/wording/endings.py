@@ -38,7 +38,13 @@ def worded(record: RunRecord, judgement: Judgement) -> RunRecord:
         root_causes=causes,
         exit_reason=reason,
         notes=list(
-            dict.fromkeys([*record.notes, *notes_of(judgement.entries, record.runtime.version, causes)])
+            dict.fromkeys(
+                [
+                    *record.notes,
+                    *map(said, record.remarks),
+                    *notes_of(judgement.entries, record.runtime.version, causes),
+                ]
+            )
         ),
     )
 

@@ -55,16 +55,25 @@ _LAST_FIELD: Final = re.compile(r"\\n *(?=[}\].,]|$)")
 _IN_A_SET_UP: Final = frozenset(
     {ReasonCode.ANSWER, ReasonCode.NOT_IMPLEMENTED, ReasonCode.LOG_UNREADABLE, ReasonCode.CONDITION}
 )
+_REGISTRIES_CONF: Final = "/etc/containers/registries.conf.d/50-critests.conf"
 _BREACHES: Final = frozenset({Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
 
 
 def worded_result(test: TestResult) -> TestResult:
-    """Return a result with its sentence and its text; those of a stored result are preserved."""
+    """Return a result with its sentences and its text; those of a stored result are preserved."""
     if test.reason or (test.why.code is ReasonCode.NONE and not test.known_as):
         return test
     breach = test.outcome in _BREACHES and test.why.code is not ReasonCode.NONE
     seen = f"{_tries(test)}{text_of(test.why)}" if breach else ""
-    return dataclasses.replace(test, reason=sentence(test), seen=seen)
+    return dataclasses.replace(test, reason=sentence(test), seen=seen, title=test.title or _title(test))
+
+
+def _title(test: TestResult) -> str:
+    """Return the promise of a result that is not of a test function and whose requirement is unknown."""
+    if test.why.code is ReasonCode.CAPABILITY_MISSING:
+        return f"The runtime must offer what --require declares: {test.why.subject}."
+    step = test.raw_rpc or test.requirement
+    return f"{step} works, as the set-up of other tests needs it." if test.stands_for else ""
 
 
 def sentence(test: TestResult) -> str:
@@ -133,6 +142,8 @@ def _ended(test: TestResult) -> str:
 
 
 def _runtime_ended(why: Reason) -> str:
+    if why.other:
+        return f"{why.where}, which the daemon ({why.other}) works with, exited"
     return f"the daemon ({why.where}) exited" if why.where else why.words or "the daemon exited"
 
 
@@ -228,8 +239,33 @@ def _unexpected_pass(why: Reason) -> str:
     return f"{what}; limit the entry to earlier versions, or remove it"
 
 
+def _silent(why: Reason) -> str:
+    within = f" within {why.expected} {why.unit}" if why.expected else ""
+    # earlier versions wrote this sentence
+    silent = f"{why.where}: {why.subject} got no response{within}" if why.where else why.words
+    return f"the runtime stopped responding ({silent})"
+
+
+def _unreachable(why: Reason) -> str:
+    if not why.where:  # of an earlier version
+        return why.words
+    return (
+        f"the runtime does not reach the suite's registry at {why.where} ({why.words or why.seen}). Runtimes"
+        f" that read {_REGISTRIES_CONF.rsplit('/', 2)[0]} (CRI-O) need in {_REGISTRIES_CONF}: [[registry]]"
+        f' location = "{why.where}" insecure = true, and a reload; containerd takes loopback registries'
+        " over plain HTTP unless its hosts.toml says otherwise. Or mirror the images (`critests images"
+        " build`) and give --image-prefix"
+    )
+
+
+def _not_removed(why: Reason) -> str:
+    what = f"{why.subject} {why.where}".strip() or "an object of a test"
+    return ": ".join(filter(None, [f"{what} could not be removed", why.seen, why.words]))
+
+
 def _missing(why: Reason) -> str:
-    evidence = f" ({why.words})" if why.words else ""
+    words = why.words or ("" if why.seen else "no probe knows it")
+    evidence = f" ({words})" if words else ""
     return f"{why.subject} is required by --require and was not found{evidence}"
 
 
@@ -255,9 +291,16 @@ _SAYING: Final[dict[ReasonCode, Callable[[Reason], str]]] = {
     ReasonCode.NOT_IMPLEMENTED: lambda why: f"{why.subject} is not implemented",
     ReasonCode.HANG: _hang,
     ReasonCode.RUNTIME_ENDED: _runtime_ended,
-    ReasonCode.RUNTIME_SILENT: lambda why: f"the runtime stopped responding ({why.words})",
+    ReasonCode.RUNTIME_SILENT: _silent,
     ReasonCode.CONCURRENT_CRASH: lambda _: "the daemon exited while this test and others ran",
     ReasonCode.LEFTOVER: _leftover,
+    ReasonCode.REGISTRY_UNREACHABLE: _unreachable,
+    ReasonCode.NO_IMAGES: lambda _: "the test needs an image, and this run serves none (--read-only)",
+    ReasonCode.TOO_LONG: lambda why: (
+        f"the test took more than {why.expected} {why.unit} in addition to its calls to the runtime"
+    ),
+    ReasonCode.NOT_REMOVED: _not_removed,
+    ReasonCode.RUNS_DISAGREE: lambda why: f"the merged runs disagree about {why.subject}",
     ReasonCode.TIME_LIMIT: lambda _: "the time limit of the run cut the test",
     ReasonCode.DESELECTED: lambda _: "deselected",
     ReasonCode.UNEXPECTED_PASS: _unexpected_pass,

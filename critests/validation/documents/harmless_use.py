@@ -208,8 +208,7 @@ class DocumentUser:
         if grown > MOST_MEMORY:
             found.append((Problem.MEMORY, f"by {grown >> 20} MiB"))
         self.runtime.cleanup.discard()
-        found += [(Problem.LEFT, problem) for problem in self.runtime.cleanup.problems]
-        self.runtime.cleanup.problems.clear()
+        found += _left(self.runtime.cleanup)
         if refusal and not found and document.expected is Expected.ACCEPTED:
             found.append((Problem.REFUSED, refusal[:500]))
         if misread and document.expected is Expected.ACCEPTED:
@@ -221,8 +220,7 @@ class DocumentUser:
     def _damage_of_machine(self, before: Sequence[str]) -> list[tuple[Problem, str]]:
         """Return what documents did to the machine and to the next pod, and repair it where possible."""
         self.pods.discard()
-        found = [(Problem.LEFT, problem) for problem in self.pods.problems]
-        self.pods.problems.clear()
+        found = _left(self.pods)
         try:
             self._ordinary_pod()
         except (grpc.RpcError, AssertionError) as error:
@@ -287,3 +285,12 @@ class DocumentUser:
                 self.runtime.sandboxes.adopt(pod.id, cri.PodSandboxConfig())
         self.runtime.cleanup.discard()
         self.runtime.cleanup.problems.clear()
+
+
+def _left(cleanup: ObjectCleanup) -> list[tuple[Problem, str]]:
+    """Return the objects that could not be removed, and forget them."""
+    found = [
+        (Problem.LEFT, f"{why.subject} {why.where}: {why.seen} {why.words[:200]}") for why in cleanup.problems
+    ]
+    cleanup.problems.clear()
+    return found

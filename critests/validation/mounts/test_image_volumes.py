@@ -188,7 +188,9 @@ def test_an_artifact_is_mounted_as_a_volume(containers: Containers, images: Imag
         # a pull that timed out or did not reach the registry is not a rejection
         if not isinstance(error, grpc.RpcError):
             raise
-        unsupported(f"the runtime rejects an artifact as a volume with {refused_with(error).name}: {refusal}")
+        unsupported(
+            f"the runtime rejects an artifact as a volume with {refused_with(error).name}: {error.details()}"
+        )
     found = container.exec("find", "/volume", "-type", "f").stdout.decode().split()
     if not found:
         unsupported("the runtime pulls and mounts an artifact, but shows none of its files")

@@ -10,7 +10,6 @@ from critests.benchmark.measuring.sides import settings_of_other
 from critests.node.starting.targets import EndpointSubject, ThrowawaySubject
 from critests.run.context import RunContext
 from critests.run.run_settings import Settings
-from critests.run.suite_session import SuiteSession
 
 FIRST = Settings(node="containerd", registry_port=5123, handler_binary=("runc=/opt/runc",))
 
@@ -47,6 +46,6 @@ def test_both_sides_have_one_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     context = cast("RunContext", made)
     monkeypatch.setattr(sides, "begin_run", begin)
 
-    with pytest.raises(Stop), sides.opened(context, SuiteSession(FIRST, lambda: context)):
+    with pytest.raises(Stop), sides.opened(context):
         pass
     assert given == [registry]

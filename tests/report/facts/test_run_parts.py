@@ -3,7 +3,7 @@
 import dataclasses
 
 from critests.record.identity import ProgramFile, RuntimeIdentity
-from critests.record.run_parts import PartDifference, differing_parts, run_parts
+from critests.report.facts.run_parts import PartDifference, differing_parts, run_parts
 from tests.report.store.small_run import small_run
 
 RUNC = ProgramFile(role="OCI runtime", path="/usr/sbin/runc", version="runc 1.3", sha256="a" * 64)
