@@ -1,7 +1,15 @@
 """NRI: plugins of the Node Resource Interface over a restart of the daemon."""
 
 from critests.api import api_pb2 as cri
-from critests.testing import Capability, PluginFactory, RecordVariant, disruptive, requirement, requires
+from critests.testing import (
+    Capability,
+    PluginFactory,
+    RecordVariant,
+    disruptive,
+    refuse,
+    requirement,
+    requires,
+)
 
 END_SECONDS = 10.0
 """For a plugin to notice that its daemon is gone, before scaling."""
@@ -29,6 +37,28 @@ def test_plugin_is_synchronized_again_after_a_restart(own_plugins: PluginFactory
     assert after.snapshot.pods[pod.id].uid == pod.status().metadata.uid
     entry = after.snapshot.containers[container.id]
     assert (entry.pod_sandbox_id, entry.name) == (pod.id, container.status().metadata.name)
+
+
+@requirement("NRI-09")
+@disruptive
+def test_pod_that_a_plugin_refused_once_is_listed_once_after_a_restart(own_plugins: PluginFactory) -> None:
+    """The daemon MUST start again after a plugin refused a pod and the same request then succeeded, and MUST
+    list that pod once, as READY.
+
+    Source: the NRI's Plugin service; ListPodSandbox.
+    """
+    runtime, sandboxes = own_plugins.runtime, own_plugins.runtime.sandboxes
+    plugin = own_plugins.connect()
+    config = sandboxes.marked_config()
+    with plugin.hooked("RunPodSandbox", refuse):
+        runtime.refusal(runtime.stub.RunPodSandbox, sandboxes.creation(config))
+    created = sandboxes.attempt(config)
+
+    runtime.restart()
+
+    items = runtime.stub.ListPodSandbox(cri.ListPodSandboxRequest()).items
+    of_the_pod = [item for item in items if item.metadata == config.metadata]
+    assert [each.id for each in of_the_pod if each.state == cri.SANDBOX_READY] == [created.id]
 
 
 @requirement("NRI-08/restart")
