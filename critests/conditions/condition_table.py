@@ -13,6 +13,7 @@ SLOW_STEPS: Final = "slow-steps"
 FAILING_STEPS: Final = "failing-steps"
 RESTARTS: Final = "restarts"
 KILLS: Final = "kills"
+KILLED_MONITORS: Final = "killed-monitors"
 PRESSURE: Final = "pressure"
 OTHER_NAMES: Final = "other-names"
 
@@ -83,6 +84,13 @@ CONDITIONS: Final = {
             "the daemon is killed during a call of a test, before it changes a file, and started again",
             starts_runtime=True,
             ends_connections=True,
+            one_process=True,
+            delays_calls=True,
+        ),
+        RunCondition(
+            KILLED_MONITORS,
+            "the shims or monitors of a test's pod are killed before it is stopped or removed",
+            starts_runtime=True,
             one_process=True,
             delays_calls=True,
         ),

@@ -2,18 +2,18 @@
 to files.
 """
 
-import random
 import select
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
+from critests.conditions.once_per_test import OncePerTest
 from critests.node.host import kill_at_write
 
 CHANCE: Final = 0.25
@@ -51,32 +51,17 @@ ATTACH_SECONDS: Final = 5.0
 
 
 @dataclass
-class KillDraws:
-    """Draws from the seed and the test's name where the daemon is killed, at most once in a test: a test that
-    is repeated alone has it at the same place.
-    """
-
-    seed: int
-    _draws: random.Random = field(default_factory=random.Random, init=False)
-    _done: bool = field(default=True, init=False)
-
-    def test_begins(self, test: str) -> None:
-        """Draw for a test."""
-        self._draws = random.Random(f"{self.seed} {test}")  # noqa: S311 - repeatable, no secret
-        self._done = False
+class KillDraws(OncePerTest):
+    """Draws where the daemon is killed during a test."""
 
     def change(self, request: Message) -> int:
         """Return before which of its changes for a request the daemon is to be killed, counted from 1; 0 for
         no kill.
         """
         killed = KILLED.get(type(request))
-        if self._done or killed is None or self._draws.random() >= CHANCE:
+        if self.is_over or killed is None or self.draws.random() >= CHANCE:
             return 0
-        return self._draws.randint(1, killed.changes)
-
-    def over(self) -> None:
-        """Let no kill happen until the next test."""
-        self._done = True
+        return self.draws.randint(1, killed.changes)
 
 
 class PlannedKill:

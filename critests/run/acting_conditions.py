@@ -9,11 +9,14 @@ from typing import Any, Final
 import grpc
 from google.protobuf.message import Message
 
+from critests.api import api_pb2 as cri
 from critests.catalogue.words import Outcome
 from critests.client.call_recording import Call, Recorder
 from critests.client.connection import Connection
-from critests.conditions.condition_table import FAILING_STEPS, KILLS, RESTARTS, SLOW_STEPS
+from critests.conditions.condition_table import FAILING_STEPS, KILLED_MONITORS, KILLS, RESTARTS, SLOW_STEPS
+from critests.conditions.killed_monitors import ENDING, MonitorDraws, kill_monitors
 from critests.conditions.kills import KillDraws, PlannedKill
+from critests.conditions.once_per_test import OncePerTest
 from critests.conditions.restarts import RestartDraws
 from critests.conditions.slow_and_failing_steps import Steps
 from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
@@ -23,7 +26,9 @@ from critests.run.condition_rules import ConditionRule
 from critests.run.context import RunContext
 from critests.run.daemon_watch import DaemonWatch
 from critests.run.killed_calls import KilledCall, Listed
+from critests.run.unmonitored_pods import UnmonitoredPod
 
+ACTING: Final = {SLOW_STEPS, FAILING_STEPS, RESTARTS, KILLS, KILLED_MONITORS}
 RECONNECT_SECONDS: Final = 10.0
 """How long the connection of the tests may take to find a daemon that was started again."""
 
@@ -41,6 +46,7 @@ class ActingConditions:
         steps: delays and failures of its programs; None without such a condition.
         restarts: of its daemon; None without that condition.
         kills: of its daemon; None without that condition.
+        monitors: kills of its shims or monitors; None without that condition.
         counts: condition to what it did to how often, as in the record.
     """
 
@@ -52,8 +58,9 @@ class ActingConditions:
     steps: Steps | None = None
     restarts: RestartDraws | None = None
     kills: KillDraws | None = None
+    monitors: MonitorDraws | None = None
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
-    _killed: KilledCall | None = field(default=None, init=False)
+    _kills: list[KilledCall | UnmonitoredPod] = field(default_factory=list, init=False)
 
     @classmethod
     def of(
@@ -67,7 +74,7 @@ class ActingConditions:
     ) -> "ActingConditions | None":
         """Return the acting conditions of a run, for the process that runs its tests; None without any."""
         names, seed = context.conditions.names, context.conditions.seed
-        if seed is None or not {SLOW_STEPS, FAILING_STEPS, RESTARTS, KILLS}.intersection(names):
+        if seed is None or not ACTING.intersection(names):
             return None
         assert context.owned is not None, "these conditions need a runtime that the suite started"
         assert context.owned.runtime is not None, "see above"
@@ -81,6 +88,8 @@ class ActingConditions:
             acting.restarts = RestartDraws(seed)
         if KILLS in names:
             acting.kills = KillDraws(seed)
+        if KILLED_MONITORS in names:
+            acting.monitors = MonitorDraws(seed)
         recorder.around_call = acting.around_call
         return acting
 
@@ -88,11 +97,9 @@ class ActingConditions:
         """Draw what happens during a test."""
         if self.steps is not None:
             self.steps.plan_for(test)
-        if self.restarts is not None:
-            self.restarts.test_begins(test)
-        if self.kills is not None:
-            self.kills.test_begins(test)
-        self._killed = None
+        for draws in self._draws:
+            draws.test_begins(test)
+        self._kills.clear()
 
     def test_ends(self) -> None:
         """Let nothing happen until the next test."""
@@ -100,10 +107,12 @@ class ActingConditions:
             for operation in self.steps.acted():
                 self._count(self._of_steps, operation)
             self.steps.end()
-        if self.restarts is not None:
-            self.restarts.over()
-        if self.kills is not None:
-            self.kills.over()
+        for draws in self._draws:
+            draws.over()
+
+    @property
+    def _draws(self) -> list[OncePerTest]:
+        return [draws for draws in (self.restarts, self.kills, self.monitors) if draws is not None]
 
     def around_call(
         self, endpoint: str, request: Message, call: Callable[[], tuple[Message, Any]]
@@ -129,10 +138,33 @@ class ActingConditions:
             except RuntimeStartFailed as error:
                 msg = f"the daemon must come back after a restart: {error}"
                 raise AssertionError(msg) from error
+        if self.monitors is not None and isinstance(request, ENDING):
+            return self._ended(connection, request, call)
         change = self.kills.change(request) if self.kills is not None else 0
         if not change:
             return call()
         return self._interrupted(connection, request, call, change)
+
+    def _ended(
+        self,
+        connection: Connection,
+        request: cri.StopPodSandboxRequest | cri.RemovePodSandboxRequest,
+        call: Callable[[], tuple[Message, Any]],
+    ) -> tuple[Message, Any]:
+        """Make a call that stops or removes a pod, and before that kill its shims and monitors, if that was
+        drawn.
+        """
+        assert self.monitors is not None
+        pod = request.pod_sandbox_id
+        killed = next((each for each in self._kills if isinstance(each, UnmonitoredPod)), None)
+        if killed is None and self.monitors.is_due():
+            pod_filter = cri.ContainerFilter(pod_sandbox_id=pod)
+            listed = connection.runtime.ListContainers(cri.ListContainersRequest(filter=pod_filter))
+            if kill_monitors([pod, *(each.id for each in listed.containers)]):
+                killed = UnmonitoredPod(pod)
+                self._kills.append(killed)
+                self._count(KILLED_MONITORS, type(request).__name__.removesuffix("Request"))
+        return killed.end(call, connection.deadlines.scale) if killed and killed.id == pod else call()
 
     def _interrupted(
         self, connection: Connection, request: Message, call: Callable[[], tuple[Message, Any]], change: int
@@ -150,7 +182,7 @@ class ActingConditions:
         if result is not None and not kill.end():
             return result
         self.kills.over()
-        self._killed = killed
+        self._kills.append(killed)
         self._count(KILLS, f"{killed.rpc}: {kill.end()}")
         return killed.resumed(lambda: self._restart(connection), result)
 
@@ -184,8 +216,8 @@ class ActingConditions:
         """Return an outcome as blocked by the condition if an RPC or a streaming session failed while a step
         failed or took long by the plan: to report that is what the API demands.
         """
-        if raw is not None and self._killed is not None:
-            raw = self._killed.judged(raw)
+        for kill in self._kills:
+            raw = raw and kill.judged(raw)
         if raw is None or self.steps is None:
             return raw
         # what takes long by the plan may take longer than the test waits

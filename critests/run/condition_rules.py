@@ -27,6 +27,8 @@ class ConditionRule(StrEnum):
     """A call of the test reported the failure of a step that failed or took long by the plan."""
     ENDED = "ended"
     """The daemon was killed while it started a container of the test, which has ended since."""
+    MONITOR = "monitor"
+    """The shim or monitor of a container of the test was killed before the test failed."""
     MARKER = "marker"
     """The test says so by a marker, with a reason."""
 

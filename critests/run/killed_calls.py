@@ -18,9 +18,9 @@ from critests.conditions.condition_table import KILLS
 from critests.conditions.kills import KILLED
 from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.record.reasons import Reason, ReasonCode
+from critests.run.after_kills import REMOVAL_SECONDS, BrokenAfterKill, until_ok
 from critests.run.classification import RawOutcome
 from critests.run.condition_rules import ConditionRule
-from critests.run.failure_text import in_words
 from critests.run.outcomes import Blocked
 
 T = TypeVar("T")
@@ -30,27 +30,10 @@ OTHERS: Final = "RST-22/lists"
 EXITS: Final = "RST-06/code"
 OF_EXITS: Final = frozenset({"exit_code", "reason"})
 """The aspect that judges how the runtime reports an exit that it could not see, and the fields."""
-REMOVAL_SECONDS: Final = 10.0
-"""For repeated stops and removals: the next daemon may have to clean up first."""
 CREATION_SECONDS: Final = 1.0
-"""For other repeated calls, which a test may expect to fail: the first may find what the killed daemon left,
-and remove it.
+"""For a repeated creation or start, which a test may expect to fail: the first call may find what the killed
+daemon left, and remove it.
 """
-PAUSE_SECONDS: Final = 0.05
-
-
-class BrokenAfterKill(AssertionError):
-    """After the daemon was killed and started again, something does not hold.
-
-    Attributes:
-        aspect: that judges it.
-        why: what does not hold.
-    """
-
-    def __init__(self, aspect: str, words: str) -> None:
-        super().__init__(words)
-        self.aspect = aspect
-        self.why: Reason = in_words(words, ReasonCode.SAID)
 
 
 @dataclass(frozen=True)
@@ -128,7 +111,7 @@ class KilledCall:
 
         Raises:
             BrokenAfterKill: the daemon did not come back, what was there before is not listed any more, or
-                something cannot be removed.
+                something cannot be stopped or removed.
             Blocked: the container was started and has ended.
             grpc.RpcError: the call fails again.
         """
@@ -161,8 +144,11 @@ class KilledCall:
                 | cri.StopPodSandboxRequest()
                 | cri.RemovePodSandboxRequest()
             ):
-                return self._until_ok(self.again)
-        return self._until_ok(self.again, CREATION_SECONDS)
+                return self._ensured(self.again, "the call fails again")
+        return self._again()
+
+    def _again(self) -> tuple[Message, Any]:
+        return until_ok(self.again, CREATION_SECONDS * self.connection.deadlines.scale)
 
     def _check_others(self) -> None:
         """Check that what was listed before still is, apart from what the request removes."""
@@ -204,7 +190,7 @@ class KilledCall:
         asked = cri.ContainerStatusRequest(container_id=container)
         state = runtime.ContainerStatus(asked).status.state
         if state == cri.CONTAINER_CREATED:
-            return self._until_ok(self.again, CREATION_SECONDS)
+            return self._again()
         if state == cri.CONTAINER_RUNNING:
             response = cri.StartContainerResponse()
             self._note(response)
@@ -219,19 +205,11 @@ class KilledCall:
         endpoint = self.connection.endpoint.text
         self.created(Call(self.rpc, self.request, response, "OK", "", time.time(), 0.0, endpoint=endpoint))
 
-    def _remove(self, remove: Callable[[], object]) -> None:
+    def _ensured(self, call: Callable[[], T], failure: str) -> T:
         try:
-            self._until_ok(remove)
+            return until_ok(call, REMOVAL_SECONDS * self.connection.deadlines.scale)
         except grpc.RpcError as error:
-            words = f"what the call has created cannot be removed: {error_in_words(error)}"
-            raise BrokenAfterKill(self.judge, words) from error
+            raise BrokenAfterKill(self.judge, f"{failure}: {error_in_words(error)}") from error
 
-    def _until_ok(self, call: Callable[[], T], seconds: float = REMOVAL_SECONDS) -> T:
-        deadline = time.monotonic() + seconds * self.connection.deadlines.scale
-        while True:
-            try:
-                return call()
-            except grpc.RpcError:
-                if time.monotonic() >= deadline:
-                    raise
-                time.sleep(PAUSE_SECONDS)
+    def _remove(self, remove: Callable[[], object]) -> None:
+        self._ensured(remove, "what the call has created cannot be removed")

@@ -6,14 +6,19 @@ from typing import Any
 
 import grpc
 import pytest
+from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.words import Outcome
 from critests.client.call_recording import Recorder
+from critests.conditions import killed_monitors
+from critests.conditions.killed_monitors import MonitorDraws
 from critests.conditions.restarts import RestartDraws
 from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.record.reasons import Reason, ReasonCode
+from critests.run import acting_conditions, after_kills, unmonitored_pods
 from critests.run.acting_conditions import ActingConditions
+from critests.run.after_kills import BrokenAfterKill
 from critests.run.classification import RawOutcome
 
 OURS = "unix:///ours"
@@ -44,8 +49,12 @@ class Parts:
 
     # the parts of its collaborators that it uses
     def acting(self, **more: Any) -> ActingConditions:  # noqa: ANN401 - see above
+        listed = cri.ListContainersResponse(containers=[cri.Container(id="container")])
         connection: Any = SimpleNamespace(
-            endpoint=SimpleNamespace(text=OURS), channel=None, deadlines=SimpleNamespace(scale=1)
+            endpoint=SimpleNamespace(text=OURS),
+            channel=None,
+            deadlines=SimpleNamespace(scale=1),
+            runtime=SimpleNamespace(ListContainers=lambda _: listed),
         )
         this: Any = self
         return ActingConditions(this, self.recorder, lambda: connection, lambda: this, lambda _: None, **more)
@@ -146,3 +155,86 @@ def test_a_wrong_response_is_not_explained_by_a_failed_step(parts: Parts) -> Non
     wrong = RawOutcome(Outcome.FAILED, Reason(code=ReasonCode.VALUE, subject="state"))
 
     assert stepping(parts, "kill").excused(wrong) is wrong
+
+
+STOP_POD = cri.StopPodSandboxRequest(pod_sandbox_id="pod")
+
+
+def unmonitored(parts: Parts, monkeypatch: pytest.MonkeyPatch, found: int) -> ActingConditions:
+    """Return a condition that kills monitors before the first call that ends a pod, if there are any."""
+    monkeypatch.setattr(killed_monitors, "CHANCE", 1.0)
+    monkeypatch.setattr(after_kills, "PAUSE_SECONDS", 0.0)
+
+    def kill(ids: list[str]) -> int:
+        parts.happened.append(f"killed those of {', '.join(ids)}")
+        return found
+
+    monkeypatch.setattr(acting_conditions, "kill_monitors", kill)
+    acting = parts.acting(monitors=MonitorDraws(1))
+    acting.test_begins("a test")
+    return acting
+
+
+def ended(acting: ActingConditions, *failures: grpc.RpcError) -> int:
+    """Stop a pod; return the number of calls."""
+    left, calls = list(failures), 0
+
+    def call() -> tuple[Message, Any]:
+        nonlocal calls
+        calls += 1
+        if left:
+            raise left.pop()
+        return cri.StopPodSandboxResponse(), None
+
+    acting.around_call(OURS, STOP_POD, call)
+    return calls
+
+
+def test_monitors_are_killed_once_and_their_pod_must_be_ended(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acting = unmonitored(parts, monkeypatch, found=1)
+
+    assert ended(acting, grpc.RpcError(), grpc.RpcError()) == 3
+    assert ended(acting, grpc.RpcError()) == 2
+
+    assert parts.happened == ["killed those of pod, container"]
+    assert acting.counts == {"killed-monitors": {"StopPodSandbox": 1}}
+
+
+def test_a_failure_after_monitors_were_killed_is_blocked(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acting = unmonitored(parts, monkeypatch, found=1)
+    assert acting.excused(FAILED) is FAILED
+    ended(acting)
+
+    raw = acting.excused(FAILED)
+
+    assert raw is not None
+    assert (raw.outcome, raw.why.subject, raw.why.where) == (Outcome.BLOCKED, "killed-monitors", "monitor")
+    acting.test_begins("another test")
+    assert acting.excused(FAILED) is FAILED
+
+
+def test_a_pod_that_cannot_be_ended_without_its_monitors_is_a_finding(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acting = unmonitored(parts, monkeypatch, found=1)
+    monkeypatch.setattr(unmonitored_pods, "REMOVAL_SECONDS", 0.0)
+
+    with pytest.raises(BrokenAfterKill):
+        ended(acting, grpc.RpcError(), grpc.RpcError())
+
+    raw = acting.excused(RawOutcome(Outcome.ERROR))
+    assert raw is not None
+    assert (raw.outcome, raw.judged_as) == (Outcome.FAILED, "SBX-40/removed")
+
+
+def test_a_pod_without_monitors_is_ended_as_usual(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    acting = unmonitored(parts, monkeypatch, found=0)
+
+    with pytest.raises(grpc.RpcError):
+        ended(acting, grpc.RpcError())
+
+    assert acting.counts == {}

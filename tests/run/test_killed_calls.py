@@ -13,9 +13,10 @@ from critests.catalogue.words import Outcome
 from critests.client.call_recording import Call
 from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.record.reasons import Reason, ReasonCode
-from critests.run import killed_calls
+from critests.run import after_kills
+from critests.run.after_kills import BrokenAfterKill
 from critests.run.classification import RawOutcome
-from critests.run.killed_calls import BrokenAfterKill, KilledCall, Listed
+from critests.run.killed_calls import KilledCall, Listed
 from critests.run.outcomes import Blocked
 
 POD = cri.PodSandboxMetadata(name="pod", uid="1", namespace="here")
@@ -77,7 +78,7 @@ class Runtime:
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(killed_calls, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(after_kills, "PAUSE_SECONDS", 0.0)
 
 
 @pytest.fixture

@@ -273,6 +273,7 @@ _CONDITION_RULES: Final = {
     "own runtime": "the test uses a runtime that it starts itself, where the condition does not hold",
     "time": "the test measures time",
     "session": "the test keeps a connection open, which ends with the daemon",
+    "monitor": "the shim or monitor of its container was killed before it failed",
     "ended": "the daemon was killed during StartContainer, and the container has ended since",
 }
 """The sentence of each `critests.run.condition_rules.ConditionRule` without words of its own."""

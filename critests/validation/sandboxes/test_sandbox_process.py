@@ -13,6 +13,7 @@ from critests.testing import (
     Sandbox,
     Sandboxes,
     blocked,
+    not_under,
     process_of_sandbox,
     remains_of,
     requirement,
@@ -97,6 +98,7 @@ def test_pod_whose_process_died_can_be_created_again(
 
 @requirement("SBX-27")
 @requires(Capability.SANDBOX_PROCESS, Capability.SHARED_KERNEL, Capability.ROOT)
+@not_under("killed-monitors", reason="it checks that the shim ends by itself")
 def test_removal_of_a_pod_whose_sandbox_process_died_leaves_nothing(
     runtime: Runtime, own_sandbox: Sandbox, containers: Containers
 ) -> None:
