@@ -33,7 +33,7 @@ from critests.run.beginning import begin_run
 from critests.run.collected_tests import CollectedTest
 from critests.run.conclusion import WorkerResults
 from critests.run.context import RunContext
-from critests.run.handover import HandoverFile, WorkerReport
+from critests.run.handover import SCALE, HandoverFile, WorkerReport
 from critests.run.items import is_ours, metadata_of, narrowed_by_pytest
 from critests.run.listing import print_list
 from critests.run.outcomes import Blocked, SetUpFailed
@@ -170,10 +170,11 @@ class Controller:
     @pytest.hookimpl(optionalhook=True)
     # xdist's worker controller is not typed
     def pytest_configure_node(self, node: Any) -> None:  # noqa: ANN401 - see above
-        """Pass the paths of the handover files to a worker."""
+        """Pass the paths of the handover files and the scale of the deadlines to a worker."""
         if self.active:
             self.handover = self.handover or HandoverFile()
             node.workerinput["critests"] = self.handover.paths
+            node.workerinput[SCALE] = self.settings.deadline_scale
             self.workers += 1
 
     @pytest.hookimpl(optionalhook=True)

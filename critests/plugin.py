@@ -7,6 +7,7 @@ import contextlib
 import gc
 import pkgutil
 from collections.abc import Generator, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,7 @@ from critests.run.collected_tests import CollectedTest
 from critests.run.context import RunContext
 from critests.run.daemon_watch import DaemonCrash, DaemonEnd, lost_connection
 from critests.run.failure_text import in_full
-from critests.run.handover import HandoverFile
+from critests.run.handover import SCALE, HandoverFile
 from critests.run.item_results import Phase, TestProgress
 from critests.run.items import is_ours, metadata_of, narrowed_by_pytest, once_more, scenario_of, test_id
 from critests.run.leftover_watch import Leftovers
@@ -98,6 +99,10 @@ def pytest_configure(config: pytest.Config) -> None:
             refuse_processes(settings.condition)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
+    if handed := _worker_input(config):
+        settings = replace(settings, deadline_scale=handed.get(SCALE, settings.deadline_scale))
+    elif config.getoption("cri_progress") or settings.any_given:
+        settings = settings.with_scale()
     config.stash[SESSION] = SuiteSession(settings, begin=lambda: _begin(config))
     config.pluginmanager.register(TimeLimits(config.stash[SESSION]), "critests-time-limits")
     if _worker_input(config) is None:
@@ -186,7 +191,7 @@ def pytest_collection_modifyitems(
         for item in collected[test.id]:
             if test.ours and not measuring and item.get_closest_marker("timeout") is None:
                 limit = 180 if test.slow else 60
-                item.add_marker(pytest.mark.timeout(limit * settings.deadline_scale, func_only=False))
+                item.add_marker(pytest.mark.timeout(limit * settings.scale, func_only=False))
     items[:] = [item for test in chosen for item in collected[test.id]]
     items += [once_more(item) for _ in range(settings.times - 1) for item in list(items)]
     if dropped:
@@ -288,7 +293,7 @@ def _is_back(item: pytest.Item, *, reported: bool) -> bool:
     """
     session = item.config.stash[SESSION]
     waits = reported or _worker_input(item.config) is not None
-    seconds = BACK_SECONDS * session.settings.deadline_scale if waits else 0.0
+    seconds = BACK_SECONDS * session.settings.scale if waits else 0.0
     back = session.watch.wait_for_restart(session.connection, seconds)
     session.watch.restart_timed_out &= reported
     return back

@@ -85,9 +85,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     except UsageError as error:
         raise pytest.UsageError(str(error)) from error
     for item, name in scenarios:
-        item.add_marker(
-            pytest.mark.timeout(3 * seconds.get(name, 0.0) + SPARE_SECONDS * settings.deadline_scale)
-        )
+        item.add_marker(pytest.mark.timeout(3 * seconds.get(name, 0.0) + SPARE_SECONDS * settings.scale))
 
 
 def _seconds(settings: Settings) -> dict[str, float]:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import secrets
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,7 @@ from critests.record.record_errors import RecordNotWritten
 from critests.record.run_layout import RunFolder, new_run_folder
 from critests.record.run_record import RunConditions
 from critests.run.context import OwnedResources, RunContext, daemon_of, tls_files
+from critests.run.machine_speed import measure_speed
 from critests.run.pulled_images import PLAIN, TestImages, on_mirror
 from critests.run.run_settings import Settings
 from critests.run.runtime_parts import driver_part, parts_of_throwaway
@@ -55,6 +57,7 @@ def begin_run(
             missing.
         UsageError: an option makes no sense with this runtime.
     """
+    settings = settings.with_scale()
     run = RunIdentity.new()
     owned = OwnedResources(run)
     try:
@@ -93,7 +96,7 @@ def _begin(
             None,
         )
     log = settings.runtime_log or log
-    hangs = Hangs(Deadlines(settings.deadline_scale))
+    hangs = Hangs(Deadlines(settings.scale))
     recorder = Recorder()
     connection = connect(
         endpoint,
@@ -138,6 +141,7 @@ def _begin(
         if mutating and not context.throwaway and not context.gone:
             _require_sandbox_image(connection, context)
             checks.check_daemon()
+        context.machine["speed"] = {**asdict(measure_speed()), "deadline_scale": settings.scale}
         context.parts = driver_part(context.driver)
         if owned.runtime is not None:
             context.parts |= parts_of_throwaway(owned.runtime, settings.handlers[0], settings.node_setting)

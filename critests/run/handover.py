@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from critests.client.endpoint import Endpoint
 from critests.images.registry_client import RegistryClient
@@ -24,6 +25,9 @@ from critests.record.result_records import TestResult
 from critests.record.run_layout import RunFolder
 from critests.record.run_record import CapabilityFact, RunConditions
 from critests.run.collected_tests import CollectedTest
+
+SCALE: Final = "critests_scale"
+"""In the input of a worker, which needs the scale of the deadlines before it collects."""
 
 
 @dataclass(kw_only=True)

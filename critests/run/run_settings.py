@@ -12,6 +12,7 @@ from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.starting.targets import parse_handler_binaries, parse_node_settings, parse_throwaway
 from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import LAST, run_named
+from critests.run.machine_speed import measure_speed
 from critests.run.options import OPTIONS, Option, Shard
 
 WHOLE = Shard()
@@ -32,6 +33,7 @@ class Settings:
         registry_port: None for the default port, or the next free one.
         budget: seconds of sampling; None for the default of the profile.
         seed: None for a random one.
+        deadline_scale: None for the scale that `measure_speed` finds.
         any_given: whether the user gave any option of critests.
         oci_wrapper: whether a wrapper replaces the OCI runtime of a private runtime; not an option of the
             user, but needed by the audit and by explorations.
@@ -69,7 +71,7 @@ class Settings:
     no_expectations: bool = False
     expectations: Path | None = None
     strict: bool = False
-    deadline_scale: float = 1.0
+    deadline_scale: float | None = None
     budget: float | None = None
     seed: int | None = None
     against: str = ""
@@ -135,6 +137,16 @@ class Settings:
             value = getattr(self, option.attribute)
             if value != getattr(untouched, option.attribute):
                 yield option, _in_words(value)
+
+    @property
+    def scale(self) -> float:
+        """The scale of all deadlines."""
+        return 1.0 if self.deadline_scale is None else self.deadline_scale
+
+    def with_scale(self) -> "Settings":
+        """Return these settings with the scale of a slow machine, unless the user gave one."""
+        measured = 1.0 if self.deadline_scale else measure_speed().scale
+        return self if measured == 1.0 else replace(self, deadline_scale=measured)
 
     @property
     def handlers(self) -> list[str]:

@@ -90,9 +90,7 @@ class StartupChecks:
         except RuntimeStartFailed as error:
             self.context.notes.append(str(error))
             return False
-        return self._watch.wait_for_restart(
-            self.connection, BACK_SECONDS * self.context.settings.deadline_scale
-        )
+        return self._watch.wait_for_restart(self.connection, BACK_SECONDS * self.context.settings.scale)
 
 
 def crash_result(crash: DaemonCrash, number: int) -> TestResult:

@@ -1,10 +1,12 @@
 """A run with two workers has the same record as a run with one process."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from critests.exit_codes import ExitCode
+from critests.run.machine_speed import PROGRAM_SECONDS
 from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 
@@ -52,3 +54,21 @@ def test_tests_with_a_module_fixture_run_on_one_worker(tmp_path: Path) -> None:
     of_the_filters = {test["worker"] for test in ran if test["id"].startswith("sandboxes/test_filters.py")}
     assert len(of_the_filters) == 1
     assert len({test["worker"] for test in ran}) == 2
+
+
+def test_workers_have_the_deadlines_that_the_controller_found_for_a_slow_machine(tmp_path: Path) -> None:
+    slow = tmp_path / "true"
+    slow.write_text("#!/bin/sh\nsleep 0.02\n", encoding="ascii")
+    slow.chmod(0o755)
+    with serve(CriServer()) as endpoint:
+        critests(
+            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
+            *("--select", "RT-01", "-n", "2"),
+            more={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+        )
+
+    record = record_in(tmp_path)
+    speed = record["machine"]["speed"]
+    assert speed["deadline_scale"] == round(speed["program_seconds"] / PROGRAM_SECONDS, 1) >= 10
+    given = f"--deadline-scale {speed['deadline_scale']:g} "
+    assert all(given in test["repeat_command"] for test in record["tests"] if test["worker"])

@@ -34,7 +34,7 @@ def write_target(context: RunContext, image: ImageName) -> Path:
                 "run": context.run.id,
                 "cgroup_driver": str(context.driver),
                 "image": [image.reference, image.written],
-                "deadline_scale": context.settings.deadline_scale,
+                "deadline_scale": context.settings.scale,
             }
         ),
         encoding="utf-8",

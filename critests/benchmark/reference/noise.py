@@ -2,7 +2,6 @@
 during it.
 """
 
-import os
 import statistics
 import tempfile
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from critests.record.operations import NoiseProbe
+from critests.run.machine_speed import start_program, sync_block
 from critests.statistics.quantiles import quantile
 
 SECONDS: Final = 0.5
@@ -19,7 +19,6 @@ SECONDS: Final = 0.5
 _SPINS: Final = 20_000
 _ROUNDS: Final = 400
 _P99_NEEDS: Final = 100  # with fewer rounds, no sample is expected beyond p99
-_FILE_BYTES: Final = 4096
 _STEAL: Final = 7
 """Column of stolen time in the line `cpu` of /proc/stat, proc(5). The guest times after it are also part of
 earlier columns.
@@ -42,12 +41,7 @@ def noise_probes(directory: Path | None = None, *, seconds: float = SECONDS) -> 
         OSError: the directory cannot be written to.
     """
     with tempfile.TemporaryFile(dir=directory) as file:
-
-        def sync() -> None:
-            os.pwrite(file.fileno(), b"x" * _FILE_BYTES, 0)
-            os.fsync(file.fileno())
-
-        kinds = {"spin": _spin, "fsync": sync, "fork": _fork}
+        kinds = {"spin": _spin, "fsync": lambda: sync_block(file.fileno()), "fork": start_program}
         return [_probe(name, work, seconds) for name, work in kinds.items()]
 
 
@@ -99,8 +93,3 @@ def _spin() -> None:
     number = 0
     for step in range(_SPINS):
         number += step
-
-
-def _fork() -> None:
-    """Start a program and wait for it; posix_spawn, because a plain fork is not safe with gRPC's threads."""
-    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
