@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from critests.api import api_pb2 as cri
 from critests.responses.rules import Difference, Response, rule
 
-MEMORY_FIELDS = ("working_set_bytes", "usage_bytes", "rss_bytes")
 LABEL_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 AVERAGES = ("Avg10", "Avg60", "Avg300")
 

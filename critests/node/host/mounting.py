@@ -7,7 +7,6 @@ from typing import Final
 
 # flags of mount(2)
 BIND: Final = 1 << 12
-REC: Final = 1 << 14
 PRIVATE: Final = 1 << 18
 SHARED: Final = 1 << 20
 _DETACH: Final = 2  # umount2(2)
