@@ -14,7 +14,7 @@ from critests.run.time_limit import SHORTEST_SECONDS, TimeLimit
 def test_a_test_that_does_not_end_is_ended() -> None:
     limit = TimeLimit(0.1, UnderWay())
     try:
-        with limit.phase(), pytest.raises(TimeLimitExceeded, match=r"0\.1 s"):
+        with pytest.raises(TimeLimitExceeded, match=r"0\.1 s"), limit.phase():
             threading.Event().wait(30)
     finally:
         limit.lift()
@@ -38,7 +38,7 @@ def test_a_limit_ends_the_next_phase_and_no_hook_between_phases() -> None:
     limit = TimeLimit(0.01, UnderWay())
     try:
         time.sleep(3 * SHORTEST_SECONDS)  # as in a hook, where an exception would end pytest
-        with limit.phase(), pytest.raises(TimeLimitExceeded):
+        with pytest.raises(TimeLimitExceeded), limit.phase():
             threading.Event().wait(30)
     finally:
         limit.lift()
@@ -49,7 +49,7 @@ def test_the_end_of_the_run_cuts_a_test_during_a_call_once() -> None:
     limit = TimeLimit(60, under_way, cut_at=time.monotonic() + 0.1)
     under_way.begin()
     try:
-        with limit.phase(), pytest.raises(Blocked) as cut:
+        with pytest.raises(Blocked) as cut, limit.phase():
             threading.Event().wait(30)
         with limit.phase():  # the teardown
             time.sleep(3 * SHORTEST_SECONDS)
