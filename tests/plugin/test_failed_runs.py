@@ -338,7 +338,7 @@ def test_error_names_the_used_registry_port(tmp_path: Path) -> None:
         result = run_on(endpoint, tmp_path, "--registry-port", str(port))
 
     assert result.returncode == 5
-    assert f"127.0.0.1:{port}" in result.stderr
+    assert f"port {port} of 127.0.0.1" in result.stderr
 
 
 def test_unwritable_results_exit_with_5(tmp_path: Path) -> None:
