@@ -213,8 +213,10 @@ class ActingConditions:
         return ", ".join(name for name in names if name in {SLOW_STEPS, FAILING_STEPS})
 
     def excused(self, raw: RawOutcome | None) -> RawOutcome | None:
-        """Return an outcome as blocked by the condition if an RPC or a streaming session failed while a step
-        failed or took long by the plan: to report that is what the API demands.
+        """Return an outcome as the conditions explain it: judged by what a kill breaks, or blocked.
+
+        It is blocked if an RPC or a streaming session failed while a step failed or took long by the plan: to
+        report that is what the API demands.
         """
         for kill in self._kills:
             raw = raw and kill.judged(raw)

@@ -9,6 +9,7 @@ Standard library only, and run by its path: it starts before a call of a test.
 """
 
 import ctypes
+import errno
 import os
 import signal
 import sys
@@ -104,12 +105,12 @@ class Tracer:
     def attach(self) -> set[int]:
         """Begin to trace each thread, and return them; each stops soon."""
         seized: set[int] = set()
-        while new := {int(thread) for thread in os.listdir(f"/proc/{self._process}/task")} - seized:  # noqa: PTH208 - no imports of pathlib's cost per thread
+        while new := {int(thread) for thread in os.listdir(f"/proc/{self._process}/task")} - seized:  # noqa: PTH208 - pathlib takes as long to import as all else
             for thread in new:
                 if ptrace(SEIZE, thread, 0, TRACE_CLONE | MARK_SYSTEM_CALLS):
                     ptrace(INTERRUPT, thread)
-                elif not seized:
-                    raise PermissionError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+                elif ctypes.get_errno() == errno.EPERM:
+                    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
             seized |= new
         return seized
 
@@ -124,12 +125,12 @@ class Tracer:
                 thread, status = os.waitpid(-1, ANY_THREAD)
             except ChildProcessError:
                 return ""
-            if not os.WIFSTOPPED(status):
-                continue
             if thread in starting:
                 starting.remove(thread)
                 if not starting:
                     _report("ready")
+            if not os.WIFSTOPPED(status):
+                continue
             number, event = os.WSTOPSIG(status), status >> 16
             delivered, how = 0, SYSCALL
             if number == signal.SIGTRAP | 0x80:
