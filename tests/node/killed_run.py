@@ -14,7 +14,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from critests.node.run_state.run_directories import RUNS, throwaway_dirs
+from critests.node.run_state.run_directories import RUNS
 from tests.node.machine_snapshot import MachineSnapshot, difference, mentioning
 from tests.node.scenario import isolate, processes
 
@@ -77,32 +77,20 @@ def is_daemon(pid: int, binary: Path) -> bool:
 
 def kill(victim: str, seconds: float, binary: Path) -> End:
     before = MachineSnapshot.take()
+    command = [sys.executable, "-m", "critests.cli", "run", "--node", f"{binary.name}={binary}"]
+    command += ["--profile", "full", "-n", "2", "--time-limit", f"{seconds + MORE_SECONDS}s"]
     run = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "critests.cli", "run", "--node", f"{binary.name}={binary}"),
-            *(
-                "--profile",
-                "full",
-                "-n",
-                "2",
-                "--time-limit",
-                f"{seconds + MORE_SECONDS}s",
-                "--results",
-                str(RESULTS),
-            ),
-        ],
+        [*command, "--results", str(RESULTS)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
     time.sleep(seconds)
-    if victim == DAEMON:
-        os.kill(daemon_of_run(binary), signal.SIGKILL)
-    else:
-        run.kill()
+    pid = daemon_of_run(binary) if victim == DAEMON else run.pid
+    ids = [path.name for path in RUNS.glob("[0-9]*")]
+    os.kill(pid, signal.SIGKILL)
     killed = time.monotonic()
     _, words = run.communicate(timeout=END_SECONDS)
-    ids = [state.parent.parent.name for state in throwaway_dirs()]
     end = time.monotonic() + REMOVAL_SECONDS
     while (RUNS.exists() or processes("critests")) and time.monotonic() < end:
         time.sleep(0.05)

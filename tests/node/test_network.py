@@ -1,3 +1,4 @@
+import hashlib
 import ipaddress
 import json
 import os
@@ -129,6 +130,16 @@ def test_removal_includes_only_rules_of_the_network() -> None:
         *("-F CNI-DN-lost", "-F CNI-DN-ours", "-F CNI-ours"),
         *("-X CNI-DN-lost", "-X CNI-DN-ours", "-X CNI-ours"),
     ]
+
+
+def test_chain_that_a_killed_plugin_left_empty_is_removed_by_its_hash() -> None:
+    # FormatChainName of the reference plugins
+    ours = "CNI-" + hashlib.sha512(b"critests-a1b2c3" + b"pod").hexdigest()[:24]
+    lines = [*NAT[:-1], f":{ours} - [0:0]", ":CNI-d3e374edc88331daf2234915 - [0:0]", "COMMIT"]
+
+    removal = firewall.removal_of(lines, "critests-a1b2c3", [], ["pod", "other"])
+
+    assert set(removal) - set(firewall.removal_of(NAT, "critests-a1b2c3", [])) == {f"-F {ours}", f"-X {ours}"}
 
 
 # the rules of CRI-O for a pod with a host port, and an unused chain of portmap

@@ -17,7 +17,7 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.cleanup import host_state, leftovers
 from critests.node.cleanup.leftovers import CleanupIncomplete
 from critests.node.host.binaries import search_path
-from critests.node.network import firewall
+from critests.node.network import cni, firewall
 from critests.node.run_state import run_directories
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import FileLock, machine_lock, run_is_live
@@ -46,7 +46,9 @@ def remove(footprint: Footprint) -> None:
     leftovers.detach_loops_below([footprint.state, footprint.root])
     left += leftovers.remove_cgroups(leftovers.our_cgroups(footprint, ids))
     left += _delete_links(footprint.bridge)
-    left += firewall.remove_network(footprint.network, footprint.subnets)
+    left += firewall.remove_network(
+        footprint.network, footprint.subnets, ids | cni.pods_with_lease(footprint)
+    )
     for path in (*elsewhere, *leftovers.cni_results(footprint, ids)):
         path.unlink(missing_ok=True)
     left += leftovers.remove_tree(footprint.root) + leftovers.remove_tree(footprint.sockets)

@@ -125,6 +125,14 @@ def leases(footprint: Footprint) -> set[str]:
     return found
 
 
+def pods_with_lease(footprint: Footprint) -> set[str]:
+    """Return the ids of the pods in those files: the first word of each."""
+    found = set()
+    for file in (lease_directory(footprint) / footprint.network).glob("[0-9]*"):
+        found.update(file.read_text(encoding="ascii", errors="replace").split()[:1])
+    return found
+
+
 def _ip(*arguments: str) -> list[dict[str, Any]]:
     program = shutil.which("ip", path=search_path())
     if program is None:

@@ -6,6 +6,7 @@ whose rules contain only the pod's address. The entry chains, which jump to all 
 networks of a machine and stay until `remove_entry_chains`.
 """
 
+import hashlib
 import ipaddress
 import re
 import shutil
@@ -20,6 +21,8 @@ ENTRY_CHAINS = (PORTMAP_CHAINS, CRIO_CHAINS)
 """The entry chains by the program that creates them together; the first has a rule for every mapped port."""
 _OF_ONE_POD = ("CNI-", "KUBE-HP-", "CRIO-MASQ-")
 """Prefixes of the chains of one pod."""
+_HASHED = re.compile("CNI-(?:DN-|SN-)?([0-9a-f]{21,24})")
+"""The chains of the reference plugins for one pod, with the beginning of a SHA-512 of network and pod."""
 _JUMP = re.compile(r" -j ([A-Z][A-Za-z0-9-]+)")
 _ADDRESS = re.compile(r"--to-destination \[?([0-9a-f.:]+?)\]?:\d+| -s ([0-9a-f.:]+)/(?:32|128) ")
 _ATTEMPTS = 5
@@ -36,7 +39,9 @@ def nat_rules(program: str = "iptables") -> list[str]:
     return answer.stdout.splitlines() if answer.returncode == 0 else []
 
 
-def removal_of(lines: Sequence[str], network: str, subnets: Sequence[str]) -> list[str]:
+def removal_of(
+    lines: Sequence[str], network: str, subnets: Sequence[str], pods: Collection[str] = ()
+) -> list[str]:
     """Return the `iptables-restore` lines that remove the rules and chains of one CNI network.
 
     Args:
@@ -44,6 +49,8 @@ def removal_of(lines: Sequence[str], network: str, subnets: Sequence[str]) -> li
         network: the CNI network's name, as the plugins write it into comments.
         subnets: the network's subnets; a chain with a rule for an address in one of them belongs to the
             network even without a comment.
+        pods: ids of the network's pods; a plugin that was killed may have left a chain without rules, whose
+            name has a hash of network and pod.
     """
     named = re.compile(rf'name: \\?"{re.escape(network)}\\?"')
     rules = [line for line in lines if line.startswith("-A ")]
@@ -58,7 +65,13 @@ def removal_of(lines: Sequence[str], network: str, subnets: Sequence[str]) -> li
         if rule.split()[1] not in chains and (rule in ours or chains.intersection(_JUMP.findall(rule)))
     ]
     declared = {line[1:].split()[0] for line in lines if line.startswith(":")}
-    existing = sorted(chains & declared)
+    hashes = {hashlib.sha512(f"{network}{pod}".encode()).hexdigest() for pod in pods}
+    empty = {
+        chain
+        for chain in declared
+        if (found := _HASHED.fullmatch(chain)) and any(each.startswith(found[1]) for each in hashes)
+    }
+    existing = sorted(chains & declared | empty)
     return [
         *(f"-D {rule[3:]}" for rule in jumps),
         *(f"-F {chain}" for chain in existing),
@@ -93,12 +106,12 @@ def removal_of_entry_chains(lines: Sequence[str], before: Collection[str] = ()) 
     return commands
 
 
-def remove_network(network: str, subnets: Sequence[str]) -> list[str]:
+def remove_network(network: str, subnets: Sequence[str], pods: Collection[str]) -> list[str]:
     """Remove the rules and chains of one CNI network; return descriptions of what could not be removed."""
     remaining = []
     for program in ("iptables", "ip6tables"):
         for _ in range(_ATTEMPTS):
-            commands = removal_of(nat_rules(program), network, subnets)
+            commands = removal_of(nat_rules(program), network, subnets, pods)
             if not commands or _restore(program, commands):
                 break
         else:
