@@ -402,6 +402,8 @@ def _check_daemon(
     if end is None:
         return _check_private_daemons(session, progress, raw, when) if lost else raw
     session.gone = end.why
+    if raw is not None and raw.judged_as:  # a condition has found that the daemon does not come back
+        return raw
     if not end.died:
         return RawOutcome(Outcome.BLOCKED, end.why) if raw is not None else None
     return _crash_outcome(session, progress, end, when)
