@@ -211,6 +211,7 @@ def test_crio_configuration_has_only_paths_of_its_own(footprint: Footprint) -> N
         "CONTAINER_REGISTRIES_CONF",
         "CONTAINER_REGISTRIES_CONF_DIR",
         "CONTAINERS_STORAGE_CONF",
+        "HOME",
     }
 
 
