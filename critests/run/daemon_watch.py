@@ -58,6 +58,7 @@ class DaemonWatch:
     restart_timed_out: bool = False
     stopped_by_test: bool = False
     reported: bool = False
+    _process: int | None = field(default=None, init=False)
     _companions: list[int | None] = field(default_factory=list, init=False)
     _known: object = field(default=None, init=False)
 
@@ -66,6 +67,7 @@ class DaemonWatch:
 
     def _start_watching(self) -> None:
         """Note which processes are watched from now on, and when they started."""
+        self._process = self.context.daemon_pid
         self._companions = companions_of(self.context)
         self._known = self._identity()
         self.stopped_by_test = self.reported = False
@@ -105,6 +107,8 @@ class DaemonWatch:
         """
         if self.stopped_by_test:
             return None
+        if self.context.daemon_pid != self._process:
+            self._start_watching()  # a benchmark has restarted the daemon, and noted its new process
         if self._has_ended():
             return self._gone()
         if not suspicious and (self._sees_the_process or connection is None):

@@ -1,5 +1,6 @@
 """What is said of a daemon that ended, and at which request."""
 
+import os
 import subprocess
 import time
 from dataclasses import replace
@@ -87,3 +88,12 @@ def test_daemon_that_ended_before_the_first_look_has_ended() -> None:
 
     assert end is not None
     assert end.why.where == f"process {process.pid}"
+
+
+def test_a_daemon_that_a_benchmark_has_restarted_has_not_ended() -> None:
+    process = subprocess.Popen(["true"])
+    watch = DaemonWatch(replace(CONTEXT, daemon_pid=process.pid))
+    process.wait()
+    watch.context.daemon_pid = os.getpid()
+
+    assert watch.ended(suspicious=False) is None
