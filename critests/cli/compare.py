@@ -8,7 +8,7 @@ from critests.benchmark.scenario_profiles import COMPARE, PROFILES
 from critests.cli.command_errors import of_comparisons
 from critests.cli.option_types import output_option, share
 from critests.cli.run_options import Sectioned, run_options, settings_from
-from critests.node.starting.targets import RunSubject, parse_subject
+from critests.node.starting.targets import RunSubject, ThrowawaySubject, parse_subject
 from critests.record.files import write_atomically
 from critests.report.comparison import (
     CompareSettings,
@@ -21,7 +21,6 @@ from critests.report.comparison import (
 from critests.report.comparison.comparison_markdown import comparison_to_markdown
 from critests.report.comparison.comparison_terminal import print_comparison
 from critests.report.comparison.html import comparison_to_html
-from critests.run.run_settings import Settings
 
 HELP: Final = {
     "--profile": "live: compare (default: all rows, ten minutes), smoke (the first eight rows, two minutes),"
@@ -88,18 +87,19 @@ def compare(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     Live runtimes are measured in one run, in interleaved random blocks. The speed of stored runs is compared
     if their machines are alike.
     """
-    run = settings_from(values)
     with of_comparisons():
-        comparison = _compare(run, values)
+        comparison = _compare(values)
         print_comparison(comparison, details=values["details"])
         for name, form in FORMS.items():
             if values[name] is not None:
                 write_atomically(values[name], form(comparison))
 
 
-def _compare(run: Settings, values: dict[str, Any]) -> RunComparison:
+def _compare(values: dict[str, Any]) -> RunComparison:
     how = CompareSettings(**{name: values[name] for name in ("quantile", "noise_floor", "unlike_machines")})
     a, b = parse_subject(values["a"]), parse_subject(values["b"]) if values["b"] is not None else None
+    # the options of private runtimes are for both sides
+    run = settings_from({**values, "cri_node": str(a)} if isinstance(a, ThrowawaySubject) else values)
     if isinstance(a, RunSubject) and b is None:
         earlier = read_run(a.path)
         if not earlier.two_sided:

@@ -3,9 +3,11 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from critests.cli import live_comparison
 from critests.cli.command_errors import NotPossible
+from critests.cli.compare import compare
 from critests.cli.live_comparison import LiveOptions, compare_live
 from critests.node.starting.targets import EndpointSubject, HandlerSubject, LiveSubject, ThrowawaySubject
 from critests.record.files import write
@@ -109,6 +111,21 @@ def test_the_user_chooses_the_oci_runtimes(tmp_path: Path, runs: Runs) -> None:
     assert oci_options(tmp_path, runs, own=True) == {()}
     runs.asked.clear()
     assert oci_options(tmp_path, runs, handler_binary=("runc=/opt/runc",)) == {("runc=/opt/runc",)}
+
+
+def test_options_of_private_runtimes_are_for_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen: list[Settings] = []
+
+    def stop(_a: LiveSubject, _b: LiveSubject, options: LiveOptions) -> None:
+        chosen.append(options.run)
+        raise NotPossible("enough")
+
+    monkeypatch.setattr(live_comparison, "compare_live", stop)
+    arguments = ["containerd=/opt/a", "crio=/opt/b", "--handler-binary", "runc=/opt/crun"]
+
+    CliRunner().invoke(compare, arguments)
+
+    assert [run.handler_binary for run in chosen] == [("runc=/opt/crun",)]
 
 
 def test_a_run_in_the_wrong_folder_is_an_error(tmp_path: Path, runs: Runs) -> None:
