@@ -113,7 +113,9 @@ def test_the_user_chooses_the_oci_runtimes(tmp_path: Path, runs: Runs) -> None:
     assert oci_options(tmp_path, runs, handler_binary=("runc=/opt/runc",)) == {("runc=/opt/runc",)}
 
 
-def test_options_of_private_runtimes_are_for_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_of_private_runtimes_are_for_both_sides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chosen: list[Settings] = []
 
     def stop(_a: LiveSubject, _b: LiveSubject, options: LiveOptions) -> None:
@@ -121,11 +123,14 @@ def test_options_of_private_runtimes_are_for_both_sides(monkeypatch: pytest.Monk
         raise NotPossible("enough")
 
     monkeypatch.setattr(live_comparison, "compare_live", stop)
-    arguments = ["containerd=/opt/a", "crio=/opt/b", "--handler-binary", "runc=/opt/crun"]
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    sides = [f"containerd={program}", f"crio={program}"]
 
-    CliRunner().invoke(compare, arguments)
+    CliRunner().invoke(compare, [*sides, "--handler-binary", f"runc={program}"])
 
-    assert [run.handler_binary for run in chosen] == [("runc=/opt/crun",)]
+    assert [run.handler_binary for run in chosen] == [(f"runc={program}",)]
 
 
 def test_a_run_in_the_wrong_folder_is_an_error(tmp_path: Path, runs: Runs) -> None:
