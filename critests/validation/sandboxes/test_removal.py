@@ -171,13 +171,16 @@ def test_remove_pod_sandbox_is_idempotent(runtime: Runtime, own_sandbox: Sandbox
 
 
 @requirement("SBX-24")
-def test_remove_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime) -> None:
-    """RemovePodSandbox MUST succeed for an id that never existed.
+def test_remove_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime, sandbox: Sandbox) -> None:
+    """RemovePodSandbox MUST succeed for an id that never existed, and MUST leave other sandboxes as they
+    are.
 
     Source: RemovePodSandbox.
     """
     # formed like an id, but of no object
     runtime.stub.RemovePodSandbox(cri.RemovePodSandboxRequest(pod_sandbox_id="0" * 64))
+
+    assert sandbox.state() == cri.SANDBOX_READY
 
 
 @requirement("SBX-25")

@@ -157,13 +157,15 @@ def test_stop_pod_sandbox_is_idempotent(runtime: Runtime, sandboxes: Sandboxes) 
 
 
 @requirement("SBX-16")
-def test_stop_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime) -> None:
-    """StopPodSandbox SHOULD succeed for an id that never existed.
+def test_stop_pod_sandbox_of_an_unknown_id_succeeds(runtime: Runtime, sandbox: Sandbox) -> None:
+    """StopPodSandbox SHOULD succeed for an id that never existed, and leave other sandboxes as they are.
 
     Source: StopPodSandbox. Not stated by the CRI; the kubelet cannot know what happened to a sandbox.
     """
     # formed like an id, but of no object
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id="0" * 64))
+
+    assert sandbox.state() == cri.SANDBOX_READY
 
 
 @requirement("SBX-16")
