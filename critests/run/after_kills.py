@@ -6,7 +6,9 @@ from typing import Final, TypeVar
 
 import grpc
 
+from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
+from critests.run.classification import RawOutcome
 from critests.run.failure_text import in_words
 
 T = TypeVar("T")
@@ -28,6 +30,11 @@ class BrokenAfterKill(AssertionError):
         super().__init__(words)
         self.aspect = aspect
         self.why: Reason = in_words(words, ReasonCode.SAID)
+
+    @property
+    def outcome(self) -> RawOutcome:
+        """The outcome of the test that met it."""
+        return RawOutcome(Outcome.FAILED, self.why, judged_as=self.aspect)
 
 
 def until_ok(call: Callable[[], T], seconds: float) -> T:

@@ -94,7 +94,7 @@ class KilledCall:
         if raw.judged_as:
             return raw
         if self.broken is not None:
-            return RawOutcome(Outcome.FAILED, self.broken.why, judged_as=self.broken.aspect)
+            return self.broken.outcome
         failed = raw.outcome in {Outcome.FAILED, Outcome.BLOCKED}
         if failed and self.fails_again and self.rpc in {raw.rpc, raw.setup_rpc}:
             return RawOutcome(Outcome.FAILED, raw.why, judged_as=self.judge)

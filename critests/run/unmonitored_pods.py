@@ -50,7 +50,7 @@ class UnmonitoredPod:
         if raw.judged_as:
             return raw
         if self.broken is not None:
-            return RawOutcome(Outcome.FAILED, self.broken.why, judged_as=self.broken.aspect)
+            return self.broken.outcome
         if raw.outcome not in {Outcome.FAILED, Outcome.BLOCKED}:
             return raw
         why = Reason(

@@ -126,7 +126,7 @@ def environment(paths: RuntimePaths) -> dict[str, str]:
 
 def signature_policies(extra_settings: Sequence[RuntimeSetting]) -> dict[str, str]:
     """Return the texts of the signature policies by file name, containers-policy.json(5): one for all pods,
-    and one for each namespace that has its own.
+    and one for each namespace that has its own; and of the file by which signatures are looked for.
     """
     policies = [setting for setting in extra_settings if isinstance(setting, SignaturePolicy)]
     required: dict[str, dict[str, list[object]]] = {"": {}}
