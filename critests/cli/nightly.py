@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -18,7 +18,8 @@ import click
 import critests
 from critests.cli.run_options import run_options, settings_from
 from critests.conditions.condition_table import CONDITIONS, chosen, refuse_processes
-from critests.exit_codes import ExitCode
+from critests.exit_codes import ExitCode, UsageError
+from critests.node.starting.targets import parse_node_settings, parse_throwaway
 from critests.record.files import read, write
 from critests.record.identity import RuntimeIdentity
 from critests.record.record_errors import RecordError
@@ -36,7 +37,9 @@ from critests.report.store import Index
 from critests.report.store.history import stamp
 from critests.report.wording.texts import one_line
 from critests.run.options import RUNTIME
+from critests.run.run_settings import NODE_SETTING_NEEDS_NODE
 from critests.run.stop_signals import wait_for
+from critests.runtimes.private_kinds import KINDS
 
 SCHEMA: Final = "critests.notice"
 SCHEMA_VERSION: Final = 2
@@ -50,6 +53,7 @@ Examples:
   critests nightly --node containerd --site site/
   critests nightly -n 2 --node containerd --site site/ --bench --bench-options '--profile smoke'
   critests nightly --node crio --condition all
+  critests nightly --node containerd --node-setting all
   critests nightly --node crio --notify-command 'logger -t critests'
 
 \b
@@ -87,6 +91,13 @@ failed."""
     default="",
     help="run under one of these conditions each night in turn: names with commas, or all",
 )
+@click.option(
+    "--node-setting",
+    "node_settings",
+    metavar="NAMES",
+    default="",
+    help="with --node: run with one of these configurations each night in turn: names with commas, or all",
+)
 @run_options("nightly", hidden=True)
 @click.argument("run_options", nargs=-1, type=click.UNPROCESSED)
 def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the options by name
@@ -96,15 +107,19 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     builds the dashboard, and passes the changes to a command.
     """
     results: Path = values["results"]
-    given = settings_from(values).given()
-    runtime = [f"{option.name}={words}" for option, words in given if option.section == RUNTIME]
+    settings = settings_from(values)
+    runtime = [f"{option.name}={words}" for option, words in settings.given() if option.section == RUNTIME]
     command, bench_options = _words("notify_command", values), _words("bench_options", values)
     processes = any(word.startswith("-n") for word in values["run_options"])
-    condition = _of_tonight(values["conditions"], datetime.now(UTC).date(), processes=processes)
+    today = datetime.now(UTC).date()
+    of_the_run = [
+        *_condition_of(today, values["conditions"], processes=processes),
+        *_node_setting_of(today, values["node_settings"], settings.node),
+    ]
     before = newest_run(results)
     began = time.time()
     code, last_words = _critests(
-        "run", "--results", str(results), *runtime, *condition, *values["run_options"]
+        "run", "--results", str(results), *runtime, *of_the_run, *values["run_options"]
     )
     if code == ExitCode.USAGE:
         raise click.exceptions.Exit(code)
@@ -131,22 +146,46 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     raise click.exceptions.Exit(code or (ExitCode.HARNESS_ERROR if problems else 0))
 
 
-def _of_tonight(names: str, today: date, *, processes: bool = False) -> list[str]:
+def _condition_of(today: date, names: str, *, processes: bool = False) -> list[str]:
     """Return the options for the condition of a day: the next one each day.
 
     Args:
-        names: of the conditions, with commas; `all`, or empty for none.
         today: the day.
+        names: of the conditions, with commas; `all`, or empty for none.
         processes: whether the run has several processes.
 
     Raises:
         UsageError: there is no such condition, or one of them is not for several processes.
     """
-    wanted = list(CONDITIONS) if names == ALL else [name.strip() for name in names.split(",") if name.strip()]
-    turns = chosen(wanted)
+    wanted = _names(names, CONDITIONS)
+    chosen(wanted)
     if processes:
         refuse_processes(wanted)
-    return ["--condition", turns[today.toordinal() % len(turns)].name] if turns else []
+    return ["--condition", wanted[today.toordinal() % len(wanted)]] if wanted else []
+
+
+def _node_setting_of(today: date, names: str, node: str) -> list[str]:
+    """Return the options for the node setting of a day: the next one each day.
+
+    Args:
+        today: the day.
+        names: of the settings, with commas; `all` for those of the kind, or empty for none.
+        node: the private runtime, as in `--node`; empty without one.
+
+    Raises:
+        UsageError: the kind has no such setting, or there is no private runtime.
+    """
+    if names and not node:
+        raise UsageError(NODE_SETTING_NEEDS_NODE)
+    kind = parse_throwaway(node).kind if node else ""
+    wanted = _names(names, KINDS[kind].node_settings) if kind else []
+    if wanted:
+        parse_node_settings(wanted, kind)
+    return ["--node-setting", wanted[today.toordinal() % len(wanted)]] if wanted else []
+
+
+def _names(text: str, every: Iterable[str]) -> list[str]:
+    return list(every) if text == ALL else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _words(name: str, values: dict[str, str]) -> list[str]:

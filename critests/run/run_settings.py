@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from critests.conditions.condition_table import check_conditions
 from critests.exit_codes import UsageError
@@ -18,6 +18,12 @@ from critests.run.options import OPTIONS, Option, Shard
 WHOLE = Shard()
 PYTEST_VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 """Environment variables that may change what pytest collects."""
+
+
+NODE_SETTING_NEEDS_NODE: Final = (
+    "--node-setting is for a runtime that --node starts; others have their own configuration"
+)
+"""The message for the option without a private runtime."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,8 +121,7 @@ class Settings:
             msg = "--cgroup-driver is for a runtime that --node starts; others have their own configuration"
             raise UsageError(msg)
         if settings.node_setting and not settings.node:
-            msg = "--node-setting is for a runtime that --node starts; others have their own configuration"
-            raise UsageError(msg)
+            raise UsageError(NODE_SETTING_NEEDS_NODE)
         if settings.node_setting:
             parse_node_settings(settings.node_setting, parse_throwaway(settings.node).kind)
         check_conditions(

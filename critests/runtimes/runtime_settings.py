@@ -220,22 +220,46 @@ class CopiedLayers:
 
 
 @dataclass(frozen=True)
-class LocalPull:
-    """The CRI plugin pulls images itself, instead of the transfer service."""
+class ConfigurationValue:
+    """A value in the configuration file of one kind of runtime.
 
-    meaning = "the CRI plugin pulls images itself"
+    Attributes:
+        table: of the file: the parts of its name.
+        key: in the table.
+        value: a number, a text, a truth value or a list of texts.
+        since: the first version of the runtime that has the key.
+    """
+
+    table: tuple[str, ...]
+    key: str
+    value: bool | int | str | tuple[str, ...]
+    since: tuple[int, int, int] = (0, 0, 0)
+
+    @property
+    def meaning(self) -> str:
+        """What the setting does, for messages."""
+        return f"{self.key} = {self.value} in {'.'.join(self.table)}"
 
 
 @dataclass(frozen=True)
-class ParallelUnpacking:
-    """Several layers of an image are unpacked at a time.
+class EarlierFormat:
+    """The configuration is in the format of the previous major version, as after an upgrade."""
 
-    Attributes:
-        layers: how many.
-    """
+    meaning = "the configuration is in the previous format"
 
-    layers: int
-    meaning = "layers are unpacked in parallel"
+
+@dataclass(frozen=True)
+class InfraContainers:
+    """Every pod has an infra container, although its namespaces need none."""
+
+    meaning = "every pod has an infra container"
+
+
+@dataclass(frozen=True)
+class HandlerSnapshotter:
+    """The handlers have another snapshotter than the one into which images are unpacked by default."""
+
+    meaning = "handlers have a snapshotter of their own"
 
 
 @dataclass(frozen=True)
@@ -286,8 +310,10 @@ RuntimeSetting: TypeAlias = (
     | Ipv6Only
     | Ipv6First
     | CopiedLayers
-    | LocalPull
-    | ParallelUnpacking
+    | ConfigurationValue
+    | EarlierFormat
+    | HandlerSnapshotter
+    | InfraContainers
     | DiscardLayers
     | LogLineSize
     | NriListener

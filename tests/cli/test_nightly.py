@@ -12,13 +12,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from critests.cli import nightly as module
-from critests.cli.nightly import _of_tonight, nightly
+from critests.cli.nightly import _condition_of, _node_setting_of, nightly
 from critests.conditions.condition_table import CONDITIONS
 from critests.exit_codes import UsageError
 from critests.record.identity import ProgramFile, RuntimeIdentity
 from critests.report.dashboard.incident_rows import incident_rows
 from critests.report.dashboard.lines import lines, promises
 from critests.report.store import Index
+from critests.runtimes.private_kinds import KINDS
 from tests.criserver import CriServer, serve
 from tests.plugin.command import critests, record_in
 from tests.report.store.small_run import small_run, store
@@ -59,12 +60,36 @@ def call(night: Night, *arguments: str | Path) -> Result:
 
 
 def test_each_night_has_the_next_condition() -> None:
-    nights = [_of_tonight("churn, events", date(2026, 1, day))[1] for day in (1, 2, 3, 4)]
+    nights = [_condition_of(date(2026, 1, day), "churn, events")[1] for day in (1, 2, 3, 4)]
 
     assert sorted(nights[:2]) == ["churn", "events"]
     assert nights[:2] == nights[2:]
-    assert {_of_tonight("all", date(2026, 1, day))[1] for day in range(1, 31)} == set(CONDITIONS)
-    assert _of_tonight("", date(2026, 1, 1)) == []
+    assert {_condition_of(date(2026, 1, day), "all")[1] for day in range(1, 31)} == set(CONDITIONS)
+    assert _condition_of(date(2026, 1, 1), "") == []
+
+
+def test_each_night_has_the_next_node_setting_of_the_kind() -> None:
+    nights = [_node_setting_of(date(2026, 1, day), "all", "crio") for day in range(1, 31)]
+
+    assert {option for option, _ in nights} == {"--node-setting"}
+    assert {name for _, name in nights} == set(KINDS["crio"].node_settings)
+    assert _node_setting_of(date(2026, 1, 1), "", "crio") == []
+
+
+def test_the_node_setting_of_the_night_is_passed_to_the_run(night: Night) -> None:
+    ended = call(night, "--node", "containerd", "--node-setting", "nri", "--bench")
+
+    assert ended.exit_code == 0, ended.output
+    assert night.called[0][3:] == ["--node=containerd", "--node-setting", "nri"]
+    assert "--node-setting" not in night.called[1]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--node", "crio", "--node-setting", "local-pull"), ("--node-setting", "nri")]
+)
+def test_a_node_setting_that_the_node_lacks_starts_nothing(night: Night, arguments: tuple[str, ...]) -> None:
+    assert isinstance(call(night, *arguments).exception, UsageError)
+    assert night.called == []
 
 
 def test_the_condition_of_the_night_is_passed_to_the_run(night: Night) -> None:

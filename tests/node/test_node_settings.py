@@ -77,6 +77,27 @@ def test_a_version_may_lack_a_setting(tmp_path: Path) -> None:
         written(KINDS["containerd"], tmp_path, replace(SETTINGS, version=(2, 0, 5), extra_settings=settings))
 
 
+def test_a_machine_may_lack_what_a_setting_needs(tmp_path: Path) -> None:
+    settings = parse_node_settings(["infra-containers"], "crio")
+
+    with pytest.raises(SettingNotSupported, match="CAP_SYS_RESOURCE"):
+        written(
+            KINDS["crio"], tmp_path, replace(SETTINGS, may_lower_oom_score=False, extra_settings=settings)
+        )
+
+
+def test_registries_of_the_earlier_format_are_mirrors(tmp_path: Path) -> None:
+    settings = parse_node_settings(["earlier-format"], "containerd")
+
+    _, text = written(KINDS["containerd"], tmp_path, replace(SETTINGS, extra_settings=settings))
+
+    read = tomllib.loads(text)
+    assert read["version"] == 2
+    assert read["plugins"]["io.containerd.grpc.v1.cri"]["registry"] == {
+        "mirrors": {"127.0.0.1:5010": {"endpoint": ["http://127.0.0.1:5010"]}}
+    }
+
+
 def test_settings_may_be_combined() -> None:
     found = parse_node_settings(["ipv6-only", "no-overlay"], "crio")
 

@@ -11,7 +11,13 @@ from critests.loopback import loopback
 from critests.runtimes import nri_listener, shims
 from critests.runtimes.cni_conflist import conflist
 from critests.runtimes.containerd import containerd_facts as facts
-from critests.runtimes.containerd.containerd_node_settings import NODE_SETTINGS
+from critests.runtimes.containerd.containerd_node_settings import (
+    IMAGES,
+    NODE_SETTINGS,
+    PODS,
+    TRANSFER,
+    TRANSFER_PULLS_SINCE,
+)
 from critests.runtimes.daemon_settings import (
     NRI_REGISTRATION_SECONDS,
     NRI_REQUEST_SECONDS,
@@ -23,20 +29,21 @@ from critests.runtimes.runtime_paths import RuntimePaths
 from critests.runtimes.runtime_settings import (
     IMAGE_FOLDER,
     CniTemplate,
+    ConfigurationValue,
     CopiedLayers,
     DeviceOwnership,
     DiscardLayers,
     DualStack,
+    EarlierFormat,
+    HandlerSnapshotter,
     ImageFolder,
     Ipv6First,
     Ipv6Only,
-    LocalPull,
     LogLineSize,
     Mirror,
     NoHostDevices,
     NriListener,
     NriPlugins,
-    ParallelUnpacking,
     PullProgress,
     RuntimeSetting,
     SettingNotSupported,
@@ -44,9 +51,6 @@ from critests.runtimes.runtime_settings import (
 )
 
 _CRI = "io.containerd.grpc.v1.cri"
-_IMAGES = "io.containerd.cri.v1.images"
-_RUNTIME = "io.containerd.cri.v1.runtime"
-_TRANSFER = "io.containerd.transfer.v1.local"
 
 CDI_SINCE: Final = (1, 7, 0)
 """First version with CDI; 1.7 has it off by default."""
@@ -57,12 +61,14 @@ NRI_SINCE: Final = (1, 7, 0)
 PULL_PROGRESS_SINCE: Final = (1, 7, 0)
 """First version with a timeout for pulls without progress."""
 
-TRANSFER_PULLS_SINCE: Final = (2, 1, 0)
-"""First version that pulls images with its transfer service unless it is configured not to."""
+EARLIER_FORMAT_SINCE: Final = (2, 0, 0)
+"""First version that reads version 3 of the format, and version 2 of a node that was upgraded."""
 
-PARALLEL_UNPACKING_SINCE: Final = (2, 2, 0)
-"""First version that can unpack several layers at a time."""
+HANDLER_SNAPSHOTTER_SINCE: Final = (1, 7, 0)
+"""First version whose handlers may have a snapshotter of their own."""
 
+_COPIES = "native"
+"""The snapshotter that copies the layer below."""
 _TASKS = "state/io.containerd.runtime.v2.task"
 
 _Value = bool | int | str | Sequence[str]
@@ -111,7 +117,7 @@ def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
     """
     tables: _Tables = {
         "": {
-            "version": 3 if settings.version >= (2, 0, 0) else 2,
+            "version": _format(settings),
             "root": str(paths.root / "root"),
             "state": str(paths.state / "state"),
             "temp": str(paths.root / "tmp"),
@@ -123,9 +129,7 @@ def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
     }
     if settings.version >= NRI_SINCE:
         tables[_plugin("io.containerd.nri.v1.nri")] = {"disable": True}
-    tables |= (
-        _cri_tables_3(paths, settings) if settings.version >= (2, 0, 0) else _cri_tables_2(paths, settings)
-    )
+    tables |= _cri_tables_3(paths, settings) if _format(settings) == 3 else _cri_tables_2(paths, settings)
     _apply_extra_settings(tables, paths, settings)
     return "\n".join(_table(name, values) for name, values in tables.items())
 
@@ -141,19 +145,18 @@ def _of_images(
     setting: RuntimeSetting, tables: _Tables, paths: RuntimePaths, settings: DaemonSettings
 ) -> bool:
     """Add a setting of images; return False for another one."""
-    of_images = _plugin(_IMAGES if settings.version >= (2, 0, 0) else _CRI)
+    of_images = _plugin(_of_the_cri(settings, IMAGES))
     match setting:
         case PullProgress(seconds) if settings.version >= PULL_PROGRESS_SINCE:
             tables[of_images]["image_pull_progress_timeout"] = f"{seconds}s"
         case ImageFolder():
             snapshotter = f"io.containerd.snapshotter.v1.{_snapshotter(settings)}"
             tables[_plugin(snapshotter)] = {"root_path": str(paths.root / IMAGE_FOLDER)}
-        case LocalPull() if settings.version >= TRANSFER_PULLS_SINCE:
-            tables[of_images]["use_local_image_pull"] = True
-        case ParallelUnpacking(layers) if settings.version >= PARALLEL_UNPACKING_SINCE:
-            tables[_plugin(_TRANSFER)]["max_concurrent_unpacks"] = layers
+        case HandlerSnapshotter() if settings.version >= HANDLER_SNAPSHOTTER_SINCE and settings.overlays:
+            for name in settings.handlers:
+                tables[_handler(_of_the_cri(settings, PODS), name)]["snapshotter"] = _COPIES
         case DiscardLayers():
-            of_layers = of_images if settings.version >= (2, 0, 0) else _plugin(_CRI, "containerd")
+            of_layers = of_images if _format(settings) == 3 else _plugin(_CRI, "containerd")
             tables[of_layers]["discard_unpacked_layers"] = True
         case Mirror() | CopiedLayers():
             pass  # in the hosts.toml of the registry, and in `settings.overlays`
@@ -164,7 +167,7 @@ def _of_images(
 
 def _of_pods(setting: RuntimeSetting, tables: _Tables, paths: RuntimePaths, settings: DaemonSettings) -> bool:
     """Add a setting of pods and containers; return False for another one."""
-    runtime = _RUNTIME if settings.version >= (2, 0, 0) else _CRI
+    runtime = _of_the_cri(settings, PODS)
     match setting:
         case DeviceOwnership():
             tables[_plugin(runtime)]["device_ownership_from_security_context"] = True
@@ -196,6 +199,10 @@ def _of_daemon(
             }
         case NriPlugins() | NriListener() if settings.version >= NRI_SINCE:
             tables[_plugin("io.containerd.nri.v1.nri")] = _nri(paths)
+        case ConfigurationValue(table, key, value, since) if settings.version >= since:
+            tables.setdefault(_plugin(*table), {})[key] = value
+        case EarlierFormat() if settings.version >= EARLIER_FORMAT_SINCE:
+            pass  # in `_format`
         case _:
             return False
     return True
@@ -244,12 +251,24 @@ def _cri_tables_2(paths: RuntimePaths, settings: DaemonSettings) -> _Tables:
             **_runtime(paths, settings),
         },
         _plugin(_CRI, "cni"): {"bin_dir": str(settings.cni_plugins), "conf_dir": str(paths.state / "cni")},
-        _plugin(_CRI, "registry"): {"config_path": str(paths.state / "certs.d")},
+        **_registries_2(paths, settings),
         _plugin(_CRI, "containerd"): {
             "default_runtime_name": next(iter(settings.handlers)),
             "snapshotter": _snapshotter(settings),
         },
         **_handlers(paths, settings, _CRI),
+    }
+
+
+def _registries_2(paths: RuntimePaths, settings: DaemonSettings) -> _Tables:
+    # what replaced registry.mirrors excludes it; a node that was upgraded still has it
+    if EarlierFormat() not in settings.extra_settings or any(
+        isinstance(setting, Mirror) for setting in settings.extra_settings
+    ):
+        return {_plugin(_CRI, "registry"): {"config_path": str(paths.state / "certs.d")}}
+    return {
+        _plugin(_CRI, "registry", "mirrors", address): {"endpoint": [f"http://{address}"]}
+        for address in settings.registry_addresses
     }
 
 
@@ -262,26 +281,40 @@ def _cri_tables_3(paths: RuntimePaths, settings: DaemonSettings) -> _Tables:
     unpacking: _Tables = {}
     if settings.version >= TRANSFER_PULLS_SINCE and not settings.overlays:
         # an element of an array, whose default has only overlayfs
-        unpacking[f"[{_plugin(_TRANSFER)}.unpack_config]"] = {
+        unpacking[f"[{_plugin(TRANSFER)}.unpack_config]"] = {
             "platform": "linux",  # with the machine's architecture
             "snapshotter": _snapshotter(settings),
         }
     return {
-        _plugin(_IMAGES): {"snapshotter": _snapshotter(settings)},
-        _plugin(_IMAGES, "pinned_images"): {"sandbox": settings.pause_image},
-        _plugin(_IMAGES, "registry"): {"config_path": str(paths.state / "certs.d")},
-        _plugin(_TRANSFER): {"config_path": str(paths.state / "certs.d")},
+        _plugin(IMAGES): {"snapshotter": _snapshotter(settings)},
+        _plugin(IMAGES, "pinned_images"): {"sandbox": settings.pause_image},
+        _plugin(IMAGES, "registry"): {"config_path": str(paths.state / "certs.d")},
+        _plugin(TRANSFER): {"config_path": str(paths.state / "certs.d")},
         **unpacking,
-        _plugin(_RUNTIME): _runtime(paths, settings),
-        _plugin(_RUNTIME, "cni"): cni,
-        _plugin(_RUNTIME, "containerd"): {"default_runtime_name": next(iter(settings.handlers))},
-        **_handlers(paths, settings, _RUNTIME),
+        _plugin(PODS): _runtime(paths, settings),
+        _plugin(PODS, "cni"): cni,
+        _plugin(PODS, "containerd"): {"default_runtime_name": next(iter(settings.handlers))},
+        **_handlers(paths, settings, PODS),
         _plugin(_CRI): _streaming(),
     }
 
 
+def _format(settings: DaemonSettings) -> int:
+    """Return the version of the configuration's format."""
+    return (
+        3
+        if settings.version >= EARLIER_FORMAT_SINCE and EarlierFormat() not in settings.extra_settings
+        else 2
+    )
+
+
+def _of_the_cri(settings: DaemonSettings, plugin: str) -> str:
+    """Return the plugin that has a setting in the configuration's format: version 2 has one for all."""
+    return plugin if _format(settings) == 3 else _CRI
+
+
 def _snapshotter(settings: DaemonSettings) -> str:
-    return "overlayfs" if settings.overlays else "native"
+    return "overlayfs" if settings.overlays else _COPIES
 
 
 def _streaming() -> dict[str, _Value]:

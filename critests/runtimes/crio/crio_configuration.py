@@ -19,12 +19,14 @@ from critests.runtimes.private_kind import ThrowawayKind
 from critests.runtimes.runtime_paths import RuntimePaths
 from critests.runtimes.runtime_settings import (
     IMAGE_FOLDER,
+    ConfigurationValue,
     CopiedLayers,
     Credentials,
     DefaultSysctl,
     DeviceOwnership,
     DualStack,
     ImageFolder,
+    InfraContainers,
     Ipv6Only,
     LogCap,
     MetricsOfCpu,
@@ -305,8 +307,14 @@ def _of_images(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSet
     return None
 
 
-def _of_pods(setting: RuntimeSetting, _: RuntimePaths, __: DaemonSettings) -> _TableValues:
+def _of_pods(setting: RuntimeSetting, _: RuntimePaths, settings: DaemonSettings) -> _TableValues:
     match setting:
+        case DeviceOwnership():
+            return "crio.runtime", {"device_ownership_from_security_context": True}
+        case InfraContainers():
+            if not settings.may_lower_oom_score:  # infra containers have a score of -998
+                raise SettingNotSupported(setting, "infra containers need CAP_SYS_RESOURCE")
+            return "crio.runtime", {"drop_infra_ctr": False}
         case DefaultSysctl(name, value):
             return "crio.runtime", {"default_sysctls": [f"{name}={value}"]}
         case DualStack() | Ipv6Only():
@@ -318,8 +326,6 @@ def _of_pods(setting: RuntimeSetting, _: RuntimePaths, __: DaemonSettings) -> _T
 
 def _of_runtime(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSettings) -> _TableValues:
     match setting:
-        case DeviceOwnership():
-            return "crio.runtime", {"device_ownership_from_security_context": True}
         case NoEvents():
             return "crio.runtime", {"enable_pod_events": False}
         case LogCap(size):
@@ -332,6 +338,8 @@ def _of_runtime(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSe
             }
         case NriPlugins() | NriListener() if settings.version >= NRI_SINCE:
             return "crio.nri", _nri(paths)
+        case ConfigurationValue((table,), key, value, since) if settings.version >= since:
+            return table, {key: value}
     return None
 
 

@@ -4,16 +4,24 @@ from typing import Final
 
 from critests.runtimes.node_setting import NodeSetting
 from critests.runtimes.runtime_settings import (
+    ConfigurationValue,
     CopiedLayers,
     DeviceOwnership,
     DualStack,
     ImageFolder,
+    InfraContainers,
     Ipv6Only,
     NoEvents,
     NriListener,
 )
 
+_COLLECTED = ConfigurationValue(("crio.stats",), "collection_period", 1)
+_METRICS = ConfigurationValue(("crio.stats",), "included_pod_metrics", ("all",))
+
 NODE_SETTINGS: Final = {
+    "infra-containers": NodeSetting("every pod has an infra container", (InfraContainers(),)),
+    "collected-stats": NodeSetting("statistics and metrics are collected once a second", (_COLLECTED,)),
+    "all-metrics": NodeSetting("metrics of pods: all, by that word", (_METRICS,)),
     "dual-stack": NodeSetting("pods have an IPv4 and an IPv6 address", (DualStack(),)),
     "ipv6-only": NodeSetting("pods have only an IPv6 address", (Ipv6Only(),)),
     "nri": NodeSetting("an NRI plugin receives every event", (NriListener(),)),
