@@ -57,15 +57,27 @@ class End:
     seconds: float
 
 
-def daemon_of_run(binary: Path) -> int:
-    """Return the process of the run's daemon, once there is one."""
+def daemon_of_run(leader: int, binary: Path) -> int:
+    """Return the process of the run's daemon, once there is one; those of single tests are started by
+    workers.
+    """
     end = time.monotonic() + START_SECONDS
     # its configuration is there; a process without is asked for the version
-    while not (found := [pid for pid in processes(f"{RUNS}/") if is_daemon(pid, binary)]):
+    while not (
+        found := [pid for pid in processes(f"{RUNS}/") if is_daemon(pid, binary) and parent(pid) == leader]
+    ):
         if time.monotonic() > end:
             raise TimeoutError("the run started no daemon")
         time.sleep(0.02)
-    return min(found)
+    return found[0]
+
+
+def parent(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    except OSError:
+        return 0
+    return int(status.partition("\nPPid:")[2].split()[0])
 
 
 def is_daemon(pid: int, binary: Path) -> bool:
@@ -86,7 +98,7 @@ def kill(victim: str, seconds: float, binary: Path) -> End:
         text=True,
     )
     time.sleep(seconds)
-    pid = daemon_of_run(binary) if victim == DAEMON else run.pid
+    pid = daemon_of_run(run.pid, binary) if victim == DAEMON else run.pid
     ids = [path.name for path in RUNS.glob("[0-9]*")]
     os.kill(pid, signal.SIGKILL)
     killed = time.monotonic()

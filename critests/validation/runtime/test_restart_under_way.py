@@ -1,17 +1,20 @@
 """RST: output, pulls and streams that are in progress during a restart of the daemon."""
 
 import os
+import secrets
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.node.cgroups import container_cgroup
 from critests.testing import (
     Capability,
     Container,
@@ -25,6 +28,7 @@ from critests.testing import (
     Streams,
     blocked,
     disruptive,
+    first_process,
     pulling,
     requirement,
     requires,
@@ -212,6 +216,65 @@ def test_pod_without_a_stored_uid_is_not_listed_without_uid(own_runtime: OwnRunt
     assert {entry.id: entry.state for entry in listed}.get(healthy.id) == cri.SANDBOX_READY
     known = [(entry.metadata.name, entry.metadata.namespace, entry.metadata.uid) for entry in listed]
     assert [names for names in known if "" in names] == []
+
+
+@pytest.fixture
+def moved(own_runtime: OwnRuntime) -> Iterator[int]:
+    """The first process of a running container, whose processes are in another cgroup of the pod; their own
+    is gone.
+    """
+    mark = f"moved-{secrets.token_hex(4)}"
+    own_runtime.container(wait_for_log="ready", script=f"echo ready; sleep 3600; : {mark}")
+    process = first_process(mark)
+    others = []
+    for folder in container_cgroup.folders_of_process(process):
+        other = folder.with_name("moved")
+        other.mkdir()
+        others.append(other)
+        for name in (
+            "cpuset.cpus",
+            "cpuset.mems",
+        ):  # empty in a new cgroup of version 1, which takes none then
+            if (folder / name).exists() and (values := (folder / name).read_text(encoding="ascii").strip()):
+                (other / name).write_text(values, encoding="ascii")
+        for pid in processes_in(folder):
+            (other / "cgroup.procs").write_text(pid, encoding="ascii")
+        folder.rmdir()
+    yield process
+    for other in others:
+        for pid in processes_in(other):
+            os.kill(int(pid), signal.SIGKILL)
+        own_runtime.eventually("the cgroup to be empty", partial(is_empty, other))
+        other.rmdir()
+
+
+def processes_in(cgroup: Path) -> list[str]:
+    """Return the processes in a cgroup."""
+    return (cgroup / "cgroup.procs").read_text(encoding="ascii").split()
+
+
+def is_empty(cgroup: Path) -> bool:
+    """Return whether no process is in a cgroup."""
+    return not processes_in(cgroup)
+
+
+@requirement("RST-01")
+@requires(Capability.SAME_HOST)
+def test_running_container_in_another_cgroup_is_not_exited_after_a_restart(
+    own_runtime: OwnRuntime, moved: int
+) -> None:
+    """A container whose processes were moved to another cgroup, and whose own cgroup is gone, MUST NOT be
+    EXITED after a restart of the daemon while its process runs.
+
+    Source: CONTAINER_EXITED; the kubelet starts another instance for one that it takes for exited.
+    Service managers and administrators of a node move processes.
+    """
+    own_runtime.restart(signal.SIGKILL)
+
+    listed = own_runtime.stub.ListContainers(cri.ListContainersRequest()).containers
+    states = [cri.ContainerState.Name(each.state) for each in listed]
+    if Path(f"/proc/{moved}").exists():
+        assert "CONTAINER_EXITED" not in states
 
 
 @requirement("RST-17")
