@@ -10,7 +10,15 @@ from typing import Final
 
 from critests.report.wording.texts import one_line
 
-_PUNCTUATION: Final = re.compile(r"([\\`*_\[\]<>#|~@:&^$]|(?<=www)\.|^[-+=]|(?<=^\d)[.)])")
+_PUNCTUATION: Final = re.compile(
+    r"[\\`*\[\]<>#|~@&^$]"
+    r"|(?<![^\W_])_|_(?![^\W_])"  # GitHub takes no underscore within a word for emphasis
+    r"|:(?=//|[\w+-]+:)"  # before an address, and of `:emoji:`
+    r"|(?<=www)\."
+    r"|^[-+](?=\s|$)|^[-=](?=[-=\s]*$)"  # a list, a rule, an underline
+)
+_NUMBERED: Final = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
+"""The beginning of a numbered list."""
 CUT: Final = "\n_This text is cut off at GitHub's limit; the rest is in the run's record._\n"
 
 
@@ -26,7 +34,7 @@ def code(text: str, limit: int = 300) -> str:
 
 def prose(text: str, limit: int = 300) -> str:
     """Return text as prose with all markup escaped; an empty comment breaks mentions and references."""
-    escaped = _PUNCTUATION.sub(r"\\\1", one_line(text, limit))
+    escaped = _NUMBERED.sub(r"\1\\\2", _PUNCTUATION.sub(r"\\\g<0>", one_line(text, limit)))
     return (
         escaped.replace("\\@", "@<!-- -->")
         .replace("\\#", "#<!-- -->")
