@@ -10,6 +10,8 @@ from typing import Final
 
 import pytest
 
+from critests.run.observed_names import EACH, WHERE
+
 ASSERT: Final = "assert "
 """The first word of the statement, and of pytest's explanation of it."""
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
@@ -17,9 +19,6 @@ ARITHMETIC: Final[dict[type[ast.operator], Callable[[float, float], float]]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
 }
-
-EACH: Final = "each"
-"""The word before the iterable of a comprehension."""
 AS_IT_IS: Final = frozenset({"all", "frozenset", "list", "set", "sorted", "tuple"})
 """Calls around a comprehension that a reader does not need."""
 
@@ -147,7 +146,7 @@ def _iteration(part: ast.comprehension) -> str:
     elements = part.target.elts if isinstance(part.target, ast.Tuple) else [part.target]
     names = ", ".join(name for name in map(ast.unparse, elements) if name != "_")
     over = f"{names} of {ast.unparse(part.iter)}".removeprefix(f"{EACH} ")  # a variable with that name
-    return " where ".join([over, *([" and ".join(map(ast.unparse, part.ifs))] if part.ifs else [])])
+    return f" {WHERE} ".join([over, *([" and ".join(map(ast.unparse, part.ifs))] if part.ifs else [])])
 
 
 def _is_set(name: ast.Name) -> bool:

@@ -16,7 +16,7 @@ from critests.client.failures import code_of, failed_rpc, hung_for, is_a_hang
 from critests.client.hangs import StillHangs
 from critests.record.reasons import Reason, ReasonCode, seconds_between
 from critests.run.assertion_text import ASSERT, AssertionText, asserted_by, evaluated, parsed
-from critests.run.observed_names import observed_name, other_name
+from critests.run.observed_names import WHERE, observed_name, other_name
 
 NO_MESSAGE: Final = "AssertionError"
 LIMIT: Final = 300
@@ -189,6 +189,8 @@ def _related(
     sign = SIGNS[comparison]
     if sign in CONTAINING and (wanted[:1] in {"'", '"'} or isinstance(subject, ast.Constant)):
         return _value(other, wanted, seen, relation=CONTAINING[sign])
+    if sign == "==" and _are_breaches(subject) and not _literal(wanted):
+        return _value(subject, seen, "", relation="elements")
     seen, wanted = _constant(evaluated(seen), other), _constant(evaluated(wanted), other)
     named = other_name(other, observed_name(subject))
     return _value(subject, seen, wanted, relation=sign, other=named)
@@ -199,8 +201,15 @@ def _denied(denied: ast.expr, value: str) -> Reason:
     words = _literal(value)
     if isinstance(words, str) and isinstance(denied, ast.Call):
         return in_words(words)
+    if _are_breaches(denied):
+        return _value(denied, value, "", relation="elements")
     expected = "False" if value == "True" else ""
     return _value(denied, value, expected, relation="==")
+
+
+def _are_breaches(node: ast.expr) -> bool:
+    """Whether an expression is a comprehension in words with a condition, which lists what is wrong."""
+    return isinstance(node, ast.Name) and f" {WHERE} " in node.id and bool(observed_name(node))
 
 
 def _true(tree: ast.expr, value: str) -> Reason:

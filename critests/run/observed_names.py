@@ -5,6 +5,10 @@
 import ast
 from typing import Final
 
+EACH: Final = "each"
+"""Comes before the variable of a comprehension in words (`critests.run.assertion_text`)."""
+WHERE: Final = "where"
+"""Comes before its condition."""
 _SAME: Final = frozenset({"bytes", "dict", "frozenset", "int", "list", "set", "sorted", "str", "tuple"})
 """Functions whose result is about the same as their argument."""
 _CONVERSIONS: Final = frozenset(
@@ -18,6 +22,8 @@ _PYTHON: Final = frozenset({"abs", "all", "any", "bool", "isinstance", "type"})
 def observed_name(node: ast.expr | None) -> str:  # noqa: PLR0911 - one return per kind of expression
     """Return the name of the last field, method or function in an expression; empty if it has none."""
     match node:
+        case ast.Name(words) if f"{EACH} " in words:
+            return _of_elements(words)
         case ast.Subscript(value, ast.Constant(str(key))):
             return key
         case ast.Subscript(ast.Attribute() | ast.Call(ast.Attribute()) as value, ast.Constant()):
@@ -42,6 +48,21 @@ def other_name(node: ast.expr, subject: str) -> str:
     """Return the name of the other side of a comparison; the expression if it has no name of its own."""
     name = observed_name(node)
     return name if name and name != subject else ast.unparse(node)
+
+
+def _of_elements(words: str) -> str:
+    """Return the name of what a comprehension in words observes: the field of its elements, or the whole if
+    it lists elements of it, `states` for `each name of states where name`; empty if it computes something.
+    """
+    element, _, rest = f" {words}".partition(f" {EACH} ")
+    whole = rest.partition(" of ")[2].partition(f" {WHERE} ")[0]
+    try:
+        node = ast.parse(element.strip().removesuffix("for") or whole, mode="eval").body
+    except SyntaxError:
+        return ""
+    if element:
+        return observed_name(node) if isinstance(node, ast.Attribute) else ""
+    return _name_or_variable(node)
 
 
 def _of_function(function: str, argument: str) -> str:

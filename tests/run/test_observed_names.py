@@ -33,6 +33,19 @@ def test_an_expression_has_the_name_of_its_last_field(expression: str, name: str
     assert observed_name(parsed(expression)) == name
 
 
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("each name of states where name not in {'EXITED'}", "states"),
+        ("each name, at of blocks.items() where at <= 0", "blocks"),
+        ("listed(pod).created_at for each pod of pods", "created_at"),
+        ("value + 1 for each value of values", ""),
+    ],
+)
+def test_a_comprehension_in_words_has_the_name_of_its_field_or_of_the_whole(words: str, name: str) -> None:
+    assert observed_name(ast.Name(words)) == name
+
+
 def test_two_sides_of_one_name_are_distinguished() -> None:
     before = parsed("before.finished_at")
 

@@ -10,6 +10,7 @@ from typing import Final
 from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode, number_in, seconds_between
 from critests.record.result_records import TestResult
+from critests.report.wording.plain_values import plain_value
 
 EXPECTED: Final = {
     "==": "",
@@ -43,11 +44,9 @@ SIDES: Final = {
 }
 """pytest's words for the sides of a comparison, and those for a reader who has not read the test."""
 _SIDES: Final = re.compile("|".join(SIDES))
-_FROZEN: Final = re.compile(r"frozenset\((\{[^{}]*\})\)")
 _FALSE: Final = frozenset({"False", "None", "0"})
 _LIMITED: Final = frozenset({"B", "µs"})
 """Units of limits; no value means that there is no limit."""
-_NOTHING: Final = frozenset({"", "[]", "{}", "()", "set()", "frozenset()"})
 _STATUS_CODE: Final = re.compile(r"<?StatusCode\.([A-Z_]+)(?:: \(\d+, '[^']*'\)>)?")
 _NEXT_FIELD: Final = re.compile(r"\\n *(?=[a-z_]+(?:: | \{))")
 _LAST_FIELD: Final = re.compile(r"\\n *(?=[}\].,]|$)")
@@ -173,12 +172,14 @@ def _value(why: Reason) -> str:  # noqa: PLR0911 - one return per relation
         seen = neither if _FALSE.issuperset(alternatives) else why.seen
         return f"expected {why.expected}, observed {seen}"
     if not why.where:
-        return f"expected {why.expected}, {f'observed {why.seen}' if why.seen else 'which is not the case'}"
+        seen = f"observed {_shown(why.seen, why.unit)}" if why.seen else "which is not the case"
+        return f"expected {why.expected}, {seen}"
     if why.relation == "elements":
-        differences = ("missing", why.expected), ("unexpected", why.seen)
-        return f"{name}: {', '.join(f'{word} {texts}' for word, texts in differences if texts)}"
+        differences = (("missing", why.expected), ("unexpected", why.seen))
+        texts = [f"{word} {_shown(values, why.unit)}" for word, values in differences if values]
+        return f"{name}: {', '.join(texts)}"
     if why.relation == "not":
-        return f"expected not {name}, observed {why.seen}"
+        return f"expected not {name}, observed {_shown(why.seen, why.unit)}"
     seconds = seconds_between(why.seen, why.expected)
     if seconds is not None and why.relation in IN_TIME:
         apart = (
@@ -187,19 +188,20 @@ def _value(why: Reason) -> str:  # noqa: PLR0911 - one return per relation
         return f"{name}: expected {IN_TIME[why.relation]}{why.other}, observed {apart}"
     expected, seen = (_shown(value, why.unit) for value in (why.expected, why.seen))
     if why.relation == "set":
-        return f"{name}: expected a value, observed {'nothing' if seen == 'None' else seen}"
-    return f"{name}: expected {EXPECTED.get(why.relation, '')}{expected}, observed {seen}"
+        return f"{name}: expected a value, observed {seen}"
+    between = ";" if ", " in expected else ","
+    return f"{name}: expected {EXPECTED.get(why.relation, '')}{expected}{between} observed {seen}"
 
 
 def _shown(value: str, unit: str) -> str:
-    """Return a number rounded, with its unit; of another value remove Python's own syntax."""
+    """Return a number rounded, with its unit; another value in plain words."""
     if unit in _LIMITED and " and " in value:
         return " and ".join(_shown(each, unit) for each in value.split(" and "))
     number = number_in(value)
     if number is None:
         if unit in _LIMITED and value == "None":
             return "no limit"
-        return "nothing" if value in _NOTHING else _FROZEN.sub(r"\1", value)
+        return plain_value(_STATUS_CODE.sub(r"\1", value))
     if not unit and number % 1 == 0:
         return str(number)
     return f"{number:,} {unit}" if isinstance(number, int) else f"{number:.4g} {unit}".rstrip()
