@@ -230,7 +230,7 @@ def test_form_of_exec_sync_in_a_container_that_does_not_run(
     assert (response.exit_code, response.stdout) == (0, b"ran\n")
 
 
-@requirement("EXS-17")
+@requirement("EXS-17/context")
 def test_exec_sync_inherits_environment_and_working_directory(
     runtime: Runtime, containers: Containers
 ) -> None:
@@ -245,7 +245,7 @@ def test_exec_sync_inherits_environment_and_working_directory(
     assert response.stdout.decode().splitlines() == ["given value", "/home/tester"]
 
 
-@requirement("EXS-17")
+@requirement("EXS-17/context")
 def test_exec_sync_inherits_user_and_groups(runtime: Runtime, containers: Containers) -> None:
     """ExecSync MUST run the command as the user and with the groups of the container.
 
@@ -272,18 +272,17 @@ def test_exec_sync_inherits_user_and_groups(runtime: Runtime, containers: Contai
     assert (command.uids, command.gids, command.groups) == (first.uids, first.gids, first.groups)
 
 
-@requirement("EXS-17")
+@requirement("EXS-17/context")
 def test_exec_sync_inherits_capabilities_and_seccomp_mode(containers: Containers) -> None:
     """ExecSync MUST run the command with no more capabilities than the container has, and with its seccomp
-    mode and `no_new_privs`.
+    mode.
 
-    Source: ExecSync, LinuxContainerSecurityContext.capabilities, seccomp and no_new_privs.
+    Source: ExecSync, LinuxContainerSecurityContext.capabilities and seccomp.
     """
     container = containers.running(
+        # runtimes grant CHOWN by default
         security_context=cri.LinuxContainerSecurityContext(
-            # runtimes grant CHOWN by default
-            capabilities=cri.Capability(drop_capabilities=["CHOWN"]),
-            no_new_privs=True,
+            capabilities=cri.Capability(drop_capabilities=["CHOWN"])
         )
     )
 
@@ -292,13 +291,24 @@ def test_exec_sync_inherits_capabilities_and_seccomp_mode(containers: Containers
     assert command.capabilities == first.capabilities
     assert not [name for name, held in command.capabilities.items() if "CHOWN" in held]
     assert command.seccomp_mode == first.seccomp_mode
-    if "NoNewPrivs" not in first.fields:
+
+
+@requirement("EXS-17/no-new-privs")
+def test_exec_sync_inherits_no_new_privs(containers: Containers) -> None:
+    """ExecSync MUST run the command with the `no_new_privs` of the container.
+
+    Source: ExecSync, LinuxContainerSecurityContext.no_new_privs.
+    """
+    container = containers.running(security_context=cri.LinuxContainerSecurityContext(no_new_privs=True))
+
+    command = container.process_status(EXEC)
+
+    if "NoNewPrivs" not in command.fields:
         blocked("/proc/PID/status of the container's kernel does not have NoNewPrivs")
-    assert first.no_new_privs
     assert command.no_new_privs
 
 
-@requirement("EXS-17")
+@requirement("EXS-17/context")
 def test_exec_sync_is_in_the_namespaces_of_its_container(
     runtime: Runtime, running_container: Container
 ) -> None:
