@@ -12,10 +12,13 @@ from critests.report.comparison.differences import JudgedMusts
 from critests.report.comparison.model import NOT_JUDGED, Operation, RunComparison, Speed
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.wording import amount, percent
+from critests.report.facts.explanations import promise_of_aspect
 from critests.report.wording.texts import one_line, plural
 from critests.statistics.verdict import Verdict
 
 NOT_MEASURED: Final = "not measured"
+NOT_COMPARED: Final = "not compared"
+MEASUREMENTS: Final = "speed, memory and CPU time"
 HEADLINE_ROWS: Final = 3
 ALIKE: Final = 0.1
 """An interval within this share of equality decides that the sides are alike."""
@@ -32,6 +35,19 @@ OFFERS: Final = "what the runtime offers"
 
 
 @dataclass(frozen=True, kw_only=True)
+class BrokenMusts:
+    """The MUSTs that one side breaks, or both do.
+
+    Attributes:
+        where: `fails on CRI-O 1.36 only`, `fails on both`.
+        promises: Each aspect of level MUST and what it requires, one line.
+    """
+
+    where: str
+    promises: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class AnswerRow:
     """One row.
 
@@ -41,7 +57,7 @@ class AnswerRow:
         b: The answer of side B.
         better: `a` or `b` if that side is proven to be better, else empty.
         verdict: Which side is better and by how much with its 95 % interval, or why that is not known.
-        details: Further lines.
+        broken: The MUSTs that are not passed.
         undecided: It was measured without a decision.
         below: It is a part of the row above.
     """
@@ -51,7 +67,7 @@ class AnswerRow:
     b: str = ""
     better: str = ""
     verdict: str = ""
-    details: tuple[str, ...] = ()
+    broken: tuple[BrokenMusts, ...] = ()
     undecided: bool = False
     below: bool = False
 
@@ -64,6 +80,15 @@ def answer_rows(comparison: RunComparison) -> list[AnswerRow]:
     rows += _facts(DEFAULTS, comparison.a.defaults, comparison.b.defaults)
     rows += _facts(OFFERS, comparison.a.offers, comparison.b.offers)
     return rows
+
+
+def shown_rows(rows: Sequence[AnswerRow]) -> list[AnswerRow]:
+    """Return the rows as reports show them: one for all measurements if nothing was measured."""
+    measurements, others = rows[: len(QUESTIONS)], rows[len(QUESTIONS) :]
+    verdicts = {row.verdict for row in measurements}
+    if len(verdicts) > 1 or not verdicts <= {NOT_MEASURED, NOT_COMPARED}:
+        return list(rows)
+    return [*others, AnswerRow(question=MEASUREMENTS, verdict=verdicts.pop())]
 
 
 def heads(names: Names) -> tuple[str, str, str, str]:
@@ -89,9 +114,7 @@ def _speed_rows(speed: Speed, names: Names, significance: float) -> Iterator[Ans
         found = answers.get(question.key)
         if found is None:
             only = alone.get(question.key)
-            verdict = (
-                f"measured on {only} only" if only else "not compared" if speed.refused else NOT_MEASURED
-            )
+            verdict = f"measured on {only} only" if only else NOT_COMPARED if speed.refused else NOT_MEASURED
             yield AnswerRow(question=question.title, verdict=verdict)
             continue
         row = AnswerRow(
@@ -149,10 +172,10 @@ def _musts(musts: JudgedMusts, names: Names) -> AnswerRow:
     a, b = len(musts.broken_a), len(musts.broken_b)
     better = "a" if a < b else "b" if b < a else ""
     name = names.a if better == "a" else names.b
-    details = tuple(
-        f"fails on {side}: {', '.join(broken)}"
-        for side, broken in ((names.a, musts.broken_a), (names.b, musts.broken_b))
-        if broken
+    groups = (
+        (f"fails on {names.a} only", [each for each in musts.broken_a if each not in musts.broken_b]),
+        (f"fails on {names.b} only", [each for each in musts.broken_b if each not in musts.broken_a]),
+        ("fails on both", [each for each in musts.broken_a if each in musts.broken_b]),
     )
     return AnswerRow(
         question=f"{MUSTS}, of the {musts.judged}{of} judged on both",
@@ -160,7 +183,11 @@ def _musts(musts: JudgedMusts, names: Names) -> AnswerRow:
         b=str(musts.judged - b),
         better=better,
         verdict=f"{name}, {abs(a - b)} more" if better else "no difference",
-        details=details,
+        broken=tuple(
+            BrokenMusts(where=where, promises=tuple((each, promise_of_aspect(each)) for each in aspects))
+            for where, aspects in groups
+            if aspects
+        ),
     )
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from typing import Final
 
-from critests.report.comparison.answers import answer_rows, headline, heads
+from critests.report.comparison.answers import AnswerRow, answer_rows, headline, heads, shown_rows
 from critests.report.comparison.model import RunComparison
 from critests.report.comparison.names import names_of
 from critests.report.comparison.sections import Section, SectionRow, below_the_table, sections
 from critests.report.wording.markdown import prose, table
 
+FEW: Final = 5
+"""Lines of a list that is not folded."""
 LISTED: Final = 40
 """Rows of a section; further rows are counted."""
 _PROVEN: Final = frozenset({"slower", "faster", "worse", "better"})
@@ -32,16 +34,28 @@ def answers_in_markdown(comparison: RunComparison) -> list[str]:
             prose(row.question, 500),
             prose(row.a),
             prose(row.b),
-            "; ".join(prose(text, 500) for text in (row.verdict, *row.details) if text),
+            prose(row.verdict, 500),
         ]
-        for row in rows
+        for row in shown_rows(rows)
     ]
     return [
         prose(headline(rows), 1000),
         "",
         *table([*map(prose, heads(names))], cells, right=2),
+        *(line for row in rows for line in _broken(row)),
         *(line for text in below_the_table(comparison) for line in ("", prose(text, 1000))),
     ]
+
+
+def _broken(row: AnswerRow) -> Iterator[str]:
+    """Yield the MUSTs that are not passed; a long list is folded."""
+    for group in row.broken:
+        head = f"{prose(group.where)} ({len(group.promises)})"
+        folded = len(group.promises) > FEW
+        yield from ("", f"<details><summary>{head}</summary>" if folded else f"{head}:", "")
+        yield from (f"- **{prose(name)}** {prose(promise, 500)}" for name, promise in group.promises)
+        if folded:
+            yield from ("", "</details>")
 
 
 def _body(section: Section) -> Iterator[str]:

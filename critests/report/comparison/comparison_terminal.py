@@ -6,7 +6,7 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
-from critests.report.comparison.answers import AnswerRow, answer_rows, headline, heads
+from critests.report.comparison.answers import AnswerRow, answer_rows, headline, heads, shown_rows
 from critests.report.comparison.model import RunComparison
 from critests.report.comparison.names import Names, names_of
 from critests.report.comparison.sections import Section, SectionRow, below_the_table, sections
@@ -52,12 +52,18 @@ def print_comparison(
     names = names_of(comparison.a, comparison.b)
     rows = answer_rows(comparison)
     if out.width < WIDE:
-        _print_narrow_answers(rows, names, out)
+        _print_narrow_answers(shown_rows(rows), names, out)
     else:
         shown = plain_table(*heads(names), numbers=2)
-        for row in rows:
+        for row in shown_rows(rows):
             shown.add_row(_question(row), row.a, row.b, _answer(row))
         out.print(shown)
+    for broken in (group for row in rows for group in row.broken):
+        out.print(Text(f"{broken.where}:"))
+        lines = [
+            Text.assemble((name, "bold"), f" {one_line(promise, 400)}") for name, promise in broken.promises
+        ]
+        print_lines(out, lines)
     for text in below_the_table(comparison):
         out.print(Text(one_line(text, 600), "dim"))
     out.print()
@@ -79,10 +85,7 @@ def _question(row: AnswerRow) -> str:
 
 def _answer(row: AnswerRow) -> Text:
     style = "bold green" if row.better else "yellow" if row.undecided else "dim"
-    text = Text(one_line(row.verdict, 400), style)
-    for line in row.details:
-        text.append(f"\n{one_line(line, 400)}", "dim")
-    return text
+    return Text(one_line(row.verdict, 400), style)
 
 
 def _print_section(section: Section, out: Console) -> None:

@@ -4,7 +4,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from critests.report.comparison.answers import answer_rows, headline, heads
+from critests.report.comparison.answers import answer_rows, headline, heads, shown_rows
 from critests.report.comparison.comparison_sentences import (
     method_sentence,
     undecided,
@@ -29,6 +29,8 @@ from critests.report.page.templating import SYMBOLS, environment, source
 from critests.statistics.verdict import Verdict
 
 TESTS_LISTED: Final = 300
+FEW: Final = 5
+"""Lines of a list of broken MUSTs that is not folded."""
 FIRST: Final = 8
 """Visible rows of a list or a table; the others are folded."""
 TONES: Final = {
@@ -62,7 +64,13 @@ def comparison_to_html(comparison: RunComparison, home: str = "") -> str:
         sides=sides(comparison),
         unfair=warning(comparison, names.a, names.b),
         shared=shared_environment(comparison),
-        answers=answers,
+        answers=shown_rows(answers),
+        anchored=frozenset(
+            each.requirement
+            for each in (comparison.conformance.differences if comparison.conformance else ())
+            if not each.not_run
+        ),
+        few=FEW,
         heads=heads(names),
         tables=[("speed", first), ("rest", [each for each in rows if each not in first])],
         undecided=undecided(comparison.speed) if comparison.speed else [],

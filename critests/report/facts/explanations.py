@@ -28,6 +28,15 @@ def title_of(identity: str) -> str:
     return found.title if found else ""
 
 
+def promise_of_aspect(name: str) -> str:
+    """Return what an aspect requires, `SBX-26/error`, in one line: the statement of its requirement, and
+    its scope if it has one; empty if this catalogue does not know the requirement.
+    """
+    found = catalogue.load().aspects.get(name)
+    scope = found[1].scope if found else ""
+    return ": ".join(filter(None, [statement_of(name.partition("/")[0]), scope]))
+
+
 def promise_of(test: TestResult) -> str:
     """Return what a test requires: its first sentence, or the statement of its requirement. A crash breaks
     another requirement than the one that the test is about.

@@ -6,18 +6,20 @@ Its `finalize` and autoescape pass everything that a template prints through `vi
 
 import importlib.util
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from jinja2 import ChoiceLoader, Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from critests.report.facts.explanations import brief
 from critests.report.wording.condition_words import conditions_in_words
 from critests.report.wording.texts import cut, duration, plural, utc_time, visible
 
+_OPTION: Final = re.compile(r"(?<!\S)(--[a-z][a-z-]*)")
 TEXT_LIMIT: Final = 64 * 1024
 """Characters of one text, by default."""
 SYMBOLS: Final = {
@@ -65,8 +67,18 @@ def environment(package: str, *, limit: int = TEXT_LIMIT) -> Environment:
         "plural": plural,
         "kilobytes": _size,
         "brief": brief,
+        "whole_options": whole_options,
     }
     return templates
+
+
+def whole_options(text: str) -> Markup:
+    """Return a text in which no line ends within the name of an option: browsers break `--budget` at its
+    hyphens.
+    """
+    span = Markup('<span class="option">{}</span>')
+    parts = enumerate(_OPTION.split(visible(text)))
+    return Markup("").join(span.format(part) if number % 2 else escape(part) for number, part in parts)
 
 
 def source(templates: Environment, name: str) -> str:

@@ -10,10 +10,11 @@ from critests.record.operations import BenchmarkFacts
 from critests.record.run_record import RunRecord
 from critests.record.samples import Series
 from critests.report.comparison import RunComparison, SideFacts, compare_records, compare_sides
-from critests.report.comparison.answers import AnswerRow, answer_rows, headline
+from critests.report.comparison.answers import AnswerRow, answer_rows, headline, shown_rows
 from critests.report.comparison.comparison_sentences import verdict_text
 from critests.report.comparison.fairness import environment_facts, warning
 from critests.report.comparison.names import names_of
+from critests.report.facts.explanations import statement_of
 from tests.report.comparison.sample_measured import record, series
 from tests.report.comparison.sample_runs import run_a, run_b
 
@@ -148,7 +149,19 @@ def test_musts_are_counted_where_both_sides_judged_them(tmp_path: Path) -> None:
     assert "STP-02" in " ".join(musts.broken_b)
     assert (found.a, found.b) == (str(musts.judged), str(musts.judged - len(musts.broken_b)))
     assert found.better == "a"
-    assert found.details == (f"fails on containerd 1.6, second: {', '.join(musts.broken_b)}",)
+    (broken,) = found.broken
+    assert broken.where == "fails on containerd 1.6, second only"
+    assert [name for name, _ in broken.promises] == musts.broken_b
+    assert dict(broken.promises)["STP-02"] == statement_of("STP-02")
+
+
+def test_measurements_are_one_row_of_a_report_if_there_are_none(tmp_path: Path) -> None:
+    none = shown_rows(answer_rows(compare_records(run_a(tmp_path), run_b(tmp_path))))
+    some = answer_rows(live(measured({"pod cycle": (1.0, 0.85)})))
+
+    assert none[0].question.startswith("MUSTs passed")
+    assert (none[-1].question, none[-1].verdict) == ("speed, memory and CPU time", "not measured")
+    assert shown_rows(some) == some
 
 
 def test_defaults_that_differ_have_a_row_each() -> None:

@@ -101,7 +101,7 @@ def test_a_comparison_fits_eighty_columns() -> None:
     lines = in_a_terminal(compare_sides(record(both), both), 80).splitlines()
 
     assert max(map(len, lines)) <= 80
-    assert "a container is created and started: not measured" in lines
+    assert "speed, memory and CPU time: not measured" in lines
     (place,) = [at for at, line in enumerate(lines) if line == "B-06 RunPodSandbox: slower"]
     assert re.search(r"\d ms +\d+ ms +1\.\d\d +1\.\d\d to 1\.\d\d", lines[place + 1])
 
