@@ -65,7 +65,7 @@ def bench(**values: Any) -> None:  # noqa: ANN401 - click hands over the options
     if values["list_only"]:
         _list(settings)
         return
-    check_installed("numpy", "scipy")
+    check_installed("bench")
     become_pytest(BENCHMARK, settings, [*values["pytest_args"], "--cri-progress"])
 
 

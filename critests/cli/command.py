@@ -7,7 +7,7 @@ import traceback
 import click
 
 import critests
-from critests.cli.extras import missing_packages
+from critests.cli.extras import EXTRAS, missing_packages
 from critests.exit_codes import CannotTest, ExitCode
 from critests.process_start import raise_at_stop_signals
 from critests.report.terminal.broken_pipe import survive_broken_pipes
@@ -108,8 +108,8 @@ def main() -> None:
         sys.stderr.write("critests: interrupted\n")
         sys.exit(ExitCode.INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - Python would exit with 1, which means a broken MUST
-        if isinstance(error, ModuleNotFoundError) and error.name in {"numpy", "scipy"}:
-            click.ClickException(missing_packages("numpy", "scipy")).show()
+        if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS["bench"]:
+            click.ClickException(missing_packages("bench")).show()
             sys.exit(ExitCode.USAGE)
         traceback.print_exc()
         sys.exit(ExitCode.HARNESS_ERROR)

@@ -80,7 +80,7 @@ def explore(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     its calls.
     """
     settings = settings_from(values)
-    check_installed("hypothesis")
+    check_installed("explore")
     if settings.disruptive and not settings.node:
         msg = "--disruptive kills the daemon and makes its OCI runtime and CNI plugins fail: pass --node too"
         raise click.UsageError(msg)

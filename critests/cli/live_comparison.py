@@ -64,7 +64,7 @@ def compare_live(a: LiveSubject, b: LiveSubject, options: LiveOptions) -> RunCom
         click.exceptions.Exit: the user stopped the comparison; nothing is left behind.
     """
     if options.only != CONFORMANCE:
-        check_installed("numpy", "scipy")
+        check_installed("bench")
     options = _with_one_oci_runtime(a, b, options)
     parts: list[RunComparison] = []
     if options.only != CONFORMANCE:

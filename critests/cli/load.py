@@ -47,7 +47,7 @@ def load(locust_options: tuple[str, ...], *, web: bool, capacity: bool, **values
     one is complete.
     """
     settings = settings_from(values)
-    check_installed("locust", "scipy")
+    check_installed("load")
     if len(settings.handlers) > 1:
         raise UsageError("--runtime-handler: a load run takes one handler")
     # imported here: --help must not wait for gRPC

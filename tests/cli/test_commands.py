@@ -117,6 +117,7 @@ def test_numbers_of_benchmarks_name_what_they_need(arguments: tuple[str, ...]) -
 
     assert ended.returncode == 4
     assert "pip install numpy scipy" in ended.stderr
+    assert "'PATH[bench]'" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
