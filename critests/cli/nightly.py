@@ -27,7 +27,7 @@ from critests.record.run_layout import UNKNOWN, new_run_folder, newest_run
 from critests.record.run_record import RunRecord
 from critests.record.scope import COMPLETE
 from critests.report.comparison import NotComparable, compare_records, read_run
-from critests.report.comparison.change_sentence import changed, changes_sentence
+from critests.report.comparison.change_sentence import changed, changes_sentence, first_finding
 from critests.report.comparison.changes_since import NO_EARLIER, last_good
 from critests.report.comparison.comparison_json import comparison_to_plain
 from critests.report.dashboard.incident_rows import incident_rows
@@ -246,7 +246,9 @@ def _notice(folder: Path, results: Path) -> dict[str, Any]:
     notice: dict[str, Any] = {"run": str(folder), "changed": False, "comparison": None}
     try:
         run = read_run(folder)
-        name = f"{run.record.runtime.name} {run.record.runtime.version}, {run.record.kind}"
+        runtime = run.record.runtime
+        version = "" if runtime.version == UNKNOWN else f" {runtime.version}"
+        name = f"{runtime.name}{version}, {run.record.kind}"
         notice |= {"exit_code": run.record.exit_code, "exit_reason": run.record.exit_reason}
         if run.record.exit_code not in COMPLETE and not run.record.tests and not run.record.operations:
             said = f"nothing could be tested: {run.record.exit_reason}"
@@ -258,11 +260,12 @@ def _notice(folder: Path, results: Path) -> dict[str, Any]:
             before = read_run(earlier)
             found = compare_records(before.record, run.record, before.samples, run.samples)
             differences = differing_parts(run_parts(before.record), run_parts(run.record))
-            said = f"{changes_sentence(found)} Compared with {earlier}."
+            said = f"{first_finding(run.record, found)}{changes_sentence(found)}"
+            if differences and changed(found):
+                said += f" Differs from the last good run: {'; '.join(map(str, differences))}."
             if changed(found):
                 said += _broken_again(results, folder)
-            if differences and changed(found):
-                said += f" Different since: {'; '.join(map(str, differences))}."
+            said += f" Compared with {earlier}."
             notice |= {
                 "changed": changed(found),
                 "comparison": comparison_to_plain(found),
@@ -285,7 +288,7 @@ def _broken_again(results: Path, folder: Path) -> str:
 
 
 def _printed(notice: dict[str, Any], name: str, said: str) -> dict[str, Any]:
-    notice["text"] = one_line(f"{name}: {said}", 1000)
+    notice["text"] = one_line(f"{name}: {said}", 1500)
     click.echo(notice["text"])
     return notice
 

@@ -187,7 +187,7 @@ def test_changes_since_the_last_good_run_are_reported(night: Night, tmp_path: Pa
 
     (notice,) = [json.loads(line) for line in target.read_text().splitlines()]
     assert (notice["schema"], notice["schema_version"]) == ("critests.notice", 2)
-    assert notice["text"].startswith("containerd 2.1.0, validation: 1 test worse. Compared with")
+    assert notice["text"].startswith("containerd 2.1.0, validation: RunPodSandbox returns only once")
     (run,) = notice["runs"]
     assert run["changed"]
     assert run["exit_code"] == 1
@@ -227,7 +227,10 @@ def test_a_notice_says_which_program_differs_and_when_the_same_broke_before(
     different = [{"name": "OCI runtime", "before": runc + "a" * 12, "after": runc + "b" * 12}]
     assert changes == [different, different]
     assert "Broken again" not in notices[0]["text"]
-    assert "Broken again, as on 2026-11-20 11:06. Different since: OCI runtime" in notices[1]["text"]
+    found, _, rest = notices[1]["text"].partition(" (SBX-01): SBX-01 was not seen. 2 tests worse. ")
+    assert found.startswith("containerd 2.1.0, validation: ")
+    assert rest.startswith("Differs from the last good run: OCI runtime (/usr/sbin/runc, 1.3, sha256 aaa")
+    assert " Broken again, as on 2026-11-20 11:06. Compared with " in rest
 
 
 def test_a_night_in_which_no_run_began_has_a_record_and_a_notice(night: Night, tmp_path: Path) -> None:
@@ -239,9 +242,7 @@ def test_a_night_in_which_no_run_began_has_a_record_and_a_notice(night: Night, t
 
     assert ended.exit_code == 5
     (notice,) = [json.loads(line) for line in target.read_text().splitlines()]
-    assert (
-        notice["text"] == "containerd unknown, validation: nothing could be tested: runc makes no container"
-    )
+    assert notice["text"] == "containerd, validation: nothing could be tested: runc makes no container"
     with Index.of(night.results) as index:
         (line,) = lines(index)
         newest, before = line.runs

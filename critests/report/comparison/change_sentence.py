@@ -1,8 +1,29 @@
-"""The sentence that says what changed between an earlier and a later run of a runtime."""
+"""The sentences that say what changed between an earlier and a later run of a runtime."""
 
+from typing import Final
+
+from critests.record.run_record import RunRecord
 from critests.report.comparison.model import Operation, RunComparison
-from critests.report.wording.texts import plural
+from critests.report.facts.display_order import failures
+from critests.report.facts.explanations import observed_of, promise_of
+from critests.report.wording.texts import one_line, plural
 from critests.statistics.verdict import Verdict
+
+OBSERVED: Final = 240
+"""Characters of a promise, and of what was observed."""
+
+
+def first_finding(record: RunRecord, comparison: RunComparison) -> str:
+    """Return the first finding of the later run that the earlier one does not have: the promise, its id, and
+    what was observed; empty if there is none.
+    """
+    worse = {each.test for each in comparison.tests if each.worse}
+    found = [test for test in [*failures(record), *record.tests] if test.id in worse]
+    if not found:
+        return ""
+    promise = one_line(promise_of(found[0]) or found[0].name, OBSERVED).rstrip(".")
+    subject = f" ({found[0].requirement})" if found[0].requirement else ""
+    return f"{promise}{subject}: {observed_of(found[0], OBSERVED)}. "
 
 
 def changed_operations(comparison: RunComparison) -> list[Operation]:

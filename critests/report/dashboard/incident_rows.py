@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from critests.catalogue.words import Outcome
 from critests.report.dashboard.lines import Promise, RuntimeLine
 from critests.report.facts.run_parts import PartDifference, differing_parts
 from critests.report.store import RunEntry
 from critests.report.store.history import RECENT
+from critests.report.store.letters import RANK, WORDS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,8 +22,10 @@ class IncidentRow:
         last: The newest run that shows it.
         over: The run since which all is as before; None while it goes on.
         runs: Number of runs from `first` to `last`.
-        promises: The requirements that broke; empty where the runs judged nothing.
-        why: Why the first of them failed, or why nothing was judged.
+        promises: The requirements that broke; empty where the runs judged nothing. Of the first one, `why`
+            says what was observed.
+        tone: Outcome with whose colour it is shown while it goes on.
+        why: What was observed of the first of them, or why nothing was judged.
         differences: What took part in `first` and was different in the run before.
         earlier: The newest earlier run in which half of them were broken, or None.
     """
@@ -32,6 +36,7 @@ class IncidentRow:
     over: RunEntry | None
     runs: int
     promises: Sequence[Promise]
+    tone: str
     why: str
     differences: Sequence[PartDifference]
     earlier: RunEntry | None = None
@@ -54,7 +59,8 @@ def _of_requirements(line: RuntimeLine, promises: Sequence[Promise]) -> list[Inc
         broken = [at[place] for place in incident.places if place in at]
         if not broken:
             continue
-        first, reasons = line.runs[incident.first], line.runs[incident.first].reasons
+        first = line.runs[incident.first]
+        broken.sort(key=lambda each: (RANK[first.letters[each.place]], each.id not in first.reasons))
         rows.append(
             IncidentRow(
                 line=line,
@@ -63,7 +69,8 @@ def _of_requirements(line: RuntimeLine, promises: Sequence[Promise]) -> list[Inc
                 over=None if incident.over is None else line.runs[incident.over],
                 runs=incident.first - incident.last + 1,
                 promises=broken,
-                why=next((reasons[each.id] for each in broken if each.id in reasons), ""),
+                tone=WORDS[first.letters[broken[0].place]],
+                why=first.reasons.get(broken[0].id, ""),
                 differences=differing_parts(line.runs[incident.good].parts, first.parts),
                 earlier=None if incident.earlier is None else line.runs[incident.earlier],
             )
@@ -86,6 +93,7 @@ def _without_verdicts(line: RuntimeLine) -> list[IncidentRow]:
                     over=line.runs[newest - 1] if newest else None,
                     runs=len(runs),
                     promises=(),
+                    tone=Outcome.FAILED.value,
                     why=first.exit_reason,
                     differences=differing_parts(before[0].parts, first.parts) if before else (),
                 )

@@ -27,6 +27,8 @@ TEXT_LIMIT: Final = 4096
 LOOK_LIMIT: Final = 80
 """Requirements in a grid's list of deviations and changes."""
 LATELY_LIMIT: Final = 60
+LEAD: Final = 3
+"""Incidents that the overview names before everything else."""
 FIRST: Final = 10
 """Visible rows of a list of requirements; the others are folded."""
 DAY: Final = 86_400
@@ -79,9 +81,17 @@ class SitePages:
         incidents = [row for line in self.lines for row in self.incidents[line.slug]]
         incidents.sort(key=lambda row: -row.first.started)
         lately.sort(key=lambda item: -item[0].runs[item[2].since].started)
+        ongoing = [row for row in incidents if row.over is None]
+        ongoing.sort(key=lambda row: row.tone != Outcome.FAILED)
+        ended = [row for row in incidents if row.over is not None]
         return self._render(
             "overview.html.j2",
             rows=rows,
+            open=ongoing,
+            lead=LEAD,
+            ended=max(ended, key=lambda row: row.over.started if row.over else 0, default=None),
+            tone=ongoing[0].tone if ongoing else Outcome.PASSED.value if rows else "untested",
+            newest=max((line.newest for line in self.lines), default=None),
             areas=self.areas,
             incidents=incidents[:LATELY_LIMIT],
             first=FIRST,

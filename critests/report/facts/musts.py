@@ -128,8 +128,13 @@ def verdict_word(record: RunRecord) -> tuple[str, Outcome]:
     return ENDS[ExitCode.NO_NEW_FAILURE]
 
 
-def verdict_sentence(record: RunRecord) -> str:
-    """Return how many MUSTs a runtime meets, as a sentence; of a run without a verdict, the reason."""
+def verdict_sentence(record: RunRecord, *, named: bool = True) -> str:
+    """Return how many MUSTs a runtime meets, as a sentence; of a run without a verdict, the reason.
+
+    Args:
+        record: The run.
+        named: Whether the sentence has the ids of the broken ones.
+    """
     found = musts(record)
     parts = []
     once = sum(test.by_chance for test in record.tests)
@@ -137,7 +142,7 @@ def verdict_sentence(record: RunRecord) -> str:
     if record.exit_code not in {ExitCode.NO_NEW_FAILURE, ExitCode.BROKEN} or not found.judged or unexplained:
         parts.append(record.exit_reason or "no reason was recorded")
     if found.judged:
-        parts.append(met_sentence(found))
+        parts.append(met_sentence(found, named=named))
     if once:
         parts.append(f"{plural(once, 'test')} failed once and passed in all further tries")
     if found.others_broken:
@@ -146,13 +151,14 @@ def verdict_sentence(record: RunRecord) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def met_sentence(found: Musts) -> str:
+def met_sentence(found: Musts, *, named: bool = True) -> str:
     """Return `449 of 461 MUSTs met, 12 broken: CTR-05, … (known failures)`, and what is not counted in it."""
-    named = ", ".join(one_line(aspect, 60) for aspect in found.broken[:NAMED])
+    names = ", ".join(one_line(aspect, 60) for aspect in found.broken[:NAMED])
     more = f" and {len(found.broken) - NAMED} more" if len(found.broken) > NAMED else ""
+    ids = f": {names}{more}" if named else ""
     listed = found.known if found.known < len(found.broken) else ""
     known = f" ({f'{listed} of them known failures' if listed else 'known failures'})" if found.known else ""
-    broken = f", {len(found.broken)} broken: {named}{more}{known}" if found.broken else ""
+    broken = f", {len(found.broken)} broken{ids}{known}" if found.broken else ""
     older = found.unoffered - found.newer
     rest = [
         f"{found.newer} newer than the API of this runtime" if found.newer else "",

@@ -16,6 +16,7 @@ from critests.report.comparison.change_sentence import changed_operations, chang
 from critests.report.facts.display_order import failures, with_outcome
 from critests.report.facts.explanations import observed_of, promise_of
 from critests.report.facts.musts import verdict_sentence
+from critests.report.facts.run_parts import PartDifference, differing_parts, run_parts
 from critests.report.formats import run_markdown as parts
 from critests.report.formats.source import Source
 from critests.report.run_kinds import kind_of
@@ -47,8 +48,8 @@ def render(source: Source) -> str:
     if comparison is not None:
         new = {each.test for each in comparison.tests if each.worse}
     _add_findings(page, record, new)
-    if comparison is not None:
-        _add_changes(page, comparison)
+    if comparison is not None and source.baseline is not None:
+        _add_changes(page, comparison, differing_parts(run_parts(source.baseline.record), run_parts(record)))
     elif source.baseline is None:
         page.add("There is no baseline to compare with (`--baseline RUN`).", "")
     measured = [operation for operation in record.operations if operation.headline] or record.operations
@@ -113,8 +114,10 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(code(name, 60) for name in names[:NAMED])}{more}"
 
 
-def _add_changes(page: Page, comparison: RunComparison) -> None:
-    """Add what changed since the baseline, in numbers, and the operations that changed."""
+def _add_changes(page: Page, comparison: RunComparison, differences: Sequence[PartDifference]) -> None:
+    """Add what changed since the baseline, in numbers, the programs and settings that differ, and the
+    operations that changed.
+    """
     baseline = comparison.a
     oci = baseline.parts.get(OCI_RUNTIME, "")
     what = ", ".join(prose(each, 80) for each in (baseline.name, oci) if each)
@@ -122,6 +125,8 @@ def _add_changes(page: Page, comparison: RunComparison) -> None:
     rest = f"; {plural(not_run, 'test')} of it did not run this time" if not_run else ""
     when = f"{code(baseline.run_id, 60)} of {utc_time(baseline.started)}"
     page.add(f"**{prose(changes_sentence(comparison), 500)}** Compared with run {when} ({what}){rest}.")
+    if differences:
+        page.add("", f"Differs from it: {prose('; '.join(map(str, differences)), 1000)}.")
     if comparison.speed and comparison.speed.refused:
         page.add("", prose(f"Speed is not compared: {comparison.speed.refused}.", 500))
     changed = changed_operations(comparison)

@@ -10,12 +10,12 @@ from critests.record.files import from_json, read_text, record_file
 from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import COMPRESSED_RUN_FILE, RUN_FILE
 from critests.record.run_record import RunRecord
-from critests.report.wording.texts import cut
+from critests.report.wording.message_shortening import shortened_message
 
-REASON_LENGTH: Final = 200
+REASON_LENGTH: Final = 240
 """Characters of a reason in the index."""
-WITH_REASON: Final = frozenset({"failed", "warned", "known", "error", "blocked"})
-"""Outcomes whose reason is indexed."""
+WITH_REASON: Final = ("failed", "error", "warned", "known", "blocked")
+"""Outcomes whose reason is indexed; the first of them is that of a requirement whose tests have several."""
 JUDGED_BY: Final = (
     "id",
     "name",
@@ -94,9 +94,8 @@ def _lean(test: dict[str, Any]) -> dict[str, Any]:
 
 def _reasons(tests: list[Any]) -> dict[str, str]:
     reasons: dict[str, str] = {}
-    for test in tests:
-        if not isinstance(test, dict) or test.get("outcome") not in WITH_REASON:
-            continue
+    found = [test for test in tests if isinstance(test, dict) and test.get("outcome") in WITH_REASON]
+    for test in sorted(found, key=lambda test: WITH_REASON.index(test["outcome"])):
         requirement, reason = test.get("requirement_id"), test.get("seen") or test.get("reason")
         if (
             isinstance(requirement, str)
@@ -104,5 +103,5 @@ def _reasons(tests: list[Any]) -> dict[str, str]:
             and requirement
             and requirement not in reasons
         ):
-            reasons[requirement] = cut(reason, REASON_LENGTH)
+            reasons[requirement] = shortened_message(reason.partition("\n")[0], REASON_LENGTH)
     return reasons

@@ -32,8 +32,8 @@ from critests.report.wording.texts import cut, duration, one_line, plural, utc_t
 
 FIRST: Final = 3
 """Findings that are named before everything else."""
-OBSERVED: Final = 160
-"""Characters of what a finding observed, in a line."""
+OBSERVED: Final = 240
+"""Characters of a promise, and of what was observed."""
 FULL: Final = 20
 """Failures that are printed in full."""
 LISTED: Final = 10
@@ -83,6 +83,7 @@ def print_verdict(record: RunRecord, out: Console) -> None:
         return
     out.print()
     out.print(Text.assemble((_headline(record), "bold"), f" {one_line(verdict_sentence(record), 1000)}"))
+    _print_first(record, out)
     # a missing capability of --require breaks no requirement, and the exit line names it
     failed = [test for test in failures(record) if test.why.code is not ReasonCode.CAPABILITY_MISSING]
     musts_broken = {*musts(record).broken}
@@ -103,15 +104,7 @@ def _headline(record: RunRecord) -> str:
 def _print_head(record: RunRecord, out: Console) -> None:
     runtime = record.runtime
     out.print(Text(_headline(record), "bold"))
-    findings = [test for test in failures(record) if not test.cause]
-    for test in findings[:FIRST]:
-        out.print(
-            Text.assemble(
-                (f"  {test.requirement or test.name} ", "bold red"), one_line(promise_of(test), 160)
-            )
-        )
-        out.print(Text(f"    {observed_of(test, OBSERVED)}"))
-    print_more(len(findings) - FIRST, out)
+    _print_first(record, out)
     out.print(Text(f"critests {one_line(record.suite_version)} · {one_line(runtime.endpoint)}", "dim"))
     took = duration(record.finished - record.started) + (
         f" with {record.workers} workers" if record.workers > 1 else ""
@@ -120,6 +113,19 @@ def _print_head(record: RunRecord, out: Console) -> None:
     if record.conditions.names:
         out.print(Text(f"under {conditions_in_words(record.conditions)}", "dim"))
     out.print()
+
+
+def _print_first(record: RunRecord, out: Console) -> None:
+    """Print the first findings: the promise, and what was observed."""
+    findings = [test for test in failures(record) if not test.cause]
+    for test in findings[:FIRST]:
+        out.print(
+            Text.assemble(
+                (f"  {test.requirement or test.name} ", "bold red"), one_line(promise_of(test), OBSERVED)
+            )
+        )
+        out.print(Text(f"    {observed_of(test, OBSERVED)}"))
+    print_more(len(findings) - FIRST, out)
 
 
 def _by_age(record: RunRecord, outcome: Outcome) -> str:

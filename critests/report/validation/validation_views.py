@@ -14,6 +14,8 @@ from critests.report.facts.explanations import statement_of
 from critests.report.facts.musts import verdict_sentence, verdict_word
 from critests.report.wording.partial_run import partial
 
+FIRST: Final = 3
+"""Findings that a page names before everything else."""
 UNTESTED: Final = "untested"
 BAR: Final = (
     Outcome.FAILED,
@@ -33,6 +35,8 @@ class RunHeadline:
     Attributes:
         word: The verdict in two or three words.
         tone: Outcome with whose colour it is shown.
+        first: The first findings, or if there are none the first known failures.
+        more: Number of further ones.
         sentence: The numbers of the run, in a sentence.
         part: Scope of the run if it is not the whole suite, else empty.
         tiles: Outcome and number of tests.
@@ -40,6 +44,8 @@ class RunHeadline:
 
     word: str
     tone: str
+    first: list["RequirementView"]
+    more: int
     sentence: str
     part: str
     tiles: list[tuple[str, int]]
@@ -123,7 +129,16 @@ def verdict_view(record: RunRecord) -> RunHeadline:
     word, tone = verdict_word(record)
     numbers = record.counts.outcomes
     tiles = [(outcome.value, numbers[outcome]) for outcome in BAR if numbers.get(outcome)]
-    return RunHeadline(word, tone.value, verdict_sentence(record), part, tiles)
+    found = failures_view(record) or others_view(record, Outcome.KNOWN)
+    return RunHeadline(
+        word=word,
+        tone=tone.value,
+        first=found[:FIRST],
+        more=max(len(found) - FIRST, 0),
+        sentence=verdict_sentence(record, named=False),
+        part=part,
+        tiles=tiles,
+    )
 
 
 def failures_view(record: RunRecord) -> list[RequirementView]:

@@ -118,11 +118,16 @@ def test_an_incident_shows_what_broke_together_why_and_when(tmp_path: Path) -> N
     for name in ("index.html", "grids/containerd-2.1.0.html"):
         said = pages[name].text
         assert "Incidents 1 going on" in said
-        assert "2 requirements broke" in said
+        assert "1 more requirement broke in the same run" in said
         assert "again, as on 2026-11-19 11:06" in said
-        assert "First bad run: 2026-11-21 11:06 , 24 h ago; 1 run." in said
+        assert "Since 2026-11-21 11:06 , 24 h ago; 1 run." in said
+        assert "From 2026-11-19 11:06 until 2026-11-20 11:06 , which is good again; 1 run." in said
         assert "OCI runtime ( /opt/runc, 1.3, sha256 aaaaaaaaaaaa before" in said.replace("(", "( ")
         assert "SBX-01 was not seen" in said
+    first = pages["index.html"].text.partition("Overview")[0]
+    assert "1 incident going on" in first
+    assert "and 1 more requirement, since 2026-11-21 11:06 SBX-01 was not seen" in first
+    assert "Differs from the last good run: OCI runtime" in first
     links = pages["grids/containerd-2.1.0.html"].all("href")
     assert "../../results/containerd/2.1.0/1795259200/report.html#r-SBX-02" in links
 
@@ -137,7 +142,7 @@ def test_a_night_without_a_verdict_has_a_column_and_is_an_incident(tmp_path: Pat
 
     assert "grids/containerd-unknown.html" not in pages
     for name in ("index.html", "grids/containerd-2.1.0.html"):
-        assert "nothing could be tested" in pages[name].text
+        assert "Nothing could be tested" in pages[name].text
         assert "no container can be made" in pages[name].text
     assert (
         "2 runs; the newest of the whole suite 2026-11-18 11:06" in pages["grids/containerd-2.1.0.html"].text
