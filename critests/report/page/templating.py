@@ -19,7 +19,8 @@ from critests.report.facts.explanations import brief
 from critests.report.wording.condition_words import conditions_in_words
 from critests.report.wording.texts import cut, duration, plural, utc_time, visible
 
-_OPTION: Final = re.compile(r"(?<!\S)(--[a-z][a-z-]*)")
+_UNBROKEN: Final = re.compile(r"(?<!\S)(--[a-z][a-z-]*|\(?[+-]?[\d.,]+ (?:%|[kMG]?B|[mµ]?s|/s)(?!\w)\)?)")
+"""Names of options, which browsers break at their hyphens, and numbers with their units."""
 TEXT_LIMIT: Final = 64 * 1024
 """Characters of one text, by default."""
 SYMBOLS: Final = {
@@ -67,17 +68,15 @@ def environment(package: str, *, limit: int = TEXT_LIMIT) -> Environment:
         "plural": plural,
         "kilobytes": _size,
         "brief": brief,
-        "whole_options": whole_options,
+        "unbroken": unbroken,
     }
     return templates
 
 
-def whole_options(text: str) -> Markup:
-    """Return a text in which no line ends within the name of an option: browsers break `--budget` at its
-    hyphens.
-    """
-    span = Markup('<span class="option">{}</span>')
-    parts = enumerate(_OPTION.split(visible(text)))
+def unbroken(text: str) -> Markup:
+    """Return a text in which no line ends within the name of an option or before a unit."""
+    span = Markup('<span class="unbroken">{}</span>')
+    parts = enumerate(_UNBROKEN.split(visible(text)))
     return Markup("").join(span.format(part) if number % 2 else escape(part) for number, part in parts)
 
 
