@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from critests.catalogue.words import Outcome
+from critests.record.blocking import BREACHES
 from critests.record.identity import OCI_RUNTIME, RuntimeIdentity
 from critests.record.operations import OperationResult
 from critests.record.run_record import RunRecord
+from critests.report.facts.explanations import title_of
 from critests.report.facts.operation_names import quantiles
 from critests.report.facts.run_facts import runtime_of
 from critests.report.formats.source import Source
@@ -97,11 +99,16 @@ def _families(record: RunRecord) -> list[Family]:
         for outcome, number in sorted(numbers.items()):
             if outcome != Outcome.DISABLED:
                 tests.add(number, area=area, outcome=outcome)
-    results = Family("critests_result", "gauge", "Always 1: the outcome of a requirement that was selected.")
+    results = Family(
+        "critests_result",
+        "gauge",
+        "Always 1: the outcome of a requirement that was selected, and its promise if it is broken.",
+    )
     for requirement, verdict in sorted(record.requirements.items()):
         if verdict.outcome is Outcome.DISABLED:
             continue
-        results.add(1, requirement=requirement, outcome=verdict.outcome.value)
+        promise = title_of(requirement) if verdict.outcome in BREACHES else ""
+        results.add(1, requirement=requirement, outcome=verdict.outcome.value, promise=promise)
     capabilities = Family(
         "critests_capability",
         "gauge",
