@@ -16,6 +16,7 @@ from typing import IO, Any, Final
 import click
 
 import critests
+from critests import catalogue
 from critests.cli.run_options import run_options, settings_from
 from critests.conditions.condition_table import CONDITIONS, chosen, refuse_processes
 from critests.exit_codes import ExitCode, UsageError
@@ -23,7 +24,7 @@ from critests.node.starting.targets import parse_node_settings, parse_throwaway
 from critests.record.files import read, write
 from critests.record.identity import RuntimeIdentity
 from critests.record.record_errors import RecordError
-from critests.record.run_layout import UNKNOWN, new_run_folder, newest_run
+from critests.record.run_layout import UNKNOWN, new_run_folder, newest_run, safe_name
 from critests.record.run_record import RunRecord
 from critests.record.scope import COMPLETE
 from critests.report.comparison import NotComparable, compare_records, read_run
@@ -35,7 +36,7 @@ from critests.report.dashboard.lines import lines, promises
 from critests.report.facts.run_parts import differing_parts, run_parts
 from critests.report.store import Index
 from critests.report.store.history import stamp
-from critests.report.wording.texts import one_line
+from critests.report.wording.texts import one_line, plural
 from critests.run.options import RUNTIME
 from critests.run.run_settings import NODE_SETTING_NEEDS_NODE
 from critests.run.stop_signals import wait_for
@@ -125,7 +126,7 @@ def nightly(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
         raise click.exceptions.Exit(code)
     new = [newest_run(results)]
     if new == [before] and code != ExitCode.INTERRUPTED:
-        new = [_record_of_no_run(results, before, began, code, last_words)]
+        new = [_record_of_no_run(results, _runtime_of(results, settings.node), began, code, last_words)]
     if values["bench"] and code != ExitCode.INTERRUPTED:
         measured, _ = _critests("bench", "--results", str(results), *runtime, *bench_options)
         code = code or measured
@@ -218,21 +219,34 @@ def _pass_on(pipe: IO[bytes], last: list[str]) -> None:
             last[:] = [line.decode(errors="replace").strip()]
 
 
-def _record_of_no_run(results: Path, before: Path | None, began: float, code: int, why: str) -> Path | None:
-    """Write the record of a night in which the run ended before it had one, so that the night has a column,
-    and return its folder; None where nothing says which runtime it is of.
+def _runtime_of(results: Path, node: str) -> RuntimeIdentity | None:
+    """Return the runtime of a night in which none could be asked: the private one that the user named with
+    `--node`, or else that of the newest run; None where nothing says which it is.
     """
-    if before is None:
+    kind = KINDS.get(node.partition("=")[0])
+    name = kind.facts.reported_name if kind else ""
+    earlier = newest_run(results / safe_name(name) if name else results)
+    if earlier is None:
+        return RuntimeIdentity(name=name, version=UNKNOWN) if name else None
+    runtime = read(earlier).runtime
+    return RuntimeIdentity(name=runtime.name, version=UNKNOWN, handlers=runtime.handlers)
+
+
+def _record_of_no_run(
+    results: Path, runtime: RuntimeIdentity | None, began: float, code: int, why: str
+) -> Path | None:
+    """Write the record of a night in which the run ended before it had one, so that the night has a column,
+    and return its folder; None where the runtime is not known.
+    """
+    if runtime is None:
         return None
-    earlier = read(before)
     record = RunRecord(
         run_id=f"{int(began)}-{secrets.token_hex(3)}",
         suite_version=critests.__version__,
+        catalogue_revision=catalogue.load().revision,
         started=began,
         finished=time.time(),
-        runtime=RuntimeIdentity(
-            name=earlier.runtime.name, version=UNKNOWN, handlers=earlier.runtime.handlers
-        ),
+        runtime=runtime,
         exit_code=code,
         exit_reason=one_line(why.removeprefix("critests: ") or "the run ended without a reason", 600),
     )
@@ -260,14 +274,15 @@ def _notice(folder: Path, results: Path) -> dict[str, Any]:
             before = read_run(earlier)
             found = compare_records(before.record, run.record, before.samples, run.samples)
             differences = differing_parts(run_parts(before.record), run_parts(run.record))
-            said = f"{first_finding(run.record, found)}{changes_sentence(found)}"
+            history = _in_history(results, folder)
+            parts = [first_finding(run.record, found)]
+            if changed(found) or not history:
+                parts.append(changes_sentence(found))
             if differences and changed(found):
-                said += f" Differs from the last good run: {'; '.join(map(str, differences))}."
-            if changed(found):
-                said += _broken_again(results, folder)
-            said += f" Compared with {earlier}."
+                parts.append(f"Differs from the last good run: {'; '.join(map(str, differences))}.")
+            said = " ".join(filter(None, [*parts, history, f"Compared with {earlier}."]))
             notice |= {
-                "changed": changed(found),
+                "changed": changed(found) or bool(history),
                 "comparison": comparison_to_plain(found),
                 "differences": [asdict(each) for each in differences],
             }
@@ -276,14 +291,22 @@ def _notice(folder: Path, results: Path) -> dict[str, Any]:
     return _printed(notice, name, said)
 
 
-def _broken_again(results: Path, folder: Path) -> str:
-    """Return since when what broke in a run was broken before; empty if it was not."""
+def _in_history(results: Path, folder: Path) -> str:
+    """Return when what broke in a run was broken before, or what is good again since this run; empty if
+    nothing is.
+    """
     with Index.of(results) as index:
         known = promises(index.requirements())
-        for line in lines(index):
-            for row in incident_rows(line, known):
-                if row.earlier is not None and results / row.first.path == folder:
-                    return f" Broken again, as on {stamp(row.earlier.started)}."
+        rows = [row for line in lines(index) for row in incident_rows(line, known)]
+    for row in rows:
+        if row.earlier is not None and results / row.first.path == folder:
+            return f"Broken again, as on {stamp(row.earlier.started)}."
+        if row.over is not None and results / row.over.path == folder:
+            what = f"{row.promises[0].title} ({row.promises[0].id})" if row.promises else row.why
+            more = (
+                f" and {plural(len(row.promises) - 1, 'more requirement')}" if len(row.promises) > 1 else ""
+            )
+            return f"Good again: {what}{more}, broken from {stamp(row.first.started)} on."
     return ""
 
 

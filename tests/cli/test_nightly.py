@@ -1,6 +1,7 @@
 """`critests nightly`, with a run that only pretends."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -174,6 +175,17 @@ def test_a_run_without_a_record_is_reported(night: Night, tmp_path: Path) -> Non
     assert "no such socket" in json.loads((tmp_path / "notices").read_text())["text"]
 
 
+def test_a_night_without_a_run_is_of_the_runtime_that_was_asked_for(night: Night) -> None:
+    call(night)
+    night.stores, night.code = False, 5
+
+    call(night, "--node", "crio=/opt/crio")
+
+    with Index.of(night.results) as index:
+        found = {line.runtime: len(line.runs) for line in lines(index)}
+    assert found == {"containerd": 1, "cri-o": 1}
+
+
 def writing_to(target: Path) -> str:
     return f"{sys.executable} -c \"import sys; open('{target}', 'a').write(sys.stdin.read() + chr(10))\""
 
@@ -185,7 +197,11 @@ def test_changes_since_the_last_good_run_are_reported(night: Night, tmp_path: Pa
         ended = call(night, "--notify-command", writing_to(target))
         assert ended.exit_code == 0, ended.output
 
-    (notice,) = [json.loads(line) for line in target.read_text().splitlines()]
+    notice, over = [json.loads(line) for line in target.read_text().splitlines()]
+    assert over["text"].startswith(
+        "containerd 2.1.0, validation: Good again: RunPodSandbox returns only once"
+    )
+    assert re.search(r" \(SBX-01\), broken from 2026-11-\d\d 11:06 on\. Compared with ", over["text"])
     assert (notice["schema"], notice["schema_version"]) == ("critests.notice", 2)
     assert notice["text"].startswith("containerd 2.1.0, validation: RunPodSandbox returns only once")
     (run,) = notice["runs"]
@@ -225,9 +241,10 @@ def test_a_notice_says_which_program_differs_and_when_the_same_broke_before(
     changes = [notice["runs"][0]["differences"] for notice in notices]
     runc = "/usr/sbin/runc, 1.3, sha256 "
     different = [{"name": "OCI runtime", "before": runc + "a" * 12, "after": runc + "b" * 12}]
-    assert changes == [different, different]
+    assert changes == [different, [], different]
     assert "Broken again" not in notices[0]["text"]
-    found, _, rest = notices[1]["text"].partition(" (SBX-01): SBX-01 was not seen. 2 tests worse. ")
+    assert "(SBX-01) and 1 more requirement, broken from" in notices[1]["text"]
+    found, _, rest = notices[2]["text"].partition(" (SBX-01): SBX-01 was not seen. 2 tests worse. ")
     assert found.startswith("containerd 2.1.0, validation: ")
     assert rest.startswith("Differs from the last good run: OCI runtime (/usr/sbin/runc, 1.3, sha256 aaa")
     assert " Broken again, as on 2026-11-20 11:06. Compared with " in rest

@@ -23,7 +23,7 @@ def first_finding(record: RunRecord, comparison: RunComparison) -> str:
         return ""
     promise = one_line(promise_of(found[0]) or found[0].name, OBSERVED).rstrip(".")
     subject = f" ({found[0].requirement})" if found[0].requirement else ""
-    return f"{promise}{subject}: {observed_of(found[0], OBSERVED)}. "
+    return f"{promise}{subject}: {observed_of(found[0], OBSERVED)}."
 
 
 def changed_operations(comparison: RunComparison) -> list[Operation]:

@@ -193,7 +193,7 @@ def all_versions(index: Index, known: Sequence[RuntimeLine]) -> list[RuntimeLine
     found = []
     for runtime in sorted({line.runtime for line in known}):
         runs = index.runs(runtime=runtime, kind="validation", limit=MIXED_RUNS)
-        if len({entry.version for entry in runs}) > 1:
+        if len({entry.version for entry in runs} - {UNKNOWN}) > 1:
             slug = _unique(f"{safe_name(runtime)}-all-versions", used)
             found.append(
                 RuntimeLine(runtime, ALL_VERSIONS, slug, runs, [], len(index.requirements()), mixed=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from critests.record.files import bounded, read
-from critests.record.run_layout import RunFolder
+from critests.record.record_errors import RecordUnreadable
+from critests.record.run_layout import UNKNOWN, RunFolder, newest_first
 from critests.record.run_record import RunRecord
 from critests.record.samples import read_samples
 from critests.report.comparison import RunComparison, StoredRun, compare_records, read_run
@@ -52,7 +53,7 @@ class Source:
     @property
     def job(self) -> str:
         """Name of the job: `critests-containerd-1.6`, for a benchmark with its kind and profile."""
-        return job_name(self.publishing.job) if self.publishing.job else _job_of(self.record)
+        return job_name(self.publishing.job) if self.publishing.job else _job_of(self.record, self.folder)
 
     def compared(self) -> RunComparison | None:
         """Return the comparison with the baseline, or None without one.
@@ -106,11 +107,26 @@ def job_name(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:100].rstrip("-.") or "critests"
 
 
-def _job_of(record: RunRecord) -> str:
-    version = re.match(r"v?(\d+(?:\.\d+)?)", record.runtime.version)
-    parts = ["critests", record.runtime.name, version[1] if version else record.runtime.version]
+def _job_of(record: RunRecord, folder: Path | None) -> str:
+    found = _version_of(record, folder)
+    version = re.match(r"v?(\d+(?:\.\d+)?)", found)
+    parts = ["critests", record.runtime.name, version[1] if version else found]
     if record.kind != VALIDATION:
         parts.append(record.kind)
     if record.benchmark and record.benchmark.profile:
         parts.append(record.benchmark.profile)
     return job_name("-".join(parts))
+
+
+def _version_of(record: RunRecord, folder: Path | None) -> str:
+    """Return the version of a runtime; for a run that found none to ask, that of the last run before it."""
+    if record.runtime.version != UNKNOWN or folder is None:
+        return record.runtime.version
+    for run in newest_first(folder.parent.parent):
+        try:
+            earlier = read(run)
+        except RecordUnreadable:
+            continue
+        if earlier.started < record.started and earlier.runtime.version != UNKNOWN:
+            return earlier.runtime.version
+    return UNKNOWN

@@ -127,7 +127,7 @@ def test_an_incident_shows_what_broke_together_why_and_when(tmp_path: Path) -> N
     first = pages["index.html"].text.partition("Overview")[0]
     assert "1 incident going on" in first
     assert "and 1 more requirement, since 2026-11-21 11:06 SBX-01 was not seen" in first
-    assert "Differs from the last good run: OCI runtime" in first
+    assert "Differs from the last good run: OCI runtime (/opt/runc, 1.3, sha256 aaaaaaaaaaaa before" in first
     links = pages["grids/containerd-2.1.0.html"].all("href")
     assert "../../results/containerd/2.1.0/1795259200/report.html#r-SBX-02" in links
 
@@ -141,6 +141,7 @@ def test_a_night_without_a_verdict_has_a_column_and_is_an_incident(tmp_path: Pat
     pages = pages_of(tmp_path / "site")
 
     assert "grids/containerd-unknown.html" not in pages
+    assert "grids/containerd-all-versions.html" not in pages
     for name in ("index.html", "grids/containerd-2.1.0.html"):
         assert "Nothing could be tested" in pages[name].text
         assert "no container can be made" in pages[name].text

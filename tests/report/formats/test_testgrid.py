@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from critests.record.run_layout import UNKNOWN
 from critests.record.run_record import RunRecord
 from critests.report.formats import FORMATS, NotExported, Publishing, Source
+from critests.report.formats.source import load
 from critests.report.formats.testgrid import finished, job_version
 from tests.report.formats import samples
 from tests.report.sample_run import HOSTILE
+from tests.report.store.small_run import small_run, store
 
 
 def publish(source: Source, root: Path, *, build: int | None = None) -> list[Path]:
@@ -92,3 +95,11 @@ def test_the_name_of_the_job(kind: str, version: str, given: str, job: str) -> N
         record = dataclasses.replace(record, benchmark=None)
 
     assert Source(record=record, publishing=Publishing(job=given)).job == job
+
+
+def test_a_run_that_found_no_runtime_is_a_build_of_the_job_before_it(tmp_path: Path) -> None:
+    folder = store(tmp_path, small_run(night=1, version=UNKNOWN))
+    alone = load(folder).job
+    store(tmp_path, small_run(version="2.1.0"))
+
+    assert (alone, load(folder).job) == ("critests-containerd-unknown", "critests-containerd-2.1")
