@@ -216,7 +216,7 @@ def test_pod_whose_network_setup_failed_leaves_no_object(
     Source: RunPodSandbox, whose sandbox does not exist; RemovePodSandbox.
     """
     # what the first pod and container of a runtime create stays
-    faulty_runtime.runtime.container(pod)
+    faulty_runtime.runtime.container(pod, command=["sleep", "3600"])
     before = faulty_runtime.runtime.daemon.objects(config)
 
     rejected_run(faulty_runtime, config, plan)
@@ -237,7 +237,7 @@ def test_pod_whose_process_failed_leaves_no_object(
     """
     runtime = faulty_runtime.runtime
     # what the first pod and container of a runtime create stays
-    runtime.container(pod)
+    runtime.container(pod, command=["sleep", "3600"])
     before = runtime.daemon.objects(config)
 
     with faulty_runtime.oci.planned({"create": actions}), must_be_refused():

@@ -188,7 +188,7 @@ def test_container_that_failed_late_leaves_no_object(
     """
     runtime, containers = faulty_runtime.runtime, faulty_runtime.runtime.containers
     # what the first container of a pod creates stays
-    runtime.container(pod)
+    runtime.container(pod, command=["sleep", "3600"])
     before = runtime.daemon.objects(pod.config)
     config = containers.config(**failure.options)
     config.tty = config.stdin = tty
@@ -307,7 +307,7 @@ def test_container_whose_deletion_is_slow_can_be_removed(
     calls again.
     """
     runtime, stub = faulty_runtime.runtime, faulty_runtime.runtime.stub
-    runtime.container(pod)
+    runtime.container(pod, command=["sleep", "3600"])
     before = runtime.daemon.objects(pod.config)
     container = runtime.container(pod, tty=tty)
     stop = cri.StopContainerRequest(container_id=container.id, timeout=0)

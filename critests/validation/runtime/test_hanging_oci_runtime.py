@@ -342,7 +342,7 @@ def test_what_its_client_gave_up_goes_by_itself(faulty_runtime: FaultyRuntime) -
     homes = [Hanging(faulty_runtime) for _ in range(2)]
     configs = [runtime.containers.config() for _ in homes]
     # what the first container of a runtime creates stays
-    runtime.container()
+    runtime.container(command=["sleep", "3600"])
     before = runtime.daemon.objects(*pods)
 
     for pod in pods:
