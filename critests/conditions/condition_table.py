@@ -28,7 +28,7 @@ class RunCondition:
         starts_runtime: whether the suite must start the runtime to bring the condition about.
         one_process: whether it acts between the calls of the process that runs the tests, so that there can
             be only one.
-        wraps_programs: whether it needs wrappers around the OCI runtime and the CNI plugins.
+        wraps_programs: whether it needs wrappers around the OCI runtime, the CNI plugins and the monitors.
         delays_calls: whether calls take so long that the durations that tests assert do not hold.
         ends_connections: whether it ends the connections of the tests.
         reaches_own_runtimes: whether it also holds for the runtimes that single tests start.
@@ -58,7 +58,7 @@ CONDITIONS: Final = {
         ),
         RunCondition(
             SLOW_STEPS,
-            "each command of the OCI runtime and of CNI plugins takes 50 ms longer; one in twenty 10 to 15 s",
+            "each command of OCI runtime, CNI plugins and monitors takes 50 ms longer, one in 20 10 to 15 s",
             starts_runtime=True,
             one_process=True,
             wraps_programs=True,

@@ -83,7 +83,9 @@ class ActingConditions:
         if {SLOW_STEPS, FAILING_STEPS}.intersection(names):
             assert runtime.oci_wrapper is not None, "it was started with both"
             assert runtime.cni_wrapper is not None, "it was started with both"
-            acting.steps = Steps(runtime.oci_wrapper, runtime.cni_wrapper, names, seed)
+            acting.steps = Steps(
+                runtime.oci_wrapper, runtime.cni_wrapper, runtime.monitor_wrapper, names, seed
+            )
         if RESTARTS in names:
             acting.restarts = RestartDraws(seed)
         if KILLS in names:

@@ -4,7 +4,7 @@ from typing import cast
 
 from critests.conditions.slow_and_failing_steps import Steps
 from critests.node.wrappers.actions import Delay, Fail
-from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
+from critests.node.wrappers.stand_in import CniWrapper, MonitorWrapper, OciWrapper
 
 
 class Plans:
@@ -20,17 +20,18 @@ class Plans:
         return list(self.now)[:1]
 
 
-def steps(*names: str, seed: int = 7) -> tuple[Steps, Plans, Plans]:
-    oci, cni = Plans(), Plans()
-    return Steps(cast("OciWrapper", oci), cast("CniWrapper", cni), names, seed), oci, cni
+def steps(*names: str, seed: int = 7) -> tuple[Steps, Plans, Plans, Plans]:
+    oci, cni, monitor = Plans(), Plans(), Plans()
+    wrappers = (cast("OciWrapper", oci), cast("CniWrapper", cni), cast("MonitorWrapper", monitor))
+    return Steps(*wrappers, names, seed), oci, cni, monitor
 
 
 def test_slow_steps_are_late_by_50_ms_and_one_in_twenty_by_more_than_the_time_outs() -> None:
-    slow, oci, cni = steps("slow-steps")
+    slow, oci, cni, monitor = steps("slow-steps")
 
     slow.plan_for("a")
 
-    for plan in (oci.now["create"], cni.now["ADD"]):
+    for plan in (oci.now["create"], cni.now["ADD"], monitor.now["start"]):
         usual, long = plan
         assert usual == Delay(0.05)
         assert isinstance(long, Delay)
@@ -39,7 +40,7 @@ def test_slow_steps_are_late_by_50_ms_and_one_in_twenty_by_more_than_the_time_ou
 
 
 def test_failing_steps_fail_one_time_in_fifty() -> None:
-    failing, oci, cni = steps("failing-steps")
+    failing, oci, cni, monitor = steps("failing-steps")
 
     failing.plan_for("a")
 
@@ -47,11 +48,12 @@ def test_failing_steps_fail_one_time_in_fifty() -> None:
     assert isinstance(fail, Fail)
     assert (fail.every, 1 <= fail.first <= 50) == (50, True)
     assert cni.now.keys() == {"ADD", "DEL", "CHECK"}
+    assert monitor.now.keys() == {"start", "exec", "delete"}
 
 
 def test_a_test_meets_the_same_again_and_another_seed_or_test_another_place() -> None:
     def planned(test: str, seed: int) -> object:
-        both, oci, _ = steps("slow-steps", "failing-steps", seed=seed)
+        both, oci, *_ = steps("slow-steps", "failing-steps", seed=seed)
         both.plan_for(test)
         return oci.now
 
@@ -61,10 +63,10 @@ def test_a_test_meets_the_same_again_and_another_seed_or_test_another_place() ->
 
 
 def test_after_the_test_every_step_works() -> None:
-    both, oci, cni = steps("slow-steps", "failing-steps")
+    both, oci, cni, monitor = steps("slow-steps", "failing-steps")
     both.plan_for("a")
-    assert both.acted() == ["create", "ADD"]
+    assert both.acted() == ["create", "ADD", "monitor start"]
 
     both.end()
 
-    assert (oci.now, cni.now) == ({}, {})
+    assert (oci.now, cni.now, monitor.now) == ({}, {}, {})

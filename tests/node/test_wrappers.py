@@ -23,7 +23,13 @@ from critests.node.wrappers.actions import (
     ReplaceSignal,
     SkipCommand,
 )
-from critests.node.wrappers.stand_in import CniWrapper, Invocation, OciWrapper, timer_list_is_usable
+from critests.node.wrappers.stand_in import (
+    CniWrapper,
+    Invocation,
+    MonitorWrapper,
+    OciWrapper,
+    timer_list_is_usable,
+)
 
 SHELLS = [
     f"{shutil.which(name)}{rest}"
@@ -400,3 +406,45 @@ def test_programs_change_the_bundle_of_an_oci_runtime(oci: OciWrapper, tmp_path:
     plan: dict[str, list[Action]] = {"create": [Record(), ChangeInput(doubles), ChangeInput(fails)]}
     invocation = invoked(oci, "create", "--bundle", str(bundle), "abc", plan=plan)
     assert ((bundle / "config.json").read_text(), invocation.edits) == ("oldold\n", 1)
+
+
+SHIM = ("-namespace", "k8s.io", "-address", "/run/start", "-publish-binary", "/bin/delete", "-id", "abc")
+CONMON = ("-b", "/bundle", "-c", "abc", "--exit-dir", "/exits", "-n", "k8s_e", "--runtime-arg", "--root=/r")
+
+
+@pytest.fixture
+def monitor(tmp_path: Path, shell: str) -> MonitorWrapper:
+    return MonitorWrapper(tmp_path / "monitor", executable(tmp_path / "conmon", ECHO), shell=shell)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "operation", "container"),
+    [
+        ((*SHIM, "start"), "start", "abc"),
+        ((*SHIM, "-bundle", "/start", "-debug", "delete"), "delete", "abc"),
+        (("-info",), "-", "-"),
+        (("--version",), "-", "-"),
+        (CONMON, "start", "abc"),
+        (("-c", "abc", "-p", "/f", "-e", "-l", "/l", "--sync", "-t"), "exec", "abc"),
+    ],
+    ids=" ".join,
+)
+def test_operation_and_id_of_a_monitor(
+    monitor: MonitorWrapper, arguments: tuple[str, ...], operation: str, container: str
+) -> None:
+    monitor.plan({ALL: [Record()]})
+
+    recorded = call(monitor.path, *arguments, text="stdin")
+
+    (found,) = monitor.take()
+    assert (found.operation, found.id, found.exit_code) == (operation, container, 7)
+    assert recorded.stdout == call(monitor.real, *arguments, text="stdin").stdout
+
+
+def test_a_monitor_that_fails_by_plan_is_not_started(monitor: MonitorWrapper) -> None:
+    monitor.plan({"start": [Fail(1, "this step fails")]})
+
+    failed = call(monitor.path, *SHIM, "start")
+
+    assert (failed.returncode, failed.stdout, failed.stderr) == (1, "", "this step fails\n")
+    assert call(monitor.path, *SHIM, "delete").returncode == 7

@@ -40,9 +40,10 @@ def daemon_in(directory: Path, kind: str = "crio") -> DaemonChoice:
 
 
 def test_daemons_are_configured_with_the_wrappers(footprint: Footprint, tmp_path: Path) -> None:
-    daemon, oci, cni = attach(daemon_in(tmp_path), footprint, oci=True, cni=True)
+    daemon, oci, cni, monitor = attach(daemon_in(tmp_path), footprint, oci=True, cni=True, monitor=True)
     assert oci is not None
     assert cni is not None
+    assert monitor is not None
     assert (oci.path, cni.plugins / "bridge") == (
         footprint.state / "wrappers/oci/bin/runc",
         footprint.state / "wrappers/cni/bin/bridge",
@@ -55,13 +56,33 @@ def test_daemons_are_configured_with_the_wrappers(footprint: Footprint, tmp_path
     assert f'plugin_dirs = ["{cni.plugins}/"]' in crio_configuration.configuration(footprint, settings)
     assert 'runtime_path = "/usr/bin/crun"' in crio_configuration.configuration(footprint, settings)
     assert f'BinaryName = "{oci.path}"' in containerd_configuration.configuration(footprint, settings)
+    assert f'monitor_path = "{monitor.path}"' in crio_configuration.configuration(footprint, settings)
     assert f'bin_dirs = ["{cni.plugins}"]' in containerd_configuration.configuration(footprint, settings)
+
+
+def test_containerd_finds_the_wrapper_of_its_shim_on_its_path(footprint: Footprint, tmp_path: Path) -> None:
+    shim = tmp_path / "containerd-shim-runc-v2"
+    plain = replace(daemon_in(tmp_path, "containerd"), helpers={shim.name: shim})
+
+    daemon, *_, monitor = attach(plain, footprint, oci=False, cni=False, monitor=True)
+
+    assert monitor is not None
+    assert (monitor.real, monitor.path.name) == (shim, shim.name)
+    assert daemon.environment(footprint, {})["PATH"].startswith(f"{monitor.path.parent}:")
+
+
+def test_a_kind_without_monitors_has_no_wrapper_of_them(footprint: Footprint, tmp_path: Path) -> None:
+    plain = replace(daemon_in(tmp_path), helpers={"pinns": Path("/usr/bin/pinns")})
+
+    *_, monitor = attach(plain, footprint, oci=False, cni=False, monitor=True)
+
+    assert monitor is None
 
 
 def test_oci_and_cni_wrappers_are_independent(footprint: Footprint, tmp_path: Path) -> None:
     plain = daemon_in(tmp_path)
-    assert attach(plain, footprint, oci=False, cni=False) == (plain, None, None)
-    daemon, oci, cni = attach(plain, footprint, oci=False, cni=True)
+    assert attach(plain, footprint, oci=False, cni=False) == (plain, None, None, None)
+    daemon, oci, cni, _ = attach(plain, footprint, oci=False, cni=True)
     assert (oci, daemon.handlers) == (None, plain.handlers)
     assert cni is not None
     assert cni.real_plugins == plain.cni_plugins
@@ -74,7 +95,7 @@ def test_wrappers_are_written_to_a_directory_without_noexec(
     monkeypatch.setattr(
         os, "statvfs", lambda path: SimpleNamespace(f_flag=os.ST_NOEXEC if path in closed else 0)
     )
-    _, oci, _ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False)
+    _, oci, *_ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False)
     assert oci is not None
     assert oci.directory == footprint.root / "wrappers/oci"
     closed.add(footprint.root)
@@ -83,7 +104,7 @@ def test_wrappers_are_written_to_a_directory_without_noexec(
 
 
 def test_handler_under_test_is_wrapped(footprint: Footprint, tmp_path: Path) -> None:
-    daemon, oci, _ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False, handler="crun")
+    daemon, oci, *_ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False, handler="crun")
     assert oci is not None
     assert daemon.handlers == {"runc": Path("/usr/bin/runc"), "crun": oci.path}
     assert oci.path.name == "crun"
@@ -92,7 +113,7 @@ def test_handler_under_test_is_wrapped(footprint: Footprint, tmp_path: Path) -> 
 def test_default_handler_is_wrapped_if_the_daemon_adds_the_handler_itself(
     footprint: Footprint, tmp_path: Path
 ) -> None:
-    daemon, oci, _ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False, handler="kata")
+    daemon, oci, *_ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False, handler="kata")
     assert oci is not None
     assert daemon.handlers["runc"] == oci.path
 
@@ -104,7 +125,7 @@ def test_handler_with_its_own_shim_cannot_be_wrapped(footprint: Footprint, tmp_p
 
     with pytest.raises(WrapperUnsupported, match=f"the handler gvisor has its own shim, {shim}"):
         attach(with_shim, footprint, oci=True, cni=False, handler="gvisor")
-    wrapped, runtime, _ = attach(with_shim, footprint, oci=True, cni=False)
+    wrapped, runtime, *_ = attach(with_shim, footprint, oci=True, cni=False)
 
     assert runtime is not None
     assert wrapped.handlers["gvisor"] == shim

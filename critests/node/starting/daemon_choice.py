@@ -55,7 +55,15 @@ class DaemonChoice:
     left_out: Mapping[str, str]
     """Handlers whose OCI runtime is installed but cannot work on this machine, each with the reason."""
     helpers: Mapping[str, Path]
-    """Other programs in the configuration (CRI-O: conmon, pinns)."""
+    """Other programs that it starts (containerd: its shim; CRI-O: conmon, pinns)."""
+    first_on_path: Path | None = None
+    """Directory that precedes all others on the PATH of the daemon."""
+
+    @property
+    def monitor(self) -> str:
+        """Return which helper monitors containers, such as a shim; empty if none does."""
+        monitor = self.kind.facts.monitor
+        return next((name for name in self.helpers if monitor and name.startswith(monitor.name)), "")
 
     @property
     def binaries(self) -> tuple[str, ...]:
@@ -71,15 +79,14 @@ class DaemonChoice:
         """Return the files that it consists of, each with its role: the daemon, the OCI runtime or shim of
         each handler, the monitor and other helpers, and the CNI plugins of its configuration.
         """
-        monitor = self.kind.facts.monitor.name if self.kind.facts.monitor else ""
-        shim = monitor.endswith("shim")
+        of_monitor = "shim" if "shim" in self.monitor else "monitor"
         files = [(DAEMON, self.binary)]
         files += [
             ("shim" if name in self.shims else OCI_RUNTIME, path) for name, path in self.handlers.items()
         ]
-        for name, path in self.helpers.items():
-            is_monitor = bool(monitor) and name.startswith(monitor)
-            files.append((("shim" if shim else "monitor") if is_monitor else "helper", path))
+        files += [
+            (of_monitor if name == self.monitor else "helper", path) for name, path in self.helpers.items()
+        ]
         files += [("CNI plugin", self.cni_plugins / name) for name in cni.PLUGINS]
         return list(dict.fromkeys(files))
 
@@ -117,10 +124,11 @@ class DaemonChoice:
         }
         # packages install a shim next to the programs that it needs
         shim_directories = [str(shim.parent) for shim in self.shims.values()]
+        first = [str(self.first_on_path)] if self.first_on_path else []
         return {
             **inherited,
             **self.kind.environment(footprint),
-            "PATH": os.pathsep.join((search_path(self.binary.parent), *shim_directories)),
+            "PATH": os.pathsep.join((*first, search_path(self.binary.parent), *shim_directories)),
             "TMPDIR": str(footprint.root / "tmp"),
             **extra,
             MARK: str(footprint.state),

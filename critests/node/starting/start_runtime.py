@@ -40,6 +40,7 @@ def start_throwaway(
     oci_wrapper: bool = False,
     wrapped_handler: str = "",
     cni_wrapper: bool = False,
+    monitor_wrapper: bool = False,
     extra_settings: Sequence[RuntimeSetting] = (),
     seconds: float = START_SECONDS,
 ) -> ThrowawayRuntime:
@@ -63,6 +64,7 @@ def start_throwaway(
         oci_wrapper: put a wrapper around a handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
         wrapped_handler: that one; empty for the default.
         cni_wrapper: put a wrapper around the CNI plugins: `ThrowawayRuntime.cni_wrapper`.
+        monitor_wrapper: put a wrapper around the shim or conmon: `ThrowawayRuntime.monitor_wrapper`.
         extra_settings: settings added to its configuration.
         seconds: how long it may take to become ready.
 
@@ -100,6 +102,7 @@ def start_throwaway(
             oci_wrapper=oci_wrapper,
             wrapped_handler=wrapped_handler,
             cni_wrapper=cni_wrapper,
+            monitor_wrapper=monitor_wrapper,
             extra_settings=extra_settings,
         )
     except BaseException as error:
@@ -142,6 +145,7 @@ def _prepare(
     oci_wrapper: bool,
     wrapped_handler: str,
     cni_wrapper: bool,
+    monitor_wrapper: bool,
     extra_settings: Sequence[RuntimeSetting],
 ) -> ThrowawayRuntime:
     """Write all files that the daemon needs."""
@@ -151,7 +155,14 @@ def _prepare(
         directory.mkdir(parents=True)
     if network:
         (footprint.state / "cni" / CONFLIST_NAME).write_text(conflist(footprint), encoding="utf-8")
-    daemon, oci, cnis = attach(daemon, footprint, oci=oci_wrapper, cni=cni_wrapper, handler=wrapped_handler)
+    daemon, oci, cnis, shims = attach(
+        daemon,
+        footprint,
+        oci=oci_wrapper,
+        cni=cni_wrapper,
+        monitor=monitor_wrapper,
+        handler=wrapped_handler,
+    )
     log = log_file or footprint.state / "daemon.log"
 
     def processes_of(configured: DaemonChoice) -> list[DaemonProcess]:
@@ -166,7 +177,7 @@ def _prepare(
         return [DaemonProcess(command, variables, log) for command in commands]
 
     runtime = ThrowawayRuntime(footprint, daemon, processes_of, log, lock)
-    runtime.oci_wrapper, runtime.cni_wrapper = oci, cnis
+    runtime.oci_wrapper, runtime.cni_wrapper, runtime.monitor_wrapper = oci, cnis, shims
     runtime.storage = "overlay" if daemon.stores_overlays(footprint, extra_settings) else "copies"
     return runtime
 

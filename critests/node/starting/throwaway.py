@@ -30,7 +30,7 @@ from critests.node.run_state.locks import FileLock
 from critests.node.starting import readiness
 from critests.node.starting.daemon_choice import DaemonChoice, find_daemon
 from critests.node.starting.daemon_process import DaemonProcess, log_tail
-from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
+from critests.node.wrappers.stand_in import CniWrapper, MonitorWrapper, OciWrapper
 from critests.runtimes.cni_conflist import CONFLIST_NAME, LEASES_NAME
 from critests.runtimes.daemon_settings import NRI_SOCKET
 from critests.runtimes.private_kinds import KINDS
@@ -77,6 +77,7 @@ class ThrowawayRuntime:
         self.log_file = log_file
         self.oci_wrapper: OciWrapper | None = None
         self.cni_wrapper: CniWrapper | None = None
+        self.monitor_wrapper: MonitorWrapper | None = None
         self.version = ""
         self.runtime_name = ""
         self.storage = ""

@@ -52,7 +52,8 @@ class Delay:
 class Fail:
     """Do not run the program: exit with a code, and report a message where the caller reads it.
 
-    An OCI runtime's message goes to its log file and stderr, a CNI plugin's as an error object to stdout.
+    An OCI runtime's message goes to its log file and stderr, a CNI plugin's as an error object to stdout, a
+    monitor's to stderr.
 
     Raises:
         ValueError: the code is not one of 1 to 255, or the message is not one plain line without quotes and

@@ -1,6 +1,6 @@
-# What the two wrappers have in common: the plan, the clock, the record.
+# What the wrappers have in common: the plan, the clock, the record.
 #
-# Before this come the settings that Python wrote; after it, what is special to OCI runtimes or to CNI plugins:
+# Before this come the settings that Python wrote; after it, what is special to OCI runtimes, CNI plugins or monitors:
 #   critests_before           edit the program's input
 #   critests_call ARGUMENT…   run the program, if there is something to do afterwards
 #   critests_refuse           report a failure where the caller reads it

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import ClassVar
 
 from critests.images.platforms import machine_architecture
 from critests.images.programs import program
@@ -28,7 +29,7 @@ class Invocation:
     """One recorded invocation of a wrapper."""
 
     program: str
-    """The base name of the OCI runtime, or of the CNI plugin."""
+    """The base name of the OCI runtime, the CNI plugin or the monitor."""
     operation: str
     """`create`, `start` … or `ADD`, `DEL` …; `-` without one."""
     id: str
@@ -146,12 +147,14 @@ class Wrapper:
         return clock
 
 
-class OciWrapper(Wrapper):
-    """Replaces an OCI runtime (runc, crun): the daemon is configured with `path` instead of `real`.
+class _ProgramWrapper(Wrapper):
+    """Replaces one program: the daemon is configured with `path` instead of `real`.
 
-    If a wrapper that records is killed, the real runtime continues; a wrapper that does not record becomes
-    the real runtime by exec.
+    If a wrapper that records is killed, the real program continues; a wrapper that does not record becomes
+    the real program by exec.
     """
+
+    _script: ClassVar[str]
 
     def __init__(self, directory: Path, real: Path, *, shell: str = SHELL, state: Path | None = None) -> None:
         """Write the script, which has the name of the real program, into a directory that does not exist
@@ -161,7 +164,21 @@ class OciWrapper(Wrapper):
         self.real = real
         self.path = directory / "bin" / real.name
         self.path.parent.mkdir()
-        self._write_script(self.path, "oci.sh", {"program": real.name, "real": real}, shell)
+        self._write_script(self.path, self._script, {"program": real.name, "real": real}, shell)
+
+
+class OciWrapper(_ProgramWrapper):
+    """Replaces an OCI runtime (runc, crun)."""
+
+    _script = "oci.sh"
+
+
+class MonitorWrapper(_ProgramWrapper):
+    """Replaces the program of the monitors, such as containerd's shim, in each call by the daemon. A shim
+    that serves is the real one.
+    """
+
+    _script = "monitor.sh"
 
 
 class CniWrapper(Wrapper):

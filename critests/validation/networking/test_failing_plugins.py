@@ -28,6 +28,8 @@ from critests.testing import (
 
 pytestmark = disruptive
 
+Plan = Mapping[str, Sequence[Action]]
+
 MESSAGE = "no address is left in the range"
 FAIL_AFTER_THE_ADDRESS = {"portmap/ADD": [Fail(101, MESSAGE)]}
 """Fails after the previous plugin has assigned an address. The CNI leaves codes from 100 on to plugins."""
@@ -40,11 +42,15 @@ NETWORK_FAILURES = pytest.mark.parametrize(
     [FAIL_AFTER_THE_ADDRESS, FAIL_AT_BOTH_ENDS, MALFORMED_RESULT],
     ids=["set-up", "set-up and tear-down", "malformed result"],
 )
-OCI_FAILURES: dict[str, list[Action]] = {
-    "before the sandbox exists": [Fail(1, "the OCI runtime fails")],
-    "after its cgroup exists": [LATE_FAILURE],
+BROKEN = [Fail(1, "the program fails")]
+LATE_FAILURES: dict[str, tuple[Plan, Plan]] = {
+    "before the sandbox exists": ({"create": BROKEN}, {}),
+    "after its cgroup exists": ({"create": [LATE_FAILURE]}, {}),
+    "monitor": ({}, {"start": BROKEN}),
+    "monitor and its cleanup": ({}, {"start": BROKEN, "delete": BROKEN}),
+    "cleanup by the monitor": ({"create": [LATE_FAILURE]}, {"delete": BROKEN}),
 }
-"""Failures of the OCI runtime's create, all of them after the network was set up."""
+"""Actions of the OCI runtime, and of the shim or conmon, all of them after the network was set up."""
 UNAFFECTED_SECONDS = 5.0
 """Limit for a call that does not depend on the plugin that hangs."""
 CLIENT_DEADLINE_SECONDS = 3.0
@@ -65,9 +71,7 @@ def config(faulty_runtime: FaultyRuntime) -> cri.PodSandboxConfig:
     return faulty_runtime.runtime.sandboxes.marked_config()
 
 
-def rejected_run(
-    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig, plan: Mapping[str, Sequence[Action]]
-) -> Refusal:
+def rejected_run(faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig, plan: Plan) -> Refusal:
     """Call RunPodSandbox, which must be rejected, while plugins act as planned, and return the rejection."""
     with faulty_runtime.cni.planned(plan), must_be_refused() as refusal:
         faulty_runtime.runtime.stub.RunPodSandbox(faulty_runtime.runtime.sandboxes.creation(config))
@@ -123,7 +127,7 @@ def until_released(faulty_runtime: FaultyRuntime, leases: set[str]) -> None:
 @requires(Capability.POD_NETWORK)
 @NETWORK_FAILURES
 def test_pod_whose_network_setup_fails_is_refused(
-    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig, plan: Mapping[str, Sequence[Action]]
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig, plan: Plan
 ) -> None:
     """RunPodSandbox MUST fail if a CNI plugin fails, and leave no sandbox that list or status report as
     READY.
@@ -159,7 +163,7 @@ def test_the_message_of_a_failing_plugin_is_reported(
 @requires(Capability.POD_NETWORK)
 @NETWORK_FAILURES
 def test_pod_whose_network_setup_failed_leaves_nothing(
-    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig, plan: Mapping[str, Sequence[Action]]
+    faulty_runtime: FaultyRuntime, config: cri.PodSandboxConfig, plan: Plan
 ) -> None:
     """RunPodSandbox MUST release the address of a pod whose network setup fails, at the latest when the
     listed sandbox is removed; the same pod can be created then.
@@ -208,7 +212,7 @@ def test_pod_whose_network_setup_failed_leaves_no_object(
     faulty_runtime: FaultyRuntime,
     pod: Sandbox,
     config: cri.PodSandboxConfig,
-    plan: Mapping[str, Sequence[Action]],
+    plan: Plan,
 ) -> None:
     """RunPodSandbox MUST leave no process, mount, cgroup, interface, address or directory of a pod whose
     network setup fails, at the latest when the listed sandbox is removed.
@@ -226,12 +230,12 @@ def test_pod_whose_network_setup_failed_leaves_no_object(
 
 @requirement("SBX-10")
 @requires(Capability.POD_NETWORK, Capability.SHARED_KERNEL)
-@pytest.mark.parametrize("actions", OCI_FAILURES.values(), ids=OCI_FAILURES)
+@pytest.mark.parametrize(("oci", "monitor"), LATE_FAILURES.values(), ids=LATE_FAILURES)
 def test_pod_whose_process_failed_leaves_no_object(
-    faulty_runtime: FaultyRuntime, pod: Sandbox, config: cri.PodSandboxConfig, actions: Sequence[Action]
+    faulty_runtime: FaultyRuntime, pod: Sandbox, config: cri.PodSandboxConfig, oci: Plan, monitor: Plan
 ) -> None:
     """RunPodSandbox MUST leave no process, mount, cgroup, interface, address or directory of a pod if the OCI
-    runtime fails, at the latest when the listed sandbox is removed.
+    runtime or the monitor (shim) fails, at the latest when the listed sandbox is removed.
 
     Source: RunPodSandbox, whose sandbox does not exist; RemovePodSandbox.
     """
@@ -240,7 +244,7 @@ def test_pod_whose_process_failed_leaves_no_object(
     runtime.container(pod, command=["sleep", "3600"])
     before = runtime.daemon.objects(config)
 
-    with faulty_runtime.oci.planned({"create": actions}), must_be_refused():
+    with faulty_runtime.oci.planned(oci), faulty_runtime.monitor.planned(monitor), must_be_refused():
         # without a sandbox process, the container is the first that the OCI runtime creates
         runtime.containers.attempt(runtime.containers.config(), in_sandbox=runtime.sandboxes.attempt(config))
 
