@@ -249,11 +249,17 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         )
     if not session.testing or session.acting is None:
         return (yield)
-    session.acting.test_begins(test_id(item))
+    session.acting.test_begins(test_id(item), lambda: _sandboxes_of(item))
     try:
         return (yield)
     finally:
         session.acting.test_ends()
+
+
+def _sandboxes_of(item: pytest.Item) -> list[str]:
+    """Return the sandboxes that a test has for itself so far."""
+    own = item.stash.get(OBJECT_CLEANUP, None)
+    return [sandbox.id for sandbox in own.sandboxes] if own else []
 
 
 @pytest.hookimpl(wrapper=True)

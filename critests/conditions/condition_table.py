@@ -32,6 +32,7 @@ class RunCondition:
         delays_calls: whether calls take so long that the durations that tests assert do not hold.
         ends_connections: whether it ends the connections of the tests.
         reaches_own_runtimes: whether it also holds for the runtimes that single tests start.
+        ends_pods: whether pods may be of no use afterwards, so that tests cannot share them.
     """
 
     name: str
@@ -42,6 +43,7 @@ class RunCondition:
     delays_calls: bool = False
     ends_connections: bool = False
     reaches_own_runtimes: bool = False
+    ends_pods: bool = False
 
 
 CONDITIONS: Final = {
@@ -89,10 +91,11 @@ CONDITIONS: Final = {
         ),
         RunCondition(
             KILLED_MONITORS,
-            "the shims or monitors of a test's pod are killed before it is stopped or removed",
+            "the shims or monitors of a test's pod are killed before one of its calls",
             starts_runtime=True,
             one_process=True,
             delays_calls=True,
+            ends_pods=True,
         ),
         RunCondition(
             PRESSURE,

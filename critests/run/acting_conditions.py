@@ -2,7 +2,7 @@
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from critests.catalogue.words import Outcome
 from critests.client.call_recording import Call, Recorder
 from critests.client.connection import Connection
 from critests.conditions.condition_table import FAILING_STEPS, KILLED_MONITORS, KILLS, RESTARTS, SLOW_STEPS
-from critests.conditions.killed_monitors import ENDING, MonitorDraws, kill_monitors
+from critests.conditions.killed_monitors import ENDING, MonitorDraws, kill_monitors, pod_of
 from critests.conditions.kills import KillDraws, PlannedKill
 from critests.conditions.once_per_test import OncePerTest
 from critests.conditions.restarts import RestartDraws
@@ -60,6 +60,7 @@ class ActingConditions:
     kills: KillDraws | None = None
     monitors: MonitorDraws | None = None
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    _pods: Callable[[], Collection[str]] = field(default=frozenset, init=False)
     _kills: list[KilledCall | UnmonitoredPod] = field(default_factory=list, init=False)
 
     @classmethod
@@ -95,8 +96,14 @@ class ActingConditions:
         recorder.around_call = acting.around_call
         return acting
 
-    def test_begins(self, test: str) -> None:
-        """Draw what happens during a test."""
+    def test_begins(self, test: str, pods: Callable[[], Collection[str]] = frozenset) -> None:
+        """Draw what happens during a test.
+
+        Args:
+            test: its id.
+            pods: returns the sandboxes that it has for itself.
+        """
+        self._pods = pods
         if self.steps is not None:
             self.steps.plan_for(test)
         for draws in self._draws:
@@ -140,33 +147,37 @@ class ActingConditions:
             except RuntimeStartFailed as error:
                 msg = f"the daemon must come back after a restart: {error}"
                 raise AssertionError(msg) from error
-        if self.monitors is not None and isinstance(request, ENDING):
-            return self._ended(connection, request, call)
+        if self.monitors is not None:
+            unmonitored = self._ended_without_monitors(connection, request)
+            if unmonitored is not None:
+                return unmonitored.end(call, connection.deadlines.scale)
         change = self.kills.change(request) if self.kills is not None else 0
         if not change:
             return call()
         return self._interrupted(connection, request, call, change)
 
-    def _ended(
-        self,
-        connection: Connection,
-        request: cri.StopPodSandboxRequest | cri.RemovePodSandboxRequest,
-        call: Callable[[], tuple[Message, Any]],
-    ) -> tuple[Message, Any]:
-        """Make a call that stops or removes a pod, and before that kill its shims and monitors, if that was
-        drawn.
+    def _ended_without_monitors(self, connection: Connection, request: Message) -> UnmonitoredPod | None:
+        """Before a call, kill the shims and monitors of the pod that it is about, if that was drawn; return
+        the pod if they were killed, now or before another call, and the call ends it.
+
+        Raises:
+            grpc.RpcError: the runtime does not list its sandboxes or containers.
         """
         assert self.monitors is not None
-        pod = request.pod_sandbox_id
         killed = next((each for each in self._kills if isinstance(each, UnmonitoredPod)), None)
-        if killed is None and self.monitors.is_due():
-            pod_filter = cri.ContainerFilter(pod_sandbox_id=pod)
-            listed = connection.runtime.ListContainers(cri.ListContainersRequest(filter=pod_filter))
-            if kill_monitors([pod, *(each.id for each in listed.containers)]):
+        if killed is None and self.monitors.is_due(request):
+            containers = connection.runtime.ListContainers(cri.ListContainersRequest()).containers
+            pod = pod_of(request, containers)
+            inside = [each.id for each in containers if each.pod_sandbox_id == pod]
+            # another test may need a pod that is not of this one
+            theirs = isinstance(request, ENDING) or pod in self._pods()
+            if theirs and pod in Listed.on(connection).sandboxes and kill_monitors([pod, *inside]):
                 killed = UnmonitoredPod(pod)
                 self._kills.append(killed)
                 self._count(KILLED_MONITORS, type(request).__name__.removesuffix("Request"))
-        return killed.end(call, connection.deadlines.scale) if killed and killed.id == pod else call()
+                Listed.on(connection)
+        ends = isinstance(request, ENDING) and killed is not None and request.pod_sandbox_id == killed.id
+        return killed if ends else None
 
     def _interrupted(
         self, connection: Connection, request: Message, call: Callable[[], tuple[Message, Any]], change: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import grpc
 from google.protobuf.message import Message
@@ -16,10 +16,12 @@ from critests.run.after_kills import REMOVAL_SECONDS, BrokenAfterKill, until_ok
 from critests.run.classification import RawOutcome
 from critests.run.condition_rules import ConditionRule
 
+LISTS: Final = frozenset({"ListPodSandbox", "ListContainers"})
+
 
 @dataclass
 class UnmonitoredPod:
-    """A pod whose shims or monitors were killed before a call that stops or removes it.
+    """A pod whose shims or monitors were killed before a call of a test.
 
     Attributes:
         id: of the sandbox.
@@ -46,8 +48,10 @@ class UnmonitoredPod:
             raise self.broken from error
 
     def judged(self, raw: RawOutcome) -> RawOutcome:
-        """Return an outcome of the test as blocked: its containers may have ended with their monitors."""
-        if raw.judged_as:
+        """Return an outcome of the test as blocked: its containers may have ended with their monitors. The
+        lists must be answered all the same.
+        """
+        if raw.judged_as or raw.rpc in LISTS:
             return raw
         if self.broken is not None:
             return self.broken.outcome

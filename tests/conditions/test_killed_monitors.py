@@ -4,7 +4,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from critests.conditions.killed_monitors import MonitorDraws, kill_monitors
+import pytest
+from google.protobuf.message import Message
+
+from critests.api import api_pb2 as cri
+from critests.conditions.killed_monitors import MonitorDraws, kill_monitors, pod_of
 
 
 def test_only_monitors_of_the_pod_are_killed(tmp_path: Path) -> None:
@@ -30,13 +34,39 @@ def test_only_monitors_of_the_pod_are_killed(tmp_path: Path) -> None:
             process.wait()
 
 
-def test_about_half_of_the_calls_that_end_a_pod_are_drawn_until_one_was() -> None:
+@pytest.mark.parametrize(
+    ("request_", "fewest", "most"),
+    [
+        (cri.StopPodSandboxRequest(), 400, 600),
+        (cri.ExecSyncRequest(), 70, 130),
+        (cri.CreateContainerRequest(), 70, 130),
+        (cri.ListContainersRequest(), 0, 0),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_calls_about_a_pod_are_drawn_until_one_was(request_: Message, fewest: int, most: int) -> None:
     draws = MonitorDraws(1)
-    assert not any(draws.is_due() for _ in range(100))
+    assert not any(draws.is_due(request_) for _ in range(100))
 
     draws.test_begins("test")
-    drawn = [draws.is_due() for _ in range(1000)]
+    drawn = [draws.is_due(request_) for _ in range(1000)]
     draws.over()
 
-    assert 400 < sum(drawn) < 600
-    assert not any(draws.is_due() for _ in range(100))
+    assert fewest <= sum(drawn) <= most
+    assert not any(draws.is_due(request_) for _ in range(100))
+
+
+@pytest.mark.parametrize(
+    ("request_", "pod"),
+    [
+        (cri.PodSandboxStatusRequest(pod_sandbox_id="pod"), "pod"),
+        (cri.StopContainerRequest(container_id="container"), "pod"),
+        (cri.StopContainerRequest(container_id="another"), ""),
+        (cri.StatusRequest(), ""),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_the_pod_of_a_call_is_the_one_that_it_names_or_that_of_its_container(
+    request_: Message, pod: str
+) -> None:
+    assert pod_of(request_, [cri.Container(id="container", pod_sandbox_id="pod")]) == pod

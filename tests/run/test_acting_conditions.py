@@ -49,12 +49,19 @@ class Parts:
 
     # the parts of its collaborators that it uses
     def acting(self, **more: Any) -> ActingConditions:  # noqa: ANN401 - see above
-        listed = cri.ListContainersResponse(containers=[cri.Container(id="container")])
+        containers = [
+            cri.Container(id="container", pod_sandbox_id="pod"),
+            cri.Container(id="another", pod_sandbox_id="shared"),
+        ]
+        sandboxes = [cri.PodSandbox(id="pod"), cri.PodSandbox(id="shared")]
         connection: Any = SimpleNamespace(
             endpoint=SimpleNamespace(text=OURS),
             channel=None,
             deadlines=SimpleNamespace(scale=1),
-            runtime=SimpleNamespace(ListContainers=lambda _: listed),
+            runtime=SimpleNamespace(
+                ListContainers=lambda _: cri.ListContainersResponse(containers=containers),
+                ListPodSandbox=lambda _: cri.ListPodSandboxResponse(items=sandboxes),
+            ),
         )
         this: Any = self
         return ActingConditions(this, self.recorder, lambda: connection, lambda: this, lambda _: None, **more)
@@ -163,6 +170,7 @@ STOP_POD = cri.StopPodSandboxRequest(pod_sandbox_id="pod")
 def unmonitored(parts: Parts, monkeypatch: pytest.MonkeyPatch, found: int) -> ActingConditions:
     """Return a condition that kills monitors before the first call that ends a pod, if there are any."""
     monkeypatch.setattr(killed_monitors, "CHANCE", 1.0)
+    monkeypatch.setattr(killed_monitors, "EARLIER_CHANCE", 1.0)
     monkeypatch.setattr(after_kills, "PAUSE_SECONDS", 0.0)
 
     def kill(ids: list[str]) -> int:
@@ -171,7 +179,7 @@ def unmonitored(parts: Parts, monkeypatch: pytest.MonkeyPatch, found: int) -> Ac
 
     monkeypatch.setattr(acting_conditions, "kill_monitors", kill)
     acting = parts.acting(monitors=MonitorDraws(1))
-    acting.test_begins("a test")
+    acting.test_begins("a test", lambda: ["pod"])
     return acting
 
 
@@ -200,6 +208,38 @@ def test_monitors_are_killed_once_and_their_pod_must_be_ended(
 
     assert parts.happened == ["killed those of pod, container"]
     assert acting.counts == {"killed-monitors": {"StopPodSandbox": 1}}
+
+
+def test_monitors_are_killed_while_the_pod_is_in_use_if_it_is_of_the_test(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acting = unmonitored(parts, monkeypatch, found=1)
+
+    for container in ("another", "absent", "", "container"):
+        request = cri.ExecSyncRequest(container_id=container)
+        acting.around_call(OURS, request, lambda: (cri.ExecSyncResponse(), None))
+    assert ended(acting, grpc.RpcError()) == 2
+
+    assert parts.happened == ["killed those of pod, container"]
+    assert acting.counts == {"killed-monitors": {"ExecSync": 1}}
+
+
+def test_a_pod_that_is_not_listed_has_no_monitors(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    acting = unmonitored(parts, monkeypatch, found=1)
+
+    for unknown in ("", "p"):
+        request = cri.StopPodSandboxRequest(pod_sandbox_id=unknown)
+        acting.around_call(OURS, request, lambda: (cri.StopPodSandboxResponse(), None))
+
+    assert parts.happened == []
+
+
+def test_a_list_must_be_answered_without_monitors(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+    acting = unmonitored(parts, monkeypatch, found=1)
+    ended(acting)
+    raw = RawOutcome(Outcome.FAILED, Reason(code=ReasonCode.ANSWER), rpc="ListContainers")
+
+    assert acting.excused(raw) is raw
 
 
 def test_a_failure_after_monitors_were_killed_is_blocked(
