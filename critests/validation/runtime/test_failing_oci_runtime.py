@@ -229,6 +229,25 @@ def test_container_that_failed_late_can_be_created_again(faulty_runtime: FaultyR
     assert containers.attempt(config, in_sandbox=pod).state() == cri.CONTAINER_RUNNING
 
 
+@requirement("RST-01")
+@pytest.mark.parametrize("operation", ["state", "ps"])
+def test_running_container_survives_a_start_of_the_daemon_in_which_a_step_fails(
+    faulty_runtime: FaultyRuntime, pod: Sandbox, operation: str
+) -> None:
+    """A running container MUST NOT be reported as EXITED after a restart of the daemon, also if a question to
+    the OCI runtime about it has failed meanwhile.
+
+    Source: ContainerState, whose UNKNOWN is for what the runtime does not know. The kubelet would start the
+    container once more.
+    """
+    container = faulty_runtime.runtime.container(pod)
+
+    with faulty_runtime.oci.planned({operation: BROKEN}):
+        faulty_runtime.runtime.restart()
+
+    assert container.state() in {cri.CONTAINER_RUNNING, cri.CONTAINER_UNKNOWN}
+
+
 @requirement("CTR-40/start")
 def test_container_whose_start_failed_does_not_run_and_can_be_removed(
     faulty_runtime: FaultyRuntime, pod: Sandbox

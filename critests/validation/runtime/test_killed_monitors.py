@@ -12,6 +12,7 @@ from critests.api import api_pb2 as cri
 from critests.testing import (
     Capability,
     Container,
+    Fail,
     FaultyRuntime,
     Sandbox,
     disruptive,
@@ -27,25 +28,27 @@ pytestmark = [requires(Capability.SHARED_KERNEL, Capability.ROOT), disruptive]
 
 
 @dataclass(frozen=True)
-class Orphan:
-    """A container whose parent process on this machine was killed.
+class Monitored:
+    """A container with a process between it and the daemon.
 
     Attributes:
         pod: its sandbox.
         container: it.
         mark: in the command lines of its processes.
         process: its first one.
+        monitor: the parent of that process.
     """
 
     pod: Sandbox
     container: Container
     mark: str
     process: int
+    monitor: int
 
 
 @pytest.fixture
-def orphan(faulty_runtime: FaultyRuntime) -> Orphan:
-    """A running container whose parent process on this machine was killed."""
+def monitored(faulty_runtime: FaultyRuntime) -> Monitored:
+    """A running container whose parent process on this machine is not the daemon."""
     pod, mark = faulty_runtime.runtime.sandbox(), f"orphan-{secrets.token_hex(8)}"
     config = faulty_runtime.runtime.containers.config()
     config.args.append(mark)
@@ -57,13 +60,19 @@ def orphan(faulty_runtime: FaultyRuntime) -> Orphan:
     parent = int(stat_of(process)[1])  # state and parent are the first fields after the name, proc(5)
     if parent in {1, faulty_runtime.runtime.daemon.pid}:
         unsupported("a process between daemon and container: there is none")
-    os.kill(parent, signal.SIGKILL)
-    return Orphan(pod, container, mark, process)
+    return Monitored(pod, container, mark, process, parent)
+
+
+@pytest.fixture
+def orphan(monitored: Monitored) -> Monitored:
+    """A running container whose parent process on this machine was killed."""
+    os.kill(monitored.monitor, signal.SIGKILL)
+    return monitored
 
 
 @requirement("SBX-40/state")
 def test_exit_of_a_container_whose_monitor_was_killed_is_reported(
-    faulty_runtime: FaultyRuntime, orphan: Orphan
+    faulty_runtime: FaultyRuntime, orphan: Monitored
 ) -> None:
     """A container whose shim or monitor is killed, and then its own process, SHOULD NOT be reported as
     RUNNING for long.
@@ -82,7 +91,9 @@ def test_exit_of_a_container_whose_monitor_was_killed_is_reported(
 
 
 @requirement("SBX-40/removed")
-def test_pod_whose_monitor_was_killed_can_be_removed(faulty_runtime: FaultyRuntime, orphan: Orphan) -> None:
+def test_pod_whose_monitor_was_killed_can_be_removed(
+    faulty_runtime: FaultyRuntime, orphan: Monitored
+) -> None:
     """StopPodSandbox and RemovePodSandbox MUST remove a pod whose shim or monitor was killed.
 
     Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI for this case; otherwise the pod hangs
@@ -93,8 +104,29 @@ def test_pod_whose_monitor_was_killed_can_be_removed(faulty_runtime: FaultyRunti
     assert orphan.pod.entries() == []
 
 
+@requirement("SBX-40/removed")
+def test_pod_whose_monitor_was_killed_between_two_daemons_can_be_removed(
+    faulty_runtime: FaultyRuntime, monitored: Monitored
+) -> None:
+    """A daemon MUST start although a shim or monitor was killed meanwhile and its program cannot clean up,
+    and StopPodSandbox and RemovePodSandbox MUST remove the pod.
+
+    Source: StopPodSandbox, RemovePodSandbox. Not stated by the CRI for this case; otherwise one pod takes
+    the node down.
+    """
+    with faulty_runtime.monitor.planned({"delete": [Fail(1, "no memory")]}):
+        with faulty_runtime.runtime.down(signal.SIGKILL):
+            os.kill(monitored.monitor, signal.SIGKILL)
+
+        faulty_runtime.remove(monitored.pod.id)
+
+    assert monitored.pod.entries() == []
+
+
 @requirement("SBX-40/ended")
-def test_no_process_outlives_its_pod_without_a_monitor(faulty_runtime: FaultyRuntime, orphan: Orphan) -> None:
+def test_no_process_outlives_its_pod_without_a_monitor(
+    faulty_runtime: FaultyRuntime, orphan: Monitored
+) -> None:
     """StopPodSandbox and RemovePodSandbox MUST leave no process of a pod, also if its shim or monitor was
     killed before.
 
