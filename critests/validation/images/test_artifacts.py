@@ -1,10 +1,18 @@
 """IMG, VOL: artifacts: manifests in a registry that are no runnable images."""
 
+import secrets
+from dataclasses import replace
+
 import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.images import oci_image
+from critests.images.build import Builder
+from critests.images.catalogue import image_spec
+from critests.images.platforms import NATIVE_VARIANT, Platform
 from critests.testing import (
+    Architecture,
     Capability,
     Containers,
     ImageName,
@@ -12,6 +20,7 @@ from critests.testing import (
     MintedImage,
     Registry,
     Runtime,
+    machine_architecture,
     refused_with,
     requirement,
     requires,
@@ -28,14 +37,34 @@ def artifact(registry: Registry) -> MintedImage:
     return registry.mint("artifact", changes={"files": [{"path": "second", "content": FILES["second"]}]})
 
 
+def pull(runtime: Runtime, images: Images, reference: str) -> ImageName:
+    """Pull an artifact; the test is unsupported if the runtime does not pull artifacts."""
+    try:
+        response = runtime.images.PullImage(images.pull_request(reference))
+    except grpc.RpcError as error:
+        unsupported(f"artifacts: PullImage refuses one with {refused_with(error).name}")
+    return ImageName(response.image_ref, reference)
+
+
 @pytest.fixture
 def pulled(runtime: Runtime, images: Images, artifact: MintedImage) -> ImageName:
     """The artifact, which the runtime has pulled; unsupported if it does not pull artifacts."""
+    return pull(runtime, images, artifact.reference)
+
+
+def mounted_files(containers: Containers, artifact: ImageName) -> dict[str, str]:
+    """Return the contents of the files that a container finds where an artifact is mounted, by path; the test
+    is unsupported if there are none.
+    """
+    mount = cri.Mount(container_path="/volume", image=artifact.spec(), readonly=True)
     try:
-        response = runtime.images.PullImage(images.pull_request(artifact.reference))
+        container = containers.attempt(containers.config(mounts=[mount]))
     except grpc.RpcError as error:
-        unsupported(f"artifacts: PullImage refuses one with {refused_with(error).name}")
-    return ImageName(response.image_ref, artifact.reference)
+        unsupported(f"the runtime rejects an artifact as a volume with {refused_with(error).name}")
+    paths = container.exec("find", "/volume", "-type", "f").stdout.decode().split()
+    if not paths:
+        unsupported("the runtime mounts an artifact, but shows none of its files")
+    return {path: container.exec("cat", path).stdout.decode() for path in paths}
 
 
 @requirement("IMG-45/found")
@@ -92,18 +121,40 @@ def test_all_files_of_an_artifact_are_mounted(containers: Containers, pulled: Im
     Source: Mount.image; not stated by the CRI for artifacts, guidance for artifacts in the OCI image
     specification.
     """
-    mount = cri.Mount(container_path="/volume", image=pulled.spec(), readonly=True)
-    try:
-        container = containers.attempt(containers.config(mounts=[mount]))
-    except grpc.RpcError as error:
-        unsupported(f"the runtime rejects an artifact as a volume with {refused_with(error).name}")
-    found = container.exec("find", "/volume", "-type", "f").stdout.decode().split()
-    if not found:
-        unsupported("the runtime mounts an artifact, but shows none of its files")
+    files = mounted_files(containers, pulled)
 
-    assert sorted(found) == [f"/volume/{name}" for name in FILES]
-    contents = {name: container.exec("cat", f"/volume/{name}").stdout.decode() for name in FILES}
-    assert {name: text[: len(FILES[name])] for name, text in contents.items()} == FILES
+    beginnings = {f"/volume/{name}": content for name, content in FILES.items()}
+    assert {path: text[: len(beginnings.get(path, ""))] for path, text in files.items()} == beginnings
+
+
+@requirement("VOL-10")
+@requires(Capability.IMAGE_VOLUMES)
+def test_the_artifact_for_the_platform_is_mounted(
+    runtime: Runtime, containers: Containers, images: Images, registry: Registry, artifact: MintedImage
+) -> None:
+    """A mount of an index of artifacts MUST show the files of the artifact for the node's platform, if the
+    runtime mounts artifacts.
+
+    Source: Mount.image; OCI image index, platform.
+    """
+    own, salt = machine_architecture(), secrets.token_hex(8)
+    # not the node's platform first, so that the first artifact is the wrong one
+    built = {
+        platform: Builder(own).build(
+            image_spec("artifact").changed({"files": [{"path": "platform", "content": platform}]}), salt=salt
+        )
+        for platform in sorted(Architecture, key=own.__eq__)
+    }
+    top = oci_image.index([(each.top, Platform(name, NATIVE_VARIANT[name])) for name, each in built.items()])
+    blobs = [blob for each in built.values() for blob in (each.top, *each.blobs)]
+    registry.client.put(artifact.repository, "index", top, blobs)
+    index = replace(artifact, tags=("index",), digest=top.digest, config_digest="")
+    registry.minted.append(index)
+
+    files = mounted_files(containers, pull(runtime, images, index.reference))
+
+    # the salt is the end of each file
+    assert files.get("/volume/platform") == own + salt
 
 
 @requirement("VOL-18")
