@@ -11,6 +11,8 @@ import pytest
 from critests.api import api_pb2 as cri
 from critests.node.nri.nri_plugin import NriPlugin
 from critests.testing import (
+    Blocked,
+    Container,
     PluginEvent,
     PluginFactory,
     blocked,
@@ -219,3 +221,27 @@ def test_a_plugin_receives_an_event_of_a_pod_once(plugins: PluginFactory, name: 
         plugins.runtime.containers.created(in_sandbox=plugins.pod)
 
     assert [each.name for each in plugin.events_of(pod.id)].count(name) == 1
+
+
+@requirement("NRI-18")
+def test_a_plugin_receives_no_container_that_is_refused_in_a_stopped_pod(plugins: PluginFactory) -> None:
+    """A plugin MUST NOT receive a container if CreateContainer is rejected because its pod is stopped.
+
+    Source: the NRI's Plugin service, CreateContainer, upon which a plugin reserves what a container needs.
+    """
+    plugin, runtime = plugins.connect(), plugins.runtime
+    pod = runtime.sandbox()
+    config = runtime.containers.config()
+    runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
+
+    created: list[Container] = []
+    with may_be_refused():
+        response = runtime.stub.CreateContainer(runtime.containers.creation(config, pod))
+        created.append(runtime.containers.adopt(response.container_id, config, pod))
+    if created:
+        raise Blocked("CreateContainer succeeds in a stopped pod", by="SBX-29")
+    # plugins receive events in order, so this one comes after those of the other pod
+    with setting_up():
+        runtime.containers.created(in_sandbox=plugins.pod)
+
+    assert [each.name for each in plugin.received if each.container.pod_sandbox_id == pod.id] == []

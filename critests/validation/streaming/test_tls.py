@@ -10,7 +10,9 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.testing import (
+    ConditionNotMet,
     OwnRuntime,
+    RecordVariant,
     Runtime,
     RuntimeSetup,
     StreamingTls,
@@ -21,16 +23,24 @@ from critests.testing import (
 )
 from critests.validation.openssl import openssl
 
+RELOAD_SECONDS = 5.0
+"""For a daemon that watches the file of its certificate."""
 
-@pytest.fixture
-def tls_files(host_folder: Path) -> StreamingTls:
-    """A self-signed certificate and its key."""
-    files = StreamingTls(host_folder / "certificate.pem", host_folder / "key.pem")
+
+def make_certificate(files: StreamingTls) -> None:
+    """Write a new self-signed certificate and its key."""
     how = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=critests"
     # the address of the streaming server
     where = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(files.key)]
     where += ["-out", str(files.certificate)]
     openssl(*how.split(), *where)
+
+
+@pytest.fixture
+def tls_files(host_folder: Path) -> StreamingTls:
+    """A self-signed certificate and its key."""
+    files = StreamingTls(host_folder / "certificate.pem", host_folder / "key.pem")
+    make_certificate(files)
     return files
 
 
@@ -41,6 +51,13 @@ def tls_runtime(
     """A runtime whose streaming server uses TLS."""
     with start_configured(request, runtime, RuntimeSetup(settings=(tls_files,))) as own:
         yield own
+
+
+def certificate_of(url: str) -> str:
+    """Return the certificate that the server of an https URL shows."""
+    parts = urlsplit(url)
+    assert parts.scheme == "https"
+    return ssl.get_server_certificate((parts.hostname or "", parts.port or 0))
 
 
 @requirement("STR-18")
@@ -56,10 +73,35 @@ def test_a_session_over_tls(tls_runtime: OwnRuntime, tls_files: StreamingTls) ->
 
     url = tls_runtime.stub.Exec(request).url
 
-    parts = urlsplit(url)
-    assert parts.scheme == "https"
-    shown = ssl.get_server_certificate((parts.hostname or "", parts.port or 0))
-    assert shown == tls_files.certificate.read_text(encoding="ascii")
+    assert certificate_of(url) == tls_files.certificate.read_text(encoding="ascii")
     with contextlib.closing(Streams(tls_runtime)) as streams:
         session = streams.open(lambda _: cri.ExecResponse(url=url), request)
         assert session.finish().stdout == b"hello\n"
+
+
+@requirement("STR-25")
+@disruptive
+def test_when_a_replaced_certificate_is_served(
+    tls_runtime: OwnRuntime, tls_files: StreamingTls, record_variant: RecordVariant
+) -> None:
+    """The streaming server MAY serve a certificate that was replaced without a restart of the daemon; it
+    serves the previous one until then.
+
+    Source: not stated by the CRI; certificates are renewed before they expire.
+    """
+    container = tls_runtime.container()
+    request = cri.ExecRequest(container_id=container.id, cmd=["echo", "hello"], stdout=True, stderr=True)
+    url = tls_runtime.stub.Exec(request).url
+    previous = certificate_of(url)
+
+    make_certificate(tls_files)
+
+    new = tls_files.certificate.read_text(encoding="ascii")
+    try:
+        tls_runtime.eventually(
+            "the new certificate", lambda: certificate_of(url), RELOAD_SECONDS, lambda shown: shown == new
+        )
+        record_variant("without a restart")
+    except ConditionNotMet:
+        record_variant("after a restart")
+        assert certificate_of(url) == previous
