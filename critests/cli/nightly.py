@@ -176,12 +176,13 @@ def _node_setting_of(today: date, names: str, node: str) -> list[str]:
     Raises:
         UsageError: the kind has no such setting, or there is no private runtime.
     """
-    if names and not node:
+    if not names:
+        return []
+    if not node:
         raise UsageError(NODE_SETTING_NEEDS_NODE)
-    kind = parse_throwaway(node).kind if node else ""
-    wanted = _names(names, KINDS[kind].node_settings) if kind else []
-    if wanted:
-        parse_node_settings(wanted, kind)
+    kind = parse_throwaway(node).kind
+    wanted = _names(names, KINDS[kind].node_settings)
+    parse_node_settings(wanted, kind)
     return ["--node-setting", wanted[today.toordinal() % len(wanted)]] if wanted else []
 
 
