@@ -1,17 +1,21 @@
 """The tables of documents, apart from images: their valid documents and the names of their variants."""
 
+import io
 import json
+import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 
 import pytest
 
-from critests.documents import cni_conduct, cni_network, cni_result
+from critests.documents import cni_conduct, cni_network, cni_result, user_lines
 from critests.documents.cdi_specification import specification_variants
 from critests.documents.document_fields import Expected
 from critests.documents.runtime_annotations import annotation_variants
 from critests.documents.seccomp_profile import profile_variants
+from critests.documents.user_files import PASSWD, ROOT, kinds_of_files, named_users
 
 TABLES: dict[str, Callable[[], Iterator[object]]] = {
     **{
@@ -27,6 +31,10 @@ TABLES: dict[str, Callable[[], Iterator[object]]] = {
     "CDI": lambda: specification_variants("vendor.example/class", "/dev/null", "/tmp"),
     "seccomp": lambda: profile_variants("SCMP_ARCH_X86_64", "/run/absent"),
     "annotations": annotation_variants,
+    "users": lambda: chain(user_lines.valid_users(), user_lines.odd_users(), user_lines.passwd_files()),
+    "groups": lambda: chain(user_lines.valid_groups(), user_lines.odd_groups(), user_lines.group_files()),
+    "names of users": named_users,
+    "kinds of files": lambda: kinds_of_files("/root/users"),
 }
 
 
@@ -68,3 +76,17 @@ def test_the_plugin_of_a_network_is_named_by_its_type() -> None:
     }
 
     assert {each["plugins"][0]["type"] for each in variants.values()} == {"p"}
+
+
+def test_a_valid_user_has_one_line_with_its_ids() -> None:
+    """So that every reader finds the same."""
+    for variant in user_lines.valid_users():
+        with tarfile.open(fileobj=io.BytesIO(variant.layer)) as layer:
+            file = layer.extractfile(PASSWD)
+            assert file is not None
+            lines = [line.split(":") for line in file.read().decode().splitlines()]
+
+        ids = [(int(line[2]), int(line[3])) for line in lines if line[0] == variant.named.name]
+
+        assert ids == [(variant.uid, variant.gid)]
+        assert ROOT.strip().split(":") in lines

@@ -14,6 +14,7 @@ from critests.images.catalogue import image_spec
 from critests.images.oci_image import CONFIG, MANIFEST, Blob, Dialect
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.requests import ImageName
+from critests.run.object_cleanup import ObjectCleanup
 from critests.run.pulled_images import PLAIN
 from critests.testing import Access, OwnRuntime, RegistryFault, blocked, pulling
 from critests.validation.documents.harmless_use import DocumentUser
@@ -65,13 +66,13 @@ class ImageUser:
         self.registry.put(self.repository, tag, manifest, blobs)
         return f"{self.registry.address}/{self.repository}:{tag}"
 
-    def pull(self, reference: str) -> ImageName:
-        """Pull an image, which is removed after the use.
+    def pull(self, reference: str, owner: ObjectCleanup | None = None) -> ImageName:
+        """Pull an image, which is removed after the use, or with other objects of an owner.
 
         Raises:
             grpc.RpcError: the runtime refuses it.
         """
-        self.runtime.cleanup.cleanups.append(lambda: self._remove(reference))
+        (owner or self.runtime.cleanup).cleanups.append(lambda: self._remove(reference))
         answer = self.runtime.images.PullImage(pulling(reference), timeout=self.documents.timeout)
         return ImageName(answer.image_ref, reference)
 
