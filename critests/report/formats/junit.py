@@ -102,7 +102,7 @@ def _add_case(suite: ET.Element, test: TestResult, name: str) -> None:
     case = ET.SubElement(suite, "testcase", attributes)
     _add_properties(case, _case_properties(test))
     head = f"{test.requirement}: " if test.requirement else ""
-    if test.cause:
+    if test.cause and test.cause != test.requirement_id:
         head = f"{head}caused by {test.cause}: "
     if test.outcome in {Outcome.FAILED, Outcome.ERROR}:
         kind = "failure" if test.outcome is Outcome.FAILED else "error"

@@ -82,7 +82,9 @@ def print_verdict(record: RunRecord, out: Console) -> None:
     if record.exit_code not in {ExitCode.NO_NEW_FAILURE, ExitCode.BROKEN}:
         return
     out.print()
-    out.print(Text.assemble((_headline(record), "bold"), f" {one_line(verdict_sentence(record), 1000)}"))
+    part = f" ({one_line(scope)})" if (scope := partial(record)) else ""
+    sentence = f" {one_line(verdict_sentence(record), 1000)}"
+    out.print(Text.assemble((f"{_headline(record)}{part}.", "bold"), sentence))
     _print_first(record, out)
     # a missing capability of --require breaks no requirement, and the exit line names it
     failed = [test for test in failures(record) if test.why.code is not ReasonCode.CAPABILITY_MISSING]
@@ -95,16 +97,17 @@ def print_verdict(record: RunRecord, out: Console) -> None:
 
 
 def _headline(record: RunRecord) -> str:
-    """Return `containerd 2.3.4: 2 MUSTs broken (--select STP; 13 of 526 MUSTs judged).`."""
-    runtime, (word, _), part = record.runtime, verdict_word(record), partial(record)
-    name = f"{one_line(runtime.name, 60)} {one_line(runtime.version, 60)}"
-    return f"{name}: {word}{f' ({one_line(part)})' if part else ''}."
+    """Return `containerd 2.3.4: 2 MUSTs broken`."""
+    runtime, (word, _) = record.runtime, verdict_word(record)
+    return f"{one_line(runtime.name, 60)} {one_line(runtime.version, 60)}: {word}"
 
 
 def _print_head(record: RunRecord, out: Console) -> None:
     runtime = record.runtime
-    out.print(Text(_headline(record), "bold"))
+    out.print(Text(f"{_headline(record)}.", "bold"))
     _print_first(record, out)
+    if part := partial(record):
+        out.print(Text(f"in part only: {one_line(part)}", "dim"))
     out.print(Text(f"critests {one_line(record.suite_version)} · {one_line(runtime.endpoint)}", "dim"))
     took = duration(record.finished - record.started) + (
         f" with {record.workers} workers" if record.workers > 1 else ""

@@ -115,14 +115,20 @@ def test_names_are_unique_without_their_module(record: RunRecord) -> None:
     assert {"test_twin (images.a)", "test_twin (images.b)", "test_twin (images.b) #2"} <= set(names)
 
 
-def test_a_failure_with_a_cause_names_it(record: RunRecord) -> None:
-    repeated = next(test for test in record.tests if test.cause)
-    case = cases(record)[repeated.name]
+@pytest.mark.parametrize(
+    ("cause", "head"), [("EXE-01", "EXE-01: stdout"), ("STP-01", "EXE-01: caused by STP-01: ")]
+)
+def test_a_failure_names_its_cause_if_that_is_another_requirement(
+    record: RunRecord, cause: str, head: str
+) -> None:
+    found = next(test for test in record.tests if test.cause)
+    repeated = dataclasses.replace(found, cause=cause)
+    case = cases(dataclasses.replace(record, tests=[repeated]))[found.name]
     failure = case.find("failure")
 
-    assert properties(case)["cause"] == repeated.cause == "EXE-01"
+    assert properties(case)["cause"] == cause
     assert failure is not None
-    assert failure.attrib["message"].startswith("EXE-01: caused by EXE-01: ")
+    assert failure.attrib["message"].startswith(head)
 
 
 @pytest.mark.parametrize(
