@@ -103,6 +103,16 @@ def test_the_headline_says_the_verdict(record: RunRecord, code: int, word: str) 
     assert f"</span>{word}</p>" in validation_to_html(whole)
 
 
+def test_the_head_has_the_first_promises_and_what_was_seen_and_no_bare_ids(record: RunRecord) -> None:
+    head = Page(validation_to_html(record).partition("<nav")[0]).text
+
+    assert "stdout and stderr MUST be separate without a tty" in head
+    assert "1 of 3 MUSTs met, 2 broken (1 of them known failures)" in head
+    known = [test for test in record.tests if test.outcome is Outcome.KNOWN]
+    only = dataclasses.replace(record, tests=[dataclasses.replace(known[0], known_as="it is so")])
+    assert "it is so" in Page(validation_to_html(only).partition("<nav")[0]).text
+
+
 def test_a_partial_run_does_not_claim_conformance(record: RunRecord) -> None:
     scope = RunScope(selection="--select IMG", musts_judged=3, musts=9)
     passed = [test for test in record.tests if test.outcome is Outcome.PASSED]
