@@ -104,13 +104,13 @@ def test_the_headline_says_the_verdict(record: RunRecord, code: int, word: str) 
 
 
 def test_the_head_has_the_first_promises_and_what_was_seen_and_no_bare_ids(record: RunRecord) -> None:
-    head = Page(validation_to_html(record).partition("<nav")[0]).text
+    head = validation_to_html(record).partition("<nav")[0]
 
     assert "stdout and stderr MUST be separate without a tty" in head
-    assert "1 of 3 MUSTs met, 2 broken (1 of them known failures)" in head
+    assert "19 of 23 MUSTs met, 4 broken (1 of them known failures);" in head
     known = [test for test in record.tests if test.outcome is Outcome.KNOWN]
     only = dataclasses.replace(record, tests=[dataclasses.replace(known[0], known_as="it is so")])
-    assert "it is so" in Page(validation_to_html(only).partition("<nav")[0]).text
+    assert "it is so" in validation_to_html(only).partition("<nav")[0]
 
 
 def test_a_partial_run_does_not_claim_conformance(record: RunRecord) -> None:
