@@ -54,6 +54,6 @@ def eventually(
 
 
 def shortened(value: object, limit: int = 400) -> str:
-    """Return a value as text of bounded length."""
-    text = str(value).strip() or repr(value)
+    """Return a value as one line of bounded length."""
+    text = " ".join(str(value).split()) or repr(value)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -47,7 +47,7 @@ def changes_sentence(comparison: RunComparison) -> str:
 def _parts(comparison: RunComparison) -> list[str]:
     tests, operations = comparison.tests, changed_operations(comparison)
     facts = comparison.conformance.capabilities if comparison.conformance else []
-    lost = [fact.name for fact in facts if fact.a is True]
+    lost = [f"{fact.name} {'lost' if fact.b is False else 'unknown'}" for fact in facts if fact.a is True]
     numbers = (
         ("test", "worse", sum(each.worse for each in tests)),
         ("test", "no longer judged", sum(each.gone for each in tests)),
@@ -57,4 +57,4 @@ def _parts(comparison: RunComparison) -> list[str]:
         ("operation", "faster or lighter", sum(each.verdict == Verdict.FASTER for each in operations)),
     )
     found = [f"{plural(number, noun)} {words}" for noun, words, number in numbers if number]
-    return [*found, *(f"{name} lost" for name in lost)]
+    return [*found, *lost]

@@ -66,6 +66,7 @@ def conformance_findings(
     if comparison is not None:
         followers = {test.id for test in record.tests if test.blocked_by and test.blocked_by in reported}
         yield from _gone(comparison, policy, followers)
+        yield from _lost_capabilities(comparison, broken=bool(reported))
 
 
 def _repeats_another(test: TestResult) -> bool:
@@ -141,8 +142,8 @@ def _too_much_blocked(record: RunRecord, policy: Policy) -> Iterable[GateFinding
 
 
 def _gone(comparison: RunComparison, policy: Policy, followers: set[str]) -> Iterable[GateFinding]:
-    """Yield tests that passed in the baseline and are not judged now, grouped by cause, and lost
-    capabilities; tests that a reported finding blocks are counted there.
+    """Yield tests that passed in the baseline and are not judged now, grouped by cause; tests that a reported
+    finding blocks are counted there.
     """
     groups: dict[tuple[str, str, str], list[str]] = {}
     for each in comparison.tests:
@@ -163,11 +164,19 @@ def _gone(comparison: RunComparison, policy: Policy, followers: set[str]) -> Ite
     if not_run:
         sentence = f"{plural(not_run, 'test')} of the baseline did not run and cannot be compared"
         yield GateFinding(kind=GateFindingKind.SAID, sentence=sentence)
+
+
+def _lost_capabilities(comparison: RunComparison, *, broken: bool) -> Iterable[GateFinding]:
+    """Yield the capabilities of the baseline that are missing or unknown now. A probe that fails where
+    something is `broken` finds out nothing more about the runtime, so that does not fail the gate again.
+    """
     for fact in comparison.conformance.capabilities if comparison.conformance else []:
         if fact.a is True:
             now = "is missing" if fact.b is False else "is unknown"
             evidence = f": {shortened_message(fact.evidence_b, _REASON)}" if fact.evidence_b else ""
-            sentence = f"{fact.name} was present in the baseline and {now} now{evidence}"
             yield GateFinding(
-                kind=GateFindingKind.CAPABILITY, fails=True, subject=fact.name, sentence=sentence
+                kind=GateFindingKind.CAPABILITY,
+                fails=fact.b is False or not broken,
+                subject=fact.name,
+                sentence=f"{fact.name} was present in the baseline and {now} now{evidence}",
             )

@@ -324,6 +324,18 @@ def test_a_capability_is_lost_only_if_it_was_probed(
     assert judged(after, baseline=run_a(tmp_path)).exit_code == code
 
 
+def test_a_probe_that_fails_for_a_reported_breach_fails_the_gate_only_once(tmp_path: Path) -> None:
+    unclear = capabilities({"pod network": True, "AppArmor": None})
+    after = changed(clean_tests(), "STP-02", outcome=Outcome.FAILED, reason="no exit code of its own")
+
+    report = judged(rejudged(sample_run(tmp_path), after, capabilities=unclear), baseline=run_a(tmp_path))
+
+    assert subjects(report) == [(GateFindingKind.BREACH, "STP-02")]
+    assert [each.subject for each in report.remarks if each.kind is GateFindingKind.CAPABILITY] == [
+        "AppArmor"
+    ]
+
+
 def test_tests_that_were_not_run_are_counted_and_do_not_fail(tmp_path: Path) -> None:
     before = run_a(tmp_path)
     after = dataclasses.replace(before, tests=before.tests[5:])
