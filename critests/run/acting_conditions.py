@@ -168,9 +168,15 @@ class ActingConditions:
         if killed is None and self.monitors.is_due(request):
             containers = connection.runtime.ListContainers(cri.ListContainersRequest()).containers
             pod = pod_of(request, containers)
-            inside = [each.id for each in containers if each.pod_sandbox_id == pod]
+            ending = isinstance(request, ENDING)
+            inside = [
+                each.id
+                for each in containers
+                # the others of a pod in use keep theirs: some runtimes wait for seconds for each that is dead
+                if each.pod_sandbox_id == pod and (ending or each.id == getattr(request, "container_id", ""))
+            ]
             # another test may need a pod that is not of this one
-            theirs = isinstance(request, ENDING) or pod in self._pods()
+            theirs = ending or pod in self._pods()
             if theirs and pod in Listed.on(connection).sandboxes and kill_monitors([pod, *inside]):
                 killed = UnmonitoredPod(pod)
                 self._kills.append(killed)

@@ -51,6 +51,7 @@ class Parts:
     def acting(self, **more: Any) -> ActingConditions:  # noqa: ANN401 - see above
         containers = [
             cri.Container(id="container", pod_sandbox_id="pod"),
+            cri.Container(id="second", pod_sandbox_id="pod"),
             cri.Container(id="another", pod_sandbox_id="shared"),
         ]
         sandboxes = [cri.PodSandbox(id="pod"), cri.PodSandbox(id="shared")]
@@ -206,7 +207,7 @@ def test_monitors_are_killed_once_and_their_pod_must_be_ended(
     assert ended(acting, grpc.RpcError(), grpc.RpcError()) == 3
     assert ended(acting, grpc.RpcError()) == 2
 
-    assert parts.happened == ["killed those of pod, container"]
+    assert parts.happened == ["killed those of pod, container, second"]
     assert acting.counts == {"killed-monitors": {"StopPodSandbox": 1}}
 
 
