@@ -31,12 +31,11 @@ from critests.report.comparison import NotComparable, compare_records, read_run
 from critests.report.comparison.change_sentence import changed, changes_sentence, first_finding
 from critests.report.comparison.changes_since import NO_EARLIER, last_good
 from critests.report.comparison.comparison_json import comparison_to_plain
-from critests.report.dashboard.incident_rows import incident_rows
+from critests.report.dashboard.incident_rows import again_or_over, incident_rows
 from critests.report.dashboard.lines import lines, promises
 from critests.report.facts.run_parts import differing_parts, run_parts
 from critests.report.store import Index
-from critests.report.store.history import stamp
-from critests.report.wording.texts import one_line, plural
+from critests.report.wording.texts import one_line
 from critests.run.options import RUNTIME
 from critests.run.run_settings import NODE_SETTING_NEEDS_NODE
 from critests.run.stop_signals import wait_for
@@ -293,22 +292,11 @@ def _notice(folder: Path, results: Path) -> dict[str, Any]:
 
 
 def _in_history(results: Path, folder: Path) -> str:
-    """Return when what broke in a run was broken before, or what is good again since this run; empty if
-    nothing is.
-    """
+    """Return when what broke in a run was broken before, and what is good again since it; or nothing."""
     with Index.of(results) as index:
         known = promises(index.requirements())
         rows = [row for line in lines(index) for row in incident_rows(line, known)]
-    for row in rows:
-        if row.earlier is not None and results / row.first.path == folder:
-            return f"Broken again, as on {stamp(row.earlier.started)}."
-        if row.over is not None and results / row.over.path == folder:
-            what = f"{row.promises[0].title} ({row.promises[0].id})" if row.promises else row.why
-            more = (
-                f" and {plural(len(row.promises) - 1, 'more requirement')}" if len(row.promises) > 1 else ""
-            )
-            return f"Good again: {what}{more}, broken from {stamp(row.first.started)} on."
-    return ""
+    return again_or_over(rows, folder.relative_to(results).as_posix())
 
 
 def _printed(notice: dict[str, Any], name: str, said: str) -> dict[str, Any]:

@@ -8,8 +8,9 @@ from critests.catalogue.words import Outcome
 from critests.report.dashboard.lines import Promise, RuntimeLine
 from critests.report.facts.run_parts import PartDifference, differing_parts
 from critests.report.store import RunEntry
-from critests.report.store.history import RECENT
+from critests.report.store.history import RECENT, stamp
 from critests.report.store.letters import RANK, WORDS
+from critests.report.wording.texts import plural
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,27 @@ def incident_rows(line: RuntimeLine, promises: Sequence[Promise]) -> list[Incide
         return []
     found = [*_of_requirements(line, promises), *_without_verdicts(line)]
     return sorted(found, key=lambda row: -row.first.started)
+
+
+def again_or_over(rows: Sequence[IncidentRow], run: str) -> str:
+    """Return when what broke in a run was broken before, or else which incidents it ended, in a sentence;
+    empty if neither.
+
+    Args:
+        rows: The incidents.
+        run: Folder of the run relative to the root of the results.
+    """
+    for row in rows:
+        if row.first.path == run and row.earlier is not None:
+            return f"Broken again, as on {stamp(row.earlier.started)}."
+    ended = [row for row in rows if row.over is not None and row.over.path == run]
+    return f"Good again: {'; '.join(map(_ended, ended))}." if ended else ""
+
+
+def _ended(row: IncidentRow) -> str:
+    what = f"{row.promises[0].title} ({row.promises[0].id})" if row.promises else "nothing could be tested"
+    more = f" and {plural(len(row.promises) - 1, 'more requirement')}" if len(row.promises) > 1 else ""
+    return f"{what}{more}, from {stamp(row.first.started)} on"
 
 
 def _of_requirements(line: RuntimeLine, promises: Sequence[Promise]) -> list[IncidentRow]:
