@@ -258,6 +258,8 @@ FIELDS = (
     Field(
         path=(*_MOUNT, "options"),
         type=FieldType.LIST,
+        # optional, but by the OCI a mount of the type `none` without the option `bind` is no bind mount
+        required=True,
         odd=(
             _odd("has an unknown option", ["bind", "critests-unknown"]),
             _odd("has two that contradict", ["bind", "ro", "rw"]),
