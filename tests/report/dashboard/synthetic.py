@@ -70,7 +70,9 @@ def _add_line(
 ) -> None:
     letters = source.choices("PUKWB", weights=[860, 60, 20, 10, 10], k=count)
     flaky = source.sample(range(count), 4)
-    level = [source.uniform(0.001, 1.0) for _ in keys]
+    # of its own, so that the measurements do not depend on the requirements
+    measured = random.Random(f"{line} 1")  # noqa: S311 - a repeatable sequence is wanted
+    level = [measured.uniform(0.001, 1.0) for _ in keys]
     points: list[tuple[int, Point]] = []
     for night in range(nights):
         if source.random() < 0.1:
@@ -79,8 +81,8 @@ def _add_line(
         for place in flaky:
             if source.random() < 0.08:
                 tonight[place] = "F"
-        if source.random() < 0.02:
-            level[source.randrange(len(keys))] *= source.choice((0.8, 1.3))
+        if measured.random() < 0.02:
+            level[measured.randrange(len(keys))] *= measured.choice((0.8, 1.3))
         started = NOW - (nights - night) * DAY + source.uniform(0, 600)
         failed = [names[place] for place in range(count) if tonight[place] == "F"]
         known = {"runtime": line[0], "path": f"{line[0]}/{line[1]}/{int(started)}", "forms": forms}
@@ -98,7 +100,7 @@ def _add_line(
         )
         bench = index.add_entry(entry(started + 200, line[1], kind="benchmark", runtime=line[0]))
         for key, value in zip(keys, level, strict=True):
-            middle = value * source.lognormvariate(0, 0.04)
+            middle = value * measured.lognormvariate(0, 0.04)
             tail = 0.99, middle * 2
             points.append((key, Point(bench, 1000, middle, middle * 0.97, middle * 1.03, *tail)))
     index.add_points(points)
