@@ -161,6 +161,15 @@ class ProcessEvidence:
         return found.text.rstrip("\0\n") if found and found.exit_code == 0 else ""
 
     @property
+    def has_apparmor_profile(self) -> bool:
+        """Whether a profile of AppArmor confines the process, or reports what it does. A distribution may
+        give the OCI runtime a profile with the flag `unconfined` (apparmor.d(5)), which its containers
+        inherit: `runc (unconfined)`. A label with a type is SELinux's.
+        """
+        label = self.label
+        return not (label in {"", "unconfined"} or label.endswith(" (unconfined)") or "_t:" in label)
+
+    @property
     def namespaces(self) -> dict[str, str]:
         """Identities by kind: `pid` to `pid:[4026531836]`; equal for processes in the same namespace."""
         pairs = (line.partition(" ") for line in self.answer(NAMESPACES).splitlines())

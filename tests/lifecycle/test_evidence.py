@@ -9,6 +9,7 @@ import pytest
 from critests.lifecycle import process_evidence as evidence_of_processes
 from critests.lifecycle.process_evidence import (
     COMPLETE,
+    CommandOutput,
     NotShown,
     ProcessEvidence,
     first_process,
@@ -35,6 +36,23 @@ def test_a_shell_prints_what_the_kernel_reports_about_it() -> None:
     assert evidence.cgroups
     assert evidence.mounts[-1].place.startswith("/")
     assert len(evidence.limits["Max open files"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("label", "confined"),
+    [
+        ("", False),
+        ("unconfined", False),
+        ("runc (unconfined)", False),
+        ("cri-containerd.apparmor.d (enforce)", True),
+        ("critests (complain)", True),
+        ("system_u:system_r:container_t:s0:c1,c2", False),
+    ],
+)
+def test_profiles_that_confine_nothing_count_as_none(label: str, confined: bool) -> None:
+    evidence = ProcessEvidence({"attr/current": CommandOutput(f"{label}\n", 0)})
+
+    assert evidence.has_apparmor_profile is confined
 
 
 def test_output_is_complete_with_its_exit_codes() -> None:
