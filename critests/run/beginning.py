@@ -32,6 +32,7 @@ from critests.record.record_errors import RecordNotWritten
 from critests.record.run_layout import RunFolder, new_run_folder
 from critests.record.run_record import RunConditions
 from critests.run.context import OwnedResources, RunContext, daemon_of, tls_files
+from critests.run.first_pod import check_first_pod
 from critests.run.machine_speed import measure_speed
 from critests.run.pulled_images import PLAIN, TestImages, on_mirror
 from critests.run.run_settings import Settings
@@ -141,6 +142,7 @@ def _begin(
         if mutating and not context.throwaway and not context.gone:
             _require_sandbox_image(connection, context)
             checks.check_daemon()
+        check_first_pod(connection, context, TestImages(connection, context).plain)
         context.machine["speed"] = {**asdict(measure_speed()), "deadline_scale": settings.scale}
         context.parts = driver_part(context.driver)
         if owned.runtime is not None:
