@@ -13,6 +13,8 @@ LONG_TEXT = "x" * 40_000
 a pipe holds (65,536 bytes): an OCI runtime that quotes a longer text in its error waits for a reader until
 the call's deadline, and stays.
 """
+LONG_PATH = "/" + "x" * 5_000
+"""More than PATH_MAX; an error that quotes it several times, as for mounts, still fits into a pipe."""
 MANY = 10_000
 """Entries of a long list or map: far more than any writer has, and quickly read."""
 DEEP = 10_000
@@ -116,7 +118,7 @@ def _texts(_present: object) -> dict[str, object]:
 
 
 def _paths(present: object) -> dict[str, object]:
-    return {**_texts(present), **HOSTILE_PATHS}
+    return {**_texts(present), **HOSTILE_PATHS, "is long": LONG_PATH}
 
 
 def _digests(present: object) -> dict[str, object]:
