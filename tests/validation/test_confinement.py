@@ -26,13 +26,23 @@ PRIVILEGED = "system_u:system_r:spc_t:s0\0"
 FILE_OF_POD, FILE_OF_ANOTHER = (
     f"system_u:object_r:container_file_t:s0:{level}" for level in ("c7,c9", "c8,c9")
 )
+FILE_OF_NODE = "system_u:object_r:net_conf_t:s0"
+POLICY = {"process": "system_u:system_r:container_t:s0", "file": "system_u:object_r:container_file_t:s0"}
+
+MOUNTS = "\n".join(
+    f"{number} 1 0:{number} / {place} rw - tmpfs tmpfs rw"
+    for number, place in enumerate(("/", "/dev/shm", "/etc/hosts", "/etc/resolv.conf"), 40)
+)
+"""The mounts of a container, as in /proc/self/mountinfo."""
 
 EvidenceOf = Callable[[Mapping[str, Any]], ProcessEvidence]
 
 
 def evidence(label: str, /, **answers: str) -> EvidenceOf:
     """Return the same evidence for every process: its profile or label, and the answers to its questions."""
-    answers_by_name = {name: CommandOutput(text, 0) for name, text in answers.items()}
+    answers_by_name = {
+        name: CommandOutput(text, 0) for name, text in {"mountinfo": MOUNTS, **answers}.items()
+    }
     return lambda _: ProcessEvidence(
         {"attr/current": CommandOutput(label.removesuffix("\n"), 0), **answers_by_name}
     )
@@ -169,6 +179,30 @@ CASES: dict[str, tuple[Callable[..., None], dict[str, Any], EvidenceOf, Evidence
         {"path": "/etc/hosts"},
         evidence(OF_POD, label=FILE_OF_POD, read=""),
         evidence(OF_POD, label=FILE_OF_ANOTHER, read=""),
+    ),
+    "SEL-11/process": (
+        selinux.test_process_has_the_role_and_type_of_the_policy,
+        {"policy": POLICY},
+        evidence(OF_POD),
+        evidence(PRIVILEGED),
+    ),
+    "SEL-11/files": (
+        selinux.test_files_have_the_role_and_type_of_the_policy,
+        {"policy": POLICY},
+        evidence(OF_POD, **dict.fromkeys(selinux.FILES, FILE_OF_POD)),
+        evidence(OF_POD, **dict.fromkeys(selinux.FILES, FILE_OF_POD) | {"/": FILE_OF_NODE}),
+    ),
+    "SEL-11/level": (
+        selinux.test_files_have_the_level_of_the_process,
+        {},
+        evidence(OF_POD, **dict.fromkeys(selinux.FILES, FILE_OF_POD)),
+        evidence(OF_POD, **dict.fromkeys(selinux.FILES, FILE_OF_POD) | {"/dev/shm": FILE_OF_NODE}),
+    ),
+    "SEL-11/privileged": (
+        selinux.test_files_of_a_privileged_container_have_the_label_of_its_pod,
+        {"runtime": any_runtime, "policy": POLICY},
+        evidence(OF_POD, **dict.fromkeys(selinux.FILES, FILE_OF_POD)),
+        evidence(OF_POD, **dict.fromkeys(selinux.FILES, FILE_OF_ANOTHER)),
     ),
     "SEL-10": (
         selinux.test_commands_have_the_label_of_their_container,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.testing import Capability, Containers, requirement, requires
+from critests.testing import Capability, Containers, RecordVariant, requirement, requires
 
 LABEL = "security.selinux"
 
@@ -70,3 +70,25 @@ def test_files_are_relabelled_only_on_request(
         relabel,
         not relabel,
     )
+
+
+@requirement("MNT-35")
+@requires(Capability.SELINUX, Capability.SHARED_KERNEL)
+def test_form_of_relabelling_for_an_unconfined_container(
+    containers: Containers, host_folder: Path, record_variant: RecordVariant
+) -> None:
+    """A mount with `selinux_relabel` MAY leave the labels of the host as they are for a container of the type
+    spc_t, which may read every file.
+
+    Source: Mount.selinux_relabel; the CRI does not say.
+    """
+    file = host_folder / "file"
+    file.write_text("labelled\n")
+    before = os.getxattr(file, LABEL)
+    mount = cri.Mount(container_path="/mounted", host_path=str(host_folder), selinux_relabel=True)
+    unconfined = cri.LinuxContainerSecurityContext(selinux_options=cri.SELinuxOption(type="spc_t"))
+
+    container = containers.running(mounts=[mount], security_context=unconfined)
+
+    record_variant("files retain their labels" if os.getxattr(file, LABEL) == before else "relabelled")
+    assert container.output("cat", "/mounted/file") == "labelled"
