@@ -93,6 +93,8 @@ class Recorder:
         self._number = 0
         self.around_call: AroundCall = lambda endpoint, request, call: call()  # noqa: ARG005 - replaced as a whole
         """Makes each unary call for which the caller waits, and returns its response and call object."""
+        self.outgoing: Callable[[Message], Message] = lambda request: request
+        """Returns the request that is sent in place of a unary call's."""
 
     @property
     def position(self) -> int:
@@ -157,8 +159,9 @@ class RecordedCall(_RecordedRpc):
             grpc.RpcError: the call failed; `StillHangs` if the RPC hung before, and this call hung too or was
                 not made.
         """
+        sent = self._recorder.outgoing(request)
         return self._recorder.around_call(
-            self._endpoint, request, lambda: self._once(request, timeout, metadata, **more)
+            self._endpoint, sent, lambda: self._once(sent, timeout, metadata, **more)
         )
 
     def _once(
@@ -194,6 +197,7 @@ class RecordedCall(_RecordedRpc):
         **more: Any,  # noqa: ANN401 - grpcio's signature
     ) -> Any:  # noqa: ANN401 - grpcio's signature
         """Make the call without waiting; it is recorded when it ends."""
+        request = self._recorder.outgoing(request)
         allowance = self._hangs.allow(self._rpc, request, timeout)
         self._recorder.under_way.begin()
         started, begin = time.time(), time.perf_counter()

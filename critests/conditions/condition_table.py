@@ -16,6 +16,7 @@ KILLS: Final = "kills"
 KILLED_MONITORS: Final = "killed-monitors"
 PRESSURE: Final = "pressure"
 OTHER_NAMES: Final = "other-names"
+USER_NAMESPACES: Final = "user-namespaces"
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,11 @@ CONDITIONS: Final = {
         RunCondition(
             OTHER_NAMES,
             "names, labels, annotations and tags are long, or have forms that few people use",
+            reaches_own_runtimes=True,
+        ),
+        RunCondition(
+            USER_NAMESPACES,
+            "pods that may have a user namespace have one, and their mounts are mapped",
             reaches_own_runtimes=True,
         ),
     )

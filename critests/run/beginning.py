@@ -11,12 +11,14 @@ from typing import Final
 import grpc
 
 from critests.api import api_pb2 as cri
+from critests.catalogue.words import Capability
 from critests.client.call_recording import Recorder
 from critests.client.connection import Connection, connect
 from critests.client.deadlines import Deadlines
 from critests.client.discovery import find
 from critests.client.endpoint import Endpoint
 from critests.client.hangs import Hangs
+from critests.conditions.condition_table import USER_NAMESPACES
 from critests.exit_codes import CannotTest, UsageError
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.cgroup_parents import CgroupDriver, remove_cgroups_of
@@ -26,6 +28,7 @@ from critests.node.cleanup.runtime_removal import forget_dead_run
 from critests.node.host.program_files import describe_daemon, describe_files
 from critests.node.observing.api_level import KNOWS_CRI_V1
 from critests.node.observing.kubelet import live_kubelet
+from critests.node.observing.remedies import REMEDIES
 from critests.node.observing.sandbox_image import missing_sandbox_image, why_not_available
 from critests.node.starting.daemon_process import complaint_about
 from critests.record.record_errors import RecordNotWritten
@@ -142,6 +145,7 @@ def _begin(
         if mutating and not context.throwaway and not context.gone:
             _require_sandbox_image(connection, context)
             checks.check_daemon()
+        _require_user_namespaces(connection, settings)
         check_first_pod(connection, context, TestImages(connection, context).plain)
         context.machine["speed"] = {**asdict(measure_speed()), "deadline_scale": settings.scale}
         context.parts = driver_part(context.driver)
@@ -194,6 +198,27 @@ def _reject_unknown_handlers(connection: Connection, context: RunContext) -> Non
         if context.throwaway and (why := complaint_about(Path(context.runtime_log), unknown[0])):
             msg += f"; its log: {why}"
         raise UsageError(msg)
+
+
+def _require_user_namespaces(connection: Connection, settings: Settings) -> None:
+    """Reject handlers that offer no user namespaces, if all pods shall have one. A failing Status is left to
+    the tests.
+
+    Raises:
+        CannotTest: one of them does not offer them.
+    """
+    if USER_NAMESPACES not in settings.condition:
+        return
+    try:
+        listed = connection.runtime.Status(cri.StatusRequest()).runtime_handlers
+    except grpc.RpcError:
+        return
+    able = {handler.name for handler in listed if handler.features.user_namespaces}
+    if lacking := [handler for handler in settings.handlers if handler not in able]:
+        name = lacking[0] or "the default handler"
+        what = f"{name} does not offer user namespaces; they need {REMEDIES[Capability.USER_NAMESPACES]}"
+        msg = f"--condition {USER_NAMESPACES}: {what}"
+        raise CannotTest(msg)
 
 
 def _require_sandbox_image(connection: Connection, context: RunContext) -> None:
