@@ -101,6 +101,20 @@ def test_every_call_is_recorded_with_code_and_time() -> None:
     assert recorder.coverage.response_fields["VersionResponse.runtime_name"] == 1
 
 
+def test_request_is_recorded_as_it_is_sent() -> None:
+    recorder = Recorder()
+    recorder.outgoing = lambda _: cri.VersionRequest(version="changed")
+    given = cri.VersionRequest(version="0.1.0")
+    with serve(CriServer()) as endpoint:
+        connection = connect(Endpoint.parse(endpoint), recorder=recorder)
+        connection.runtime.Version(given)
+        connection.runtime.Version.future(given).result()
+        connection.close()
+
+    assert [call.request for call in recorder.since(0)] == [cri.VersionRequest(version="changed")] * 2
+    assert given.version == "0.1.0"
+
+
 def test_secrets_do_not_reach_the_record() -> None:
     recorder = Recorder()
     secrets = {
