@@ -19,6 +19,7 @@ from critests.testing import (
     blocked,
     lingering,
     may_be_refused,
+    not_under,
     refused_with,
     requirement,
     requires,
@@ -153,6 +154,7 @@ def test_a_container_has_hundreds_of_mounts(containers: Containers, host_folder:
 
 
 @requirement("MNT-30")
+@not_under("user-namespaces", reason="Linux maps no ids of proc and sysfs")
 def test_a_node_agent_can_mount_the_whole_host(
     containers: Containers, host_folder: Path, host_mounts: HostMounts
 ) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.conditions.user_namespaces import with_user_namespace_of_pod
+from critests.conditions.mapped_pods import with_user_namespace_of_pod
 from critests.lifecycle.user_namespaces import MAPPING
 
 ORDINARY = cri.NamespaceOption(network=cri.POD, pid=cri.CONTAINER, ipc=cri.POD)
