@@ -2,8 +2,10 @@
 packaged one, and the policy may keep it from working.
 """
 
+import contextlib
 import time
 from collections.abc import Callable
+from typing import Final
 
 import grpc
 
@@ -17,12 +19,19 @@ from critests.node.host import selinux_denials
 from critests.node.observing.machine_facts import selinux_mode
 from critests.run.context import RunContext
 
+NO_ANSWER: Final = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+}
+"""Codes of calls to a daemon that ends or hangs, which no policy excuses."""
+
 
 def check_first_pod(
     connection: Connection, context: RunContext, image: Callable[[], ImageName | None]
 ) -> None:
-    """Run a pod with a container if SELinux enforces and the suite started the runtime; otherwise, or without
-    an image, leave it to the tests.
+    """Run a pod with a container if SELinux enforces and the suite started the runtime; otherwise, without an
+    image, or if the daemon hangs or ends, leave it to the tests.
 
     Raises:
         CannotTest: it failed. Whether the runtime or the policy is the cause is unknown.
@@ -33,6 +42,8 @@ def check_first_pod(
     try:
         _run_pod(connection, context, image())
     except grpc.RpcError as error:
+        if error.code() in NO_ANSWER:
+            return
         denied = selinux_denials.denied_since(begin)
         what = f" SELinux denied: {'; '.join(denied)}." if denied else ""
         msg = (
@@ -42,7 +53,8 @@ def check_first_pod(
         )
         raise CannotTest(msg) from error
     finally:
-        remove_run(connection, context.run)
+        with contextlib.suppress(grpc.RpcError):
+            remove_run(connection, context.run)
 
 
 def _run_pod(connection: Connection, context: RunContext, image: ImageName | None) -> None:
