@@ -7,6 +7,7 @@ from typing import Final
 
 from critests import catalogue
 from critests.catalogue.words import Level, Outcome
+from critests.record.reasons import ReasonCode
 from critests.record.result_records import TestResult
 
 VERDICTS: Final = frozenset({Outcome.PASSED, Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
@@ -15,6 +16,9 @@ BREACHES: Final = frozenset({Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
 _SETTLED: Final = BREACHES - {Outcome.FAILED}
 """Outcomes that an earlier judgement assigned."""
 UNIMPLEMENTED: Final = "UNIMPLEMENTED"
+LOST: Final = frozenset({"UNAVAILABLE", "CANCELLED"})
+"""Codes of calls whose connection was lost."""
+_ENDED: Final = frozenset({ReasonCode.RUNTIME_ENDED, ReasonCode.CONCURRENT_CRASH})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,11 +139,13 @@ def add_setup_verdicts(
 ) -> list[TestResult]:
     """Return failures for requirements whose own tests gave no verdict, from the first set-up that failed
     with each. A set-up that hung, or that one of their own tests needed, counts even if other own tests
-    passed.
+    passed; one that lost its connection does not where the daemon ended during the run.
 
     The reason is that of the first failed set-up. The repeat command is that of an own test if one is
     blocked.
     """
+    # a set-up that several tests share fails once, and the daemon may run again when the next one meets it
+    ended = any(test.why.code in _ENDED for test in tests)
     judged = {name for test in tests if test.outcome in VERDICTS for name in _names(test)}
     broken = {name for test in tests if test.outcome in BREACHES for name in _names(test)}
     of_its_own: dict[str, TestResult] = {}
@@ -153,6 +159,8 @@ def add_setup_verdicts(
         requirement = aspect if aspect.partition("/")[0] == test.blocked_by else test.blocked_by
         settled = broken if test.hung or test.blocked_by in of_its_own else judged
         if test.outcome is not Outcome.BLOCKED or not requirement or requirement in settled:
+            continue
+        if ended and test.answer in LOST:
             continue
         judged.add(requirement)
         broken.add(requirement)

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
 from critests.catalogue.words import Level, Outcome
 from critests.record.blocking import RequirementFacts
 from critests.record.judgement import JudgeContext, Judgement, judge
+from critests.record.reasons import Reason, ReasonCode
 from critests.record.result_records import TestResult
 from critests.report.wording.endings import notes_of
 
@@ -56,6 +59,18 @@ def test_the_first_failed_set_up_is_judged_where_the_judge_was_not_selected() ->
     assert synthesized.id == "<judged in set-up of a.py::test_a>"
     assert found.exit_code == 1
     assert len(found.root_causes[0].blocked) == 2
+
+
+@pytest.mark.parametrize("code", [ReasonCode.RUNTIME_ENDED, ReasonCode.CONCURRENT_CRASH])
+def test_a_set_up_that_met_the_end_of_the_daemon_judges_nothing(code: ReasonCode) -> None:
+    lost = result("test_a", "CTA-01", Outcome.BLOCKED, setup_rpc="RunPodSandbox", answer="UNAVAILABLE")
+    crash = result("test_b", "GEN-17", Outcome.FAILED, why=Reason(code=code))
+
+    assert "SBX-01" in {test.requirement for test in judged(lost).tests}
+    found = judged(lost, crash)
+
+    assert outcomes(found) == {"test_a": Outcome.BLOCKED, "test_b": Outcome.FAILED}
+    assert found.exit_code == 1
 
 
 def test_a_requirement_judged_in_set_up_has_its_own_level() -> None:
