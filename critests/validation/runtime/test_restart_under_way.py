@@ -218,34 +218,48 @@ def test_pod_without_a_stored_uid_is_not_listed_without_uid(own_runtime: OwnRunt
     assert [names for names in known if "" in names] == []
 
 
-@pytest.fixture
-def moved(own_runtime: OwnRuntime) -> Iterator[int]:
-    """The first process of a running container, whose processes are in another cgroup of the pod; their own
-    is gone.
+@dataclass(frozen=True)
+class Moved:
+    """A running container whose processes are in another cgroup of its pod; their own is gone.
+
+    Attributes:
+        container: it.
+        process: its first process, as this machine numbers it.
     """
+
+    container: Container
+    process: int
+
+
+@pytest.fixture
+def moved(own_runtime: OwnRuntime) -> Iterator[Moved]:
+    """A running container whose processes are in another cgroup, until the end of the test."""
     mark = f"moved-{secrets.token_hex(4)}"
-    own_runtime.container(wait_for_log="ready", script=f"echo ready; sleep 3600; : {mark}")
+    container = own_runtime.container(wait_for_log="ready", script=f"echo ready; sleep 3600; : {mark}")
     process = first_process(mark)
-    others = []
-    for folder in container_cgroup.folders_of_process(process):
-        other = folder.with_name("moved")
-        other.mkdir()
-        others.append(other)
-        for name in (
-            "cpuset.cpus",
-            "cpuset.mems",
-        ):  # empty in a new cgroup of version 1, which takes none then
-            if (folder / name).exists() and (values := (folder / name).read_text(encoding="ascii").strip()):
-                (other / name).write_text(values, encoding="ascii")
-        for pid in processes_in(folder):
-            (other / "cgroup.procs").write_text(pid, encoding="ascii")
-        folder.rmdir()
-    yield process
-    for other in others:
-        for pid in processes_in(other):
-            os.kill(int(pid), signal.SIGKILL)
-        own_runtime.eventually("the cgroup to be empty", partial(is_empty, other))
-        other.rmdir()
+    others: list[Path] = []
+    try:
+        for folder in container_cgroup.folders_of_process(process):
+            other = folder.with_name("moved")
+            other.mkdir()
+            others.append(other)
+            # empty in a new cgroup of version 1, which takes no process then
+            for name in ("cpuset.cpus", "cpuset.mems"):
+                file = folder / name
+                if file.exists() and (values := file.read_text(encoding="ascii").strip()):
+                    (other / name).write_text(values, encoding="ascii")
+            for pid in processes_in(folder):
+                (other / "cgroup.procs").write_text(pid, encoding="ascii")
+            folder.rmdir()
+        yield Moved(container, process)
+    finally:
+        for other in others:
+            for pid in processes_in(other):
+                os.kill(int(pid), signal.SIGKILL)
+            own_runtime.eventually(
+                "the cgroup to be empty", partial(processes_in, other), holds=lambda left: not left
+            )
+            other.rmdir()
 
 
 def processes_in(cgroup: Path) -> list[str]:
@@ -253,15 +267,10 @@ def processes_in(cgroup: Path) -> list[str]:
     return (cgroup / "cgroup.procs").read_text(encoding="ascii").split()
 
 
-def is_empty(cgroup: Path) -> bool:
-    """Return whether no process is in a cgroup."""
-    return not processes_in(cgroup)
-
-
 @requirement("RST-01")
 @requires(Capability.SAME_HOST)
 def test_running_container_in_another_cgroup_is_not_exited_after_a_restart(
-    own_runtime: OwnRuntime, moved: int
+    own_runtime: OwnRuntime, moved: Moved
 ) -> None:
     """A container whose processes were moved to another cgroup, and whose own cgroup is gone, MUST NOT be
     EXITED after a restart of the daemon while its process runs.
@@ -272,8 +281,8 @@ def test_running_container_in_another_cgroup_is_not_exited_after_a_restart(
     own_runtime.restart(signal.SIGKILL)
 
     listed = own_runtime.stub.ListContainers(cri.ListContainersRequest()).containers
-    states = [cri.ContainerState.Name(each.state) for each in listed]
-    if Path(f"/proc/{moved}").exists():
+    states = [cri.ContainerState.Name(each.state) for each in listed if each.id == moved.container.id]
+    if Path(f"/proc/{moved.process}").exists():
         assert "CONTAINER_EXITED" not in states
 
 
