@@ -178,6 +178,8 @@ def test_stop_pod_sandbox_of_a_removed_sandbox_succeeds(runtime: Runtime, own_sa
 
     runtime.stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=own_sandbox.id))
 
+    assert own_sandbox.entries() == []
+
 
 @requirement("SBX-17")
 @requires(Capability.SHARED_KERNEL, Capability.ROOT)
