@@ -16,7 +16,7 @@ BREACHES: Final = frozenset({Outcome.FAILED, Outcome.WARNED, Outcome.KNOWN})
 _SETTLED: Final = BREACHES - {Outcome.FAILED}
 """Outcomes that an earlier judgement assigned."""
 UNIMPLEMENTED: Final = "UNIMPLEMENTED"
-LOST: Final = frozenset({"UNAVAILABLE", "CANCELLED"})
+LOST_CONNECTION: Final = frozenset({"UNAVAILABLE", "CANCELLED"})
 """Codes of calls whose connection was lost."""
 _ENDED: Final = frozenset({ReasonCode.RUNTIME_ENDED, ReasonCode.CONCURRENT_CRASH})
 
@@ -160,7 +160,7 @@ def add_setup_verdicts(
         settled = broken if test.hung or test.blocked_by in of_its_own else judged
         if test.outcome is not Outcome.BLOCKED or not requirement or requirement in settled:
             continue
-        if ended and test.answer in LOST:
+        if ended and test.answer in LOST_CONNECTION:
             continue
         judged.add(requirement)
         broken.add(requirement)

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
 from critests.catalogue.words import Level, Outcome
-from critests.record.blocking import BREACHES, VERDICTS, RequirementFacts
+from critests.record.blocking import BREACHES, LOST_CONNECTION, VERDICTS, RequirementFacts
 from critests.record.result_records import TestResult
 from critests.record.varying_text import without_what_varies
 
-_NO_REFUSAL: Final = frozenset({"", "UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"})
+_NO_REFUSAL: Final = LOST_CONNECTION | {"", "DEADLINE_EXCEEDED"}
 """Status codes that do not depend on the request."""
 TESTS: Final = 2
 """Tests that must be rejected with the same message: a single rejection may be a coincidence."""

@@ -13,6 +13,7 @@ from critests.client.call_recording import Call
 from critests.client.connection import Connection
 from critests.client.endpoint import EndpointError
 from critests.node.run_state.locks import start_time
+from critests.record.blocking import LOST_CONNECTION
 from critests.record.reasons import Reason, ReasonCode
 from critests.run.context import RunContext, companions_of, daemon_of
 from critests.run.failure_text import of_rpc
@@ -206,7 +207,7 @@ class DaemonCrash:
 
 def lost_connection(call: Call) -> bool:
     """Return whether a call ended as calls do when the daemon exits."""
-    return call.code in {"UNAVAILABLE", "CANCELLED"} and call.details != "cancelled by the suite"
+    return call.code in LOST_CONNECTION and call.details != "cancelled by the suite"
 
 
 def malformed(request: object) -> bool:

@@ -11,19 +11,16 @@ import grpc
 
 from critests.api import api_pb2 as cri
 from critests.client.connection import Connection
-from critests.client.failures import in_words
+from critests.client.failures import code_of, in_words
 from critests.exit_codes import CannotTest
 from critests.lifecycle.labelled_removal import remove_run
 from critests.lifecycle.requests import ImageName
 from critests.node.host import selinux_denials
 from critests.node.observing.machine_facts import selinux_mode
+from critests.record.blocking import LOST_CONNECTION
 from critests.run.context import RunContext
 
-NO_ANSWER: Final = {
-    grpc.StatusCode.UNAVAILABLE,
-    grpc.StatusCode.CANCELLED,
-    grpc.StatusCode.DEADLINE_EXCEEDED,
-}
+NO_ANSWER: Final = LOST_CONNECTION | {"DEADLINE_EXCEEDED"}
 """Codes of calls to a daemon that ends or hangs, which no policy excuses."""
 
 
@@ -42,7 +39,7 @@ def check_first_pod(
     try:
         _run_pod(connection, context, image())
     except grpc.RpcError as error:
-        if error.code() in NO_ANSWER:
+        if code_of(error)[0] in NO_ANSWER:
             return
         denied = selinux_denials.denied_since(begin)
         what = f" SELinux denied: {'; '.join(denied)}." if denied else ""
