@@ -37,7 +37,7 @@ from critests.report.facts.run_parts import differing_parts, run_parts
 from critests.report.store import Index
 from critests.report.wording.texts import one_line
 from critests.run.options import RUNTIME
-from critests.run.run_settings import NODE_SETTING_NEEDS_NODE
+from critests.run.run_settings import needs_node
 from critests.run.stop_signals import wait_for
 from critests.runtimes.private_kinds import KINDS
 
@@ -161,7 +161,7 @@ def _condition_of(today: date, names: str, *, processes: bool = False) -> list[s
     chosen(wanted)
     if processes:
         refuse_processes(wanted)
-    return ["--condition", wanted[today.toordinal() % len(wanted)]] if wanted else []
+    return _in_turn("--condition", wanted, today)
 
 
 def _node_setting_of(today: date, names: str, node: str) -> list[str]:
@@ -178,11 +178,15 @@ def _node_setting_of(today: date, names: str, node: str) -> list[str]:
     if not names:
         return []
     if not node:
-        raise UsageError(NODE_SETTING_NEEDS_NODE)
+        raise UsageError(needs_node("--node-setting"))
     kind = parse_throwaway(node).kind
     wanted = _names(names, KINDS[kind].node_settings)
     parse_node_settings(wanted, kind)
-    return ["--node-setting", wanted[today.toordinal() % len(wanted)]] if wanted else []
+    return _in_turn("--node-setting", wanted, today)
+
+
+def _in_turn(option: str, names: Sequence[str], today: date) -> list[str]:
+    return [option, names[today.toordinal() % len(names)]] if names else []
 
 
 def _names(text: str, every: Iterable[str]) -> list[str]:

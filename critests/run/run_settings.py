@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from critests.conditions.condition_table import check_conditions
 from critests.exit_codes import UsageError
@@ -20,10 +20,9 @@ PYTEST_VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 """Environment variables that may change what pytest collects."""
 
 
-NODE_SETTING_NEEDS_NODE: Final = (
-    "--node-setting is for a runtime that --node starts; others have their own configuration"
-)
-"""The message for the option without a private runtime."""
+def needs_node(option: str) -> str:
+    """Return the message for an option that configures a private runtime, given without one."""
+    return f"{option} is for a runtime that --node starts; others have their own configuration"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,15 +112,14 @@ class Settings:
         if settings.node and settings.runtime_endpoint:
             msg = "--node starts a runtime and --runtime-endpoint names one that runs: give one of them"
             raise UsageError(msg)
-        if settings.handler_binary and not settings.node:
-            msg = "--handler-binary is for a runtime that --node starts; others have their own configuration"
-            raise UsageError(msg)
+        for name, value in (
+            ("--handler-binary", settings.handler_binary),
+            ("--cgroup-driver", settings.cgroup_driver),
+            ("--node-setting", settings.node_setting),
+        ):
+            if value and not settings.node:
+                raise UsageError(needs_node(name))
         parse_handler_binaries(settings.handler_binary)
-        if settings.cgroup_driver and not settings.node:
-            msg = "--cgroup-driver is for a runtime that --node starts; others have their own configuration"
-            raise UsageError(msg)
-        if settings.node_setting and not settings.node:
-            raise UsageError(NODE_SETTING_NEEDS_NODE)
         if settings.node_setting:
             parse_node_settings(settings.node_setting, parse_throwaway(settings.node).kind)
         check_conditions(
