@@ -2,10 +2,12 @@
 `hostUsers: false`.
 """
 
+from copy import deepcopy
+
 from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
-from critests.lifecycle.user_namespaces import MAPPING
+from critests.lifecycle.user_namespaces import MAPPING, with_user_namespace
 
 
 def with_user_namespace_of_pod(request: Message) -> Message:
@@ -14,13 +16,11 @@ def with_user_namespace_of_pod(request: Message) -> Message:
     The kubelet repeats the pod's mapping in each container, and asks for mounts whose ids are mapped.
     """
     if isinstance(request, cri.RunPodSandboxRequest) and _may_have_one(request.config):
-        changed = cri.RunPodSandboxRequest()
-        changed.CopyFrom(request)
+        changed = deepcopy(request)
         _map_ids(changed.config.linux.security_context.namespace_options)
         return changed
     if isinstance(request, cri.CreateContainerRequest) and _may_have_one(request.sandbox_config):
-        creation = cri.CreateContainerRequest()
-        creation.CopyFrom(request)
+        creation = deepcopy(request)
         _map_ids(creation.sandbox_config.linux.security_context.namespace_options)
         _map_ids(creation.config.linux.security_context.namespace_options)
         for mount in creation.config.mounts:
@@ -44,4 +44,4 @@ def _may_have_one(pod: cri.PodSandboxConfig) -> bool:
 
 
 def _map_ids(options: cri.NamespaceOption) -> None:
-    options.userns_options.CopyFrom(cri.UserNamespace(mode=cri.POD, uids=[MAPPING], gids=[MAPPING]))
+    options.userns_options.CopyFrom(with_user_namespace().userns_options)
