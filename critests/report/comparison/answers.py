@@ -20,6 +20,8 @@ NOT_MEASURED: Final = "not measured"
 NOT_COMPARED: Final = "not compared"
 MEASUREMENTS: Final = "speed, memory and CPU time"
 HEADLINE_ROWS: Final = 3
+FEW: Final = 5
+"""Lines of a list of broken MUSTs that is not folded."""
 ALIKE: Final = 0.1
 """An interval within this share of equality decides that the sides are alike."""
 ALIKE_SECONDS: Final = 0.0005

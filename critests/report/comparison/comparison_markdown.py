@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
-from critests.report.comparison.answers import AnswerRow, answer_rows, headline, heads, shown_rows
+from critests.report.comparison.answers import FEW, AnswerRow, answer_rows, headline, heads, shown_rows
 from critests.report.comparison.model import RunComparison
 from critests.report.comparison.names import names_of
 from critests.report.comparison.sections import Section, SectionRow, below_the_table, sections
 from critests.report.wording.markdown import prose, table
 
-FEW: Final = 5
-"""Lines of a list that is not folded."""
 LISTED: Final = 40
 """Rows of a section; further rows are counted."""
 _PROVEN: Final = frozenset({"slower", "faster", "worse", "better"})

@@ -4,7 +4,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from critests.report.comparison.answers import answer_rows, headline, heads, shown_rows
+from critests.report.comparison.answers import FEW, answer_rows, headline, heads, shown_rows
 from critests.report.comparison.comparison_sentences import (
     method_sentence,
     undecided,
@@ -29,8 +29,6 @@ from critests.report.page.templating import SYMBOLS, environment, source
 from critests.statistics.verdict import Verdict
 
 TESTS_LISTED: Final = 300
-FEW: Final = 5
-"""Lines of a list of broken MUSTs that is not folded."""
 FIRST: Final = 8
 """Visible rows of a list or a table; the others are folded."""
 TONES: Final = {
