@@ -181,7 +181,7 @@ class ActingConditions:
                 killed = UnmonitoredPod(pod)
                 self._kills.append(killed)
                 self._count(KILLED_MONITORS, type(request).__name__.removesuffix("Request"))
-                Listed.on(connection)
+                Listed.on(connection)  # must be answered all the same: see `UnmonitoredPod.judged`
         ends = isinstance(request, ENDING) and killed is not None and request.pod_sandbox_id == killed.id
         return killed if ends else None
 
