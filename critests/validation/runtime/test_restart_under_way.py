@@ -5,7 +5,7 @@ import secrets
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -255,7 +255,9 @@ def moved(own_runtime: OwnRuntime) -> Iterator[Moved]:
     finally:
         for other in others:
             for pid in processes_in(other):
-                os.kill(int(pid), signal.SIGKILL)
+                # with version 1 a process that was killed in one hierarchy is ending in the next
+                with suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
             own_runtime.eventually(
                 "the cgroup to be empty", partial(processes_in, other), holds=lambda left: not left
             )
