@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from critests.record.codec import FieldMismatch, Json, from_plain, to_plain
-from critests.record.earlier import upgrade
 from critests.record.record_errors import RecordUnreadable, not_written
 from critests.record.result_records import DETAIL_LIMIT, REASON_LIMIT, TestResult
 from critests.record.run_layout import COMPRESSED_RUN_FILE, RUN_FILE
@@ -132,13 +131,12 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         msg = f"{source} is not a run record: its schema_version is {json.dumps(version)}"
         raise RecordUnreadable(msg)
-    if version > SCHEMA_VERSION:
+    if version != SCHEMA_VERSION:
         msg = (
-            f"{source} has schema version {version}, this critests reads up to {SCHEMA_VERSION}: use a newer"
-            " critests"
+            f"{source} has schema version {version}, this critests reads {SCHEMA_VERSION}: use the one that"
+            " wrote it, or a newer one"
         )
         raise RecordUnreadable(msg)
-    upgrade(data)
     try:
         return from_plain(RunRecord, data)
     except FieldMismatch as error:

@@ -42,7 +42,7 @@ def merge(records: Sequence[RunRecord], context: JudgeContext) -> tuple[RunRecor
     gone = context.runtime_gone or next(
         (record.runtime_gone for record in records if record.runtime_gone), None
     )
-    left_out = sum(record.scope.musts_not_begun for record in records if record.scope)
+    left_out = sum(record.scope.musts_not_begun for record in records)
     judged = judge(
         _worst_of_each(records),
         dataclasses.replace(

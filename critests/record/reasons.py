@@ -87,7 +87,7 @@ class Reason:
             endpoint that ended or is silent, the address of the registry, the id of an object, the rule by
             which a test is not run under a condition.
         relation: Relation of the observed to the expected value: a Python operator such as `==` or `in`,
-            `set` if any value is expected, `or` if one of the parts is; earlier versions also wrote `not`.
+            `set` if any value is expected, `or` if one of the parts is.
         other: The field on the other side of the comparison, or its expression in the test; the daemon that
             works with a process that ended.
         expected: The expected value as a Python literal; for an RPC that hangs, its deadline in seconds; for

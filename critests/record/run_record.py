@@ -10,7 +10,6 @@ from critests.record.result_records import RequirementVerdict, RootCause, TestRe
 
 SCHEMA: Final = "critests.run"
 SCHEMA_VERSION: Final = 2
-"""Version 2 added `operations` and `benchmark`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,7 +163,7 @@ class RunRecord:
         exit_code: Exit code of the command.
         exit_reason: One sentence: why this exit code.
         interrupted: The user stopped the run.
-        scope: The selected part of the suite; None for records of earlier versions.
+        scope: The selected part of the suite.
         runtime_gone: Why the runtime could not be tested any more; None if it could.
         harness_error: Error in the harness itself, in words, or empty.
         remarks: Objects that could not be removed, and capabilities about which merged runs disagree.
@@ -197,7 +196,7 @@ class RunRecord:
     exit_code: int = 0
     exit_reason: str = ""
     interrupted: bool = False
-    scope: RunScope | None = None
+    scope: RunScope = RunScope()
     runtime_gone: Reason | None = None
     harness_error: str = ""
     remarks: list[Reason] = field(default_factory=list)

@@ -10,29 +10,26 @@ COMPLETE: Final = frozenset({ExitCode.NO_NEW_FAILURE, ExitCode.BROKEN})
 """Exit codes of completed runs with a verdict."""
 
 
-def joined(scopes: Sequence[RunScope | None], musts_judged: int) -> RunScope | None:
-    """Return the scope of several runs together; None if one of them has none.
+def joined(scopes: Sequence[RunScope], musts_judged: int) -> RunScope:
+    """Return the scope of several runs together.
 
     Args:
         scopes: Of the parts.
         musts_judged: Of the whole.
     """
-    known = [scope for scope in scopes if scope is not None]
-    if len(known) < len(scopes) or not known:
-        return None
-    selections = list(dict.fromkeys(scope.selection for scope in known))
-    shards = sorted({shard for scope in known for shard in scope.shards})
-    limit, not_begun = max(scope.time_limit for scope in known), sum(scope.not_begun for scope in known)
-    musts_not_begun = sum(scope.musts_not_begun for scope in known)
-    if any(not scope.shards and not scope.selection and not scope.time_limit for scope in known):
+    selections = list(dict.fromkeys(scope.selection for scope in scopes))
+    shards = sorted({shard for scope in scopes for shard in scope.shards})
+    limit, not_begun = max(scope.time_limit for scope in scopes), sum(scope.not_begun for scope in scopes)
+    musts_not_begun = sum(scope.musts_not_begun for scope in scopes)
+    if any(not scope.shards and not scope.selection and not scope.time_limit for scope in scopes):
         selections, shards, limit, not_begun, musts_not_begun = [""], [], 0.0, 0, 0
-    elif len(selections) == 1 and (_all_parts(shards) or any(not scope.shards for scope in known)):
+    elif len(selections) == 1 and (_all_parts(shards) or any(not scope.shards for scope in scopes)):
         shards = []
     return RunScope(
         selection=" | ".join(filter(None, selections)),
         shards=shards,
         musts_judged=musts_judged,
-        musts=max(scope.musts for scope in known),
+        musts=max(scope.musts for scope in scopes),
         time_limit=limit,
         not_begun=not_begun,
         musts_not_begun=musts_not_begun,

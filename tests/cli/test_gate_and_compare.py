@@ -121,7 +121,7 @@ def test_wrong_usage_and_wrong_policies_end_with_4(old: Path, tmp_path: Path) ->
         ("{", "cut off"),
         ("", "cut off"),
         ("{}", "not a run record"),
-        ('{"schema": "critests.run", "schema_version": 99}', "use a newer critests"),
+        ('{"schema": "critests.run", "schema_version": 99}', "or a newer one"),
     ],
 )
 def test_records_that_cannot_be_read_end_with_5(old: Path, tmp_path: Path, text: str, words: str) -> None:

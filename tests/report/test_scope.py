@@ -6,7 +6,7 @@ import pytest
 
 from critests.record.judgement import JudgeContext
 from critests.record.merge import merge
-from critests.record.run_record import Counts, RunRecord, RunScope
+from critests.record.run_record import RunRecord, RunScope
 from critests.report.wording.endings import worded
 from critests.report.wording.partial_run import partial
 from tests.report.sample_run import JUDGES, sample_run
@@ -34,10 +34,8 @@ def record(tmp_path: Path) -> RunRecord:
             "shard 1/3; 3 of 9 MUSTs judged",
         ),
         ({"scope": RunScope(), "interrupted": True}, "interrupted"),
-        ({"scope": None, "counts": Counts(outcomes={"disabled": 4})}, "4 tests left out"),
-        ({"scope": None, "counts": Counts(outcomes={"passed": 4})}, ""),
     ],
-    ids=["whole", "selection", "shard", "interrupted", "older, deselected", "older, whole"],
+    ids=["whole", "selection", "shard", "interrupted"],
 )
 def test_what_a_run_was_about(record: RunRecord, changes: dict[str, object], said: str) -> None:
     changed = dataclasses.replace(record, interrupted=False)
@@ -61,12 +59,5 @@ def test_what_merged_runs_are_about(
 
     scope = merged_of(parts, JudgeContext(judge_of=JUDGES.get)).scope
 
-    assert scope is not None
     assert (scope.selection, scope.shards) == (selection, shards)
     assert scope.musts_judged > 0
-
-
-def test_a_record_without_a_scope_leaves_the_merged_one_without(record: RunRecord) -> None:
-    parts = [dataclasses.replace(record, scope=RunScope()), dataclasses.replace(record, scope=None)]
-
-    assert merged_of(parts, JudgeContext(judge_of=JUDGES.get)).scope is None

@@ -49,7 +49,7 @@ def last_good(results: Path, record: RunRecord, ends: Collection[int] = GOOD) ->
             and earlier.kind == record.kind
             and earlier.exit_code in ends
             and not earlier.interrupted
-            and not (earlier.scope and earlier.scope.time_limit)
+            and not earlier.scope.time_limit
             and not any(operation.side for operation in earlier.operations)
             and earlier.runtime.name == record.runtime.name
             and earlier.runtime.handlers == record.runtime.handlers

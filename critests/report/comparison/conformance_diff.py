@@ -73,7 +73,7 @@ def _musts(
     both = sorted(verdicts[0].keys() & verdicts[1].keys())
     return JudgedMusts(
         judged=len(both),
-        total=max((record.scope.musts for record in (a, b) if record.scope), default=0),
+        total=max(a.scope.musts, b.scope.musts),
         broken_a=[aspect for aspect in both if verdicts[0][aspect] in broken],
         broken_b=[aspect for aspect in both if verdicts[1][aspect] in broken],
     )

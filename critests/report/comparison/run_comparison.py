@@ -160,12 +160,6 @@ def noise_of_machine(record: RunRecord) -> list[str]:
 
 
 def _check(label: str, record: RunRecord, samples: Sequence[Series]) -> None:
-    if record.kind == "audit":
-        msg = (
-            f"{label} ({record.run_id}) is an audit of the suite, which earlier versions stored as a run: it"
-            " injected faults and says nothing about a runtime"
-        )
-        raise NotComparable(msg)
     if any(series.side for series in samples) or any(operation.side for operation in record.operations):
         msg = (
             f"{label} ({record.run_id}) is a live comparison, which already has two sides: pass it alone to"

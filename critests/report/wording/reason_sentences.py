@@ -44,7 +44,6 @@ SIDES: Final = {
 }
 """pytest's words for the sides of a comparison, and those for a reader who has not read the test."""
 _SIDES: Final = re.compile("|".join(SIDES))
-_FALSE: Final = frozenset({"False", "None", "0"})
 _LIMITED: Final = frozenset({"B", "µs"})
 """Units of limits; no value means that there is no limit."""
 _STATUS_CODE: Final = re.compile(r"<?StatusCode\.([A-Z_]+)(?:: \(\d+, '[^']*'\)>)?")
@@ -161,16 +160,11 @@ def text_of(why: Reason) -> str:
     return "\n".join([said(why), *(_plain(_SIDES.sub(lambda found: SIDES[found[0]], line)) for line in more)])
 
 
-def _value(why: Reason) -> str:  # noqa: PLR0911 - one return per relation
+def _value(why: Reason) -> str:
     """Return the expected and the observed value, and the name of the field instead of the test's expression
     if it has one.
     """
     name = why.subject or why.where
-    if why.relation == "or":  # of an earlier version
-        alternatives = why.seen.split(" or ")
-        neither = "neither" if len(alternatives) == 2 else "none of them"
-        seen = neither if _FALSE.issuperset(alternatives) else why.seen
-        return f"expected {why.expected}, observed {seen}"
     if not why.where:
         seen = f"observed {_shown(why.seen, why.unit)}" if why.seen else "which is not the case"
         return f"expected {why.expected}, {seen}"
@@ -178,8 +172,6 @@ def _value(why: Reason) -> str:  # noqa: PLR0911 - one return per relation
         differences = (("missing", why.expected), ("unexpected", why.seen))
         texts = [f"{word} {_shown(values, why.unit)}" for word, values in differences if values]
         return f"{name}: {', '.join(texts)}"
-    if why.relation == "not":
-        return f"expected not {name}, observed {_shown(why.seen, why.unit)}"
     seconds = seconds_between(why.seen, why.expected)
     if seconds is not None and why.relation in IN_TIME:
         apart = (
@@ -243,14 +235,10 @@ def _unexpected_pass(why: Reason) -> str:
 
 def _silent(why: Reason) -> str:
     within = f" within {why.expected} {why.unit}" if why.expected else ""
-    # earlier versions wrote this sentence
-    silent = f"{why.where}: {why.subject} got no response{within}" if why.where else why.words
-    return f"the runtime stopped responding ({silent})"
+    return f"the runtime stopped responding ({why.where}: {why.subject} got no response{within})"
 
 
 def _unreachable(why: Reason) -> str:
-    if not why.where:  # of an earlier version
-        return why.words
     return (
         f"the runtime does not reach the suite's registry at {why.where} ({why.words or why.seen}). Runtimes"
         f" that read {_REGISTRIES_CONF.rsplit('/', 2)[0]} (CRI-O) need in {_REGISTRIES_CONF}: [[registry]]"

@@ -94,7 +94,7 @@ def test_a_compressed_run_is_found_as_the_same_run(tmp_path: Path) -> None:
         ("[" * 100_000, "is not"),
         ('{"schema": "somebody.else"}', "somebody.else"),
         ('{"schema": "critests.run", "schema_version": 999999}', "newer"),
-        ('{"schema": "critests.run", "schema_version": 1, "run_id": 5}', "run_id"),
+        ('{"schema": "critests.run", "schema_version": 2, "run_id": 5}', "run_id"),
     ],
     ids=[
         "empty",

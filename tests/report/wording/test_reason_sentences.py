@@ -1,4 +1,4 @@
-"""The sentences of reasons that are values only, also those that earlier versions stored as sentences."""
+"""The sentences of reasons that are values only."""
 
 import pytest
 
@@ -27,14 +27,6 @@ REFUSED = "dial tcp: connection refused"
                 unit="s",
             ),
             "the runtime stopped responding (unix:///a.sock: Version got no response within 5 s)",
-        ),
-        (
-            Reason(code=ReasonCode.RUNTIME_SILENT, words="no answer"),
-            "the runtime stopped responding (no answer)",
-        ),
-        (
-            Reason(code=ReasonCode.REGISTRY_UNREACHABLE, words="the runtime does not reach it"),
-            "the runtime does not reach it",
         ),
         (
             Reason(code=ReasonCode.TOO_LONG, expected="60", unit="s"),
