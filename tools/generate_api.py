@@ -5,8 +5,8 @@ messages of NRI and ttrpc from the other files in `protos/`.
     python tools/generate_api.py            write the generated files
     python tools/generate_api.py --check    write nothing; exit 1 and name the files that differ
 
-protoc writes `api_pb2.py`, `api_pb2.pyi` and `api_pb2_grpc.py`. It generates no types for the last one, so
-this script writes `api_pb2_grpc.pyi` from the compiled descriptor and the comments of the .proto. In the
+protoc writes `api_pb2.py` and `api_pb2.pyi`; the stubs in `api_pb2_grpc.py` are written by hand. This script
+writes their types, `api_pb2_grpc.pyi`, from the compiled descriptor and the comments of the .proto. In the
 `_pb2.pyi` files it completes the bare `Mapping` of message arguments, which strict type checkers reject.
 
 Needs the version of grpcio-tools that the dependency group `gen` of pyproject.toml pins, because another
@@ -36,7 +36,6 @@ SOURCES = {SERVED: "runtime/v1", "nri": "nri/v1alpha1", "ttrpc": "ttrpc"}
 PACKAGE = Path("critests") / "api"
 GENERATED = (
     *(f"{name}_pb2{ending}" for name in SOURCES for ending in (".py", ".pyi")),
-    f"{SERVED}_pb2_grpc.py",
     f"{SERVED}_pb2_grpc.pyi",
 )
 
@@ -46,9 +45,7 @@ FILE_SERVICE = descriptor_pb2.FileDescriptorProto.SERVICE_FIELD_NUMBER
 SERVICE_METHOD = descriptor_pb2.ServiceDescriptorProto.METHOD_FIELD_NUMBER
 
 HEADER = '''\
-"""Types of the generated gRPC stubs. Written by tools/generate_api.py from api.proto; do not edit."""
-
-from collections.abc import Iterator
+"""Types of the gRPC stubs. Written by tools/generate_api.py from api.proto; do not edit."""
 
 import grpc
 
@@ -89,7 +86,6 @@ def run_protoc(name: str, out: Path) -> descriptor_pb2.FileDescriptorProto:
         f"-I{PACKAGE.as_posix()}={PROTOS / SOURCES[name]}",
         f"--python_out={out}",
         f"--pyi_out={out}",
-        *([f"--grpc_python_out={out}"] if name == SERVED else []),
         f"--descriptor_set_out={compiled}",
         "--include_source_info",
         (PACKAGE / f"{name}.proto").as_posix(),
@@ -141,24 +137,6 @@ def grpc_types(file: descriptor_pb2.FileDescriptorProto) -> str:
                 f" {message_type(method.output_type)}]"
             )
             lines += docstring(notes.get((FILE_SERVICE, index, SERVICE_METHOD, number), ""), "    ")
-        lines += ["", f"class {service.name}Servicer:", *docstring(about, "    "), ""]
-        for number, method in enumerate(service.method):
-            response = message_type(method.output_type)
-            response = f"Iterator[{response}]" if method.server_streaming else response
-            request = message_type(method.input_type)
-            lines.append(
-                f"    def {method.name}(self, request: {request}, context: grpc.ServicerContext)"
-                f" -> {response}:"
-            )
-            lines += docstring(notes.get((FILE_SERVICE, index, SERVICE_METHOD, number), ""), "        ")
-            lines.append("        ...")
-        lines += [
-            "",
-            (
-                f"def add_{service.name}Servicer_to_server(servicer: {service.name}Servicer, server:"
-                " grpc.Server) -> None: ..."
-            ),
-        ]
     return "\n".join(lines) + "\n"
 
 

@@ -1,6 +1,4 @@
-"""Types of the generated gRPC stubs. Written by tools/generate_api.py from api.proto; do not edit."""
-
-from collections.abc import Iterator
+"""Types of the gRPC stubs. Written by tools/generate_api.py from api.proto; do not edit."""
 
 import grpc
 
@@ -85,123 +83,6 @@ class RuntimeServiceStub:
     RestorePod: grpc.UnaryUnaryMultiCallable[api_pb2.RestorePodRequest, api_pb2.RestorePodResponse]
     """Makes a sandbox and its containers from what CheckpointPod wrote."""
 
-class RuntimeServiceServicer:
-    """Pods and containers, the streaming addresses, statistics, and the runtime itself."""
-
-    def Version(self, request: api_pb2.VersionRequest, context: grpc.ServicerContext) -> api_pb2.VersionResponse:
-        """Names the runtime and the API version it speaks."""
-        ...
-    def Status(self, request: api_pb2.StatusRequest, context: grpc.ServicerContext) -> api_pb2.StatusResponse:
-        """Reports whether the runtime and its network are ready, which handlers exist and what they can do."""
-        ...
-    def RuntimeConfig(self, request: api_pb2.RuntimeConfigRequest, context: grpc.ServicerContext) -> api_pb2.RuntimeConfigResponse:
-        """Tells the node agent about settings that both must agree on, such as the cgroup driver."""
-        ...
-    def UpdateRuntimeConfig(self, request: api_pb2.UpdateRuntimeConfigRequest, context: grpc.ServicerContext) -> api_pb2.UpdateRuntimeConfigResponse:
-        """Hands node-wide settings, such as the pod address range, to the runtime."""
-        ...
-    def RunPodSandbox(self, request: api_pb2.RunPodSandboxRequest, context: grpc.ServicerContext) -> api_pb2.RunPodSandboxResponse:
-        """Creates and starts a sandbox. On success it is ready: namespaces and network exist."""
-        ...
-    def StopPodSandbox(self, request: api_pb2.StopPodSandboxRequest, context: grpc.ServicerContext) -> api_pb2.StopPodSandboxResponse:
-        """Stops every container of the sandbox, then gives its network back. May be repeated."""
-        ...
-    def RemovePodSandbox(self, request: api_pb2.RemovePodSandboxRequest, context: grpc.ServicerContext) -> api_pb2.RemovePodSandboxResponse:
-        """Removes the sandbox and what is left of its containers, by force where they still run. May be repeated."""
-        ...
-    def PodSandboxStatus(self, request: api_pb2.PodSandboxStatusRequest, context: grpc.ServicerContext) -> api_pb2.PodSandboxStatusResponse:
-        """Describes one sandbox. An unknown id is an error."""
-        ...
-    def ListPodSandbox(self, request: api_pb2.ListPodSandboxRequest, context: grpc.ServicerContext) -> api_pb2.ListPodSandboxResponse:
-        """Lists the sandboxes that match a filter."""
-        ...
-    def StreamPodSandboxes(self, request: api_pb2.StreamPodSandboxesRequest, context: grpc.ServicerContext) -> Iterator[api_pb2.StreamPodSandboxesResponse]:
-        """The same list as ListPodSandbox, spread over any number of messages."""
-        ...
-    def UpdatePodSandboxResources(self, request: api_pb2.UpdatePodSandboxResourcesRequest, context: grpc.ServicerContext) -> api_pb2.UpdatePodSandboxResourcesResponse:
-        """Announces new resources of the whole pod; the node agent has already changed the pod's cgroup itself."""
-        ...
-    def CreateContainer(self, request: api_pb2.CreateContainerRequest, context: grpc.ServicerContext) -> api_pb2.CreateContainerResponse:
-        """Creates a container in a sandbox without running it."""
-        ...
-    def StartContainer(self, request: api_pb2.StartContainerRequest, context: grpc.ServicerContext) -> api_pb2.StartContainerResponse:
-        """Runs the process of a created container."""
-        ...
-    def StopContainer(self, request: api_pb2.StopContainerRequest, context: grpc.ServicerContext) -> api_pb2.StopContainerResponse:
-        """Asks a container to end, and kills it after a grace period. May be repeated."""
-        ...
-    def RemoveContainer(self, request: api_pb2.RemoveContainerRequest, context: grpc.ServicerContext) -> api_pb2.RemoveContainerResponse:
-        """Removes a container, by force where it still runs. May be repeated."""
-        ...
-    def ListContainers(self, request: api_pb2.ListContainersRequest, context: grpc.ServicerContext) -> api_pb2.ListContainersResponse:
-        """Lists the containers that match a filter."""
-        ...
-    def StreamContainers(self, request: api_pb2.StreamContainersRequest, context: grpc.ServicerContext) -> Iterator[api_pb2.StreamContainersResponse]:
-        """The same list as ListContainers, spread over any number of messages."""
-        ...
-    def ContainerStatus(self, request: api_pb2.ContainerStatusRequest, context: grpc.ServicerContext) -> api_pb2.ContainerStatusResponse:
-        """Describes one container. An unknown id is an error."""
-        ...
-    def UpdateContainerResources(self, request: api_pb2.UpdateContainerResourcesRequest, context: grpc.ServicerContext) -> api_pb2.UpdateContainerResourcesResponse:
-        """Changes the limits of a container without restarting it."""
-        ...
-    def ReopenContainerLog(self, request: api_pb2.ReopenContainerLogRequest, context: grpc.ServicerContext) -> api_pb2.ReopenContainerLogResponse:
-        """Opens the log file anew after its rotation. An error where the container does not run."""
-        ...
-    def ExecSync(self, request: api_pb2.ExecSyncRequest, context: grpc.ServicerContext) -> api_pb2.ExecSyncResponse:
-        """Runs a command in a container and answers with its output once it has ended."""
-        ...
-    def Exec(self, request: api_pb2.ExecRequest, context: grpc.ServicerContext) -> api_pb2.ExecResponse:
-        """Prepares a streaming session for a command in a container and answers with its address."""
-        ...
-    def Attach(self, request: api_pb2.AttachRequest, context: grpc.ServicerContext) -> api_pb2.AttachResponse:
-        """Prepares a streaming session to a container's first process and answers with its address."""
-        ...
-    def PortForward(self, request: api_pb2.PortForwardRequest, context: grpc.ServicerContext) -> api_pb2.PortForwardResponse:
-        """Prepares a forwarding session to ports of a sandbox and answers with its address."""
-        ...
-    def ContainerStats(self, request: api_pb2.ContainerStatsRequest, context: grpc.ServicerContext) -> api_pb2.ContainerStatsResponse:
-        """Measures one container. An unknown id is an error."""
-        ...
-    def ListContainerStats(self, request: api_pb2.ListContainerStatsRequest, context: grpc.ServicerContext) -> api_pb2.ListContainerStatsResponse:
-        """Measures the containers that match a filter."""
-        ...
-    def StreamContainerStats(self, request: api_pb2.StreamContainerStatsRequest, context: grpc.ServicerContext) -> Iterator[api_pb2.StreamContainerStatsResponse]:
-        """The same list as ListContainerStats, spread over any number of messages."""
-        ...
-    def PodSandboxStats(self, request: api_pb2.PodSandboxStatsRequest, context: grpc.ServicerContext) -> api_pb2.PodSandboxStatsResponse:
-        """Measures one sandbox and its containers. An unknown id is an error."""
-        ...
-    def ListPodSandboxStats(self, request: api_pb2.ListPodSandboxStatsRequest, context: grpc.ServicerContext) -> api_pb2.ListPodSandboxStatsResponse:
-        """Measures the sandboxes that match a filter."""
-        ...
-    def StreamPodSandboxStats(self, request: api_pb2.StreamPodSandboxStatsRequest, context: grpc.ServicerContext) -> Iterator[api_pb2.StreamPodSandboxStatsResponse]:
-        """The same list as ListPodSandboxStats, spread over any number of messages."""
-        ...
-    def ListMetricDescriptors(self, request: api_pb2.ListMetricDescriptorsRequest, context: grpc.ServicerContext) -> api_pb2.ListMetricDescriptorsResponse:
-        """Names the metrics that ListPodSandboxMetrics may return."""
-        ...
-    def ListPodSandboxMetrics(self, request: api_pb2.ListPodSandboxMetricsRequest, context: grpc.ServicerContext) -> api_pb2.ListPodSandboxMetricsResponse:
-        """Returns the metrics of every sandbox."""
-        ...
-    def StreamPodSandboxMetrics(self, request: api_pb2.StreamPodSandboxMetricsRequest, context: grpc.ServicerContext) -> Iterator[api_pb2.StreamPodSandboxMetricsResponse]:
-        """The same list as ListPodSandboxMetrics, spread over any number of messages."""
-        ...
-    def GetContainerEvents(self, request: api_pb2.GetEventsRequest, context: grpc.ServicerContext) -> Iterator[api_pb2.ContainerEventResponse]:
-        """Sends an event whenever a container is created, started, stopped or deleted, until the caller hangs up."""
-        ...
-    def CheckpointContainer(self, request: api_pb2.CheckpointContainerRequest, context: grpc.ServicerContext) -> api_pb2.CheckpointContainerResponse:
-        """Writes the state of a running container to an archive."""
-        ...
-    def CheckpointPod(self, request: api_pb2.CheckpointPodRequest, context: grpc.ServicerContext) -> api_pb2.CheckpointPodResponse:
-        """Writes the state of several containers of one sandbox, frozen together, to a directory."""
-        ...
-    def RestorePod(self, request: api_pb2.RestorePodRequest, context: grpc.ServicerContext) -> api_pb2.RestorePodResponse:
-        """Makes a sandbox and its containers from what CheckpointPod wrote."""
-        ...
-
-def add_RuntimeServiceServicer_to_server(servicer: RuntimeServiceServicer, server: grpc.Server) -> None: ...
-
 class ImageServiceStub:
     """Images: pulling, listing, removing, and the space they take."""
 
@@ -218,27 +99,3 @@ class ImageServiceStub:
     """Removes an image with all its names. May be repeated."""
     ImageFsInfo: grpc.UnaryUnaryMultiCallable[api_pb2.ImageFsInfoRequest, api_pb2.ImageFsInfoResponse]
     """Tells where images and writable layers are stored and how much space they take."""
-
-class ImageServiceServicer:
-    """Images: pulling, listing, removing, and the space they take."""
-
-    def PullImage(self, request: api_pb2.PullImageRequest, context: grpc.ServicerContext) -> api_pb2.PullImageResponse:
-        """Fetches an image from its registry."""
-        ...
-    def ListImages(self, request: api_pb2.ListImagesRequest, context: grpc.ServicerContext) -> api_pb2.ListImagesResponse:
-        """Lists the images on the node."""
-        ...
-    def StreamImages(self, request: api_pb2.StreamImagesRequest, context: grpc.ServicerContext) -> Iterator[api_pb2.StreamImagesResponse]:
-        """The same list as ListImages, spread over any number of messages."""
-        ...
-    def ImageStatus(self, request: api_pb2.ImageStatusRequest, context: grpc.ServicerContext) -> api_pb2.ImageStatusResponse:
-        """Describes one image; an image that is not there is an answer without `image`, not an error."""
-        ...
-    def RemoveImage(self, request: api_pb2.RemoveImageRequest, context: grpc.ServicerContext) -> api_pb2.RemoveImageResponse:
-        """Removes an image with all its names. May be repeated."""
-        ...
-    def ImageFsInfo(self, request: api_pb2.ImageFsInfoRequest, context: grpc.ServicerContext) -> api_pb2.ImageFsInfoResponse:
-        """Tells where images and writable layers are stored and how much space they take."""
-        ...
-
-def add_ImageServiceServicer_to_server(servicer: ImageServiceServicer, server: grpc.Server) -> None: ...

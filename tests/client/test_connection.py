@@ -8,7 +8,6 @@ import grpc
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.api import api_pb2_grpc as cri_grpc
 from critests.client.call_recording import Recorder
 from critests.client.connection import connect
 from critests.client.deadlines import Deadlines
@@ -18,12 +17,11 @@ from tests.criserver import CriServer, serve
 from tests.criserver.impostors import hanging_up, not_grpc
 
 
-class OnlyVersion(cri_grpc.RuntimeServiceServicer):
-    def Version(self, request: cri.VersionRequest, context: grpc.ServicerContext) -> cri.VersionResponse:  # noqa: N802 - the RPC's name
-        del request, context
-        return cri.VersionResponse(
-            version="0.1.0", runtime_name="tcp", runtime_version="1", runtime_api_version="v1"
-        )
+def version(request: cri.VersionRequest, context: grpc.ServicerContext) -> cri.VersionResponse:
+    del request, context
+    return cri.VersionResponse(
+        version="0.1.0", runtime_name="tcp", runtime_version="1", runtime_api_version="v1"
+    )
 
 
 @pytest.fixture
@@ -55,7 +53,10 @@ def certificate(tmp_path: Path) -> tuple[Path, Path]:
 def tls_port(certificate: tuple[Path, Path]) -> Iterator[int]:
     key, chain = certificate
     server = grpc.server(ThreadPoolExecutor(2))
-    cri_grpc.add_RuntimeServiceServicer_to_server(OnlyVersion(), server)
+    only_version = grpc.unary_unary_rpc_method_handler(
+        version, cri.VersionRequest.FromString, cri.VersionResponse.SerializeToString
+    )
+    server.add_registered_method_handlers("runtime.v1.RuntimeService", {"Version": only_version})
     port = server.add_secure_port(
         "localhost:0", grpc.ssl_server_credentials([(key.read_bytes(), chain.read_bytes())])
     )
