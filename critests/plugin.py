@@ -25,6 +25,7 @@ from critests.conditions.condition_table import refuse_processes
 from critests.exit_codes import ExitCode, UsageError
 from critests.record.codec import to_plain
 from critests.record.judgement import judge_alone
+from critests.record.reasons import Reason
 from critests.record.result_records import TestResult
 from critests.report.wording.reason_sentences import worded_result
 from critests.run import (
@@ -41,7 +42,7 @@ from critests.run import (
 from critests.run.classification import RawOutcome, after_a_hang, classify, with_last_change
 from critests.run.collected_tests import CollectedTest
 from critests.run.context import RunContext
-from critests.run.daemon_watch import DaemonCrash, DaemonEnd, lost_connection
+from critests.run.daemon_watch import DaemonCrash, died, lost_connection
 from critests.run.failure_text import in_full
 from critests.run.handover import SCALE, HandoverFile
 from critests.run.item_results import Phase, TestProgress
@@ -283,7 +284,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         reported = session.gone is not None
         # no test is to blame for a daemon that exited between two tests
         end = None if reported else session.watch.ended(suspicious=False)
-        session.gone = end.why if end else session.gone
+        session.gone = end or session.gone
         if session.gone and session.context.throwaway and _is_back(item, reported=reported):
             session.gone = None
     if session.gone:
@@ -407,11 +408,11 @@ def _check_daemon(
     end = session.watch.ended(session.connection if when == "teardown" else None, suspicious=lost)
     if end is None:
         return _check_private_daemons(session, progress, raw, when) if lost else raw
-    session.gone = end.why
+    session.gone = end
     if raw is not None and raw.judged_as:  # a condition has found that the daemon does not come back
         return raw
-    if not end.died:
-        return RawOutcome(Outcome.BLOCKED, end.why) if raw is not None else None
+    if not died(end):
+        return RawOutcome(Outcome.BLOCKED, end) if raw is not None else None
     return _crash_outcome(session, progress, end, when)
 
 
@@ -425,18 +426,18 @@ def _check_private_daemons(
         return raw
     for watch in session.private:
         end = watch.ended(suspicious=True)
-        if end is None or not end.died:
+        if end is None or not died(end):
             continue
         if watch.reported:
-            return RawOutcome(Outcome.BLOCKED, end.why) if raw is not None else None
+            return RawOutcome(Outcome.BLOCKED, end) if raw is not None else None
         watch.reported = True
         return _crash_outcome(session, progress, end, when)
     return raw
 
 
-def _crash_outcome(session: SuiteSession, progress: TestProgress, end: DaemonEnd, when: str) -> RawOutcome:
+def _crash_outcome(session: SuiteSession, progress: TestProgress, end: Reason, when: str) -> RawOutcome:
     calls = session.recorder.since(progress.position)
-    crash = DaemonCrash.of(end.why, calls, session.log.since(progress.log_position))
+    crash = DaemonCrash.of(end, calls, session.log.since(progress.log_position))
     phase = progress.phases[when]
     phase.text = f"{phase.text}\n\n{crash.last_log_lines}".strip()
     return RawOutcome(Outcome.FAILED, crash.why, judged_as=crash.aspect)
@@ -451,9 +452,8 @@ def _check_daemon_after_scenario(
     del progress, when
     if session.gone or raw is None or not raw.may_be_gone:
         return raw
-    end = session.watch.ended(suspicious=True)
-    session.gone = end.why if end else None
-    return RawOutcome(Outcome.BLOCKED, end.why) if end else raw
+    session.gone = session.watch.ended(suspicious=True)
+    return RawOutcome(Outcome.BLOCKED, session.gone) if session.gone else raw
 
 
 def _set_pytest_outcome(report: pytest.TestReport, result: TestResult, item: pytest.Item) -> None:

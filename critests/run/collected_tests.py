@@ -37,6 +37,20 @@ class JudgedAspect:
         """The aspect's id, empty without one."""
         return self.aspect.id if self.aspect else ""
 
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a `TestResult` about it; the title of a test is its own."""
+        found, aspect = self.requirement, self.aspect
+        return {
+            "requirement": self.name,
+            "requirement_id": found.id if found else "",
+            "area": found.area.value if found else "",
+            "group": found.group if found else "",
+            "level": aspect.level if aspect else Level.MUST,
+            "judgement": aspect.judgement if aspect else False,
+            "title": found.statement if found else "",
+        }
+
     @classmethod
     def named(cls, name: str) -> "JudgedAspect":
         """Return the aspect with a name, or an empty one for an empty name.
@@ -114,19 +128,14 @@ class CollectedTest:
             judged: the judged aspect, if it is not the test's own.
         """
         judged = judged or self.judged
-        requirement, aspect = judged.requirement, judged.aspect
-        level = aspect.level if aspect else Level.MUST
         only = settings.handlers[0] if len(settings.handlers) == 1 else ""
+        measured = {"area": MEASURED, "group": self.scenario} if self.scenario else {}
         return {
             "id": self.id,
             "name": self.name,
             "params": self.params,
-            "requirement": judged.name,
-            "requirement_id": requirement.id if requirement else "",
-            "area": requirement.area.value if requirement else MEASURED if self.scenario else "",
-            "group": requirement.group if requirement else self.scenario,
-            "level": level,
-            "judgement": aspect.judgement if aspect else False,
+            **judged.fields,
+            **(measured if judged.requirement is None else {}),
             "title": self.title,
             "handler": self.params.get("runtime_handler", only),
             "slow": self.slow,

@@ -12,12 +12,12 @@ import tempfile
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from critests import catalogue
 from critests.catalogue.words import Outcome
 from critests.record.files import read
 from critests.record.reasons import Reason, ReasonCode
 from critests.record.record_errors import RecordError
 from critests.record.result_records import TestResult
+from critests.run.collected_tests import JudgedAspect
 from critests.run.daemon_watch import OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED
 
 REPEAT_SECONDS = 600.0
@@ -89,19 +89,12 @@ def _blocked(test: TestResult) -> TestResult:
 
 
 def _unattributed_crash(suspects: Sequence[TestResult]) -> TestResult:
-    found = catalogue.requirement(OUTLIVES_WELL_FORMED)
     return dataclasses.replace(
         suspects[0],
         id=f"<the daemon ended beside {suspects[0].id}>",
         name="daemon_outlives_tests_side_by_side",
         params={},
-        requirement=OUTLIVES_WELL_FORMED,
-        requirement_id=OUTLIVES_WELL_FORMED,
-        area=found.area.value,
-        group=found.group,
-        level=found.aspects[0].level,
-        judgement=found.aspects[0].judgement,
-        title=found.statement,
+        **JudgedAspect.named(OUTLIVES_WELL_FORMED).fields,
         why=dataclasses.replace(suspects[0].why, more=[test.name for test in suspects]),
         synthesized=True,
         repeat_command="",

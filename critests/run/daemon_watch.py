@@ -28,22 +28,6 @@ INIT = 1
 """With socket activation the listener is systemd, process 1, and not the daemon."""
 
 
-@dataclass(frozen=True)
-class DaemonEnd:
-    """Why the daemon cannot be tested any more.
-
-    Attributes:
-        why: which process ended, or that Version gets no response.
-    """
-
-    why: Reason
-
-    @property
-    def died(self) -> bool:
-        """Whether the process ended; otherwise it runs and does not respond."""
-        return self.why.code is ReasonCode.RUNTIME_ENDED
-
-
 @dataclass
 class DaemonWatch:
     """Watches the runtime under test, or the private runtime of a test.
@@ -99,8 +83,9 @@ class DaemonWatch:
             return None
         return (seen.st_ino, seen.st_ctime_ns) if seen else ""
 
-    def ended(self, connection: Connection | None = None, *, suspicious: bool) -> DaemonEnd | None:
-        """Return how the daemon ended; None while it is alive and responds, or was stopped by a test.
+    def ended(self, connection: Connection | None = None, *, suspicious: bool) -> Reason | None:
+        """Return why the daemon cannot be tested any more: which process ended, or that Version gets no
+        response. None while it is alive and responds, or was stopped by a test.
 
         Args:
             connection: for Version if the process is not visible.
@@ -118,7 +103,7 @@ class DaemonWatch:
             return None
         silent = self._silent()
         deadline = time.monotonic() + ENDING_SECONDS
-        while silent is not None and silent.died and time.monotonic() < deadline:
+        while silent is not None and died(silent) and time.monotonic() < deadline:
             # the kernel closes the connections before the process is gone
             time.sleep(0.02)
             if self._has_ended():
@@ -126,24 +111,24 @@ class DaemonWatch:
             silent = self._silent()
         return silent
 
-    def _gone(self) -> DaemonEnd:
+    def _gone(self) -> Reason:
         dead = next((pid for pid in self._companions if pid and start_time(pid) is None), None)
         seen = self._sees_the_process
         daemon = f"process {self.context.daemon_pid}" if seen else self.context.endpoint.text
         if dead is None:
-            return DaemonEnd(Reason(code=ReasonCode.RUNTIME_ENDED, where=daemon))
-        return DaemonEnd(Reason(code=ReasonCode.RUNTIME_ENDED, where=f"process {dead}", other=daemon))
+            return Reason(code=ReasonCode.RUNTIME_ENDED, where=daemon)
+        return Reason(code=ReasonCode.RUNTIME_ENDED, where=f"process {dead}", other=daemon)
 
-    def _silent(self) -> DaemonEnd | None:
-        """Return the end if Version gets no response on a new connection."""
+    def _silent(self) -> Reason | None:
+        """Return why Version gets no response on a new connection; None if it gets one."""
         fresh = self.context.connect()
         try:
             fresh.greet()
         except EndpointError as error:
             where, failed = self.context.endpoint.text, error.__cause__
             if isinstance(failed, grpc.RpcError) and failed.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-                return DaemonEnd(replace(of_rpc(failed), code=ReasonCode.RUNTIME_SILENT, where=where))
-            return DaemonEnd(Reason(code=ReasonCode.RUNTIME_ENDED, where=where))
+                return replace(of_rpc(failed), code=ReasonCode.RUNTIME_SILENT, where=where)
+            return Reason(code=ReasonCode.RUNTIME_ENDED, where=where)
         finally:
             fresh.close()
         return None
@@ -165,6 +150,13 @@ class DaemonWatch:
                 opened.close()
         self.restart_timed_out = True
         return False
+
+
+def died(end: Reason) -> bool:
+    """Return whether a daemon that cannot be tested any more has exited; otherwise it runs and does not
+    respond.
+    """
+    return end.code is ReasonCode.RUNTIME_ENDED
 
 
 def _answers(connection: Connection) -> bool:

@@ -1,11 +1,9 @@
 """Results of aspects that a test did not judge: something that came to light in it."""
 
-import dataclasses
-
-from critests import catalogue
 from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason
 from critests.record.result_records import TestResult
+from critests.run.collected_tests import JudgedAspect
 
 
 def finding(name: str, aspect_name: str, why: Reason, during: TestResult) -> TestResult:
@@ -18,34 +16,16 @@ def finding(name: str, aspect_name: str, why: Reason, during: TestResult) -> Tes
         why: the failure.
         during: the result of the test; its evidence and repeat command are those of the finding too.
     """
-    requirement, aspect = catalogue.aspect(aspect_name)
-    return dataclasses.replace(
-        during,
+    return TestResult(
         id=f"<{name}>",
         name=name,
-        params={},
-        requirement=aspect_name,
-        requirement_id=requirement.id,
-        area=requirement.area.value,
-        group=requirement.group,
-        level=aspect.level,
-        judgement=aspect.judgement,
-        title=requirement.statement,
+        **JudgedAspect.named(aspect_name).fields,
+        handler=during.handler,
         outcome=Outcome.FAILED,
         why=why,
-        detail="",
-        reported_blocker="",
-        blocked_by="",
-        setup_rpc="",
-        raw_rpc="",
-        answer="",
-        after="",
-        hung=False,
-        form="",
-        slow=False,
+        started=during.started,
+        worker=during.worker,
+        evidence=during.evidence,
+        repeat_command=during.repeat_command,
         phase_of_failure="teardown",
-        unproven_since="",
-        seconds=0.0,
-        setup_seconds=0.0,
-        teardown_seconds=0.0,
     )

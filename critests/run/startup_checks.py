@@ -5,7 +5,6 @@ must survive them.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from critests import catalogue
 from critests.catalogue.words import Capability, Outcome
 from critests.client.call_recording import Recorder
 from critests.client.connection import Connection
@@ -14,8 +13,9 @@ from critests.node.observing.api_level import prove
 from critests.node.observing.capabilities import QUICK, CapabilityMatrix
 from critests.node.starting.throwaway import RuntimeStartFailed
 from critests.record.result_records import TestResult
+from critests.run.collected_tests import JudgedAspect
 from critests.run.context import RunContext
-from critests.run.daemon_watch import DaemonCrash, DaemonWatch, lost_connection
+from critests.run.daemon_watch import DaemonCrash, DaemonWatch, died, lost_connection
 from critests.run.failure_evidence import RuntimeLog
 
 BACK_SECONDS = 10.0
@@ -73,10 +73,10 @@ class StartupChecks:
         end = self._watch.ended(suspicious=any(lost_connection(call) for call in calls))
         if end is None:
             return
-        if not end.died:
-            self.context.gone = end.why
+        if not died(end):
+            self.context.gone = end
             return
-        crash = DaemonCrash.of(end.why, calls, self._log.since(self._log_position))
+        crash = DaemonCrash.of(end, calls, self._log.since(self._log_position))
         self._log_position = self._log.position()
         self.context.crashes.append(crash_result(crash, len(self.context.crashes)))
         self.context.gone = None if self._is_back() else crash.why
@@ -95,17 +95,10 @@ class StartupChecks:
 
 def crash_result(crash: DaemonCrash, number: int) -> TestResult:
     """Return the result, without a test, of a daemon that ended during the startup checks."""
-    requirement, aspect = catalogue.aspect(crash.aspect)
     return TestResult(
         id=f"<the daemon ended at the first look {number}>",
         name="daemon_outlives_the_first_look" + (f"_{number}" if number else ""),
-        requirement=crash.aspect,
-        requirement_id=requirement.id,
-        area=requirement.area.value,
-        group=requirement.group,
-        level=aspect.level,
-        judgement=aspect.judgement,
-        title=requirement.statement,
+        **JudgedAspect.named(crash.aspect).fields,
         outcome=Outcome.FAILED,
         why=crash.why,
         detail=crash.last_log_lines,

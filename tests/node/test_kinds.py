@@ -207,7 +207,7 @@ def test_exit_of_a_companion_is_the_exit_of_the_runtime(pair: ThrowawayRuntime) 
 
     end = watch.ended(suspicious=False)
     assert end is not None
-    assert (end.why.where, end.why.other) == (f"process {companion}", f"process {pair.pid}")
+    assert (end.where, end.other) == (f"process {companion}", f"process {pair.pid}")
     pair.restart()
     assert companion_of(pair) != companion, "it is started again with the daemon"
 

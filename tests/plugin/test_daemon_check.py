@@ -8,9 +8,8 @@ from critests.catalogue.words import Outcome
 from critests.record.reasons import Reason, ReasonCode
 from critests.run import item_results
 from critests.run.classification import RawOutcome
-from critests.run.daemon_watch import DaemonEnd
 
-END = DaemonEnd(Reason(code=ReasonCode.RUNTIME_ENDED, where="process 1"))
+END = Reason(code=ReasonCode.RUNTIME_ENDED, where="process 1")
 
 
 def checked(raw: RawOutcome | None) -> tuple[RawOutcome | None, object]:
@@ -31,10 +30,10 @@ def test_a_daemon_that_ends_during_a_test_has_crashed() -> None:
     raw, gone = checked(None)
 
     assert raw is not None
-    assert (raw.outcome, raw.judged_as, gone) == (Outcome.FAILED, "GEN-17", END.why)
+    assert (raw.outcome, raw.judged_as, gone) == (Outcome.FAILED, "GEN-17", END)
 
 
 def test_a_daemon_that_does_not_come_back_after_a_kill_has_not_crashed() -> None:
     found = RawOutcome(Outcome.FAILED, judged_as="RST-14")
 
-    assert checked(found) == (found, END.why)
+    assert checked(found) == (found, END)

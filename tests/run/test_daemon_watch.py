@@ -87,7 +87,7 @@ def test_daemon_that_ended_before_the_first_look_has_ended() -> None:
     end = DaemonWatch(replace(CONTEXT, daemon_pid=process.pid)).ended(suspicious=False)
 
     assert end is not None
-    assert end.why.where == f"process {process.pid}"
+    assert end.where == f"process {process.pid}"
 
 
 def test_a_daemon_that_a_benchmark_has_restarted_has_not_ended() -> None:
