@@ -47,6 +47,7 @@ from critests.node.cleanup.leftovers import CleanupIncomplete
 from critests.node.run_state.locks import RunHold
 from critests.node.starting.start_runtime import start_throwaway
 from critests.node.starting.targets import ThrowawaySubject, parse_throwaway
+from critests.node.wrappers.wrapped_programs import WrappedPrograms
 from critests.record.codec import FieldMismatch, from_plain, to_plain
 from critests.record.files import write_atomically
 
@@ -89,14 +90,13 @@ class Node:
                 pause_image=self._pause,
                 registry_addresses=[self._registry.address],
                 binary=self._subject.binary,
-                oci_wrapper=self._oci,
-                cni_wrapper=self._cni,
+                wrapped=WrappedPrograms(oci=self._oci, cni=self._cni),
             )
             try:
                 redirect_pulls(runtime, self._registry.address)
                 self.name = f"{runtime.runtime_name} {runtime.version}"
                 with FaultProxy(
-                    runtime.endpoint, oci_wrapper=runtime.oci_wrapper, cni_wrapper=runtime.cni_wrapper
+                    runtime.endpoint, oci_wrapper=runtime.wrappers.oci, cni_wrapper=runtime.wrappers.cni
                 ) as proxy:
                     proxy.watch = watch
                     proxy.faults = tuple(faults)

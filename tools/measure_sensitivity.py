@@ -27,6 +27,7 @@ from critests.node.starting.targets import parse_throwaway
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.node.wrappers.actions import Delay
 from critests.node.wrappers.cost import own_cost
+from critests.node.wrappers.wrapped_programs import WrappedPrograms
 
 CHANGED = {"StartContainer", "RunPodSandbox", "pod start", "pod cycle"}
 """The operations that include a start by the OCI runtime."""
@@ -71,8 +72,8 @@ def attempt(runtime: str, delay: float, seconds: int, seed: int, file: Path) -> 
     run = RunIdentity.new()
     with RunHold(run.id), start(runtime, run) as a, start(runtime, run) as b:
         for side, wait in ((a, 0.0), (b, delay)):
-            assert side.oci_wrapper is not None
-            side.oci_wrapper.plan({"start": [Delay(wait)]})
+            assert side.wrappers.oci is not None
+            side.wrappers.oci.plan({"start": [Delay(wait)]})
         command = [
             sys.executable,
             "-m",
@@ -112,7 +113,7 @@ def start(runtime: str, run: RunIdentity) -> ThrowawayRuntime:
         pause_image=pause,
         registry_addresses=addresses,
         binary=choice.binary,
-        oci_wrapper=True,
+        wrapped=WrappedPrograms(oci=True),
     )
 
 

@@ -15,6 +15,7 @@ from critests.cli.extras import check_installed
 from critests.cli.option_types import Duration
 from critests.cli.run_options import Sectioned, run_options, settings_from
 from critests.exit_codes import CannotTest, ExitCode
+from critests.node.wrappers.wrapped_programs import WrappedPrograms
 from critests.run.run_settings import Settings
 
 if TYPE_CHECKING:  # `--help` must not wait for gRPC
@@ -84,7 +85,8 @@ def explore(**values: Any) -> None:  # noqa: ANN401 - click hands over the optio
     if settings.disruptive and not settings.node:
         msg = "--disruptive kills the daemon and makes its OCI runtime and CNI plugins fail: pass --node too"
         raise click.UsageError(msg)
-    settings = replace(settings, oci_wrapper=settings.disruptive, cni_wrapper=settings.disruptive)
+    wrapped = WrappedPrograms(oci=settings.disruptive, cni=settings.disruptive)
+    settings = replace(settings, wrapped=wrapped)
     plan = ExplorationPlan(**{name: values[name] for name in ("seconds", "steps", "clients", "resume")})
     sys.exit(_explore(settings, plan))
 

@@ -179,6 +179,7 @@ class Disturbances:
             cut_off(sleeping(hang))
 
     def _wrapper(self, operation: str) -> "Wrapper":
-        wrapper = self.runtime.cni_wrapper if operation.isupper() else self.runtime.oci_wrapper
+        wrappers = self.runtime.wrappers
+        wrapper = wrappers.cni if operation.isupper() else wrappers.oci
         assert wrapper is not None, "it was started with both"
         return wrapper

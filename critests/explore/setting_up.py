@@ -32,7 +32,7 @@ def runner_on(context: RunContext, connection: Connection) -> SequenceRunner:
         base,
         images,
         context.settings.handlers[0],
-        Disturbances(runtime, connection, images) if runtime and runtime.oci_wrapper else None,
+        Disturbances(runtime, connection, images) if runtime and runtime.wrappers.oci else None,
         partial(started_again, owned, connection) if owned else None,
         RuntimeLog(context.runtime_log),
     )

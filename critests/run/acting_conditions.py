@@ -82,11 +82,10 @@ class ActingConditions:
         runtime = context.owned.runtime
         acting = cls(runtime, recorder, connection, watch, created, counts=context.conditions.counts)
         if {SLOW_STEPS, FAILING_STEPS}.intersection(names):
-            assert runtime.oci_wrapper is not None, "it was started with both"
-            assert runtime.cni_wrapper is not None, "it was started with both"
-            acting.steps = Steps(
-                runtime.oci_wrapper, runtime.cni_wrapper, runtime.monitor_wrapper, names, seed
-            )
+            wrappers = runtime.wrappers
+            assert wrappers.oci is not None, "it was started with both"
+            assert wrappers.cni is not None, "it was started with both"
+            acting.steps = Steps(wrappers.oci, wrappers.cni, wrappers.monitor, names, seed)
         if RESTARTS in names:
             acting.restarts = RestartDraws(seed)
         if KILLS in names:

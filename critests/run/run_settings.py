@@ -10,6 +10,7 @@ from critests.conditions.condition_table import check_conditions
 from critests.exit_codes import UsageError
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.node.starting.targets import parse_handler_binaries, parse_node_settings, parse_throwaway
+from critests.node.wrappers.wrapped_programs import NONE_WRAPPED, WrappedPrograms
 from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import LAST, run_named
 from critests.run.machine_speed import measure_speed
@@ -40,9 +41,8 @@ class Settings:
         seed: None for a random one.
         deadline_scale: None for the scale that `measure_speed` finds.
         any_given: whether the user gave any option of critests.
-        oci_wrapper: whether a wrapper replaces the OCI runtime of a private runtime; not an option of the
-            user, but needed by the audit and by explorations.
-        cni_wrapper: whether a wrapper replaces its CNI plugins; as above.
+        wrapped: the programs of a private runtime that get a wrapper; not an option of the user, but needed
+            by the audit and by explorations.
     """
 
     runtime_endpoint: str = ""
@@ -87,8 +87,7 @@ class Settings:
     html: Path | None = None
     json: Path | None = None
     any_given: bool = field(default=False, compare=False)
-    oci_wrapper: bool = field(default=False, compare=False)
-    cni_wrapper: bool = field(default=False, compare=False)
+    wrapped: WrappedPrograms = field(default=NONE_WRAPPED, compare=False)
 
     @classmethod
     def read(cls, get: Callable[[str], Any]) -> "Settings":

@@ -83,8 +83,8 @@ class Between:
         self.proxy = FaultProxy(
             context.endpoint.text,
             image_upstream=context.image_endpoint.text,
-            oci_wrapper=runtime.oci_wrapper if runtime is not None else None,
-            cni_wrapper=runtime.cni_wrapper if runtime is not None else None,
+            oci_wrapper=runtime.wrappers.oci if runtime is not None else None,
+            cni_wrapper=runtime.wrappers.cni if runtime is not None else None,
         )
         self.proxy.watch = self._watch
         context.endpoint = context.image_endpoint = Endpoint.parse(self.proxy.start())
@@ -97,8 +97,8 @@ class Between:
         assert own.throwaway is not None
         proxy = FaultProxy(
             own.context.endpoint.text,
-            oci_wrapper=own.throwaway.oci_wrapper,
-            cni_wrapper=own.throwaway.cni_wrapper,
+            oci_wrapper=own.throwaway.wrappers.oci,
+            cni_wrapper=own.throwaway.wrappers.cni,
         )
         endpoint = Endpoint.parse(proxy.start())
         fixture.addfinalizer(proxy.close)

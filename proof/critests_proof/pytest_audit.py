@@ -24,6 +24,7 @@ from pathlib import Path
 
 import pytest
 
+from critests.node.wrappers.wrapped_programs import WrappedPrograms
 from critests.run.collected_tests import SUITE
 from critests.run.items import is_ours, judged_by
 from critests.run.suite_session import PROGRESS, SESSION
@@ -181,9 +182,8 @@ class Auditor:
         suite = self.config.stash[SESSION]
         # a fault in a removal leaves something that the runtime is not to blame for
         suite.judges_leftovers = False
-        suite.settings = replace(
-            suite.settings, oci_wrapper=False in self.wraps, cni_wrapper=True in self.wraps
-        )
+        wrapped = WrappedPrograms(oci=False in self.wraps, cni=True in self.wraps)
+        suite.settings = replace(suite.settings, wrapped=wrapped)
 
     def _entries(self, item: pytest.Item) -> Iterator[MatrixEntry]:
         entries = [self.tried] if self.tried is not None else []

@@ -24,6 +24,7 @@ import pytest
 import critests
 from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
+from critests.node.wrappers.wrapped_programs import WrappedPrograms
 from critests.record.codec import to_plain
 from critests.record.files import write_atomically
 from critests.record.record_errors import RecordError
@@ -140,9 +141,8 @@ class Sweep:
         suite = session.config.stash[SESSION]
         suite.is_recorded = suite.judges_leftovers = False
         kinds = {fault.kind for fault in self._faults}
-        suite.settings = replace(
-            suite.settings, oci_wrapper=bool(kinds & {"bundle", "command"}), cni_wrapper="network" in kinds
-        )
+        wrapped = WrappedPrograms(oci=bool(kinds & {"bundle", "command"}), cni="network" in kinds)
+        suite.settings = replace(suite.settings, wrapped=wrapped)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:

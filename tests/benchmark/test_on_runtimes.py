@@ -16,6 +16,7 @@ from critests.lifecycle.waiting import eventually
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.node.starting.with_registry import throwaway_with_registry
 from critests.node.wrappers.actions import Fail
+from critests.node.wrappers.wrapped_programs import WrappedPrograms
 from tests.node.machine_snapshot import MachineSnapshot, difference, mentioning
 from tests.node.test_leaves_nothing import ANOTHER, CRIOS, NO_CRIO
 from tests.plugin.command import SECONDS, begin, critests, record_in
@@ -25,7 +26,7 @@ pytestmark = [pytest.mark.runtime, pytest.mark.skipif(os.geteuid() != 0, reason=
 
 @pytest.fixture
 def runtime() -> Iterator[ThrowawayRuntime]:
-    with throwaway_with_registry(oci_wrapper=True) as (started, _):
+    with throwaway_with_registry(wrapped=WrappedPrograms(oci=True)) as (started, _):
         yield started
 
 
@@ -232,8 +233,8 @@ def test_a_benchmark_that_was_stopped_goes_on(tmp_path: Path) -> None:
 def test_a_runtime_of_which_every_third_start_fails_is_measured(
     runtime: ThrowawayRuntime, tmp_path: Path
 ) -> None:
-    assert runtime.oci_wrapper is not None
-    runtime.oci_wrapper.plan({"create": [Fail(1, "not this time", every=3)]})
+    assert runtime.wrappers.oci is not None
+    runtime.wrappers.oci.plan({"create": [Fail(1, "not this time", every=3)]})
     ended = critests(*on(runtime, tmp_path), "--select", "B-02,B-06", "--budget", "12")
 
     assert ended.returncode == 0, ended.stdout + ended.stderr

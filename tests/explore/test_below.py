@@ -100,13 +100,14 @@ def test_pull_hangs_with_the_registry_and_completes_afterwards(images: SequenceI
 def test_an_operation_fails_or_hangs_in_the_wrapper_that_has_it(
     images: SequenceImages, operation: str, oci: list[str], cni: list[str]
 ) -> None:
-    runtime = SimpleNamespace(oci_wrapper=RecordedPlan(), cni_wrapper=RecordedPlan())
+    wrappers = SimpleNamespace(oci=RecordedPlan(), cni=RecordedPlan())
+    runtime = SimpleNamespace(wrappers=wrappers)
 
     disturbances = Disturbances(cast("Any", runtime), cast("Any", None), images)
     for disturbed in (disturbances.failing, disturbances.hanging):
         with disturbed(operation):
-            assert (runtime.oci_wrapper.now, runtime.cni_wrapper.now) == (oci, cni)
-        assert (runtime.oci_wrapper.now, runtime.cni_wrapper.now) == ([], [])
+            assert (wrappers.oci.now, wrappers.cni.now) == (oci, cni)
+        assert (wrappers.oci.now, wrappers.cni.now) == ([], [])
 
 
 def test_hanging_operation_continues_after_the_step(images: SequenceImages) -> None:
@@ -121,7 +122,7 @@ def test_hanging_operation_continues_after_the_step(images: SequenceImages) -> N
         eventually("the command line of the sleep", lambda: sleeping(delay), 10)
         yield
 
-    runtime = SimpleNamespace(oci_wrapper=SimpleNamespace(planned=planned))
+    runtime = SimpleNamespace(wrappers=SimpleNamespace(oci=SimpleNamespace(planned=planned)))
 
     with Disturbances(cast("Any", runtime), cast("Any", None), images).hanging("create"):
         assert started[0].poll() is None

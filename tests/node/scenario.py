@@ -32,6 +32,7 @@ from critests.node.run_state.locks import RunHold
 from critests.node.starting.start_runtime import start_throwaway
 from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.node.wrappers.actions import Delay, Record
+from critests.node.wrappers.wrapped_programs import WrappedPrograms
 from tests.node.machine_snapshot import MachineChange, MachineSnapshot, difference
 
 PORT = 5010
@@ -55,8 +56,7 @@ def start(binary: str, *, wrapped: bool = False) -> ThrowawayRuntime:
         registry_addresses=[PAUSE.partition("/")[0]],
         binary=Path(binary),
         extra_handlers={"second": find_program("runc")},
-        oci_wrapper=wrapped,
-        cni_wrapper=wrapped,
+        wrapped=WrappedPrograms(oci=wrapped, cni=wrapped),
     )
     remember(runtime.cgroup_parent.strip("/"))
     return runtime
@@ -186,11 +186,11 @@ def by_stop(binary: str) -> None:
 def with_wrappers_that_wait(binary: str) -> None:
     """Stop the runtime while wrappers of the OCI runtime and of CNI plugins sleep."""
     with start(binary, wrapped=True) as runtime:
-        assert runtime.oci_wrapper is not None
-        assert runtime.cni_wrapper is not None
+        assert runtime.wrappers.oci is not None
+        assert runtime.wrappers.cni is not None
         run_pods(runtime)
-        runtime.oci_wrapper.plan({"kill": [Record(), Delay(600)]})
-        runtime.cni_wrapper.plan({"ADD": [Record(), Delay(600)]})
+        runtime.wrappers.oci.plan({"kill": [Record(), Delay(600)]})
+        runtime.wrappers.cni.plan({"ADD": [Record(), Delay(600)]})
         with grpc.insecure_channel(runtime.endpoint) as channel:
             pods = cri_grpc.RuntimeServiceStub(channel)
             containers = pods.ListContainers(cri.ListContainersRequest(), timeout=SECONDS).containers

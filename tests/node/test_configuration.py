@@ -340,7 +340,7 @@ def test_shim_is_no_oci_runtime_and_its_directory_is_in_path(tmp_path: Path, foo
     assert daemon.shims == {"gvisor": SHIM}
     assert "gvisor" not in daemon.further_programs
     assert daemon.further_programs["plain"] == tmp_path / "plain-runc"
-    assert daemon.environment(footprint, {})["PATH"].endswith(f":{SHIM.parent}")
+    assert daemon.environment(footprint)["PATH"].endswith(f":{SHIM.parent}")
 
 
 def test_the_daemon_gets_no_variable_that_could_change_its_behaviour(
@@ -353,7 +353,7 @@ def test_the_daemon_gets_no_variable_that_could_change_its_behaviour(
     binary = program(tmp_path / "containerd", "echo containerd x 1.7.2")
     environment = find_daemon(
         KINDS["containerd"], binary, extra_handlers={}, cni_plugins=tmp_path
-    ).environment(footprint, {"GODEBUG": "x"})
+    ).environment(footprint)
     assert not {"HTTP_PROXY", "NOTIFY_SOCKET"} & environment.keys()
     assert environment["PATH"].startswith(f"{tmp_path}:")
     assert environment["CRITESTS_THROWAWAY"] == str(footprint.state)

@@ -8,7 +8,8 @@ import pytest
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting.daemon_choice import DaemonChoice
-from critests.node.starting.wrapper_setup import WrapperUnsupported, attach
+from critests.node.starting.wrapper_setup import Wrappers, WrapperUnsupported, attach
+from critests.node.wrappers.wrapped_programs import NONE_WRAPPED, WrappedPrograms
 from critests.runtimes.containerd import containerd_configuration
 from critests.runtimes.crio import crio_configuration
 from critests.runtimes.daemon_settings import DaemonSettings
@@ -40,7 +41,9 @@ def daemon_in(directory: Path, kind: str = "crio") -> DaemonChoice:
 
 
 def test_daemons_are_configured_with_the_wrappers(footprint: Footprint, tmp_path: Path) -> None:
-    daemon, oci, cni, monitor = attach(daemon_in(tmp_path), footprint, oci=True, cni=True, monitor=True)
+    wrapped = WrappedPrograms(oci=True, cni=True, monitor=True)
+    daemon, wrappers = attach(daemon_in(tmp_path), footprint, wrapped)
+    oci, cni, monitor = wrappers.oci, wrappers.cni, wrappers.monitor
     assert oci is not None
     assert cni is not None
     assert monitor is not None
@@ -64,28 +67,29 @@ def test_containerd_finds_the_wrapper_of_its_shim_on_its_path(footprint: Footpri
     shim = tmp_path / "containerd-shim-runc-v2"
     plain = replace(daemon_in(tmp_path, "containerd"), helpers={shim.name: shim})
 
-    daemon, *_, monitor = attach(plain, footprint, oci=False, cni=False, monitor=True)
+    daemon, wrappers = attach(plain, footprint, WrappedPrograms(monitor=True))
 
+    monitor = wrappers.monitor
     assert monitor is not None
     assert (monitor.real, monitor.path.name) == (shim, shim.name)
-    assert daemon.environment(footprint, {})["PATH"].startswith(f"{monitor.path.parent}:")
+    assert daemon.environment(footprint)["PATH"].startswith(f"{monitor.path.parent}:")
 
 
 def test_a_kind_without_monitors_has_no_wrapper_of_them(footprint: Footprint, tmp_path: Path) -> None:
     plain = replace(daemon_in(tmp_path), helpers={"pinns": Path("/usr/bin/pinns")})
 
-    *_, monitor = attach(plain, footprint, oci=False, cni=False, monitor=True)
+    _, wrappers = attach(plain, footprint, WrappedPrograms(monitor=True))
 
-    assert monitor is None
+    assert wrappers == Wrappers()
 
 
 def test_oci_and_cni_wrappers_are_independent(footprint: Footprint, tmp_path: Path) -> None:
     plain = daemon_in(tmp_path)
-    assert attach(plain, footprint, oci=False, cni=False) == (plain, None, None, None)
-    daemon, oci, cni, _ = attach(plain, footprint, oci=False, cni=True)
-    assert (oci, daemon.handlers) == (None, plain.handlers)
-    assert cni is not None
-    assert cni.real_plugins == plain.cni_plugins
+    assert attach(plain, footprint, NONE_WRAPPED) == (plain, Wrappers())
+    daemon, wrappers = attach(plain, footprint, WrappedPrograms(cni=True))
+    assert (wrappers.oci, daemon.handlers) == (None, plain.handlers)
+    assert wrappers.cni is not None
+    assert wrappers.cni.real_plugins == plain.cni_plugins
 
 
 def test_wrappers_are_written_to_a_directory_without_noexec(
@@ -95,27 +99,27 @@ def test_wrappers_are_written_to_a_directory_without_noexec(
     monkeypatch.setattr(
         os, "statvfs", lambda path: SimpleNamespace(f_flag=os.ST_NOEXEC if path in closed else 0)
     )
-    _, oci, *_ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False)
-    assert oci is not None
-    assert oci.directory == footprint.root / "wrappers/oci"
+    _, wrappers = attach(daemon_in(tmp_path), footprint, WrappedPrograms(oci=True))
+    assert wrappers.oci is not None
+    assert wrappers.oci.directory == footprint.root / "wrappers/oci"
     closed.add(footprint.root)
     with pytest.raises(PermissionError, match="mounted noexec"):
-        attach(daemon_in(tmp_path), footprint, oci=True, cni=False)
+        attach(daemon_in(tmp_path), footprint, WrappedPrograms(oci=True))
 
 
 def test_handler_under_test_is_wrapped(footprint: Footprint, tmp_path: Path) -> None:
-    daemon, oci, *_ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False, handler="crun")
-    assert oci is not None
-    assert daemon.handlers == {"runc": Path("/usr/bin/runc"), "crun": oci.path}
-    assert oci.path.name == "crun"
+    daemon, wrappers = attach(daemon_in(tmp_path), footprint, WrappedPrograms(oci=True, handler="crun"))
+    assert wrappers.oci is not None
+    assert daemon.handlers == {"runc": Path("/usr/bin/runc"), "crun": wrappers.oci.path}
+    assert wrappers.oci.path.name == "crun"
 
 
 def test_default_handler_is_wrapped_if_the_daemon_adds_the_handler_itself(
     footprint: Footprint, tmp_path: Path
 ) -> None:
-    daemon, oci, *_ = attach(daemon_in(tmp_path), footprint, oci=True, cni=False, handler="kata")
-    assert oci is not None
-    assert daemon.handlers["runc"] == oci.path
+    daemon, wrappers = attach(daemon_in(tmp_path), footprint, WrappedPrograms(oci=True, handler="kata"))
+    assert wrappers.oci is not None
+    assert daemon.handlers["runc"] == wrappers.oci.path
 
 
 def test_handler_with_its_own_shim_cannot_be_wrapped(footprint: Footprint, tmp_path: Path) -> None:
@@ -124,8 +128,8 @@ def test_handler_with_its_own_shim_cannot_be_wrapped(footprint: Footprint, tmp_p
     with_shim = replace(daemon, handlers={**daemon.handlers, "gvisor": shim})
 
     with pytest.raises(WrapperUnsupported, match=f"the handler gvisor has its own shim, {shim}"):
-        attach(with_shim, footprint, oci=True, cni=False, handler="gvisor")
-    wrapped, runtime, *_ = attach(with_shim, footprint, oci=True, cni=False)
+        attach(with_shim, footprint, WrappedPrograms(oci=True, handler="gvisor"))
+    wrapped, wrappers = attach(with_shim, footprint, WrappedPrograms(oci=True))
 
-    assert runtime is not None
+    assert wrappers.oci is not None
     assert wrapped.handlers["gvisor"] == shim

@@ -18,9 +18,11 @@ from critests.node.run_state import run_directories
 from critests.node.starting.start_runtime import start_throwaway
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.node.starting.with_registry import throwaway_with_registry
+from critests.node.starting.wrapper_setup import Wrappers
 from critests.node.wrappers.actions import ALL, Delay, Edit, Fail, Record
 from critests.node.wrappers.phases import Phases, split
 from critests.node.wrappers.stand_in import CniWrapper, OciWrapper
+from critests.node.wrappers.wrapped_programs import WrappedPrograms
 from tests.criserver.clients import eventually
 from tests.node.test_leaves_nothing import BINARIES, EVERY_KIND
 
@@ -34,10 +36,10 @@ class Pods:
     """A client of a throwaway runtime with both wrappers."""
 
     def __init__(self, runtime: ThrowawayRuntime, connection: Connection, image: str, logs: Path) -> None:
-        assert runtime.oci_wrapper is not None
-        assert runtime.cni_wrapper is not None
-        self.oci: OciWrapper = runtime.oci_wrapper
-        self.cni: CniWrapper = runtime.cni_wrapper
+        assert runtime.wrappers.oci is not None
+        assert runtime.wrappers.cni is not None
+        self.oci: OciWrapper = runtime.wrappers.oci
+        self.cni: CniWrapper = runtime.wrappers.cni
         self.connection, self.image, self.logs = connection, image, logs
         self.number = 0
 
@@ -84,9 +86,11 @@ class Pods:
 def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pods]:
     run = RunIdentity.new()
     kind = request.param
-    with throwaway_with_registry(
-        kind.name, run_id=run.id, binary=kind, oci_wrapper=True, cni_wrapper=True
-    ) as (runtime, registry):
+    wrapped = WrappedPrograms(oci=True, cni=True)
+    with throwaway_with_registry(kind.name, run_id=run.id, binary=kind, wrapped=wrapped) as (
+        runtime,
+        registry,
+    ):
         image = registry.mint("plain", f"critests/{run.id}/plain").reference
         connection = connect(Endpoint.parse(runtime.endpoint))
         connection.images.PullImage(cri.PullImageRequest(image=cri.ImageSpec(image=image)))
@@ -218,6 +222,5 @@ def test_runtime_has_no_wrappers_by_default() -> None:
     if not BINARIES:
         pytest.skip("needs root and a containerd")
     with start_throwaway(run_id=f"{os.getpid()}-fedcba", pause_image="x", binary=BINARIES[0]) as runtime:
-        assert runtime.oci_wrapper is None
-        assert runtime.cni_wrapper is None
+        assert runtime.wrappers == Wrappers()
         assert not (runtime.state / "wrappers").exists()

@@ -55,7 +55,7 @@ def read(**given: object) -> Settings:
 
 def test_every_option_has_one_typed_value() -> None:
     assert [option.attribute for option in OPTIONS] == [
-        item.name for item in fields(Settings) if item.name not in {"any_given", "oci_wrapper", "cni_wrapper"}
+        item.name for item in fields(Settings) if item.name not in {"any_given", "wrapped"}
     ]
 
 

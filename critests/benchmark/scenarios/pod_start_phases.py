@@ -18,6 +18,7 @@ from critests.node.starting.targets import parse_handler_binaries, parse_node_se
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.node.wrappers.actions import Record
 from critests.node.wrappers.phases import split
+from critests.node.wrappers.wrapped_programs import WrappedPrograms
 
 SPLIT = ("RunPodSandbox", "CreateContainer", "StartContainer")
 
@@ -41,10 +42,9 @@ def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
         run_id=context.run.id,
         cgroup_driver=context.settings.driver,
         extra_settings=parse_node_settings(context.settings.node_setting, choice.kind),
-        oci_wrapper=True,
-        cni_wrapper=True,
+        wrapped=WrappedPrograms(oci=True, cni=True),
     ) as runtime:
-        for wrapper in (runtime.oci_wrapper, runtime.cni_wrapper):
+        for wrapper in (runtime.wrappers.oci, runtime.wrappers.cni):
             assert wrapper is not None
             wrapper.plan({"*": [Record()]})
         endpoint = Endpoint.parse(runtime.endpoint)
@@ -77,7 +77,7 @@ def starting(runtimes: Sequence[tuple[Target, ThrowawayRuntime]]) -> Workload:
     @contextlib.contextmanager
     def prepared(target: Target) -> Iterator[Cycle]:
         runtime = next(runtime for side, runtime in runtimes if side is target)
-        oci, cni = runtime.oci_wrapper, runtime.cni_wrapper
+        oci, cni = runtime.wrappers.oci, runtime.wrappers.cni
         assert oci is not None
         assert cni is not None
         target.image(PLAIN)

@@ -113,7 +113,7 @@ class DaemonChoice:
         found = shutil.which(oci_runtimes.DEFAULT, path=search_path(self.binary.parent))
         return Path(found) if found else None
 
-    def environment(self, footprint: Footprint, extra: Mapping[str, str]) -> dict[str, str]:
+    def environment(self, footprint: Footprint) -> dict[str, str]:
         """Return the environment of the daemon and its companions: without variables that could change their
         behaviour, and with the mark by which their processes are found.
         """
@@ -130,7 +130,6 @@ class DaemonChoice:
             **self.kind.environment(footprint),
             "PATH": os.pathsep.join((*first, search_path(self.binary.parent), *shim_directories)),
             "TMPDIR": str(footprint.root / "tmp"),
-            **extra,
             MARK: str(footprint.state),
         }
 

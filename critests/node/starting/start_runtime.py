@@ -18,6 +18,7 @@ from critests.node.starting.daemon_choice import DaemonChoice, find_daemon
 from critests.node.starting.daemon_process import DaemonProcess, log_tail
 from critests.node.starting.throwaway import START_SECONDS, RuntimeStartFailed, ThrowawayRuntime
 from critests.node.starting.wrapper_setup import attach
+from critests.node.wrappers.wrapped_programs import NONE_WRAPPED, WrappedPrograms
 from critests.runtimes.cni_conflist import CONFLIST_NAME, conflist
 from critests.runtimes.private_kinds import KINDS
 from critests.runtimes.runtime_settings import RuntimeSetting
@@ -36,11 +37,7 @@ def start_throwaway(
     cni_plugins: Path | None = None,
     network: bool = True,
     cgroup_driver: CgroupDriver = CgroupDriver.UNKNOWN,
-    environment: Mapping[str, str] | None = None,
-    oci_wrapper: bool = False,
-    wrapped_handler: str = "",
-    cni_wrapper: bool = False,
-    monitor_wrapper: bool = False,
+    wrapped: WrappedPrograms = NONE_WRAPPED,
     extra_settings: Sequence[RuntimeSetting] = (),
     seconds: float = START_SECONDS,
 ) -> ThrowawayRuntime:
@@ -60,11 +57,7 @@ def start_throwaway(
         cni_plugins: directory of CNI plugins; None to look for it.
         network: whether there is a CNI network; without one the runtime stays "network not ready".
         cgroup_driver: who makes the cgroups; see `systemd_makes_cgroups`.
-        environment: further variables for the daemon.
-        oci_wrapper: put a wrapper around a handler's OCI runtime: `ThrowawayRuntime.oci_wrapper`.
-        wrapped_handler: that one; empty for the default.
-        cni_wrapper: put a wrapper around the CNI plugins: `ThrowawayRuntime.cni_wrapper`.
-        monitor_wrapper: put a wrapper around the shim or conmon: `ThrowawayRuntime.monitor_wrapper`.
+        wrapped: the programs that get a wrapper, in `ThrowawayRuntime.wrappers`.
         extra_settings: settings added to its configuration.
         seconds: how long it may take to become ready.
 
@@ -97,12 +90,8 @@ def start_throwaway(
             registry_addresses=registry_addresses,
             network=network,
             systemd_cgroup=systemd_cgroup,
-            environment=environment or {},
             log_file=log_file,
-            oci_wrapper=oci_wrapper,
-            wrapped_handler=wrapped_handler,
-            cni_wrapper=cni_wrapper,
-            monitor_wrapper=monitor_wrapper,
+            wrapped=wrapped,
             extra_settings=extra_settings,
         )
     except BaseException as error:
@@ -140,12 +129,8 @@ def _prepare(
     registry_addresses: Sequence[str],
     network: bool,
     systemd_cgroup: bool,
-    environment: Mapping[str, str],
     log_file: Path | None,
-    oci_wrapper: bool,
-    wrapped_handler: str,
-    cni_wrapper: bool,
-    monitor_wrapper: bool,
+    wrapped: WrappedPrograms,
     extra_settings: Sequence[RuntimeSetting],
 ) -> ThrowawayRuntime:
     """Write all files that the daemon needs."""
@@ -155,18 +140,11 @@ def _prepare(
         directory.mkdir(parents=True)
     if network:
         (footprint.state / "cni" / CONFLIST_NAME).write_text(conflist(footprint), encoding="utf-8")
-    daemon, oci, cnis, shims = attach(
-        daemon,
-        footprint,
-        oci=oci_wrapper,
-        cni=cni_wrapper,
-        monitor=monitor_wrapper,
-        handler=wrapped_handler,
-    )
+    daemon, wrappers = attach(daemon, footprint, wrapped)
     log = log_file or footprint.state / "daemon.log"
 
     def processes_of(configured: DaemonChoice) -> list[DaemonProcess]:
-        variables = configured.environment(footprint, environment)
+        variables = configured.environment(footprint)
         commands = configured.configure(
             footprint,
             pause_image=pause_image,
@@ -177,7 +155,7 @@ def _prepare(
         return [DaemonProcess(command, variables, log) for command in commands]
 
     runtime = ThrowawayRuntime(footprint, daemon, processes_of, log, lock)
-    runtime.oci_wrapper, runtime.cni_wrapper, runtime.monitor_wrapper = oci, cnis, shims
+    runtime.wrappers = wrappers
     runtime.storage = "overlay" if daemon.stores_overlays(footprint, extra_settings) else "copies"
     return runtime
 

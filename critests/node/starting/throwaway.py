@@ -30,7 +30,7 @@ from critests.node.run_state.locks import FileLock
 from critests.node.starting import readiness
 from critests.node.starting.daemon_choice import DaemonChoice, find_daemon
 from critests.node.starting.daemon_process import DaemonProcess, log_tail
-from critests.node.wrappers.stand_in import CniWrapper, MonitorWrapper, OciWrapper
+from critests.node.starting.wrapper_setup import Wrappers
 from critests.runtimes.cni_conflist import CONFLIST_NAME, LEASES_NAME
 from critests.runtimes.daemon_settings import NRI_SOCKET
 from critests.runtimes.private_kinds import KINDS
@@ -75,9 +75,7 @@ class ThrowawayRuntime:
             LEASES_NAME,
         }
         self.log_file = log_file
-        self.oci_wrapper: OciWrapper | None = None
-        self.cni_wrapper: CniWrapper | None = None
-        self.monitor_wrapper: MonitorWrapper | None = None
+        self.wrappers = Wrappers()
         self.version = ""
         self.runtime_name = ""
         self.storage = ""

@@ -9,6 +9,7 @@ from critests.images.registry_client import RegistryClient
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.starting.start_runtime import start_throwaway
 from critests.node.starting.throwaway import ThrowawayRuntime
+from critests.node.wrappers.wrapped_programs import NONE_WRAPPED, WrappedPrograms
 
 
 @contextlib.contextmanager
@@ -18,8 +19,7 @@ def throwaway_with_registry(
     run_id: str | None = None,
     binary: Path | None = None,
     network: bool = True,
-    oci_wrapper: bool = False,
-    cni_wrapper: bool = False,
+    wrapped: WrappedPrograms = NONE_WRAPPED,
 ) -> Iterator[tuple[ThrowawayRuntime, RegistryClient]]:
     """Start both, on a free port; both are stopped at the end.
 
@@ -28,8 +28,7 @@ def throwaway_with_registry(
         run_id: the run that it belongs to; None for one of its own.
         binary: See above.
         network: See above.
-        oci_wrapper: See above.
-        cni_wrapper: See above.
+        wrapped: See above.
 
     Raises:
         RuntimeStartFailed: the runtime did not start; everything of it was removed.
@@ -43,7 +42,6 @@ def throwaway_with_registry(
             registry_addresses=[registry.address],
             binary=binary,
             network=network,
-            oci_wrapper=oci_wrapper,
-            cni_wrapper=cni_wrapper,
+            wrapped=wrapped,
         ) as runtime:
             yield runtime, client

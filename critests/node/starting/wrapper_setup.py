@@ -1,37 +1,38 @@
 """Installs wrappers between a private runtime's daemon and the programs that it starts."""
 
 import os
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from critests.exit_codes import CannotTest
 from critests.node.run_state.footprint import Footprint
 from critests.node.starting.daemon_choice import DaemonChoice
 from critests.node.wrappers.stand_in import CniWrapper, MonitorWrapper, OciWrapper
+from critests.node.wrappers.wrapped_programs import WrappedPrograms
 
 
 class WrapperUnsupported(CannotTest):
     """There is no OCI runtime to wrap."""
 
 
+@dataclass(frozen=True)
+class Wrappers:
+    """The wrappers of a runtime; None for each program without one."""
+
+    oci: OciWrapper | None = None
+    cni: CniWrapper | None = None
+    monitor: MonitorWrapper | None = None
+
+
 def attach(
-    daemon: DaemonChoice,
-    footprint: Footprint,
-    *,
-    oci: bool,
-    cni: bool,
-    monitor: bool = False,
-    handler: str = "",
-) -> tuple[DaemonChoice, OciWrapper | None, CniWrapper | None, MonitorWrapper | None]:
+    daemon: DaemonChoice, footprint: Footprint, wrapped: WrappedPrograms
+) -> tuple[DaemonChoice, Wrappers]:
     """Write the requested wrappers into the runtime's own directories.
 
     Args:
         daemon: whose programs are wrapped.
         footprint: of the runtime.
-        oci: whether to wrap the OCI runtime of a handler.
-        cni: whether to wrap the CNI plugins.
-        monitor: whether to wrap the program of the monitors, if the kind has one.
-        handler: by its name; empty for the default one.
+        wrapped: which programs.
 
     Returns:
         The daemon with the wrappers instead of the programs, and the wrappers.
@@ -41,29 +42,28 @@ def attach(
         PermissionError: the file systems of the state directory and of the root directory do not allow
             execution.
     """
-    if not oci and not cni and not monitor:
-        return daemon, None, None, None
+    if not (wrapped.oci or wrapped.cni or wrapped.monitor):
+        return daemon, Wrappers()
     directory = _executable(footprint) / "wrappers"
-    name = handler if handler in daemon.handlers else next(iter(daemon.handlers))
+    name = wrapped.handler if wrapped.handler in daemon.handlers else next(iter(daemon.handlers))
     real = daemon.handlers[name]
-    if oci and name in daemon.shims:
+    if wrapped.oci and name in daemon.shims:
         raise WrapperUnsupported(
             f"the handler {name} has its own shim, {real}, and no OCI runtime that could be wrapped"
         )
-    runtime = OciWrapper(directory / "oci", real, state=footprint.state) if oci else None
-    plugins = CniWrapper(directory / "cni", daemon.cni_plugins, state=footprint.state) if cni else None
-    shim = None
-    if monitor and daemon.monitor:
-        shim = MonitorWrapper(directory / "monitor", daemon.helpers[daemon.monitor], state=footprint.state)
-    wrapped = replace(
-        daemon,
-        handlers={**daemon.handlers, name: runtime.path if runtime else real},
-        cni_plugins=plugins.plugins if plugins else daemon.cni_plugins,
-        helpers={**daemon.helpers, daemon.monitor: shim.path} if shim else daemon.helpers,
+    oci = cni = monitor = None
+    if wrapped.oci:
+        oci = OciWrapper(directory / "oci", real, state=footprint.state)
+        daemon = replace(daemon, handlers={**daemon.handlers, name: oci.path})
+    if wrapped.cni:
+        cni = CniWrapper(directory / "cni", daemon.cni_plugins, state=footprint.state)
+        daemon = replace(daemon, cni_plugins=cni.plugins)
+    if wrapped.monitor and daemon.monitor:
+        monitor = MonitorWrapper(directory / "monitor", daemon.helpers[daemon.monitor], state=footprint.state)
+        helpers = {**daemon.helpers, daemon.monitor: monitor.path}
         # containerd's configuration does not name its shim
-        first_on_path=shim.path.parent if shim else None,
-    )
-    return wrapped, runtime, plugins, shim
+        daemon = replace(daemon, helpers=helpers, first_on_path=monitor.path.parent)
+    return daemon, Wrappers(oci, cni, monitor)
 
 
 def _executable(footprint: Footprint) -> Path:
