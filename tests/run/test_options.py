@@ -114,7 +114,7 @@ def test_pytest_finds_its_configuration(package: str) -> None:
         ({"deadline_scale": "fast"}, "--deadline-scale fast: expected a positive number"),
         ({"budget": "0"}, "--budget 0: expected a positive number"),
         ({"seed": "-1"}, "--seed -1: expected a whole number"),
-        ({"registry_port": "65536"}, "--registry-port 65536: expected a port"),
+        ({"registry_port": "65536"}, "--registry-port 65536: expected a whole number from 1 to 65535"),
         ({"shard": "6/5"}, "--shard 6/5: expected K/N"),
         ({"api_level": "2.0"}, "--api-level 2.0: expected a Kubernetes release"),
         ({"json": "/"}, "--json /: that is a directory"),
