@@ -6,23 +6,17 @@ or none can be repeated, one synthesized failure names them all.
 
 import dataclasses
 import shlex
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
 
 from critests.catalogue.words import Outcome
-from critests.record.files import read
 from critests.record.reasons import Reason, ReasonCode
-from critests.record.record_errors import RecordError
 from critests.record.result_records import TestResult
 from critests.run.collected_tests import JudgedAspect
 from critests.run.daemon_watch import OUTLIVES_MALFORMED, OUTLIVES_WELL_FORMED
+from critests.run.repeating import run_again
 
 REPEAT_SECONDS = 600.0
 """For a run with one suspect, including the start of a private runtime."""
-ONCE = ("--times", "1")
 
 Repeat = Callable[[TestResult], TestResult | None]
 """Runs a test alone and returns its raw result; None if that was not possible."""
@@ -102,17 +96,5 @@ def _unattributed_crash(suspects: Sequence[TestResult]) -> TestResult:
 
 
 def repeat_alone(test: TestResult) -> TestResult | None:
-    """Run a test alone by its repeat command. The result is found by name: names are unique, while ids depend
-    on pytest's root directory.
-    """
-    words = shlex.split(test.repeat_command)
-    ours = words[:1] == ["critests"]
-    module, option = ("critests.cli", "--results") if ours else ("pytest", "--cri-results")
-    with tempfile.TemporaryDirectory(prefix="critests-again-") as folder:
-        command = [sys.executable, "-m", module, *words[1:], option, folder, *(ONCE if ours else ())]
-        try:
-            subprocess.run(command, capture_output=True, timeout=REPEAT_SECONDS, check=False)
-            records = [read(file) for file in Path(folder).rglob("run.json")]
-        except (OSError, subprocess.TimeoutExpired, RecordError):
-            return None
-    return next((each for record in records for each in record.tests if each.name == test.name), None)
+    """Run a test alone by its repeat command; None if that was not possible."""
+    return next(iter(run_again(test, shlex.split(test.repeat_command), 1, REPEAT_SECONDS)), None)

@@ -6,19 +6,14 @@ of tries and failures, and the judgement uses them.
 
 import dataclasses
 import shlex
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
 from typing import Final
 
 from critests.catalogue.words import Outcome
-from critests.record.files import read
 from critests.record.reasons import ReasonCode
-from critests.record.record_errors import RecordError
 from critests.record.result_records import CONDITION_REPEATS, REPEATS, TestResult
+from critests.run.repeating import run_again
 from critests.run.stop_signals import protect_cleanup
 
 MOST_TESTS: Final = 10
@@ -26,8 +21,6 @@ MOST_TESTS: Final = 10
 """
 SECONDS: Final = 600.0
 """After this time no further try starts."""
-CLEANING_SECONDS: Final = 60.0
-"""How long an interrupted run may take to clean up before it is killed."""
 NOT_TRIED: Final = frozenset(
     {
         ReasonCode.UNEXPECTED_PASS,
@@ -126,47 +119,8 @@ def repeat_in_new_run(test: TestResult, times: int, endpoint: str, seconds: floa
     without a verdict does not count.
     """
     words = shlex.split(test.repeat_command)
-    if endpoint:
-        words = _elsewhere(words, endpoint)
-    with tempfile.TemporaryDirectory(prefix="critests-again-") as folder:
-        command = [
-            sys.executable,
-            "-m",
-            "critests.cli",
-            *words[1:],
-            "--times",
-            str(times),
-            "--results",
-            folder,
-        ]
-        run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            run.wait(seconds)
-        except subprocess.TimeoutExpired:
-            _stop(run)
-        except KeyboardInterrupt:
-            protect_cleanup()
-            _stop(run)
-            raise
-        try:
-            tests = [each for file in Path(folder).rglob("run.json") for each in read(file).tests]
-        except RecordError:
-            return []
-    return [
-        each.outcome
-        for each in tests
-        if each.name == test.name and each.outcome in {Outcome.PASSED, Outcome.FAILED}
-    ]
-
-
-def _stop(run: "subprocess.Popen[bytes]") -> None:
-    """End a run as Ctrl-C does: it cleans up and writes its results."""
-    run.terminate()
-    try:
-        run.wait(CLEANING_SECONDS)
-    except subprocess.TimeoutExpired:
-        run.kill()
-        run.wait()
+    again = run_again(test, _elsewhere(words, endpoint) if endpoint else words, times, seconds)
+    return [each.outcome for each in again if each.outcome in {Outcome.PASSED, Outcome.FAILED}]
 
 
 def _elsewhere(words: Sequence[str], endpoint: str) -> list[str]:
@@ -183,7 +137,7 @@ def _without(words: Sequence[str], options: Collection[str]) -> list[str]:
     for word in words:
         if skip:
             skip = False
-        elif word in options:
+        elif word.replace("--cri-", "--", 1) in options:
             skip = True
         else:
             left.append(word)
