@@ -109,6 +109,19 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
     Raises:
         RecordUnreadable: the text is cut off, or it is not a record that this version can read.
     """
+    return record_of(parsed(text, source), source)
+
+
+def parsed(text: str, source: str) -> dict[str, Any]:
+    """Return the JSON form of a record as plain data.
+
+    Args:
+        text: The JSON.
+        source: Its name in messages.
+
+    Raises:
+        RecordUnreadable: the text is cut off, or it is not a record of this version.
+    """
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
@@ -123,24 +136,36 @@ def from_json(text: str, source: str = "the text") -> RunRecord:
         else:
             msg = f"{source}:{error.lineno}: not JSON: {error.msg}"
         raise RecordUnreadable(msg) from error
+    except RecursionError as error:
+        msg = f"{source} is not a run record: it is nested too deeply"
+        raise RecordUnreadable(msg) from error
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         found = data.get("schema") if isinstance(data, dict) else None
         msg = f'{source} is not a run record: its schema is {json.dumps(found)}, not "{SCHEMA}"'
         raise RecordUnreadable(msg)
-    version = data.get("schema_version")
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        msg = f"{source} is not a run record: its schema_version is {json.dumps(version)}"
-        raise RecordUnreadable(msg)
-    if version != SCHEMA_VERSION:
+    if data.get("schema_version") != SCHEMA_VERSION:
         msg = (
-            f"{source} has schema version {version}, this critests reads {SCHEMA_VERSION}: use the one that"
-            " wrote it, or a newer one"
+            f"{source} has schema version {json.dumps(data.get('schema_version'))}, this critests reads"
+            f" {SCHEMA_VERSION}: use the one that wrote it, or a newer one"
         )
         raise RecordUnreadable(msg)
+    return data
+
+
+def record_of(data: dict[str, Any], source: str) -> RunRecord:
+    """Build a record from its plain data.
+
+    Args:
+        data: The data.
+        source: Its name in messages.
+
+    Raises:
+        RecordUnreadable: it is not a record that this version can read.
+    """
     try:
         return from_plain(RunRecord, data)
     except FieldMismatch as error:
-        msg = f"{source} is not a run record of schema version {version}: {error}"
+        msg = f"{source} is not a run record of schema version {SCHEMA_VERSION}: {error}"
         raise RecordUnreadable(msg) from error
 
 

@@ -122,7 +122,10 @@ def test_a_file_that_is_cut_off_is_said_to_be(record: RunRecord, tmp_path: Path)
         ('{"a": }\n\n\n', ":1: not JSON"),
         ("[]", "its schema is null"),
         ('{"schema": "other"}', 'its schema is "other", not "critests.run"'),
-        ('{"schema": "critests.run", "schema_version": "1"}', 'its schema_version is "1"'),
+        (
+            '{"schema": "critests.run", "schema_version": "1"}',
+            'has schema version "1", this',
+        ),
         ('{"schema": "critests.run", "schema_version": 99}', "or a newer one"),
         ('{"schema": "critests.run", "schema_version": 2}', "run_id is missing"),
         ('{"schema": "critests.run", "schema_version": 2, "run_id": 7}', "run_id should be a string, not 7"),

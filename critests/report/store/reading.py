@@ -1,13 +1,11 @@
 """Finding the runs in a tree of results, and reading the parts of their records that the index needs."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from critests.record.files import from_json, read_text, record_file
-from critests.record.record_errors import RecordUnreadable
+from critests.record.files import parsed, read_text, record_file, record_of
 from critests.record.run_layout import COMPRESSED_RUN_FILE, RUN_FILE
 from critests.record.run_record import RunRecord
 from critests.report.wording.message_shortening import shortened_message
@@ -70,20 +68,11 @@ def read_lean(folder: Path) -> tuple[RunRecord, dict[str, str]]:
         RecordUnreadable: it is not a run record that this version can read.
     """
     file = record_file(folder)
-    text = read_text(file)
-    try:
-        data: Any = json.loads(text)
-    except RecursionError as error:
-        msg = f"{file} is not a run record: it is nested too deeply"
-        raise RecordUnreadable(msg) from error
-    except json.JSONDecodeError:
-        data = None
-    if not isinstance(data, dict):
-        return from_json(text if data is None else "null", str(file)), {}
+    data = parsed(read_text(file), str(file))
     tests = data.get("tests")
-    found = tests if isinstance(tests, list) else []
-    lean = json.dumps({**data, "tests": [_lean(test) for test in found if isinstance(test, dict)]})
-    return from_json(lean, str(file)), _reasons(found)
+    found = [test for test in tests if isinstance(test, dict)] if isinstance(tests, list) else []
+    record = record_of({**data, "tests": [_lean(test) for test in found]}, str(file))
+    return record, _reasons(found)
 
 
 def _lean(test: dict[str, Any]) -> dict[str, Any]:
@@ -92,9 +81,9 @@ def _lean(test: dict[str, Any]) -> dict[str, Any]:
     return {name: test[name] for name in JUDGED_BY if name in test} | code
 
 
-def _reasons(tests: list[Any]) -> dict[str, str]:
+def _reasons(tests: list[dict[str, Any]]) -> dict[str, str]:
     reasons: dict[str, str] = {}
-    found = [test for test in tests if isinstance(test, dict) and test.get("outcome") in WITH_REASON]
+    found = [test for test in tests if test.get("outcome") in WITH_REASON]
     for test in sorted(found, key=lambda test: WITH_REASON.index(test["outcome"])):
         requirement, reason = test.get("requirement_id"), test.get("seen") or test.get("reason")
         if (
