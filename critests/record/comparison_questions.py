@@ -6,6 +6,8 @@ A comparison has one row for each, in this order, whatever was measured.
 from dataclasses import dataclass, field
 from typing import Final
 
+from critests.record.operations import KeyedByOperation
+
 CPU_TIME: Final = "CPU time"
 """CPU time of the runtime for one pod cycle."""
 DAEMON_MEMORY: Final = "memory of the restarted daemon"
@@ -14,7 +16,7 @@ MEMORY_OUTSIDE: Final = "memory per pod outside the daemon"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class Question(KeyedByOperation):
     """One question about speed or resources.
 
     Attributes:
@@ -28,11 +30,6 @@ class Question:
     scenario: str
     operation: str
     dimensions: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-        """The key of its operation, as `Series.key`."""
-        return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
 
 
 QUESTIONS: Final = (

@@ -1,8 +1,25 @@
 """Results of a benchmark run, computed from the samples that are stored with it."""
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from critests.record.identity import RuntimeIdentity
+
+Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
+"""Scenario, operation, and sorted dimensions."""
+
+
+class KeyedByOperation:
+    """Something about an operation of a scenario under one set of dimensions."""
+
+    scenario: str
+    operation: str
+    dimensions: dict[str, str]
+
+    @property
+    def key(self) -> Key:
+        """The same in all runs and sides."""
+        return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +38,7 @@ class QuantileEstimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OperationResult:
+class OperationResult(KeyedByOperation):
     """One operation under one set of dimensions.
 
     Attributes:
@@ -75,11 +92,6 @@ class OperationResult:
     resources: dict[str, float] = field(default_factory=dict)
     late_share: float | None = None
     note: str = ""
-
-    @property
-    def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-        """The key of the same operation in another run or side."""
-        return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from critests.record.codec import FieldMismatch, from_plain, to_plain
 from critests.record.files import write_atomically
+from critests.record.operations import KeyedByOperation
 from critests.record.record_errors import RecordUnreadable
 from critests.record.units import LOWER, SECONDS
 
@@ -23,7 +24,7 @@ LATE_SECONDS: Final = 0.010
 
 
 @dataclass(kw_only=True)
-class Series:
+class Series(KeyedByOperation):
     """The samples of one operation under one set of dimensions, in the order of measurement.
 
     Attributes:
@@ -53,11 +54,6 @@ class Series:
     codes: dict[str, str] = field(default_factory=dict)
     late: list[float] = field(default_factory=list)
     warm_up: int = 0
-
-    @property
-    def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-        """The key of the same series in another run or side: scenario, operation, dimensions."""
-        return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
 
     def add(
         self, value: float, at: float, *, code: str = "OK", block: int = -1, late: float | None = None

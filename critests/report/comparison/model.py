@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from critests.record.operations import KeyedByOperation
 from critests.report.comparison.differences import Conformance, TestDifference
 from critests.report.comparison.wording import operation_label
 from critests.statistics.verdict import Criteria, Verdict
@@ -162,8 +163,17 @@ class OperationSide:
         return self.failed / self.calls if self.calls else 0.0
 
 
+class LabelledOperation(KeyedByOperation):
+    """An operation with a name."""
+
+    @property
+    def label(self) -> str:
+        """Name with scenario and dimensions."""
+        return operation_label(self.scenario, self.operation, self.dimensions)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Operation:
+class Operation(LabelledOperation):
     """One operation on both sides.
 
     Attributes:
@@ -209,16 +219,6 @@ class Operation:
     errors_verdict: str = ""
 
     @property
-    def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-        """What identifies the operation on both sides."""
-        return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
-
-    @property
-    def label(self) -> str:
-        """Name with scenario and dimensions."""
-        return operation_label(self.scenario, self.operation, self.dimensions)
-
-    @property
     def name(self) -> str:
         """Name in a sentence: `ExecSync (output none)`."""
         return operation_label("", self.operation, self.dimensions)
@@ -246,22 +246,12 @@ class Operation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unpaired:
+class Unpaired(LabelledOperation):
     """An operation that was measured on one side only."""
 
     scenario: str
     operation: str
     dimensions: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def key(self) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-        """What identifies the operation, as `Operation.key`."""
-        return self.scenario, self.operation, tuple(sorted(self.dimensions.items()))
-
-    @property
-    def label(self) -> str:
-        """Name with scenario and dimensions."""
-        return operation_label(self.scenario, self.operation, self.dimensions)
 
 
 @dataclass(frozen=True, kw_only=True)

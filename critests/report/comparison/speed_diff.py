@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from critests import statistics
 from critests.record.comparison_questions import QUESTIONS
-from critests.record.operations import OperationResult
+from critests.record.operations import Key, OperationResult
 from critests.record.samples import Series
 from critests.record.summaries import estimate
 from critests.record.units import SECONDS
@@ -27,7 +27,6 @@ from critests.statistics.verdict import Criteria, Verdict
 if TYPE_CHECKING:
     from critests.statistics.comparison import Comparison, SampleEvidence
 
-Key: TypeAlias = tuple[str, str, tuple[tuple[str, str], ...]]
 _ORDER: Final = {
     Verdict.SLOWER.value: 0,
     Verdict.FASTER.value: 1,

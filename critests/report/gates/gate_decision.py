@@ -14,6 +14,7 @@ from critests.catalogue.words import Outcome
 from critests.exit_codes import ExitCode
 from critests.record.blocking import VERDICTS
 from critests.record.expectations import Expectations
+from critests.record.operations import Key
 from critests.record.run_record import RunRecord
 from critests.report.comparison import (
     CompareSettings,
@@ -24,7 +25,7 @@ from critests.report.comparison import (
     compare_sides,
 )
 from critests.report.comparison.run_comparison import side_facts
-from critests.report.comparison.speed_diff import Key, Measured, measured
+from critests.report.comparison.speed_diff import Measured, measured
 from critests.report.gates.conformance_gate import conformance_findings
 from critests.report.gates.gate_findings import GateFinding, GateFindingKind, GateReport, counted
 from critests.report.gates.gate_sides import differences, refusals, sides

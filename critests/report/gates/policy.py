@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from critests import toml_file
-from critests.report.comparison.speed_diff import Key
+from critests.record.operations import Key
 from critests.report.wording.quantities import read_amount, read_share
 from critests.toml_file import Table
 

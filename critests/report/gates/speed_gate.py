@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from critests import statistics
+from critests.record.operations import Key
 from critests.report.comparison.model import Operation, OperationSide, Speed
-from critests.report.comparison.speed_diff import Key, Measured, side_of
+from critests.report.comparison.speed_diff import Measured, side_of
 from critests.report.comparison.wording import (
     amount,
     error_words,
@@ -53,7 +54,7 @@ def regression_findings(speed: Speed, policy: Policy) -> Iterable[GateFinding]:
             weight=len(labels),
         )
     for each in speed.only_a:
-        label = _label((each.scenario, each.operation, tuple(sorted(each.dimensions.items()))))
+        label = _label(each.key)
         yield _unmeasured(label, f"{label} is in the baseline and was not measured", policy)
 
 
