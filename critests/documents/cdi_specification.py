@@ -6,14 +6,13 @@ Source: the CDI specification, 1.0.0, "CDI JSON Specification".
 from collections.abc import Iterator
 from typing import Any
 
-from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, Odd
 from critests.documents.variants import Variant, variants
 
 DEVICE = "one"
 """The name of the device."""
 VARIABLE = "CRITESTS_CDI=1"
 """The environment variable that the device sets."""
-_SECTION = "CDI specification"
 
 
 def specification(kind: str, file: str, folder: str) -> dict[str, Any]:
@@ -72,275 +71,220 @@ def specification(kind: str, file: str, folder: str) -> dict[str, Any]:
     }
 
 
-def _odd(name: str, value: object, expected: Expected = Expected.EITHER) -> OddValue:
-    return OddValue(name=name, value=value, expected=expected)
-
-
 _EDITS = ("devices", 0, "containerEdits")
 _NODE = (*_EDITS, "deviceNodes", 0)
 _MOUNT = (*_EDITS, "mounts", 0)
 _HOOK = (*_EDITS, "hooks", 0)
-_OTHER_NAME = OddValue(name="is another name", value="two", expected=Expected.REFUSED)
+_OTHER_NAME = Odd("is another name", "two", Expected.REFUSED)
 """A request for the device by its former name fails: section "Error Handling"."""
 FIELDS = (
     Field(
-        path=("cdiVersion",),
-        type=FieldType.TEXT,
+        ("cdiVersion",),
+        FieldType.TEXT,
+        Odd("is older than some of the fields", "0.3.0"),
+        Odd("is of the future", "99.0.0"),
+        Odd("is of no release", "0.0.1"),
+        Odd("begins with a letter", "v0.7.0"),
+        Odd("is a pre-release", "0.7.0-rc.1"),
+        Odd("is a part of a version", "0.7"),
+        Odd("has parts that are too large", "0.99999999999999999999.0"),
         required=True,
-        odd=(
-            _odd("is older than some of the fields", "0.3.0"),
-            _odd("is of the future", "99.0.0"),
-            _odd("is of no release", "0.0.1"),
-            _odd("begins with a letter", "v0.7.0"),
-            _odd("is a pre-release", "0.7.0-rc.1"),
-            _odd("is a part of a version", "0.7"),
-            _odd("has parts that are too large", "0.99999999999999999999.0"),
-        ),
-        source=f"{_SECTION}: cdiVersion",
     ),
     Field(
-        path=("kind",),
-        type=FieldType.PATH,
+        ("kind",),
+        FieldType.PATH,
+        Odd("is another kind", "critests.example/other", Expected.REFUSED),
+        Odd("has no class", "critests.example"),
+        Odd("has an empty class", "critests.example/"),
+        Odd("has an empty vendor", "/device"),
+        Odd("has two slashes", "critests.example/a/b"),
+        Odd("has a device in it", "critests.example/device=one"),
         required=True,
-        odd=(
-            _odd("is another kind", "critests.example/other", Expected.REFUSED),
-            _odd("has no class", "critests.example"),
-            _odd("has an empty class", "critests.example/"),
-            _odd("has an empty vendor", "/device"),
-            _odd("has two slashes", "critests.example/a/b"),
-            _odd("has a device in it", "critests.example/device=one"),
-        ),
-        source=f"{_SECTION}: Kind",
     ),
-    Field(path=("annotations",), type=FieldType.MAP, source=f"{_SECTION}: annotations"),
-    Field(path=("devices",), type=FieldType.LIST, required=True, source=f"{_SECTION}: CDI Devices"),
-    Field(path=("devices", 0), type=FieldType.OBJECT, required=True, source=f"{_SECTION}: CDI Devices"),
+    Field(("annotations",), FieldType.MAP),
+    Field(("devices",), FieldType.LIST, required=True),
+    Field(("devices", 0), FieldType.OBJECT, required=True),
     Field(
-        path=("devices", 0, "name"),
-        type=FieldType.PATH,
+        ("devices", 0, "name"),
+        FieldType.PATH,
+        _OTHER_NAME,
+        Odd("begins with a dash", "-one"),
+        Odd("ends with a dot", "one."),
+        Odd("has a slash", "one/two"),
+        Odd("has an equals sign", "one=two"),
         required=True,
-        odd=(
-            _OTHER_NAME,
-            _odd("begins with a dash", "-one"),
-            _odd("ends with a dot", "one."),
-            _odd("has a slash", "one/two"),
-            _odd("has an equals sign", "one=two"),
-        ),
-        source=f"{_SECTION}: CDI Devices, name",
     ),
-    Field(path=("devices", 0, "annotations"), type=FieldType.MAP, source=f"{_SECTION}: annotations"),
-    Field(path=_EDITS, type=FieldType.OBJECT, required=True, source=f"{_SECTION}: OCI Edits"),
+    Field(("devices", 0, "annotations"), FieldType.MAP),
+    Field(_EDITS, FieldType.OBJECT, required=True),
     Field(
-        path=(*_EDITS, "env"),
-        type=FieldType.LIST,
-        odd=(
-            _odd("has an empty value", ["CRITESTS_CDI="], Expected.ACCEPTED),
-            _odd("has equals signs in a value", ["CRITESTS_CDI=a=b"], Expected.ACCEPTED),
-            _odd("has no equals sign", ["CRITESTS_CDI"]),
-            _odd("has an empty name", ["=1"]),
-            _odd("has a NUL in it", ["CRITESTS_CDI=a\0b"]),
-            _odd("has a line break in it", ["CRITESTS_CDI=a\nb"]),
-            _odd("has a number in it", [7]),
-            _odd("has a long value", ["CRITESTS_CDI=" + "x" * (1 << 18)]),
-        ),
-        source=f"{_SECTION}: env",
+        (*_EDITS, "env"),
+        FieldType.LIST,
+        Odd("has an empty value", ["CRITESTS_CDI="], Expected.ACCEPTED),
+        Odd("has equals signs in a value", ["CRITESTS_CDI=a=b"], Expected.ACCEPTED),
+        Odd("has no equals sign", ["CRITESTS_CDI"]),
+        Odd("has an empty name", ["=1"]),
+        Odd("has a NUL in it", ["CRITESTS_CDI=a\0b"]),
+        Odd("has a line break in it", ["CRITESTS_CDI=a\nb"]),
+        Odd("has a number in it", [7]),
+        Odd("has a long value", ["CRITESTS_CDI=" + "x" * (1 << 18)]),
     ),
-    Field(path=(*_EDITS, "deviceNodes"), type=FieldType.LIST, source=f"{_SECTION}: deviceNodes"),
-    Field(path=_NODE, type=FieldType.OBJECT, source=f"{_SECTION}: deviceNodes"),
+    Field((*_EDITS, "deviceNodes"), FieldType.LIST),
+    Field(_NODE, FieldType.OBJECT),
     Field(
-        path=(*_NODE, "path"),
-        type=FieldType.PATH,
+        (*_NODE, "path"),
+        FieldType.PATH,
+        Odd("is relative", "dev/critests"),
+        Odd("is the root", "/"),
+        Odd("is an existing device", "/dev/null"),
+        Odd("is in a directory of the kernel", "/proc/critests"),
         required=True,
-        odd=(
-            _odd("is relative", "dev/critests"),
-            _odd("is the root", "/"),
-            _odd("is an existing device", "/dev/null"),
-            _odd("is in a directory of the kernel", "/proc/critests"),
-        ),
-        source=f"{_SECTION}: deviceNodes, path",
     ),
     Field(
-        path=(*_NODE, "hostPath"),
-        type=FieldType.PATH,
-        odd=(
-            _odd("is not there", "/dev/critests-absent"),
-            _odd("is a directory", "/dev"),
-            _odd("is a regular file", "/etc/hostname"),
-        ),
-        source=f"{_SECTION}: deviceNodes, hostPath",
+        (*_NODE, "hostPath"),
+        FieldType.PATH,
+        Odd("is not there", "/dev/critests-absent"),
+        Odd("is a directory", "/dev"),
+        Odd("is a regular file", "/etc/hostname"),
     ),
     Field(
-        path=(*_NODE, "type"),
-        type=FieldType.TEXT,
-        odd=(
-            _odd("is another type", "b"),
-            _odd("is a pipe", "p"),
-            _odd("is a synonym", "u"),
-            _odd("is no type", "x"),
-        ),
-        source=f"{_SECTION}: deviceNodes, type",
+        (*_NODE, "type"),
+        FieldType.TEXT,
+        Odd("is another type", "b"),
+        Odd("is a pipe", "p"),
+        Odd("is a synonym", "u"),
+        Odd("is no type", "x"),
     ),
     *(
         Field(
-            path=(*_NODE, name),
-            type=FieldType.INTEGER,
-            odd=(_odd("is more than the kernel has", 1 << 20), _odd("is more than 32 bits hold", 1 << 32)),
-            source=f"{_SECTION}: deviceNodes, {name}",
+            (*_NODE, name),
+            FieldType.INTEGER,
+            Odd("is more than the kernel has", 1 << 20),
+            Odd("is more than 32 bits hold", 1 << 32),
         )
         for name in ("major", "minor")
     ),
     Field(
-        path=(*_NODE, "fileMode"),
-        type=FieldType.INTEGER,
-        odd=(
-            _odd("has every bit of a mode", 0o7777),
-            _odd("is the mode of a directory", 0o040755),
-            _odd("is of 32 bits", (1 << 32) - 1),
-        ),
-        source=f"{_SECTION}: deviceNodes, fileMode",
+        (*_NODE, "fileMode"),
+        FieldType.INTEGER,
+        Odd("has every bit of a mode", 0o7777),
+        Odd("is the mode of a directory", 0o040755),
+        Odd("is of 32 bits", (1 << 32) - 1),
     ),
     Field(
-        path=(*_NODE, "permissions"),
-        type=FieldType.TEXT,
-        odd=(
-            _odd("has all", "rwm", Expected.ACCEPTED),
-            _odd("has one", "r", Expected.ACCEPTED),
-            _odd("has one twice", "rr"),
-            _odd("has an unknown one", "rwx"),
-            _odd("is in upper case", "RW"),
-        ),
-        source=f"{_SECTION}: deviceNodes, permissions",
+        (*_NODE, "permissions"),
+        FieldType.TEXT,
+        Odd("has all", "rwm", Expected.ACCEPTED),
+        Odd("has one", "r", Expected.ACCEPTED),
+        Odd("has one twice", "rr"),
+        Odd("has an unknown one", "rwx"),
+        Odd("is in upper case", "RW"),
     ),
     *(
         Field(
-            path=(*_NODE, name),
-            type=FieldType.INTEGER,
+            (*_NODE, name),
+            FieldType.INTEGER,
+            Odd("is of 31 bits", (1 << 31) - 1, Expected.ACCEPTED),
+            Odd("means no one to the kernel", (1 << 32) - 1),
+            Odd("is more than 32 bits hold", 1 << 32),
             least=0,
-            odd=(
-                _odd("is of 31 bits", (1 << 31) - 1, Expected.ACCEPTED),
-                _odd("means no one to the kernel", (1 << 32) - 1),
-                _odd("is more than 32 bits hold", 1 << 32),
-            ),
-            source=f"{_SECTION}: deviceNodes, {name}",
         )
         for name in ("uid", "gid")
     ),
-    Field(path=(*_EDITS, "mounts"), type=FieldType.LIST, source=f"{_SECTION}: mounts"),
-    Field(path=_MOUNT, type=FieldType.OBJECT, source=f"{_SECTION}: mounts"),
+    Field((*_EDITS, "mounts"), FieldType.LIST),
+    Field(_MOUNT, FieldType.OBJECT),
     Field(
-        path=(*_MOUNT, "hostPath"),
-        type=FieldType.PATH,
+        (*_MOUNT, "hostPath"),
+        FieldType.PATH,
+        Odd("is not there", "/critests-absent"),
+        Odd("is relative", "critests"),
         required=True,
-        odd=(_odd("is not there", "/critests-absent"), _odd("is relative", "critests")),
-        source=f"{_SECTION}: mounts, hostPath",
     ),
     Field(
-        path=(*_MOUNT, "containerPath"),
-        type=FieldType.PATH,
+        (*_MOUNT, "containerPath"),
+        FieldType.PATH,
+        Odd("is relative", "critests"),
+        Odd("is the root", "/"),
+        Odd("is in a directory of the kernel", "/proc/critests"),
+        Odd("is in the directory of devices", "/dev/critests/below", Expected.ACCEPTED),
         required=True,
-        odd=(
-            _odd("is relative", "critests"),
-            _odd("is the root", "/"),
-            _odd("is in a directory of the kernel", "/proc/critests"),
-            _odd("is in the directory of devices", "/dev/critests/below", Expected.ACCEPTED),
-        ),
-        source=f"{_SECTION}: mounts, containerPath",
     ),
     Field(
-        path=(*_MOUNT, "type"),
-        type=FieldType.TEXT,
-        odd=(
-            _odd("is a bind mount", "bind", Expected.ACCEPTED),
-            _odd("is no file system", "critests"),
-        ),
-        source=f"{_SECTION}: mounts, type",
+        (*_MOUNT, "type"),
+        FieldType.TEXT,
+        Odd("is a bind mount", "bind", Expected.ACCEPTED),
+        Odd("is no file system", "critests"),
     ),
+    # optional, but by the OCI a mount of the type `none` without the option `bind` is no bind mount
     Field(
-        path=(*_MOUNT, "options"),
-        type=FieldType.LIST,
-        # optional, but by the OCI a mount of the type `none` without the option `bind` is no bind mount
+        (*_MOUNT, "options"),
+        FieldType.LIST,
+        Odd("has an unknown option", ["bind", "critests-unknown"]),
+        Odd("has two that contradict", ["bind", "ro", "rw"]),
+        Odd("has a comma in one", ["bind,ro"]),
+        Odd("has two propagations", ["rbind", "rshared", "rprivate"]),
         required=True,
-        odd=(
-            _odd("has an unknown option", ["bind", "critests-unknown"]),
-            _odd("has two that contradict", ["bind", "ro", "rw"]),
-            _odd("has a comma in one", ["bind,ro"]),
-            _odd("has two propagations", ["rbind", "rshared", "rprivate"]),
-        ),
-        source=f"{_SECTION}: mounts, options",
     ),
-    Field(path=(*_EDITS, "hooks"), type=FieldType.LIST, source=f"{_SECTION}: hooks"),
-    Field(path=_HOOK, type=FieldType.OBJECT, source=f"{_SECTION}: hooks"),
+    Field((*_EDITS, "hooks"), FieldType.LIST),
+    Field(_HOOK, FieldType.OBJECT),
     Field(
-        path=(*_HOOK, "hookName"),
-        type=FieldType.TEXT,
+        (*_HOOK, "hookName"),
+        FieldType.TEXT,
+        *(
+            Odd(f"is {name}", name, Expected.ACCEPTED)
+            for name in ("createContainer", "startContainer", "poststart", "poststop")
+        ),
+        Odd("is a deprecated hook of OCI", "prestart"),
+        Odd("is in upper case", "CREATERUNTIME"),
+        Odd("is no hook", "critests"),
         required=True,
-        odd=(
-            *(
-                _odd(f"is {name}", name, Expected.ACCEPTED)
-                for name in ("createContainer", "startContainer", "poststart", "poststop")
-            ),
-            _odd("is a deprecated hook of OCI", "prestart"),
-            _odd("is in upper case", "CREATERUNTIME"),
-            _odd("is no hook", "critests"),
-        ),
-        source=f"{_SECTION}: hooks, hookName",
     ),
     Field(
-        path=(*_HOOK, "path"),
-        type=FieldType.PATH,
+        (*_HOOK, "path"),
+        FieldType.PATH,
+        Odd("is relative", "true"),
+        Odd("is not there", "/bin/critests-absent"),
+        Odd("is a directory", "/"),
+        Odd("is not executable", "/etc/hostname"),
+        Odd("fails", "/bin/false"),
         required=True,
-        odd=(
-            _odd("is relative", "true"),
-            _odd("is not there", "/bin/critests-absent"),
-            _odd("is a directory", "/"),
-            _odd("is not executable", "/etc/hostname"),
-            _odd("fails", "/bin/false"),
-        ),
-        source=f"{_SECTION}: hooks, path",
     ),
-    Field(path=(*_HOOK, "args"), type=FieldType.LIST, source=f"{_SECTION}: hooks, args"),
+    Field((*_HOOK, "args"), FieldType.LIST),
     Field(
-        path=(*_HOOK, "env"),
-        type=FieldType.LIST,
-        odd=(_odd("has no equals sign", ["A"]), _odd("has a NUL in it", ["A=\0"])),
-        source=f"{_SECTION}: hooks, env",
+        (*_HOOK, "env"),
+        FieldType.LIST,
+        Odd("has no equals sign", ["A"]),
+        Odd("has a NUL in it", ["A=\0"]),
     ),
-    Field(path=(*_HOOK, "timeout"), type=FieldType.INTEGER, source=f"{_SECTION}: hooks, timeout"),
+    Field((*_HOOK, "timeout"), FieldType.INTEGER),
+    # of 0.7.0
     Field(
-        path=(*_EDITS, "intelRdt"),
-        type=FieldType.OBJECT,
-        odd=(
-            _odd("has a class that leads upwards", {"closID": f"../../{ESCAPE}"}),
-            _odd("has a class of a line break", {"closID": "a\nb"}),
-            _odd("has a schema of nonsense", {"closID": "critests", "l3CacheSchema": "x", "memBwSchema": 7}),
-            _odd("has texts for booleans", {"enableCMT": "yes", "enableMBM": 1}),
-        ),
-        source=f"{_SECTION}: intelRdt, of 0.7.0",
+        (*_EDITS, "intelRdt"),
+        FieldType.OBJECT,
+        Odd("has a class that leads upwards", {"closID": f"../../{ESCAPE}"}),
+        Odd("has a class of a line break", {"closID": "a\nb"}),
+        Odd("has a schema of nonsense", {"closID": "critests", "l3CacheSchema": "x", "memBwSchema": 7}),
+        Odd("has texts for booleans", {"enableCMT": "yes", "enableMBM": 1}),
     ),
+    # of 0.7.0
     Field(
-        path=(*_EDITS, "additionalGids"),
-        type=FieldType.LIST,
-        odd=(
-            _odd("has the group of root", [0]),
-            _odd("has the largest group", [(1 << 31) - 1], Expected.ACCEPTED),
-            _odd("has a number that means no group", [(1 << 32) - 1]),
-            _odd("has a negative group", [-1]),
-            _odd("has a name", ["root"]),
-            _odd("has a fraction", [1.5]),
-        ),
-        source=f"{_SECTION}: additionalGids, of 0.7.0",
+        (*_EDITS, "additionalGids"),
+        FieldType.LIST,
+        Odd("has the group of root", [0]),
+        Odd("has the largest group", [(1 << 31) - 1], Expected.ACCEPTED),
+        Odd("has a number that means no group", [(1 << 32) - 1]),
+        Odd("has a negative group", [-1]),
+        Odd("has a name", ["root"]),
+        Odd("has a fraction", [1.5]),
     ),
+    # of 1.1.0
     Field(
-        path=(*_EDITS, "netDevices"),
-        type=FieldType.LIST,
-        odd=(
-            _odd("has an interface that is not there", [{"hostInterfaceName": "critests9", "name": "x"}]),
-            _odd("has an empty name", [{"hostInterfaceName": "", "name": ""}]),
-        ),
-        source=f"{_SECTION}: netDevices, of 1.1.0",
+        (*_EDITS, "netDevices"),
+        FieldType.LIST,
+        Odd("has an interface that is not there", [{"hostInterfaceName": "critests9", "name": "x"}]),
+        Odd("has an empty name", [{"hostInterfaceName": "", "name": ""}]),
     ),
-    Field(path=("containerEdits",), type=FieldType.OBJECT, source=f"{_SECTION}: OCI Edits"),
-    Field(path=("containerEdits", "env"), type=FieldType.LIST, source=f"{_SECTION}: env"),
+    Field(("containerEdits",), FieldType.OBJECT),
+    Field(("containerEdits", "env"), FieldType.LIST),
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from critests.documents.document_fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import Expected, Field, FieldType, Odd
 from critests.documents.variants import Variant, variants
 
 ADDRESS = "192.0.2.7"
@@ -31,7 +31,6 @@ _RESULT: Mapping[str, Any] = {
         "options": ["ndots:5"],
     },
 }
-_SECTION = "CNI specification, ADD Success"
 
 
 def result(version: str) -> dict[str, Any]:
@@ -50,173 +49,130 @@ def result(version: str) -> dict[str, Any]:
     return document
 
 
-def _accepted(name: str, value: object) -> OddValue:
-    return OddValue(name=name, value=value, expected=Expected.ACCEPTED)
-
-
-def _open(name: str, value: object) -> OddValue:
-    return OddValue(name=name, value=value, expected=Expected.EITHER)
+def _accepted(name: str, value: object) -> Odd:
+    return Odd(name, value, Expected.ACCEPTED)
 
 
 _EVERY_VERSION = (
     Field(
-        path=("cniVersion",),
-        type=FieldType.TEXT,
+        ("cniVersion",),
+        FieldType.TEXT,
+        Odd("is of the future", "99.0.0"),
+        Odd("is of the past", "0.2.0"),
+        Odd("is a fraction of a version", "1"),
+        Odd("begins with a letter", "v1.0.0"),
+        Odd("is a pre-release", "1.0.0-rc.1"),
+        Odd("has negative parts", "-1.-1.-1"),
+        Odd("has parts that are too large", "1.0.99999999999999999999"),
         required=True,
-        odd=(
-            _open("is of the future", "99.0.0"),
-            _open("is of the past", "0.2.0"),
-            _open("is a fraction of a version", "1"),
-            _open("begins with a letter", "v1.0.0"),
-            _open("is a pre-release", "1.0.0-rc.1"),
-            _open("has negative parts", "-1.-1.-1"),
-            _open("has parts that are too large", "1.0.99999999999999999999"),
-        ),
-        source=f"{_SECTION}: cniVersion",
     ),
-    Field(path=("interfaces",), type=FieldType.LIST, required=True, source=f"{_SECTION}: interfaces"),
-    Field(path=("interfaces", 1), type=FieldType.OBJECT, required=True, source=f"{_SECTION}: interfaces"),
+    Field(("interfaces",), FieldType.LIST, required=True),
+    Field(("interfaces", 1), FieldType.OBJECT, required=True),
     Field(
-        path=("interfaces", 1, "name"),
-        type=FieldType.TEXT,
+        ("interfaces", 1, "name"),
+        FieldType.TEXT,
+        Odd("is another one than requested", "net1"),
+        Odd("is the name of the loopback interface", "lo"),
+        Odd("is longer than the kernel allows", "e" * 16),
+        Odd("is two dots", ".."),
         required=True,
-        odd=(
-            _open("is another one than requested", "net1"),
-            _open("is the name of the loopback interface", "lo"),
-            _open("is longer than the kernel allows", "e" * 16),
-            _open("is two dots", ".."),
-        ),
-        source=f"{_SECTION}: interfaces, name",
     ),
     Field(
-        path=("interfaces", 1, "mac"),
-        type=FieldType.TEXT,
+        ("interfaces", 1, "mac"),
+        FieldType.TEXT,
+        _accepted("is in upper case", "0A:58:C0:00:02:07"),
+        Odd("is of InfiniBand", ":".join(["0a"] * 20)),
+        Odd("has an octet too few", "0a:58:c0:00:02"),
         required=True,
-        odd=(
-            _accepted("is in upper case", "0A:58:C0:00:02:07"),
-            _open("is of InfiniBand", ":".join(["0a"] * 20)),
-            _open("has an octet too few", "0a:58:c0:00:02"),
-        ),
-        source=f"{_SECTION}: interfaces, mac",
     ),
+    Field(("interfaces", 1, "sandbox"), FieldType.PATH, required=True),
+    Field(("ips",), FieldType.LIST, required=True),
+    Field(("ips", 0), FieldType.OBJECT, required=True),
     Field(
-        path=("interfaces", 1, "sandbox"),
-        type=FieldType.PATH,
+        ("ips", 0, "address"),
+        FieldType.TEXT,
+        Odd("has no prefix", ADDRESS),
+        _accepted("has the longest prefix", f"{ADDRESS}/32"),
+        Odd("has the shortest prefix", f"{ADDRESS}/0"),
+        Odd("has a prefix beyond the longest", f"{ADDRESS}/33"),
+        Odd("has a negative prefix", f"{ADDRESS}/-1"),
+        Odd("has leading zeros", "192.000.002.007/24"),
+        Odd("has an octet too many", "192.0.2.7.7/24"),
+        Odd("is of the other family", "2001:db8::7/64"),
+        Odd("is of IPv4 in IPv6", f"::ffff:{ADDRESS}/120"),
+        Odd("has a zone", "fe80::1%eth0/64"),
+        Odd("is unspecified", "0.0.0.0/0"),
+        Odd("is the loopback address", "127.0.0.1/8"),
+        Odd("is for multicast", "224.0.0.1/4"),
+        Odd("is a host's name", "localhost/8"),
         required=True,
-        source=f"{_SECTION}: interfaces, sandbox",
     ),
-    Field(path=("ips",), type=FieldType.LIST, required=True, source=f"{_SECTION}: ips"),
-    Field(path=("ips", 0), type=FieldType.OBJECT, required=True, source=f"{_SECTION}: ips"),
+    # a subnet may lack it
     Field(
-        path=("ips", 0, "address"),
-        type=FieldType.TEXT,
+        ("ips", 0, "gateway"),
+        FieldType.TEXT,
+        Odd("has a prefix", "192.0.2.1/24"),
+        Odd("is of the other family", "2001:db8::1"),
+        Odd("is of another subnet", "198.51.100.1"),
+        Odd("is the address itself", ADDRESS),
+    ),
+    Field(
+        ("ips", 0, "interface"),
+        FieldType.INTEGER,
+        Odd("is the number of interfaces", 2),
+        Odd("is the number of interfaces plus 1", 3),
+        Odd("is the most of 32 bits", (1 << 31) - 1),
+        Odd("is the least of 64 bits", -(1 << 63)),
         required=True,
-        odd=(
-            _open("has no prefix", ADDRESS),
-            _accepted("has the longest prefix", f"{ADDRESS}/32"),
-            _open("has the shortest prefix", f"{ADDRESS}/0"),
-            _open("has a prefix beyond the longest", f"{ADDRESS}/33"),
-            _open("has a negative prefix", f"{ADDRESS}/-1"),
-            _open("has leading zeros", "192.000.002.007/24"),
-            _open("has an octet too many", "192.0.2.7.7/24"),
-            _open("is of the other family", "2001:db8::7/64"),
-            _open("is of IPv4 in IPv6", f"::ffff:{ADDRESS}/120"),
-            _open("has a zone", "fe80::1%eth0/64"),
-            _open("is unspecified", "0.0.0.0/0"),
-            _open("is the loopback address", "127.0.0.1/8"),
-            _open("is for multicast", "224.0.0.1/4"),
-            _open("is a host's name", "localhost/8"),
-        ),
-        source=f"{_SECTION}: ips, address",
     ),
+    Field(("routes",), FieldType.LIST),
+    Field(("routes", 0), FieldType.OBJECT),
     Field(
-        path=("ips", 0, "gateway"),
-        type=FieldType.TEXT,
-        odd=(
-            _open("has a prefix", "192.0.2.1/24"),
-            _open("is of the other family", "2001:db8::1"),
-            _open("is of another subnet", "198.51.100.1"),
-            _open("is the address itself", ADDRESS),
-        ),
-        source=f"{_SECTION}: ips, gateway, which a subnet may lack",
-    ),
-    Field(
-        path=("ips", 0, "interface"),
-        type=FieldType.INTEGER,
+        ("routes", 0, "dst"),
+        FieldType.TEXT,
+        Odd("has no prefix", "203.0.113.1"),
+        _accepted("is a single address", "203.0.113.1/32"),
+        Odd("has bits below its prefix", "203.0.113.1/24"),
+        Odd("is of the other family", "2001:db8::/32"),
         required=True,
-        odd=(
-            _open("is the number of interfaces", 2),
-            _open("is the number of interfaces plus 1", 3),
-            _open("is the most of 32 bits", (1 << 31) - 1),
-            _open("is the least of 64 bits", -(1 << 63)),
-        ),
-        source=f"{_SECTION}: ips, interface",
     ),
-    Field(path=("routes",), type=FieldType.LIST, source=f"{_SECTION}: routes"),
-    Field(path=("routes", 0), type=FieldType.OBJECT, source=f"{_SECTION}: routes"),
+    # may be unset
     Field(
-        path=("routes", 0, "dst"),
-        type=FieldType.TEXT,
-        required=True,
-        odd=(
-            _open("has no prefix", "203.0.113.1"),
-            _accepted("is a single address", "203.0.113.1/32"),
-            _open("has bits below its prefix", "203.0.113.1/24"),
-            _open("is of the other family", "2001:db8::/32"),
-        ),
-        source=f"{_SECTION}: routes, dst",
+        ("routes", 0, "gw"),
+        FieldType.TEXT,
+        Odd("is of the other family", "2001:db8::1"),
+        Odd("has a prefix", "192.0.2.1/24"),
     ),
+    Field(("dns",), FieldType.OBJECT),
     Field(
-        path=("routes", 0, "gw"),
-        type=FieldType.TEXT,
-        odd=(_open("is of the other family", "2001:db8::1"), _open("has a prefix", "192.0.2.1/24")),
-        source=f"{_SECTION}: routes, gw, which may be unset",
+        ("dns", "nameservers"),
+        FieldType.LIST,
+        _accepted("has both families", ["192.0.2.53", "2001:db8::53"]),
+        Odd("has names", ["dns"]),
     ),
-    Field(path=("dns",), type=FieldType.OBJECT, source=f"{_SECTION}: dns"),
-    Field(
-        path=("dns", "nameservers"),
-        type=FieldType.LIST,
-        odd=(_accepted("has both families", ["192.0.2.53", "2001:db8::53"]), _open("has names", ["dns"])),
-        source=f"{_SECTION}: dns, nameservers",
-    ),
-    Field(path=("dns", "domain"), type=FieldType.TEXT, source=f"{_SECTION}: dns, domain"),
-    Field(path=("dns", "search"), type=FieldType.LIST, source=f"{_SECTION}: dns, search"),
-    Field(path=("dns", "options"), type=FieldType.LIST, source=f"{_SECTION}: dns, options"),
+    Field(("dns", "domain"), FieldType.TEXT),
+    Field(("dns", "search"), FieldType.LIST),
+    Field(("dns", "options"), FieldType.LIST),
 )
 _ADDED_IN_1_1 = (
-    Field(
-        path=("interfaces", 1, "mtu"),
-        type=FieldType.INTEGER,
-        odd=(_open("is the most of 32 bits", (1 << 32) - 1),),
-        source=f"{_SECTION}: interfaces, mtu, if applicable",
-    ),
-    Field(
-        path=("interfaces", 1, "socketPath"),
-        type=FieldType.PATH,
-        source=f"{_SECTION}: interfaces, socketPath, if applicable",
-    ),
-    Field(
-        path=("interfaces", 1, "pciID"),
-        type=FieldType.TEXT,
-        source=f"{_SECTION}: interfaces, pciID, if applicable",
-    ),
+    # these three "if applicable"
+    Field(("interfaces", 1, "mtu"), FieldType.INTEGER, Odd("is the most of 32 bits", (1 << 32) - 1)),
+    Field(("interfaces", 1, "socketPath"), FieldType.PATH),
+    Field(("interfaces", 1, "pciID"), FieldType.TEXT),
     *(
-        Field(
-            path=("routes", 0, name),
-            type=FieldType.INTEGER,
-            odd=(_open("is the most of 32 bits", (1 << 32) - 1),),
-            source=f"{_SECTION}: routes, {name}, which is optional",
-        )
+        # optional
+        Field(("routes", 0, name), FieldType.INTEGER, Odd("is the most of 32 bits", (1 << 32) - 1))
         for name in ("mtu", "advmss", "priority", "table", "scope")
     ),
 )
 _BEFORE_1_0 = (
+    # of 0.4.0
     Field(
-        path=("ips", 0, "version"),
-        type=FieldType.TEXT,
+        ("ips", 0, "version"),
+        FieldType.TEXT,
+        Odd("is the other family", "6"),
+        Odd("is no family", "5"),
         required=True,
-        odd=(_open("is the other family", "6"), _open("is no family", "5")),
-        source="CNI specification 0.4.0, IPs: version",
     ),
 )
 
@@ -235,16 +191,15 @@ def result_variants(version: str) -> Iterator[Variant]:
 
 _ERROR = {"cniVersion": "1.0.0", "code": 100, "msg": "no address is left", "details": "of 192.0.2.0/24"}
 _ERROR_FIELDS = (
-    Field(path=("cniVersion",), type=FieldType.TEXT, required=True, source="CNI specification, Error"),
+    Field(("cniVersion",), FieldType.TEXT, required=True),
     Field(
-        path=("code",),
-        type=FieldType.INTEGER,
+        ("code",),
+        FieldType.INTEGER,
+        *(Odd(f"is {code}", code) for code in (1, 2, 3, 4, 5, 6, 7, 11, 50, 51, 99, 999)),
         required=True,
-        odd=tuple(_open(f"is {code}", code) for code in (1, 2, 3, 4, 5, 6, 7, 11, 50, 51, 99, 999)),
-        source="CNI specification, Error",
     ),
-    Field(path=("msg",), type=FieldType.TEXT, required=True, source="CNI specification, Error"),
-    Field(path=("details",), type=FieldType.TEXT, source="CNI specification, Error"),
+    Field(("msg",), FieldType.TEXT, required=True),
+    Field(("details",), FieldType.TEXT),
 )
 
 
@@ -262,25 +217,16 @@ def error_variants(version: str) -> Iterator[Variant]:
 
 
 _VERSION_FIELDS = (
+    Field(("cniVersion",), FieldType.TEXT, Odd("is of the future", "99.0.0"), required=True),
     Field(
-        path=("cniVersion",),
-        type=FieldType.TEXT,
+        ("supportedVersions",),
+        FieldType.LIST,
+        Odd("has versions of the past alone", ["0.1.0", "0.2.0"]),
+        Odd("has versions of the future alone", ["98.0.0", "99.0.0"]),
+        _accepted("has versions of the future, too", [*VERSIONS, "99.0.0"]),
+        Odd("has no versions in it", ["one", "1", "1.0", "v1.0.0", "-1.0.0"]),
+        Odd("has numbers in it", [1, 1.1, None, {}]),
         required=True,
-        odd=(_open("is of the future", "99.0.0"),),
-        source="CNI specification, VERSION",
-    ),
-    Field(
-        path=("supportedVersions",),
-        type=FieldType.LIST,
-        required=True,
-        odd=(
-            _open("has versions of the past alone", ["0.1.0", "0.2.0"]),
-            _open("has versions of the future alone", ["98.0.0", "99.0.0"]),
-            _accepted("has versions of the future, too", [*VERSIONS, "99.0.0"]),
-            _open("has no versions in it", ["one", "1", "1.0", "v1.0.0", "-1.0.0"]),
-            _open("has numbers in it", [1, 1.1, None, {}]),
-        ),
-        source="CNI specification, VERSION",
     ),
 )
 

@@ -40,43 +40,46 @@ Path = tuple[str | int, ...]
 """The keys and positions that lead to a value, as in `("layers", 0, "size")`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class OddValue:
-    """An unusual value whose meaning the specification gives.
+@dataclass(frozen=True)
+class Odd:
+    """An unusual value.
 
     Attributes:
         name: of the value, for the list of variants; unique in its field.
         value: JSON.
-        expected: what the reader does with it.
+        expected: what the specification says of its reader.
     """
 
     name: str
     value: object
-    expected: Expected
+    expected: Expected = Expected.EITHER
 
 
-@dataclass(frozen=True, kw_only=True)
 class Field:
     """A field of a document.
 
     Attributes:
         path: where a valid document has it.
         type: of its values.
+        odd: more unusual values than those of its type.
         required: whether the specification demands it, so that a document without it is not valid.
         null_is_absent: whether the specification allows null for an absent value.
-        odd: more unusual values than those of its type.
         least, most: bounds of an integer, both allowed; None where the specification has none.
-        source: the section of the specification.
     """
 
-    path: Path
-    type: FieldType
-    required: bool = False
-    null_is_absent: bool = False
-    odd: tuple[OddValue, ...] = ()
-    least: int | None = None
-    most: int | None = None
-    source: str
+    def __init__(
+        self,
+        path: Path,
+        of_type: FieldType,
+        *odd: Odd,
+        required: bool = False,
+        null_is_absent: bool = False,
+        least: int | None = None,
+        most: int | None = None,
+    ) -> None:
+        self.path, self.type, self.odd = path, of_type, odd
+        self.required, self.null_is_absent = required, null_is_absent
+        self.least, self.most = least, most
 
     def __str__(self) -> str:
         return path_text(self.path)

@@ -7,39 +7,35 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, Odd
 from critests.documents.image_manifests import ANNOTATIONS, IGNORED, descriptor
 from critests.documents.variants import Variant, variants
 
 ACCEPTED, EITHER, REFUSED = Expected.ACCEPTED, Expected.EITHER, Expected.REFUSED
 
 
-def odd(expected: Expected, **values: object) -> tuple[OddValue, ...]:
+def odd(expected: Expected, **values: object) -> tuple[Odd, ...]:
     """Return unusual values by their names, in which `_` stands for a space."""
-    return tuple(
-        OddValue(name=name.replace("_", " "), value=value, expected=expected)
-        for name, value in values.items()
-    )
+    return tuple(Odd(name.replace("_", " "), value, expected) for name, value in values.items())
 
 
-_INDEX = "image-index.md"
 PLATFORM: Final = ("manifests", 0, "platform")
 INDEX: Final = (
-    Field(path=("schemaVersion",), type=FieldType.INTEGER, required=True, source=_INDEX),
-    Field(path=("mediaType",), type=FieldType.TEXT, source=_INDEX),
-    Field(path=("artifactType",), type=FieldType.TEXT, source=_INDEX),
-    Field(path=("manifests",), type=FieldType.LIST, required=True, source=_INDEX),
+    Field(("schemaVersion",), FieldType.INTEGER, required=True),
+    Field(("mediaType",), FieldType.TEXT),
+    Field(("artifactType",), FieldType.TEXT),
+    Field(("manifests",), FieldType.LIST, required=True),
     *descriptor(("manifests", 0)),
     # optional, but a reader that gets none cannot know which manifest is meant
-    Field(path=PLATFORM, type=FieldType.OBJECT, required=True, source=_INDEX),
-    Field(path=(*PLATFORM, "architecture"), type=FieldType.TEXT, required=True, source=_INDEX),
-    Field(path=(*PLATFORM, "os"), type=FieldType.TEXT, required=True, source=_INDEX),
-    Field(path=(*PLATFORM, "os.version"), type=FieldType.TEXT, source=_INDEX),
-    Field(path=(*PLATFORM, "os.features"), type=FieldType.LIST, source=_INDEX),
-    Field(path=(*PLATFORM, "variant"), type=FieldType.TEXT, source=_INDEX),
-    Field(path=(*PLATFORM, "features"), type=FieldType.LIST, source=_INDEX),
+    Field(PLATFORM, FieldType.OBJECT, required=True),
+    Field((*PLATFORM, "architecture"), FieldType.TEXT, required=True),
+    Field((*PLATFORM, "os"), FieldType.TEXT, required=True),
+    Field((*PLATFORM, "os.version"), FieldType.TEXT),
+    Field((*PLATFORM, "os.features"), FieldType.LIST),
+    Field((*PLATFORM, "variant"), FieldType.TEXT),
+    Field((*PLATFORM, "features"), FieldType.LIST),
     *descriptor(("subject",), required=False),
-    Field(path=("annotations",), type=FieldType.MAP, odd=ANNOTATIONS, source=_INDEX),
+    Field(("annotations",), FieldType.MAP, *ANNOTATIONS),
 )
 
 
@@ -154,13 +150,13 @@ ROOTFS_TYPES = odd(REFUSED, is_unknown="critests")
 """config.md: implementations MUST generate an error if they encounter an unknown value."""
 
 
-def _optional(*path: str | int, kind: FieldType, odd: tuple[OddValue, ...] = ()) -> Field:
+def _optional(*path: str | int, kind: FieldType, odd: tuple[Odd, ...] = ()) -> Field:
     """Return an optional field; "any OPTIONAL field MAY also be set to null" (config.md)."""
-    return Field(path=path, type=kind, null_is_absent=True, odd=odd, source="config.md, properties")
+    return Field(path, kind, *odd, null_is_absent=True)
 
 
-def _required(*path: str | int, kind: FieldType, odd: tuple[OddValue, ...] = ()) -> Field:
-    return Field(path=path, type=kind, required=True, odd=odd, source="config.md, properties")
+def _required(*path: str | int, kind: FieldType, odd: tuple[Odd, ...] = ()) -> Field:
+    return Field(path, kind, *odd, required=True)
 
 
 CONFIG: Final = (
@@ -193,7 +189,7 @@ CONFIG: Final = (
     _required("rootfs", "diff_ids", kind=FieldType.LIST),
     _required("rootfs", "diff_ids", 0, kind=FieldType.DIGEST),
     _optional("history", kind=FieldType.LIST),
-    Field(path=("history", 0), type=FieldType.OBJECT, required=True, source="config.md, history"),
+    Field(("history", 0), FieldType.OBJECT, required=True),
     _optional("history", 0, "created", kind=FieldType.TEXT, odd=TIMES),
     _optional("history", 0, "author", kind=FieldType.TEXT),
     _optional("history", 0, "created_by", kind=FieldType.TEXT),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from critests.documents.document_fields import Expected, Field, FieldType, OddValue, Path
+from critests.documents.document_fields import Expected, Field, FieldType, Odd, Path
 from critests.documents.variants import Variant, variants
 
 IGNORED = "has an unknown key"
@@ -17,9 +17,9 @@ encounter an unknown property" (considerations.md).
 """
 
 ANNOTATIONS: Final = (
-    OddValue(name="has no entries", value={}, expected=Expected.ACCEPTED),
-    OddValue(name="has a value without letters", value={"x": ""}, expected=Expected.ACCEPTED),
-    OddValue(name="has an unknown name", value={"com.example.x": "y"}, expected=Expected.ACCEPTED),
+    Odd("has no entries", {}, Expected.ACCEPTED),
+    Odd("has a value without letters", {"x": ""}, Expected.ACCEPTED),
+    Odd("has an unknown name", {"com.example.x": "y"}, Expected.ACCEPTED),
 )
 """annotations.md: an empty map is allowed, a value may be empty, and consumers must not reject unknown
 keys.
@@ -33,13 +33,12 @@ def descriptor(path: Path, *, required: bool = True) -> list[Field]:
         path: where a document has it.
         required: whether the document is invalid without it.
     """
-    source = "descriptor.md, properties"
 
-    def field(name: str, kind: FieldType, *, required: bool = False, odd: Sequence[OddValue] = ()) -> Field:
-        return Field(path=(*path, name), type=kind, required=required, odd=tuple(odd), source=source)
+    def field(name: str, kind: FieldType, *, required: bool = False, odd: Sequence[Odd] = ()) -> Field:
+        return Field((*path, name), kind, *odd, required=required)
 
     return [
-        Field(path=path, type=FieldType.OBJECT, required=required, source=source),
+        Field(path, FieldType.OBJECT, required=required),
         field("mediaType", FieldType.TEXT, required=True),
         field("digest", FieldType.DIGEST, required=True),
         field("size", FieldType.INTEGER, required=True),
@@ -51,12 +50,12 @@ def descriptor(path: Path, *, required: bool = True) -> list[Field]:
 
 
 MANIFEST: Final = (
-    Field(path=("schemaVersion",), type=FieldType.INTEGER, required=True, source="manifest.md"),
-    Field(path=("mediaType",), type=FieldType.TEXT, source="manifest.md"),
-    Field(path=("artifactType",), type=FieldType.TEXT, source="manifest.md"),
-    Field(path=("config",), type=FieldType.OBJECT, required=True, source="manifest.md"),
-    Field(path=("layers",), type=FieldType.LIST, required=True, source="manifest.md"),
-    Field(path=("annotations",), type=FieldType.MAP, odd=ANNOTATIONS, source="manifest.md"),
+    Field(("schemaVersion",), FieldType.INTEGER, required=True),
+    Field(("mediaType",), FieldType.TEXT),
+    Field(("artifactType",), FieldType.TEXT),
+    Field(("config",), FieldType.OBJECT, required=True),
+    Field(("layers",), FieldType.LIST, required=True),
+    Field(("annotations",), FieldType.MAP, *ANNOTATIONS),
     *descriptor(("subject",), required=False),
 )
 """The fields of an image manifest but those of the descriptors of configuration and layers."""

@@ -6,10 +6,8 @@ Source: the OCI runtime specification, config-linux.md, "Seccomp"; LinuxContaine
 from collections.abc import Iterator
 from typing import Any
 
-from critests.documents.document_fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import Expected, Field, FieldType, Odd
 from critests.documents.variants import Variant, variants
-
-_SECTION = "OCI runtime specification, Seccomp"
 
 
 def profile(architecture: str) -> dict[str, Any]:
@@ -32,10 +30,6 @@ def profile(architecture: str) -> dict[str, Any]:
     }
 
 
-def _odd(name: str, value: object, expected: Expected = Expected.EITHER) -> OddValue:
-    return OddValue(name=name, value=value, expected=expected)
-
-
 _ACTIONS = (
     "SCMP_ACT_KILL",
     "SCMP_ACT_KILL_PROCESS",
@@ -54,178 +48,134 @@ def _fields(architecture: str, listener: str) -> tuple[Field, ...]:
     call = profile(architecture)["syscalls"][0]
     return (
         Field(
-            path=("defaultAction",),
-            type=FieldType.TEXT,
+            ("defaultAction",),
+            FieldType.TEXT,
+            Odd("is LOG", "SCMP_ACT_LOG", Expected.ACCEPTED),
+            # KILL and KILL_THREAD end one thread of the OCI runtime, which then never exits
+            *(
+                Odd(f"is {name}", name)
+                for name in _ACTIONS
+                if name[9:] not in {"ALLOW", "LOG", "KILL", "KILL_THREAD"}
+            ),
+            Odd("leaves every call to a listener", "SCMP_ACT_NOTIFY"),
+            Odd("is in lower case", "scmp_act_allow"),
+            Odd("is unknown", "SCMP_ACT_CRITESTS"),
             required=True,
-            odd=(
-                _odd("is LOG", "SCMP_ACT_LOG", Expected.ACCEPTED),
-                # KILL and KILL_THREAD end one thread of the OCI runtime, which then never exits
-                *(
-                    _odd(f"is {name}", name)
-                    for name in _ACTIONS
-                    if name[9:] not in {"ALLOW", "LOG", "KILL", "KILL_THREAD"}
-                ),
-                _odd("leaves every call to a listener", "SCMP_ACT_NOTIFY"),
-                _odd("is in lower case", "scmp_act_allow"),
-                _odd("is unknown", "SCMP_ACT_CRITESTS"),
+        ),
+        Field(
+            ("defaultErrnoRet",),
+            FieldType.INTEGER,
+            Odd("is of the kernel's largest", 4095),
+            Odd("is more than the kernel has", 4096),
+            Odd("is of 32 bits", (1 << 32) - 1),
+        ),
+        Field(
+            ("architectures",),
+            FieldType.LIST,
+            # libseccomp has no filter for both byte orders
+            Odd("has one that the machine lacks", [architecture, "SCMP_ARCH_S390X"]),
+            Odd("has none of the machine", ["SCMP_ARCH_S390X"]),
+            Odd("has an unknown one", [architecture, "SCMP_ARCH_CRITESTS"]),
+            Odd("has one in lower case", ["scmp_arch_x86_64"]),
+            Odd("has a number in it", [7]),
+        ),
+        Field(
+            ("flags",),
+            FieldType.LIST,
+            *(
+                Odd(f"has {name}", [f"SECCOMP_FILTER_FLAG_{name}"])
+                for name in (
+                    "LOG",
+                    "TSYNC",
+                    "SPEC_ALLOW",
+                    "WAIT_KILLABLE_RECV",
+                    "NEW_LISTENER",
+                    "CRITESTS",
+                )
             ),
-            source=f"{_SECTION}: defaultAction",
+            Odd("has a number in it", [1]),
         ),
         Field(
-            path=("defaultErrnoRet",),
-            type=FieldType.INTEGER,
-            odd=(
-                _odd("is of the kernel's largest", 4095),
-                _odd("is more than the kernel has", 4096),
-                _odd("is of 32 bits", (1 << 32) - 1),
-            ),
-            source=f"{_SECTION}: defaultErrnoRet",
+            ("listenerPath",),
+            FieldType.PATH,
+            Odd("has no listener", listener),
+            Odd("is relative", "listener"),
+            Odd("is a directory", "/run"),
+            Odd("is longer than a socket's path", "/run/" + "x" * 108),
         ),
+        Field(("listenerMetadata",), FieldType.TEXT, Odd("is without a listener", "a")),
         Field(
-            path=("architectures",),
-            type=FieldType.LIST,
-            odd=(
-                # libseccomp has no filter for both byte orders
-                _odd("has one that the machine lacks", [architecture, "SCMP_ARCH_S390X"]),
-                _odd("has none of the machine", ["SCMP_ARCH_S390X"]),
-                _odd("has an unknown one", [architecture, "SCMP_ARCH_CRITESTS"]),
-                _odd("has one in lower case", ["scmp_arch_x86_64"]),
-                _odd("has a number in it", [7]),
-            ),
-            source=f"{_SECTION}: architectures",
+            ("syscalls",),
+            FieldType.LIST,
+            Odd("has a thousand rules of one call", [call] * 1000),
+            Odd("has two that contradict", [call, {**call, "action": "SCMP_ACT_LOG"}]),
         ),
+        Field(_CALL, FieldType.OBJECT),
         Field(
-            path=("flags",),
-            type=FieldType.LIST,
-            odd=(
-                *(
-                    _odd(f"has {name}", [f"SECCOMP_FILTER_FLAG_{name}"])
-                    for name in (
-                        "LOG",
-                        "TSYNC",
-                        "SPEC_ALLOW",
-                        "WAIT_KILLABLE_RECV",
-                        "NEW_LISTENER",
-                        "CRITESTS",
-                    )
-                ),
-                _odd("has a number in it", [1]),
-            ),
-            source=f"{_SECTION}: flags",
-        ),
-        Field(
-            path=("listenerPath",),
-            type=FieldType.PATH,
-            odd=(
-                _odd("has no listener", listener),
-                _odd("is relative", "listener"),
-                _odd("is a directory", "/run"),
-                _odd("is longer than a socket's path", "/run/" + "x" * 108),
-            ),
-            source=f"{_SECTION}: listenerPath",
-        ),
-        Field(
-            path=("listenerMetadata",),
-            type=FieldType.TEXT,
-            odd=(_odd("is without a listener", "a"),),
-            source=f"{_SECTION}: listenerMetadata",
-        ),
-        Field(
-            path=("syscalls",),
-            type=FieldType.LIST,
-            odd=(
-                _odd("has a thousand rules of one call", [call] * 1000),
-                _odd("has two that contradict", [call, {**call, "action": "SCMP_ACT_LOG"}]),
-            ),
-            source=f"{_SECTION}: syscalls",
-        ),
-        Field(path=_CALL, type=FieldType.OBJECT, source=f"{_SECTION}: syscalls"),
-        Field(
-            path=(*_CALL, "names"),
-            type=FieldType.LIST,
+            (*_CALL, "names"),
+            FieldType.LIST,
+            Odd("has an unknown call", ["critests_unknown"]),
+            Odd("has a call of other architectures", ["personality", "s390_pci_mmio_read"]),
+            Odd("has a call twice", ["personality", "personality"], Expected.ACCEPTED),
+            Odd("has a number in it", [135]),
+            Odd("has a number as a text in it", ["135"]),
+            Odd("has a name in upper case", ["PERSONALITY"]),
+            Odd("has a NUL in it", ["personality\0x"]),
             required=True,
-            odd=(
-                _odd("has an unknown call", ["critests_unknown"]),
-                _odd("has a call of other architectures", ["personality", "s390_pci_mmio_read"]),
-                _odd("has a call twice", ["personality", "personality"], Expected.ACCEPTED),
-                _odd("has a number in it", [135]),
-                _odd("has a number as a text in it", ["135"]),
-                _odd("has a name in upper case", ["PERSONALITY"]),
-                _odd("has a NUL in it", ["personality\0x"]),
-            ),
-            source=f"{_SECTION}: syscalls, names",
         ),
         Field(
-            path=(*_CALL, "action"),
-            type=FieldType.TEXT,
+            (*_CALL, "action"),
+            FieldType.TEXT,
+            Odd("leaves the call to a listener", "SCMP_ACT_NOTIFY"),
+            *(Odd(f"is {name}, with an error number", name) for name in _ACTIONS),
+            Odd("is unknown", "SCMP_ACT_CRITESTS"),
             required=True,
-            odd=(
-                _odd("leaves the call to a listener", "SCMP_ACT_NOTIFY"),
-                *(_odd(f"is {name}, with an error number", name) for name in _ACTIONS),
-                _odd("is unknown", "SCMP_ACT_CRITESTS"),
-            ),
-            source=f"{_SECTION}: syscalls, action",
         ),
         Field(
-            path=(*_CALL, "errnoRet"),
-            type=FieldType.INTEGER,
-            odd=(
-                _odd("is 1", 1, Expected.ACCEPTED),
-                _odd("is the kernel's largest", 4095),
-                _odd("is more than the kernel has", 4096),
-                _odd("is of 16 bits", (1 << 16) - 1),
-                _odd("is more than 16 bits hold", 1 << 16),
-                _odd("is of 32 bits", (1 << 32) - 1),
-                _odd("is more than 32 bits hold", 1 << 32),
-            ),
-            source=f"{_SECTION}: syscalls, errnoRet",
+            (*_CALL, "errnoRet"),
+            FieldType.INTEGER,
+            Odd("is 1", 1, Expected.ACCEPTED),
+            Odd("is the kernel's largest", 4095),
+            Odd("is more than the kernel has", 4096),
+            Odd("is of 16 bits", (1 << 16) - 1),
+            Odd("is more than 16 bits hold", 1 << 16),
+            Odd("is of 32 bits", (1 << 32) - 1),
+            Odd("is more than 32 bits hold", 1 << 32),
         ),
         Field(
-            path=(*_CALL, "args"),
-            type=FieldType.LIST,
-            odd=(
-                _odd("has seven arguments", [{**call["args"][0], "index": index} for index in range(7)]),
-                _odd("compares one argument twice", call["args"] * 2),
-            ),
-            source=f"{_SECTION}: syscalls, args",
+            (*_CALL, "args"),
+            FieldType.LIST,
+            Odd("has seven arguments", [{**call["args"][0], "index": index} for index in range(7)]),
+            Odd("compares one argument twice", call["args"] * 2),
         ),
-        Field(path=_ARGUMENT, type=FieldType.OBJECT, source=f"{_SECTION}: syscalls, args"),
+        Field(_ARGUMENT, FieldType.OBJECT),
+        # a call has at most six arguments, syscall(2)
         Field(
-            path=(*_ARGUMENT, "index"),
-            type=FieldType.INTEGER,
+            (*_ARGUMENT, "index"),
+            FieldType.INTEGER,
+            Odd("is of 32 bits", (1 << 32) - 1),
             required=True,
             least=0,
             most=5,
-            odd=(_odd("is of 32 bits", (1 << 32) - 1),),
-            source=f"{_SECTION}: syscalls, args, index; a call has at most six arguments, syscall(2)",
         ),
         Field(
-            path=(*_ARGUMENT, "value"),
-            type=FieldType.INTEGER,
+            (*_ARGUMENT, "value"),
+            FieldType.INTEGER,
+            Odd("is of 64 bits", (1 << 64) - 1),
             required=True,
             least=0,
             most=(1 << 63) - 1,
-            odd=(_odd("is of 64 bits", (1 << 64) - 1),),
-            source=f"{_SECTION}: syscalls, args, value",
         ),
+        Field((*_ARGUMENT, "valueTwo"), FieldType.INTEGER, Odd("is of 64 bits", (1 << 64) - 1)),
         Field(
-            path=(*_ARGUMENT, "valueTwo"),
-            type=FieldType.INTEGER,
-            odd=(_odd("is of 64 bits", (1 << 64) - 1),),
-            source=f"{_SECTION}: syscalls, args, valueTwo",
-        ),
-        Field(
-            path=(*_ARGUMENT, "op"),
-            type=FieldType.TEXT,
-            required=True,
-            odd=(
-                *(
-                    _odd(f"is {name}", f"SCMP_CMP_{name}", Expected.ACCEPTED)
-                    for name in ("NE", "LT", "LE", "GE", "GT", "MASKED_EQ")
-                ),
-                _odd("is unknown", "SCMP_CMP_CRITESTS"),
+            (*_ARGUMENT, "op"),
+            FieldType.TEXT,
+            *(
+                Odd(f"is {name}", f"SCMP_CMP_{name}", Expected.ACCEPTED)
+                for name in ("NE", "LT", "LE", "GE", "GT", "MASKED_EQ")
             ),
-            source=f"{_SECTION}: syscalls, args, op",
+            Odd("is unknown", "SCMP_CMP_CRITESTS"),
+            required=True,
         ),
     )
 

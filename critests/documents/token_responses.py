@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, Odd
 from critests.documents.registry_responses import response
 from critests.documents.variants import Variant, variants
 
@@ -164,20 +164,19 @@ def invalid_challenges() -> Iterator[ChallengeVariant]:
         )
 
 
-_SOURCE: Final = "Token Authentication Specification, Token Response Fields"
 TOKEN: Final = "{token}"  # noqa: S105 - a placeholder
 _NUMBERS: Final = (
-    OddValue(name="is 60", value=60, expected=ACCEPTED),
-    OddValue(name="is 1", value=1, expected=EITHER),
-    OddValue(name="is a year", value=31_536_000, expected=ACCEPTED),
-    OddValue(name="is a float", value=60.0, expected=EITHER),
+    Odd("is 60", 60, ACCEPTED),
+    Odd("is 1", 1),
+    Odd("is a year", 31_536_000, ACCEPTED),
+    Odd("is a float", 60.0),
 )
 _TIMES: Final = (
-    OddValue(name="has a fraction", value="2026-01-01T00:00:00.123456789Z", expected=EITHER),
-    OddValue(name="has a zone", value="2026-01-01T00:00:00+02:00", expected=EITHER),
-    OddValue(name="is in the future", value="2999-01-01T00:00:00Z", expected=EITHER),
-    OddValue(name="is long ago", value="0001-01-01T00:00:00Z", expected=EITHER),
-    OddValue(name="is no time", value="now", expected=EITHER),
+    Odd("has a fraction", "2026-01-01T00:00:00.123456789Z"),
+    Odd("has a zone", "2026-01-01T00:00:00+02:00"),
+    Odd("is in the future", "2999-01-01T00:00:00Z"),
+    Odd("is long ago", "0001-01-01T00:00:00Z"),
+    Odd("is no time", "now"),
 )
 DOCUMENT: Final[dict[str, object]] = {
     "token": TOKEN,
@@ -188,11 +187,11 @@ DOCUMENT: Final[dict[str, object]] = {
 }
 FIELDS: Final = (
     # either of the two is enough
-    Field(path=("token",), type=FieldType.TEXT, source=_SOURCE),
-    Field(path=("access_token",), type=FieldType.TEXT, source=_SOURCE),
-    Field(path=("expires_in",), type=FieldType.INTEGER, odd=_NUMBERS, source=_SOURCE),
-    Field(path=("issued_at",), type=FieldType.TEXT, odd=_TIMES, source=_SOURCE),
-    Field(path=("refresh_token",), type=FieldType.TEXT, source=_SOURCE),
+    Field(("token",), FieldType.TEXT),
+    Field(("access_token",), FieldType.TEXT),
+    Field(("expires_in",), FieldType.INTEGER, *_NUMBERS),
+    Field(("issued_at",), FieldType.TEXT, *_TIMES),
+    Field(("refresh_token",), FieldType.TEXT),
 )
 
 

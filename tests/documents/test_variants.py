@@ -1,11 +1,10 @@
 """Variants of a document."""
 
-import dataclasses
 import json
 
 import pytest
 
-from critests.documents.document_fields import Expected, Field, FieldType, OddValue
+from critests.documents.document_fields import Expected, Field, FieldType, Odd
 from critests.documents.variants import LARGEST, MANY, Variant, variants
 
 LAYER = {"size": 5, "digest": "sha256:" + "a" * 64, "annotations": {"a": "b"}}
@@ -22,7 +21,7 @@ def found(*fields: Field) -> dict[str, Variant]:
 
 def field(*path: str | int, kind: FieldType = FieldType.TEXT, required: bool = False) -> Field:
     """Return a field of the document."""
-    return Field(path=path, type=kind, required=required, source="a specification")
+    return Field(path, kind, required=required)
 
 
 @pytest.mark.parametrize(("required", "expected"), [(True, Expected.EITHER), (False, Expected.ACCEPTED)])
@@ -46,8 +45,7 @@ def test_only_the_field_is_changed() -> None:
 
 def test_bounds_are_valid_and_what_is_beyond_them_is_open() -> None:
     """Nothing says that a reader refuses a value beyond them."""
-    size_field = field("layers", 0, "size", kind=FieldType.INTEGER)
-    named = found(dataclasses.replace(size_field, least=2, most=9))
+    named = found(Field(("layers", 0, "size"), FieldType.INTEGER, least=2, most=9))
 
     size = {
         name: json.loads(variant.content)["layers"][0]["size"]
@@ -65,9 +63,9 @@ def test_bounds_are_valid_and_what_is_beyond_them_is_open() -> None:
 
 def test_odd_values_have_the_meaning_that_the_table_gives() -> None:
     """They are in addition to those of the type."""
-    odd = OddValue(name="is a release candidate", value="1-rc.1", expected=Expected.REFUSED)
+    odd = Odd("is a release candidate", "1-rc.1", Expected.REFUSED)
 
-    variant = found(dataclasses.replace(field("version"), odd=(odd,)))["version is a release candidate"]
+    variant = found(Field(("version",), FieldType.TEXT, odd))["version is a release candidate"]
 
     assert json.loads(variant.content)["version"] == "1-rc.1"
     assert variant.expected is Expected.REFUSED
