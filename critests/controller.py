@@ -27,7 +27,7 @@ from critests.report.terminal.broken_pipe import redirect_closed_pipes
 from critests.report.wording.endings import worded
 from critests.report.wording.reason_sentences import said, worded_result
 from critests.report.wording.texts import one_line
-from critests.run import conclusion, crash_suspects, item_results, tries
+from critests.run import conclusion, crash_suspects, item_results, response_findings, tries
 from critests.run.acting_conditions import ActingConditions
 from critests.run.beginning import begin_run
 from critests.run.collected_tests import CollectedTest
@@ -301,8 +301,13 @@ class Controller:
             for problem in [*map(said, suite.problems), *self._end_context()]:
                 sys.stderr.write(f"critests: {problem}\n")
             return
-        self.context.end_background()
+        violations = self.context.end_background()
         self.worker_results.take(self.config.stash[SESSION].report())
+        self.worker_results.results += response_findings.results_of_conditions(
+            violations,
+            self.worker_results.results,
+            item_results.known_minor(self.settings, self.context.level),
+        )
         self.worker_results.gone = self.worker_results.gone or crash_suspects.end_between_tests(
             self.worker_results.results, self.crashes.values()
         )

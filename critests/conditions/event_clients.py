@@ -1,5 +1,6 @@
 """The condition `events`: clients of GetContainerEvents come and go, and one never reads."""
 
+import time
 from typing import Final
 
 import grpc
@@ -17,10 +18,12 @@ def visits(client: BackgroundClient) -> None:
     """Subscribe, read for a drawn time, and leave: by the deadline, or by a cancellation after an event."""
     seconds = client.random.uniform(0, LONGEST_VISIT_SECONDS) + 0.01
     leaves_after_an_event = client.random.random() < 0.5
-    events = client.plain.runtime.GetContainerEvents(cri.GetEventsRequest(), timeout=seconds)
+    request, started = cri.GetEventsRequest(), time.time()
+    events = client.plain.runtime.GetContainerEvents(request, timeout=seconds)
     code = OK
     try:
-        for _ in events:
+        for event in events:
+            client.received(RPC, request, event, started)
             if leaves_after_an_event:
                 events.cancel()
     except grpc.RpcError as error:

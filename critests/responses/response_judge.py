@@ -73,7 +73,7 @@ class ResponseJudge:
         self.machine: MachineSize | None = None
         self.lasting: str | None = None
         self._lock = threading.Lock()
-        self._violations: list[Violation] = []
+        self._violations: dict[tuple[str, str], Violation] = {}
         self._objects: defaultdict[tuple[str, str], KnownObject] = defaultdict(KnownObject)
         self._omissions = ListOmissions()
         self._descriptors: dict[str, dict[str, int]] = {}
@@ -82,9 +82,11 @@ class ResponseJudge:
             self._by_type[rule.message_type].append(rule)
 
     def take(self) -> list[Violation]:
-        """Return the violations since the last call."""
+        """Return the violations since the last call, the first one of each aspect and field."""
         with self._lock:
-            taken, self._violations = [*self._violations, *self._omissions.take()], []
+            for each in self._omissions.take():
+                self._violations.setdefault((each.aspect, each.field), each)
+            taken, self._violations = list(self._violations.values()), {}
         return taken
 
     def succeeded(self, response: Response) -> None:
@@ -93,7 +95,8 @@ class ResponseJudge:
             self._note_change(response)
             if self.lasting in {None, response.endpoint}:
                 self._omissions.listed(response)
-            self._violations += self._violations_in(response)
+            for each in self._violations_in(response):
+                self._violations.setdefault((each.aspect, each.field), each)
 
     def failed(
         self, rpc: str, endpoint: str, request: Message, code: str, started: float, ended: float

@@ -21,6 +21,8 @@ from critests.responses.rules import Response, Violation
 from critests.run.findings import finding
 
 NAME = "every_response"
+CONDITION_CALLS = "calls of the conditions"
+"""What stands in place of a test's name where the client of a condition received the response."""
 OLDEST = 20
 """CRI v1 exists since Kubernetes 1.20."""
 VALUE_LIMIT = 300
@@ -50,6 +52,24 @@ def results_of(violations: Sequence[Violation], during: TestResult, minor: int |
     for violation in violations:
         first.setdefault(f"{NAME}[{violation.aspect}-{violation.field}]", violation)
     return [_result(name, violation, during, minor) for name, violation in first.items()]
+
+
+def results_of_conditions(
+    violations: Sequence[Violation], results: Sequence[TestResult], minor: int | None
+) -> list[TestResult]:
+    """Return a failed result for each aspect and field that responses to the clients of conditions violated,
+    and none of the run's results is about.
+
+    Args:
+        violations: of their calls.
+        results: of the whole run.
+        minor: see `results_of`.
+    """
+    if not results:
+        return []
+    during = dataclasses.replace(results[-1], name=CONDITION_CALLS, evidence="", repeat_command="")
+    known = {each.id for each in results}
+    return [each for each in results_of(violations, during, minor) if each.id not in known]
 
 
 def _result(name: str, violation: Violation, during: TestResult, minor: int | None) -> TestResult:

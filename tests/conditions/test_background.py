@@ -11,7 +11,7 @@ from critests.api import api_pb2 as cri
 from critests.client.call_recording import READING
 from critests.client.connection import Connection, connect
 from critests.client.endpoint import Endpoint
-from critests.conditions.background import BackgroundProcess, BackgroundStart, Calls, work
+from critests.conditions.background import BackgroundProcess, BackgroundReport, BackgroundStart, work
 from critests.lifecycle import run_label
 from critests.lifecycle.cgroup_parents import CgroupDriver
 from critests.lifecycle.requests import ImageName, pulling
@@ -21,9 +21,14 @@ from tests.criserver.clients import IMAGE
 
 
 @pytest.fixture
-def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+def wrong() -> tuple[str, ...]:
+    return ()
+
+
+@pytest.fixture
+def endpoint(wrong: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     monkeypatch.setattr(run_label, "DATA_HOME", tmp_path)
-    with serve(CriServer()) as served:
+    with serve(CriServer(wrong=wrong)) as served:
         yield Endpoint.parse(served)
 
 
@@ -46,7 +51,7 @@ def start(endpoint: Endpoint, *conditions: str) -> BackgroundStart:
     )
 
 
-def worked_for(seconds: float, what: BackgroundStart) -> Calls:
+def worked_for(seconds: float, what: BackgroundStart) -> BackgroundReport:
     over = threading.Event()
     threading.Timer(seconds, over.set).start()
     return work(what, over)
@@ -55,8 +60,8 @@ def worked_for(seconds: float, what: BackgroundStart) -> Calls:
 def test_churn_creates_pods_of_the_run_and_leaves_none(endpoint: Endpoint, connection: Connection) -> None:
     connection.images.PullImage(pulling(IMAGE))
     over = threading.Event()
-    calls: list[Calls] = []
-    working = threading.Thread(target=lambda: calls.append(work(start(endpoint, "churn"), over)))
+    reports: list[BackgroundReport] = []
+    working = threading.Thread(target=lambda: reports.append(work(start(endpoint, "churn"), over)))
     working.start()
 
     listed: list[cri.Container] = []
@@ -68,13 +73,14 @@ def test_churn_creates_pods_of_the_run_and_leaves_none(endpoint: Endpoint, conne
 
     assert {each.labels[RUN_LABEL] for each in listed} == {"1700000000-abcdef"}
     assert {each.labels["critests.condition"] for each in listed} == {"churn"}
-    assert calls[0]["churn"]["RunPodSandbox OK"] == calls[0]["churn"]["RemovePodSandbox OK"] > 0
+    calls = reports[0].calls["churn"]
+    assert calls["RunPodSandbox OK"] == calls["RemovePodSandbox OK"] > 0
     assert not connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
     assert not connection.runtime.ListContainers(cri.ListContainersRequest()).containers
 
 
 def test_questions_are_about_everything_and_change_nothing(endpoint: Endpoint) -> None:
-    asked = {key.partition(" ")[0] for key in worked_for(2, start(endpoint, "questions"))["questions"]}
+    asked = {key.partition(" ")[0] for key in worked_for(2, start(endpoint, "questions")).calls["questions"]}
 
     assert asked >= {
         "Version",
@@ -87,8 +93,24 @@ def test_questions_are_about_everything_and_change_nothing(endpoint: Endpoint) -
     assert all(READING.fullmatch(rpc) for rpc in asked)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "aspects"), [((), set()), (("creation-time-in-seconds",), {"SBA-03"})], ids=["right", "wrong"]
+)
+def test_responses_to_the_clients_are_judged(
+    endpoint: Endpoint, connection: Connection, aspects: set[str]
+) -> None:
+    connection.images.PullImage(pulling(IMAGE))
+
+    report = worked_for(3, start(endpoint, "churn", "questions"))
+
+    assert {each.aspect for each in report.violations} == aspects
+    assert report.calls["questions"]["ListPodSandbox OK"] > 0
+    again = BackgroundReport.from_json(report.to_json())
+    assert [each.field for each in again.violations] == [each.field for each in report.violations]
+
+
 def test_clients_of_events_come_and_go(endpoint: Endpoint) -> None:
-    calls = worked_for(2, start(endpoint, "events"))["events"]
+    calls = worked_for(2, start(endpoint, "events")).calls["events"]
 
     assert calls["GetContainerEvents not read"] == 1
     assert sum(calls.values()) > 2
@@ -98,5 +120,5 @@ def test_the_process_counts_its_calls_and_ends_when_the_run_ends_it(endpoint: En
     process = BackgroundProcess(start(endpoint, "questions"))
     time.sleep(3)
 
-    assert process.stop()["questions"]["Version OK"] > 0
+    assert process.stop().calls["questions"]["Version OK"] > 0
     assert process.stop() == process.stop()

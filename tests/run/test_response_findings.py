@@ -7,7 +7,7 @@ from critests.record.judgement import JudgeContext, judge
 from critests.record.result_records import TestResult
 from critests.report.wording.reason_sentences import worded_result
 from critests.responses.rules import Difference, Violation
-from critests.run.response_findings import results_of
+from critests.run.response_findings import results_of, results_of_conditions
 
 TEST = TestResult(
     id="images/test_pull.py::test_x",
@@ -65,6 +65,21 @@ def test_the_sentence_names_field_call_and_test() -> None:
 
 def test_the_same_violation_is_one_result() -> None:
     assert len(results_of([CHANGED, CHANGED, RELABELLED], TEST, None)) == 2
+
+
+def test_a_response_to_the_client_of_a_condition_has_no_evidence_of_a_test() -> None:
+    (result,) = results_of_conditions([CHANGED], [TEST], None)
+
+    assert (result.requirement_id, result.evidence, result.repeat_command) == ("CTA-30", "", "")
+    assert "during calls of the conditions" in worded_result(result).reason
+
+
+def test_a_violation_that_a_test_met_is_not_counted_again() -> None:
+    results = [TEST, *results_of([CHANGED], TEST, None)]
+
+    assert [each.requirement_id for each in results_of_conditions([CHANGED, RELABELLED], results, None)] == [
+        "CTA-09"
+    ]
 
 
 @pytest.mark.parametrize(("minor", "unproven"), [(None, ""), (29, "1.30"), (30, "")])
