@@ -1,7 +1,7 @@
 """Request messages like the kubelet's."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
@@ -52,6 +52,15 @@ class ImageName:
     def spec(self) -> cri.ImageSpec:
         """Return the image specification of a container."""
         return cri.ImageSpec(image=self.reference, user_specified_image=self.written)
+
+    def is_among(self, tags: Collection[str]) -> bool:
+        """Return whether the image has one of these full names; of a name that was written without a
+        registry, the runtime chooses the registry.
+        """
+        registry, slash, _ = self.written.partition("/")
+        if slash and (registry == "localhost" or "." in registry or ":" in registry):
+            return self.written in tags
+        return any(tag.endswith(f"/{self.written}") for tag in tags)
 
 
 def pulling(written: str, auth: cri.AuthConfig | None = None) -> cri.PullImageRequest:

@@ -20,6 +20,7 @@ from critests.record.reasons import Reason, ReasonCode
 from critests.run.context import RunContext
 from critests.run.failure_text import of_rpc
 from critests.run.outcomes import Blocked, SetUpFailed
+from critests.runtimes.runtime_settings import ShortNames
 
 PLAIN = "plain"
 
@@ -74,6 +75,8 @@ class TestImages:
                 labels={RUN_LABEL: self.context.run.id},
             )
             written = minted.reference
+            if ShortNames() in self.context.settings.of_node:
+                written = written.removeprefix(f"{minted.registry}/")
         try:
             answer = self.connection.images.PullImage(pulling(written))
         except grpc.RpcError as error:

@@ -15,6 +15,7 @@ from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import LAST, run_named
 from critests.run.machine_speed import measure_speed
 from critests.run.options import OPTIONS, Option, Shard
+from critests.runtimes.runtime_settings import RuntimeSetting
 
 WHOLE = Shard()
 PYTEST_VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
@@ -119,8 +120,7 @@ class Settings:
             if value and not settings.node:
                 raise UsageError(needs_node(name))
         parse_handler_binaries(settings.handler_binary)
-        if settings.node_setting:
-            parse_node_settings(settings.node_setting, parse_throwaway(settings.node).kind)
+        _ = settings.of_node
         check_conditions(
             settings.condition,
             private=bool(settings.node),
@@ -131,6 +131,13 @@ class Settings:
             msg = "--upgrade-from is for a runtime that --node starts: it is started with that program first"
             raise UsageError(msg)
         return settings
+
+    @property
+    def of_node(self) -> tuple[RuntimeSetting, ...]:
+        """What the private runtime's configuration has besides the default."""
+        if not self.node_setting:
+            return ()
+        return parse_node_settings(self.node_setting, parse_throwaway(self.node).kind)
 
     def given(self) -> Iterator[tuple[Option, str]]:
         """Yield every option that is not at its default, with its value as text."""

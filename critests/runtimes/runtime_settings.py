@@ -78,16 +78,24 @@ class Mirror:
 
 
 @dataclass(frozen=True)
+class ShortNames:
+    """Images whose names have no registry come from the suite's registry."""
+
+    meaning = "images may be named without their registry"
+
+
+@dataclass(frozen=True)
 class StreamingTls:
     """The streaming server speaks TLS.
 
     Attributes:
-        certificate: a file in PEM.
-        key: of the certificate, a file in PEM.
+        certificate: a file in PEM, absolute or relative to the runtime's state directory; made at the start
+            if it does not exist.
+        key: of the certificate, found in the same way.
     """
 
-    certificate: Path
-    key: Path
+    certificate: Path = Path("streaming.pem")
+    key: Path = Path("streaming-key.pem")
     meaning = "the streaming server speaks TLS"
 
 
@@ -295,6 +303,7 @@ RuntimeSetting: TypeAlias = (
     | LogCap
     | PullProgress
     | Mirror
+    | ShortNames
     | StreamingTls
     | CniTemplate
     | NriPlugins

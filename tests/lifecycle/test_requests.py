@@ -112,3 +112,19 @@ def test_the_cgroup_parent_follows_the_driver() -> None:
 )
 def test_safe_hostname_is_a_valid_hostname(name: str, hostname: str) -> None:
     assert safe_hostname(name) == hostname
+
+
+@pytest.mark.parametrize(
+    ("written", "tag", "found"),
+    [
+        ("busybox:1", "docker.io/library/busybox:1", True),
+        ("critests/busybox:1", "127.0.0.1:5010/critests/busybox:1", True),
+        ("critests/busybox:1", "127.0.0.1:5010/critests/busybox:10", False),
+        ("critests/busybox:1", "127.0.0.1:5010/more-critests/busybox:1", False),
+        ("127.0.0.1:5010/busybox:1", "127.0.0.1:5010/busybox:1", True),
+        ("127.0.0.1:5010/busybox:1", "docker.io/127.0.0.1:5010/busybox:1", False),
+        ("localhost/busybox:1", "docker.io/localhost/busybox:1", False),
+    ],
+)
+def test_only_a_name_without_a_registry_is_completed(written: str, tag: str, found: bool) -> None:
+    assert ImageName("sha256:1", written).is_among(["other:1", tag]) is found

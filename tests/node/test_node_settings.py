@@ -1,6 +1,7 @@
 """The named configurations of private runtimes, for `--node-setting`."""
 
 import os
+import ssl
 import subprocess
 import tomllib
 from dataclasses import replace
@@ -13,6 +14,7 @@ from critests.lifecycle.run_label import RunIdentity
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting import start_runtime
+from critests.node.starting.certificates import with_certificates
 from critests.node.starting.targets import parse_node_settings
 from critests.run.context import RuntimeSetup, start_private
 from critests.run.run_settings import Settings
@@ -28,6 +30,8 @@ from critests.runtimes.runtime_settings import (
     NoEvents,
     RuntimeSetting,
     SettingNotSupported,
+    ShortNames,
+    StreamingTls,
 )
 
 SETTINGS = DaemonSettings(
@@ -38,8 +42,8 @@ SETTINGS = DaemonSettings(
     registry_addresses=["127.0.0.1:5010"],
     helpers={"conmon": Path("/usr/bin/conmon"), "pinns": Path("/usr/libexec/crio/pinns")},
 )
-NOT_IN_THE_CONFIGURATION = {DualStack(), Ipv6Only(), CopiedLayers()}
-"""Settings of the CNI configuration, and of `DaemonSettings.overlays`."""
+NOT_IN_THE_CONFIGURATION = {DualStack(), Ipv6Only(), CopiedLayers(), ShortNames()}
+"""Settings of the CNI configuration, of `DaemonSettings.overlays`, and of files of registries."""
 EVERY = [
     pytest.param(kind, setting, id=f"{kind.facts.name}-{name}")
     for kind in KINDS.values()
@@ -96,6 +100,35 @@ def test_registries_of_the_earlier_format_are_mirrors(tmp_path: Path) -> None:
     assert read["plugins"]["io.containerd.grpc.v1.cri"]["registry"] == {
         "mirrors": {"127.0.0.1:5010": {"endpoint": ["http://127.0.0.1:5010"]}}
     }
+
+
+def test_names_without_a_registry_lead_to_that_of_the_suite(tmp_path: Path) -> None:
+    of_containerd, _ = written(
+        KINDS["containerd"], tmp_path / "1", replace(SETTINGS, extra_settings=[ShortNames()])
+    )
+    of_crio, _ = written(
+        KINDS["crio"], tmp_path / "2", replace(SETTINGS, version=(1, 36, 3), extra_settings=[ShortNames()])
+    )
+
+    hosts = tomllib.loads((of_containerd.state / "certs.d/docker.io/hosts.toml").read_text(encoding="utf-8"))
+    registries = tomllib.loads((of_crio.state / "registries.conf").read_text(encoding="utf-8"))
+    assert hosts["server"] == "http://127.0.0.1:5010"
+    assert registries["unqualified-search-registries"] == ["127.0.0.1:5010"]
+
+
+def test_a_certificate_is_made_once(tmp_path: Path) -> None:
+    first = with_certificates([DualStack(), StreamingTls()], tmp_path)
+    certificate = (tmp_path / "streaming.pem").read_text(encoding="ascii")
+
+    again = with_certificates(first, tmp_path / "elsewhere")
+
+    assert (
+        first
+        == again
+        == [DualStack(), StreamingTls(tmp_path / "streaming.pem", tmp_path / "streaming-key.pem")]
+    )
+    assert (tmp_path / "streaming.pem").read_text(encoding="ascii") == certificate
+    assert ssl.PEM_cert_to_DER_cert(certificate)
 
 
 def test_settings_may_be_combined() -> None:

@@ -33,7 +33,7 @@ def images(pid: int | None, *, responds: bool) -> TestImages:
     minted = SimpleNamespace(reference="localhost:5010/a:b")
     registry = SimpleNamespace(address="127.0.0.1:5010", mint=lambda *_, **__: minted, requests=lambda _: [])
     context = SimpleNamespace(
-        settings=SimpleNamespace(image_prefix=""),
+        settings=SimpleNamespace(image_prefix="", of_node=()),
         registry=registry,
         run=SimpleNamespace(id="1-a"),
         names=SimpleNamespace(image_tags=list),

@@ -14,7 +14,7 @@ from critests.client.endpoint import Endpoint
 from critests.client.hangs import Hangs
 from critests.images.registry_client import PAUSE_REPOSITORY
 from critests.node.starting.start_runtime import start_throwaway
-from critests.node.starting.targets import parse_handler_binaries, parse_node_settings, parse_throwaway
+from critests.node.starting.targets import parse_handler_binaries, parse_throwaway
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.node.wrappers.actions import Record
 from critests.node.wrappers.phases import split
@@ -41,7 +41,7 @@ def wrapped(target: Target) -> Iterator[tuple[Target, ThrowawayRuntime]]:
         pause_image=f"{context.registry.address}/{PAUSE_REPOSITORY}:1",
         run_id=context.run.id,
         cgroup_driver=context.settings.driver,
-        extra_settings=parse_node_settings(context.settings.node_setting, choice.kind),
+        extra_settings=context.settings.of_node,
         wrapped=WrappedPrograms(oci=True, cni=True),
     ) as runtime:
         for wrapper in (runtime.wrappers.oci, runtime.wrappers.cni):

@@ -14,6 +14,7 @@ from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import FileLock, LockHeld
 from critests.node.starting import readiness, selinux
 from critests.node.starting.allocation import claim
+from critests.node.starting.certificates import with_certificates
 from critests.node.starting.daemon_choice import DaemonChoice, find_daemon
 from critests.node.starting.daemon_process import DaemonProcess, log_tail
 from critests.node.starting.throwaway import START_SECONDS, RuntimeStartFailed, ThrowawayRuntime
@@ -141,6 +142,7 @@ def _prepare(
     if network:
         (footprint.state / "cni" / CONFLIST_NAME).write_text(conflist(footprint), encoding="utf-8")
     daemon, wrappers = attach(daemon, footprint, wrapped)
+    extra_settings = with_certificates(extra_settings, footprint.state)
     log = log_file or footprint.state / "daemon.log"
 
     def processes_of(configured: DaemonChoice) -> list[DaemonProcess]:

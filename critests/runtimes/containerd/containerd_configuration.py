@@ -47,6 +47,7 @@ from critests.runtimes.runtime_settings import (
     PullProgress,
     RuntimeSetting,
     SettingNotSupported,
+    ShortNames,
     StreamingTls,
 )
 
@@ -67,6 +68,8 @@ EARLIER_FORMAT_SINCE: Final = (2, 0, 0)
 HANDLER_SNAPSHOTTER_SINCE: Final = (1, 7, 0)
 """First version whose handlers may have a snapshotter of their own."""
 
+_OF_SHORT_NAMES = "docker.io"
+"""The registry of names without one."""
 _COPIES = "native"
 """The snapshotter that copies the layer below."""
 _TASKS = "state/io.containerd.runtime.v2.task"
@@ -90,10 +93,13 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
     """Write containerd's configuration and its registry host files; return the arguments to start the daemon
     with.
     """
-    for address in settings.registry_addresses:
-        hosts = paths.state / "certs.d" / address / "hosts.toml"
+    mirrors = [setting.path for setting in settings.extra_settings if isinstance(setting, Mirror)]
+    addresses = {address: address for address in settings.registry_addresses}
+    if ShortNames() in settings.extra_settings:
+        addresses[_OF_SHORT_NAMES] = settings.registry_addresses[0]
+    for name, address in addresses.items():
+        hosts = paths.state / "certs.d" / name / "hosts.toml"
         hosts.parent.mkdir(parents=True, exist_ok=True)
-        mirrors = [setting.path for setting in settings.extra_settings if isinstance(setting, Mirror)]
         hosts.write_text(_hosts(address, mirrors), encoding="utf-8")
     if CniTemplate() in settings.extra_settings:
         _template_file(paths).write_text(_template(paths), encoding="utf-8")
@@ -158,8 +164,8 @@ def _of_images(
         case DiscardLayers():
             of_layers = of_images if _format(settings) == 3 else _plugin(_CRI, "containerd")
             tables[of_layers]["discard_unpacked_layers"] = True
-        case Mirror() | CopiedLayers():
-            pass  # in the hosts.toml of the registry, and in `settings.overlays`
+        case Mirror() | CopiedLayers() | ShortNames():
+            pass  # in the hosts.toml of a registry, and in `settings.overlays`
         case _:
             return False
     return True
@@ -263,7 +269,7 @@ def _cri_tables_2(paths: RuntimePaths, settings: DaemonSettings) -> _Tables:
 def _registries_2(paths: RuntimePaths, settings: DaemonSettings) -> _Tables:
     # what replaced registry.mirrors excludes it; a node that was upgraded still has it
     if EarlierFormat() not in settings.extra_settings or any(
-        isinstance(setting, Mirror) for setting in settings.extra_settings
+        isinstance(setting, Mirror | ShortNames) for setting in settings.extra_settings
     ):
         return {_plugin(_CRI, "registry"): {"config_path": str(paths.state / "certs.d")}}
     return {

@@ -16,6 +16,8 @@ from critests.runtimes.runtime_settings import (
     Ipv6Only,
     LogLineSize,
     NriListener,
+    ShortNames,
+    StreamingTls,
 )
 
 IMAGES: Final = "io.containerd.cri.v1.images"
@@ -56,4 +58,6 @@ NODE_SETTINGS: Final = {
     ),
     "short-log-lines": NodeSetting("splits log lines at 256 bytes", (LogLineSize(256),)),
     "device-ownership": NodeSetting("devices belong to the container's user", (DeviceOwnership(),)),
+    "short-names": NodeSetting("images are named without their registry", (ShortNames(),)),
+    "streaming-tls": NodeSetting("the streaming server speaks TLS", (StreamingTls(),)),
 }

@@ -40,6 +40,7 @@ from critests.runtimes.runtime_settings import (
     PullProgress,
     RuntimeSetting,
     SettingNotSupported,
+    ShortNames,
     SignaturePolicy,
     SplitStorage,
     StreamingTls,
@@ -92,6 +93,7 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
         "registries.conf": registries(
             settings.registry_addresses,
             [setting.path for setting in settings.extra_settings if isinstance(setting, Mirror)],
+            short_names=ShortNames() in settings.extra_settings,
         ),
         "storage.conf": _table(
             "storage",
@@ -159,7 +161,7 @@ def _required_signature(policy: SignaturePolicy) -> object:
     }
 
 
-def registries(addresses: Sequence[str], mirrors: Sequence[str] = ()) -> str:
+def registries(addresses: Sequence[str], mirrors: Sequence[str] = (), *, short_names: bool = False) -> str:
     """Return the text of a registries.conf (version 2) that allows plain HTTP for the addresses.
 
     A CRI-O that the user runs needs the same text in /etc/containers/registries.conf.d.
@@ -167,6 +169,7 @@ def registries(addresses: Sequence[str], mirrors: Sequence[str] = ()) -> str:
     Args:
         addresses: `host:port` of each.
         mirrors: paths below each that are asked first.
+        short_names: whether names without a registry are looked for at the addresses.
     """
     blocks = []
     for address in addresses:
@@ -174,7 +177,8 @@ def registries(addresses: Sequence[str], mirrors: Sequence[str] = ()) -> str:
         blocks += [
             f'[[registry.mirror]]\nlocation = "{address}/{path}"\ninsecure = true\n' for path in mirrors
         ]
-    return "\n".join(["unqualified-search-registries = []\n", *blocks])
+    searched = json.dumps(list(addresses) if short_names else [])
+    return "\n".join([f"unqualified-search-registries = {searched}\n", *blocks])
 
 
 def configuration(paths: RuntimePaths, settings: DaemonSettings) -> str:
@@ -302,7 +306,7 @@ def _of_images(setting: RuntimeSetting, paths: RuntimePaths, settings: DaemonSet
             return "crio.image", {"pull_progress_timeout": f"{seconds}s"}
         case Credentials(file):
             return "crio.image", {"global_auth_file": str(file)}
-        case Mirror() | CopiedLayers() | SignaturePolicy():
+        case Mirror() | ShortNames() | CopiedLayers() | SignaturePolicy():
             return "crio.image", {}  # in registries.conf, `settings.overlays`, and files of policies
     return None
 

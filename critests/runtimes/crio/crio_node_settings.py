@@ -13,6 +13,8 @@ from critests.runtimes.runtime_settings import (
     Ipv6Only,
     NoEvents,
     NriListener,
+    ShortNames,
+    StreamingTls,
 )
 
 _COLLECTED = ConfigurationValue(("crio.stats",), "collection_period", 1)
@@ -29,4 +31,6 @@ NODE_SETTINGS: Final = {
     "image-folder": NodeSetting("images are stored apart from containers (imagestore)", (ImageFolder(),)),
     "no-events": NodeSetting("container events are off", (NoEvents(),)),
     "device-ownership": NodeSetting("devices belong to the container's user", (DeviceOwnership(),)),
+    "short-names": NodeSetting("images are named without their registry", (ShortNames(),)),
+    "streaming-tls": NodeSetting("the streaming server speaks TLS", (StreamingTls(),)),
 }

@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from critests.api import api_pb2 as cri
+from critests.node.host.binaries import MissingProgram
+from critests.node.starting.certificates import make_certificate
 from critests.testing import (
     ConditionNotMet,
     OwnRuntime,
@@ -17,30 +19,24 @@ from critests.testing import (
     RuntimeSetup,
     StreamingTls,
     Streams,
+    blocked,
     disruptive,
     requirement,
     start_configured,
 )
-from critests.validation.openssl import openssl
 
 RELOAD_SECONDS = 5.0
 """For a daemon that watches the file of its certificate."""
-
-
-def make_certificate(files: StreamingTls) -> None:
-    """Write a new self-signed certificate and its key."""
-    how = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=critests"
-    # the address of the streaming server
-    where = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(files.key)]
-    where += ["-out", str(files.certificate)]
-    openssl(*how.split(), *where)
 
 
 @pytest.fixture
 def tls_files(host_folder: Path) -> StreamingTls:
     """A self-signed certificate and its key."""
     files = StreamingTls(host_folder / "certificate.pem", host_folder / "key.pem")
-    make_certificate(files)
+    try:
+        make_certificate(files)
+    except MissingProgram as error:
+        blocked(str(error))
     return files
 
 
