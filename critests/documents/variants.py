@@ -60,12 +60,25 @@ class Variant:
 
 
 def variants(document: Mapping[str, object], fields: Sequence[Field]) -> Iterator[Variant]:
-    """Yield the variants of a document: those of each field in the order of the fields, then those of the
-    document as a whole.
+    """Yield the variants of a JSON document: those of its fields, then those of the document as a whole.
+
+    Args and errors: see `field_variants`.
+    """
+    yield from field_variants(document, fields, lambda changed: json.dumps(changed).encode())
+    yield from whole_document_variants(document)
+
+
+def field_variants(
+    document: Mapping[str, object],
+    fields: Sequence[Field],
+    write: Callable[[Mapping[str, object]], bytes | None],
+) -> Iterator[Variant]:
+    """Yield the variants of each field, in the order of the fields.
 
     Args:
-        document: a valid one, which is JSON and has the objects and lists of all `fields`.
+        document: a valid one, which has the objects and lists of all `fields`.
         fields: those that the specification has.
+        write: returns a document in its format; None if the format cannot express it.
 
     Raises:
         LookupError: the document lacks an object or list that leads to a field.
@@ -74,8 +87,9 @@ def variants(document: Mapping[str, object], fields: Sequence[Field]) -> Iterato
         for change, value, expected in _changes(field, _value_at(document, field.path)):
             changed = copy.deepcopy(dict(document))
             _put(changed, field.path, value)
-            yield Variant(str(field), change, json.dumps(changed).encode(), expected)
-    yield from whole_document_variants(document)
+            content = write(changed)
+            if content is not None:
+                yield Variant(str(field), change, content, expected)
 
 
 ABSENT = object()

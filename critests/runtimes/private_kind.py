@@ -60,6 +60,12 @@ class ThrowawayKind:
     """
     node_settings: Mapping[str, NodeSetting] = field(default_factory=dict)
     """Its named configurations, by the name for `--node-setting`."""
+    hosts_folder: Callable[[RuntimePaths], Path] | None = None
+    """The directory with a hosts.toml for each registry, if pulls read one."""
+    registries_folder: Callable[[RuntimePaths], Path] | None = None
+    """The directory of registries.conf and registries.conf.d, if the daemon reads them at its start and at
+    SIGHUP.
+    """
     profile_annotation: str = ""
     """The pod annotation that names a seccomp profile in a registry, if such profiles are enabled."""
     oldest: tuple[int, int] = (0, 0)

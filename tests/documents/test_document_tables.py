@@ -10,7 +10,14 @@ from itertools import chain
 
 import pytest
 
-from critests.documents import cni_conduct, cni_network, cni_result, user_lines
+from critests.documents import (
+    cni_conduct,
+    cni_network,
+    cni_result,
+    registries_conf,
+    registry_hosts,
+    user_lines,
+)
 from critests.documents.cdi_specification import specification_variants
 from critests.documents.document_fields import Expected
 from critests.documents.runtime_annotations import annotation_variants
@@ -31,6 +38,14 @@ TABLES: dict[str, Callable[[], Iterator[object]]] = {
     "CDI": lambda: specification_variants("vendor.example/class", "/dev/null", "/tmp"),
     "seccomp": lambda: profile_variants("SCMP_ARCH_X86_64", "/run/absent"),
     "annotations": annotation_variants,
+    "hosts": lambda: registry_hosts.hosts_variants("127.0.0.1:5010"),
+    "choices of hosts": lambda: chain.from_iterable(
+        choices("127.0.0.1:5010") for choices in registry_hosts.CHOICES.values()
+    ),
+    "registries": lambda: registries_conf.registries_variants("127.0.0.1:5010"),
+    "choices of registries": lambda: chain.from_iterable(
+        choices("127.0.0.1:5010", "critests/x") for choices in registries_conf.CHOICES.values()
+    ),
     "users": lambda: chain(user_lines.valid_users(), user_lines.odd_users(), user_lines.passwd_files()),
     "groups": lambda: chain(user_lines.valid_groups(), user_lines.odd_groups(), user_lines.group_files()),
     "names of users": named_users,

@@ -229,6 +229,20 @@ class ThrowawayRuntime:
         return self._footprint.cdi
 
     @property
+    def hosts_folder(self) -> Path | None:
+        """Return its directory with a hosts.toml for each registry; None if its kind reads none."""
+        folder = self._daemon.kind.hosts_folder
+        return folder(self._footprint) if folder else None
+
+    @property
+    def registries_folder(self) -> Path | None:
+        """Return its directory of registries.conf, which it reads again at SIGHUP; None if its kind reads
+        none.
+        """
+        folder = self._daemon.kind.registries_folder
+        return folder(self._footprint) if folder else None
+
+    @property
     def nri_socket(self) -> Path:
         """Return the socket for NRI plugins, if they are enabled."""
         return self._footprint.nri / NRI_SOCKET

@@ -98,7 +98,7 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
     if ShortNames() in settings.extra_settings:
         addresses[_OF_SHORT_NAMES] = settings.registry_addresses[0]
     for name, address in addresses.items():
-        hosts = paths.state / "certs.d" / name / "hosts.toml"
+        hosts = _hosts_folder(paths) / name / "hosts.toml"
         hosts.parent.mkdir(parents=True, exist_ok=True)
         hosts.write_text(_hosts(address, mirrors), encoding="utf-8")
     if CniTemplate() in settings.extra_settings:
@@ -271,7 +271,7 @@ def _registries_2(paths: RuntimePaths, settings: DaemonSettings) -> _Tables:
     if EarlierFormat() not in settings.extra_settings or any(
         isinstance(setting, Mirror | ShortNames) for setting in settings.extra_settings
     ):
-        return {_plugin(_CRI, "registry"): {"config_path": str(paths.state / "certs.d")}}
+        return {_plugin(_CRI, "registry"): {"config_path": str(_hosts_folder(paths))}}
     return {
         _plugin(_CRI, "registry", "mirrors", address): {"endpoint": [f"http://{address}"]}
         for address in settings.registry_addresses
@@ -294,8 +294,8 @@ def _cri_tables_3(paths: RuntimePaths, settings: DaemonSettings) -> _Tables:
     return {
         _plugin(IMAGES): {"snapshotter": _snapshotter(settings)},
         _plugin(IMAGES, "pinned_images"): {"sandbox": settings.pause_image},
-        _plugin(IMAGES, "registry"): {"config_path": str(paths.state / "certs.d")},
-        _plugin(TRANSFER): {"config_path": str(paths.state / "certs.d")},
+        _plugin(IMAGES, "registry"): {"config_path": str(_hosts_folder(paths))},
+        _plugin(TRANSFER): {"config_path": str(_hosts_folder(paths))},
         **unpacking,
         _plugin(PODS): _runtime(paths, settings),
         _plugin(PODS, "cni"): cni,
@@ -390,6 +390,10 @@ def _shim_configuration(paths: RuntimePaths, handler: str, shim: Path) -> str:
     return shims.configuration(shim, paths.state / "oci" / handler)
 
 
+def _hosts_folder(paths: RuntimePaths) -> Path:
+    return paths.state / "certs.d"
+
+
 def _hosts(address: str, mirrors: Sequence[str]) -> str:
     capabilities = '  capabilities = ["pull", "resolve"]\n'
     before = [
@@ -439,4 +443,5 @@ CONTAINERD: Final = ThrowawayKind(
     files_elsewhere=shim_sockets,
     importing=importing,
     node_settings=NODE_SETTINGS,
+    hosts_folder=_hosts_folder,
 )

@@ -394,5 +394,6 @@ CRIO: Final = ThrowawayKind(
     ),  # Debian's policy has no label for /run/crio
     importing=importing,
     node_settings=NODE_SETTINGS,
+    registries_folder=lambda paths: paths.state,
     profile_annotation=PROFILE_ANNOTATION,
 )

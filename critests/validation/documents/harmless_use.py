@@ -214,7 +214,7 @@ class DocumentUser:
         if misread and document.expected is Expected.ACCEPTED:
             found.append((Problem.MEANING, misread))
         if not refusal and document.expected is Expected.REFUSED:
-            found.append((Problem.ACCEPTED, ""))
+            found.append((Problem.ACCEPTED, misread))
         return [DocumentBreach(str(document), *each) for each in found]
 
     def _damage_of_machine(self, before: Sequence[str]) -> list[tuple[Problem, str]]:
