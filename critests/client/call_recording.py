@@ -26,6 +26,8 @@ MESSAGE_LIMIT_BYTES = 64 * 1024
 MAX_CALLS = 2000
 """Only the newest calls are stored, so that memory stays bounded in a long run."""
 EVENTS = "GetContainerEvents"
+CANCELLED_HERE = "cancelled by the suite"
+"""Details of a call that the suite has cancelled."""
 
 READING = re.compile(
     r"Version|Status|RuntimeConfig|List\w+|Stream\w+|\w+Status|\w+Stats|ImageFsInfo|GetContainerEvents"
@@ -126,11 +128,26 @@ class _RecordedRpc:
 
     # grpcio's own callables have no common public type
     def __init__(self, rpc: str, inner: Any, recorder: Recorder, hangs: Hangs, endpoint: str = "") -> None:  # noqa: ANN401 - see above
-        self._rpc = rpc
+        self.rpc = rpc
+        self.recorder = recorder
+        self.hangs = hangs
         self._endpoint = endpoint
         self._inner = inner
-        self._recorder = recorder
-        self._hangs = hangs
+
+    def recorded(
+        self,
+        request: Message,
+        response: Message | None,
+        code: str,
+        details: str,
+        started: float,
+        seconds: float,
+        streamed: int = 0,
+    ) -> Call:
+        """Return one of its calls as it is recorded."""
+        return Call(
+            self.rpc, redacted(request), response, code, details, started, seconds, streamed, self._endpoint
+        )
 
 
 class RecordedCall(_RecordedRpc):
@@ -159,8 +176,8 @@ class RecordedCall(_RecordedRpc):
             grpc.RpcError: the call failed; `StillHangs` if the RPC hung before, and this call hung too or was
                 not made.
         """
-        sent = self._recorder.outgoing(request)
-        return self._recorder.around_call(
+        sent = self.recorder.outgoing(request)
+        return self.recorder.around_call(
             self._endpoint, sent, lambda: self._once(sent, timeout, metadata, **more)
         )
 
@@ -171,8 +188,8 @@ class RecordedCall(_RecordedRpc):
         metadata: Any,  # noqa: ANN401 - grpcio's signature
         **more: Any,  # noqa: ANN401 - grpcio's signature
     ) -> tuple[Message, Any]:
-        allowance = self._hangs.allow(self._rpc, request, timeout)
-        under_way = self._recorder.under_way
+        allowance = self.hangs.allow(self.rpc, request, timeout)
+        under_way = self.recorder.under_way
         under_way.begin()
         started, begin = time.time(), time.perf_counter()
         try:
@@ -182,7 +199,7 @@ class RecordedCall(_RecordedRpc):
         except grpc.RpcError as error:
             seconds = time.perf_counter() - begin
             if self._failed(request, allowance, error, started, seconds) and allowance.probe:
-                raise StillHangs(self._rpc, self._hangs.words(self._rpc)) from error
+                raise StillHangs(self.rpc, self.hangs.words(self.rpc)) from error
             raise
         finally:
             under_way.end()
@@ -197,29 +214,17 @@ class RecordedCall(_RecordedRpc):
         **more: Any,  # noqa: ANN401 - grpcio's signature
     ) -> Any:  # noqa: ANN401 - grpcio's signature
         """Make the call without waiting; it is recorded when it ends."""
-        request = self._recorder.outgoing(request)
-        allowance = self._hangs.allow(self._rpc, request, timeout)
-        self._recorder.under_way.begin()
+        request = self.recorder.outgoing(request)
+        allowance = self.hangs.allow(self.rpc, request, timeout)
+        self.recorder.under_way.begin()
         started, begin = time.time(), time.perf_counter()
         pending = self._inner.future(request, timeout=allowance.seconds, metadata=metadata, **more)
 
         def record(done: Any) -> None:  # noqa: ANN401 - grpcio's future
             seconds = time.perf_counter() - begin
-            self._recorder.under_way.end()
+            self.recorder.under_way.end()
             if done.cancelled():
-                details = "cancelled by the suite"
-                self._recorder.add(
-                    Call(
-                        self._rpc,
-                        redacted(request),
-                        None,
-                        "CANCELLED",
-                        details,
-                        started,
-                        seconds,
-                        endpoint=self._endpoint,
-                    )
-                )
+                self.recorder.add(self.recorded(request, None, "CANCELLED", CANCELLED_HERE, started, seconds))
             elif (error := done.exception()) is not None:
                 self._failed(request, allowance, error, started, seconds)
             else:
@@ -232,28 +237,16 @@ class RecordedCall(_RecordedRpc):
         self, request: Message, allowance: Allowance, response: Message, started: float, seconds: float
     ) -> None:
         if allowance.probe:
-            self._hangs.ended(self._rpc, allowance, None, seconds)
-        self._recorder.add(
-            Call(self._rpc, redacted(request), response, "OK", "", started, seconds, endpoint=self._endpoint)
-        )
+            self.hangs.ended(self.rpc, allowance, None, seconds)
+        self.recorder.add(self.recorded(request, response, "OK", "", started, seconds))
 
     def _failed(
         self, request: Message, allowance: Allowance, error: grpc.RpcError, started: float, seconds: float
     ) -> bool:
         """Record a call that failed, and return whether it hung."""
-        name_the_rpc(error, self._rpc)
-        self._recorder.add(
-            Call(
-                self._rpc,
-                redacted(request),
-                None,
-                *code_of(error),
-                started,
-                seconds,
-                endpoint=self._endpoint,
-            )
-        )
-        hung = self._hangs.ended(self._rpc, allowance, error.code(), seconds)
+        name_the_rpc(error, self.rpc)
+        self.recorder.add(self.recorded(request, None, *code_of(error), started, seconds))
+        hung = self.hangs.ended(self.rpc, allowance, error.code(), seconds)
         if hung:
             note_the_hang(error, seconds)
         return hung
@@ -270,33 +263,20 @@ class RecordedStream(_RecordedRpc):
         **more: Any,  # noqa: ANN401 - grpcio's signature
     ) -> "RecordedMessages":
         """Open the stream; iterate over the returned messages."""
-        allowance = self._hangs.allow(self._rpc, request, timeout)
+        allowance = self.hangs.allow(self.rpc, request, timeout)
         call = self._inner(request, timeout=allowance.seconds, metadata=metadata, **more)
-        return RecordedMessages(
-            self._rpc, request, call, self._recorder, self._hangs, allowance, self._endpoint
-        )
+        return RecordedMessages(self, request, call, allowance)
 
 
 class RecordedMessages:
     """The messages of a stream, as they arrive; `cancel()` ends it from this side."""
 
-    def __init__(
-        self,
-        rpc: str,
-        request: Message,
-        call: Any,  # noqa: ANN401 - grpcio's call object
-        recorder: Recorder,
-        hangs: Hangs,
-        allowance: Allowance,
-        endpoint: str = "",
-    ) -> None:
-        self._endpoint = endpoint
-        self._hangs = hangs
-        self._allowance = allowance
+    # grpcio's call object has no public type
+    def __init__(self, rpc: RecordedStream, request: Message, call: Any, allowance: Allowance) -> None:  # noqa: ANN401 - see above
         self._rpc = rpc
+        self._allowance = allowance
         self._request = request
         self._call = call
-        self._recorder = recorder
         self._started, self._begin = time.time(), time.perf_counter()
         self._count = 0
         self._done = False
@@ -305,7 +285,7 @@ class RecordedMessages:
         return self
 
     def __next__(self) -> Message:
-        self._recorder.under_way.begin()
+        self._rpc.recorder.under_way.begin()
         try:
             message: Message = next(self._call)
         except StopIteration:
@@ -313,51 +293,39 @@ class RecordedMessages:
             self._record("OK", "")
             raise
         except grpc.RpcError as error:
-            name_the_rpc(error, self._rpc)
+            name_the_rpc(error, self._rpc.rpc)
             if self._note(error.code()):
                 note_the_hang(error, time.perf_counter() - self._begin)
             self._record(*code_of(error))
             raise
         finally:
-            self._recorder.under_way.end()
+            self._rpc.recorder.under_way.end()
         if not self._count:
             self._note(None)
         self._count += 1
-        self._recorder.coverage.add(self._rpc, self._request, message)
+        self._rpc.recorder.coverage.add(self._rpc.rpc, self._request, message)
         seconds = time.perf_counter() - self._begin
-        self._recorder.judge(
-            Call(self._rpc, self._request, message, "OK", "", self._started, seconds, endpoint=self._endpoint)
-        )
+        call = self._rpc.recorded(self._request, message, "OK", "", self._started, seconds)
+        self._rpc.recorder.judge(call)
         return message
 
     def _note(self, code: grpc.StatusCode | None) -> bool:
         """Note whether the first message arrived; a stream of events is silent while nothing happens."""
-        if self._count or self._rpc == EVENTS:
+        if self._count or self._rpc.rpc == EVENTS:
             return False
-        return self._hangs.ended(self._rpc, self._allowance, code, time.perf_counter() - self._begin)
+        return self._rpc.hangs.ended(self._rpc.rpc, self._allowance, code, time.perf_counter() - self._begin)
 
     def cancel(self) -> None:
         """End the stream from this side."""
         self._call.cancel()
-        self._record("CANCELLED", "cancelled by the suite")
+        self._record("CANCELLED", CANCELLED_HERE)
 
     def _record(self, code: str, details: str) -> None:
         if not self._done:
             self._done = True
             seconds = time.perf_counter() - self._begin
-            self._recorder.add(
-                Call(
-                    self._rpc,
-                    redacted(self._request),
-                    None,
-                    code,
-                    details,
-                    self._started,
-                    seconds,
-                    self._count,
-                    self._endpoint,
-                )
-            )
+            call = self._rpc.recorded(self._request, None, code, details, self._started, seconds, self._count)
+            self._rpc.recorder.add(call)
 
 
 class RecordingChannel(grpc.Channel):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import grpc
 from google.protobuf.message import Message
 
-from critests.client.call_recording import Call
+from critests.client.call_recording import CANCELLED_HERE, Call
 from critests.client.connection import Connection
 from critests.client.endpoint import EndpointError
 from critests.node.run_state.locks import start_time
@@ -199,7 +199,7 @@ class DaemonCrash:
 
 def lost_connection(call: Call) -> bool:
     """Return whether a call ended as calls do when the daemon exits."""
-    return call.code in LOST_CONNECTION and call.details != "cancelled by the suite"
+    return call.code in LOST_CONNECTION and call.details != CANCELLED_HERE
 
 
 def malformed(request: object) -> bool:
