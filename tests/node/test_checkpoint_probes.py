@@ -12,12 +12,12 @@ from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.observing import checkpoint_probes
+from critests.node.observing.capabilities import ProbeResult
 from critests.node.observing.checkpoint_probes import CheckpointProbes
-from critests.record.run_record import CapabilityFact
 from tests.criserver import CriServer, serve
 
 
-def facts(server: CriServer, logs: Path) -> dict[Capability, CapabilityFact]:
+def facts(server: CriServer, logs: Path) -> dict[Capability, ProbeResult]:
     with serve(server) as endpoint:
         connection = connect(Endpoint.parse(endpoint))
         try:

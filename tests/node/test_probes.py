@@ -15,19 +15,19 @@ from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
 from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.observing import probes
+from critests.node.observing.capabilities import ProbeResult
 from critests.node.observing.probes import ContainerProbes
-from critests.record.run_record import CapabilityFact
 from tests.client.streaming.fake_server import Peer, serving
 from tests.criserver import CriServer, serve
 
 
-def shared_processes(server: CriServer, tmp_path: Path) -> CapabilityFact:
+def shared_processes(server: CriServer, tmp_path: Path) -> ProbeResult:
     return container_fact(server, tmp_path, Capability.SHARED_PROCESSES)
 
 
 def container_fact(
     server: CriServer, tmp_path: Path, capability: Capability, *, scale: float = 1
-) -> CapabilityFact:
+) -> ProbeResult:
     with serve(server) as endpoint:
         connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines(scale))
         try:

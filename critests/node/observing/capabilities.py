@@ -7,8 +7,10 @@ first use, in its own sandbox. Only probes may parse a runtime's messages, and t
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import grpc
+from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
 from critests.catalogue.rpcs import rpc_of
@@ -18,15 +20,37 @@ from critests.client.failures import CallNotAllowed, failed_rpc, in_words
 from critests.record.run_record import CapabilityFact
 
 NO_SUCH_ID = "critests-probe-of-an-id-that-nobody-has"
+RESTORE_REQUEST = cri.RestorePodRequest(
+    checkpoint_path=f"/{NO_SUCH_ID}",
+    config=cri.PodSandboxConfig(
+        metadata=cri.PodSandboxMetadata(name="probe-restore", uid=NO_SUCH_ID, namespace="critests")
+    ),
+)
 EVENTS_SECONDS = 1.0
 ANSWER_SECONDS = 5.0
 """Timeout of calls whose only purpose is to find out whether the RPC exists."""
 NO_ANSWER = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 """Codes that say nothing about a feature: the daemon hangs or is gone."""
 
-Probe = Callable[[], CapabilityFact]
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """What a probe found.
+
+    Attributes:
+        present: whether the capability is there; None if it could not be determined.
+        evidence: what was observed.
+        source: where: an RPC, a file, a flag.
+        failed: it is unknown because the RPC in `source` failed.
+    """
+
+    present: bool | None
+    evidence: str
+    source: str
+    failed: bool = False
 
 
+Probe = Callable[[], ProbeResult]
 PROBES_AGAIN = 3
 """How often a probe is repeated that failed with an error of an RPC."""
 
@@ -56,20 +80,8 @@ class CapabilityMatrix:
 
     def _probe(self, capability: Capability) -> CapabilityFact:
         probe = self._probes.get(capability)
-        if probe is None:
-            return fact(capability, None, "there is no probe for it", "")
-        try:
-            return probe()
-        except CallNotAllowed as error:
-            return fact(capability, None, str(error), "not probed")
-        except grpc.RpcError as error:
-            return CapabilityFact(
-                name=capability.value,
-                present=None,
-                evidence=in_words(error),
-                source=failed_rpc(error) or "probe",
-                failed=True,
-            )
+        seen = _made(probe) if probe else ProbeResult(None, "there is no probe for it", "")
+        return CapabilityFact(name=capability.value, **vars(seen))
 
     def has(self, capability: Capability) -> bool:
         """Whether a capability was found."""
@@ -92,10 +104,13 @@ class CapabilityMatrix:
         return self.known()
 
 
-# `present` is the fact, so its position is clear
-def fact(capability: Capability, present: bool | None, evidence: str, source: str) -> CapabilityFact:  # noqa: FBT001 - see above
-    """Return a fact; `present` is None if it could not be determined."""
-    return CapabilityFact(name=capability.value, present=present, evidence=evidence, source=source)
+def _made(probe: Probe) -> ProbeResult:
+    try:
+        return probe()
+    except CallNotAllowed as error:
+        return ProbeResult(None, str(error), "not probed")
+    except grpc.RpcError as error:
+        return ProbeResult(None, in_words(error), failed_rpc(error) or "probe", failed=True)
 
 
 QUICK = (
@@ -135,25 +150,29 @@ class RuntimeProbes:
             Capability.POD_NETWORK: self.pod_network,
             Capability.RUNTIME_CONFIG: self.runtime_config,
             Capability.RUNTIME_HANDLERS: self.runtime_handlers,
-            Capability.RECURSIVE_READ_ONLY_MOUNTS: lambda: self.handler_feature(
-                Capability.RECURSIVE_READ_ONLY_MOUNTS, "recursive_read_only_mounts"
+            Capability.RECURSIVE_READ_ONLY_MOUNTS: partial(
+                self.handler_feature, "recursive_read_only_mounts"
             ),
-            Capability.USER_NAMESPACES: lambda: self.handler_feature(
-                Capability.USER_NAMESPACES, "user_namespaces"
-            ),
+            Capability.USER_NAMESPACES: partial(self.handler_feature, "user_namespaces"),
             Capability.USER_NAMESPACES_HOST_NETWORK: self.user_namespaces_host_network,
-            Capability.MOUNT_OPTIONS: lambda: self.feature(Capability.MOUNT_OPTIONS, "mount_options"),
-            Capability.SUPPLEMENTAL_GROUPS_POLICY: lambda: self.feature(
-                Capability.SUPPLEMENTAL_GROUPS_POLICY, "supplemental_groups_policy"
-            ),
+            Capability.MOUNT_OPTIONS: partial(self.feature, "mount_options"),
+            Capability.SUPPLEMENTAL_GROUPS_POLICY: partial(self.feature, "supplemental_groups_policy"),
             Capability.EVENTS: self.events,
             Capability.STREAMING_LISTS: self.streaming_lists,
-            Capability.POD_STATS: self.pod_stats,
+            Capability.POD_STATS: partial(
+                self.implemented, "PodSandboxStats", cri.PodSandboxStatsRequest(pod_sandbox_id=NO_SUCH_ID)
+            ),
             Capability.METRICS: self.metrics,
-            Capability.POD_RESOURCE_UPDATES: self.pod_resource_updates,
+            Capability.POD_RESOURCE_UPDATES: partial(
+                self.implemented,
+                "UpdatePodSandboxResources",
+                cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=NO_SUCH_ID),
+            ),
             Capability.CHECKPOINT: self.checkpoint,
-            Capability.POD_CHECKPOINT: self.pod_checkpoint,
-            Capability.POD_RESTORE: self.pod_restore,
+            Capability.POD_CHECKPOINT: partial(
+                self.implemented, "CheckpointPod", cri.CheckpointPodRequest(pod_sandbox_id=NO_SUCH_ID)
+            ),
+            Capability.POD_RESTORE: partial(self.implemented, "RestorePod", RESTORE_REQUEST),
         }
 
     @property
@@ -163,7 +182,7 @@ class RuntimeProbes:
     def _status(self) -> cri.StatusResponse:
         return self.connection.runtime.Status(cri.StatusRequest())
 
-    def pod_network(self) -> CapabilityFact:
+    def pod_network(self) -> ProbeResult:
         """NetworkReady is true."""
         conditions = [
             condition for condition in self._status().status.conditions if condition.type == "NetworkReady"
@@ -173,79 +192,67 @@ class RuntimeProbes:
             "; ".join(f"{condition.reason} {condition.message}".strip() for condition in conditions)
             or "no such condition"
         )
-        return fact(
-            Capability.POD_NETWORK,
+        return ProbeResult(
             ready,
             "NetworkReady is true" if ready else f"NetworkReady is not true: {words}",
             "Status",
         )
 
-    def runtime_config(self) -> CapabilityFact:
+    def runtime_config(self) -> ProbeResult:
         """RuntimeConfig names a cgroup driver."""
         try:
             answer = self.connection.runtime.RuntimeConfig(cri.RuntimeConfigRequest())
         except grpc.RpcError as error:
-            return _absent_if_unimplemented(Capability.RUNTIME_CONFIG, error, "RuntimeConfig")
+            return _absent_if_unimplemented(error, "RuntimeConfig")
         driver = cri.CgroupDriver.Name(answer.linux.cgroup_driver)
-        return fact(
-            Capability.RUNTIME_CONFIG, answer.HasField("linux"), f"cgroup driver {driver}", "RuntimeConfig"
-        )
+        return ProbeResult(answer.HasField("linux"), f"cgroup driver {driver}", "RuntimeConfig")
 
-    def runtime_handlers(self) -> CapabilityFact:
+    def runtime_handlers(self) -> ProbeResult:
         """Status lists handlers."""
         names = [handler.name or '""' for handler in self._status().runtime_handlers]
-        return fact(
-            Capability.RUNTIME_HANDLERS,
+        return ProbeResult(
             bool(names),
             ", ".join(names) or "the list is empty",
             "Status.runtime_handlers",
         )
 
-    def handler_feature(self, capability: Capability, feature: str) -> CapabilityFact:
+    def handler_feature(self, feature: str) -> ProbeResult:
         """A feature of the handler under test."""
         handlers = {handler.name: handler for handler in self._status().runtime_handlers}
         if self.handler not in handlers:
-            return fact(
-                capability,
+            return ProbeResult(
                 False,
                 f"Status does not list the handler {self.handler!r}",
                 "Status.runtime_handlers",
             )
         present = bool(getattr(handlers[self.handler].features, feature))
-        return fact(capability, present, f"{feature} is {str(present).lower()}", "Status.runtime_handlers")
+        return ProbeResult(present, f"{feature} is {str(present).lower()}", "Status.runtime_handlers")
 
-    def feature(self, capability: Capability, feature: str) -> CapabilityFact:
+    def feature(self, feature: str) -> ProbeResult:
         """A feature of the runtime as a whole."""
         present = bool(getattr(self._status().features, feature))
-        return fact(capability, present, f"{feature} is {str(present).lower()}", "Status.features")
+        return ProbeResult(present, f"{feature} is {str(present).lower()}", "Status.features")
 
-    def user_namespaces_host_network(self) -> CapabilityFact:
+    def user_namespaces_host_network(self) -> ProbeResult:
         """The runtime says so, and that the handler under test has user namespaces."""
-        capability = Capability.USER_NAMESPACES_HOST_NETWORK
-        runtime_feature = self.feature(capability, "user_namespaces_host_network")
-        return (
-            self.handler_feature(capability, "user_namespaces")
-            if runtime_feature.present
-            else runtime_feature
-        )
+        of_runtime = self.feature("user_namespaces_host_network")
+        return self.handler_feature("user_namespaces") if of_runtime.present else of_runtime
 
-    def events(self) -> CapabilityFact:
+    def events(self) -> ProbeResult:
         """The stream of events stays open; off means Unimplemented or an early end."""
         seconds = EVENTS_SECONDS * self.connection.deadlines.scale
         stream = self.connection.runtime.GetContainerEvents(cri.GetEventsRequest(), timeout=seconds)
         try:
             next(iter(stream))
         except StopIteration:
-            return fact(Capability.EVENTS, False, "the stream ended at once", "GetContainerEvents")
+            return ProbeResult(False, "the stream ended at once", "GetContainerEvents")
         except grpc.RpcError as error:
             if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
-                return fact(
-                    Capability.EVENTS, True, f"the stream stayed open for {seconds:g} s", "GetContainerEvents"
-                )
-            return _absent_if_unimplemented(Capability.EVENTS, error, "GetContainerEvents")
-        return fact(Capability.EVENTS, True, "an event came", "GetContainerEvents")
+                return ProbeResult(True, f"the stream stayed open for {seconds:g} s", "GetContainerEvents")
+            return _absent_if_unimplemented(error, "GetContainerEvents")
+        return ProbeResult(True, "an event came", "GetContainerEvents")
 
-    def streaming_lists(self) -> CapabilityFact:
+    def streaming_lists(self) -> ProbeResult:
         """StreamPodSandboxes is implemented."""
         stream = self.connection.runtime.StreamPodSandboxes(
             cri.StreamPodSandboxesRequest(), timeout=self._seconds
@@ -253,43 +260,33 @@ class RuntimeProbes:
         try:
             next(iter(stream), None)
         except grpc.RpcError as error:
-            return _absent_if_unimplemented(Capability.STREAMING_LISTS, error, "StreamPodSandboxes")
-        return fact(Capability.STREAMING_LISTS, True, "the stream answered", "StreamPodSandboxes")
+            return _absent_if_unimplemented(error, "StreamPodSandboxes")
+        return ProbeResult(True, "the stream answered", "StreamPodSandboxes")
 
-    def pod_stats(self) -> CapabilityFact:
-        """PodSandboxStats is implemented."""
-        try:
-            self.connection.runtime.PodSandboxStats(cri.PodSandboxStatsRequest(pod_sandbox_id=NO_SUCH_ID))
-        except grpc.RpcError as error:
-            return _present_unless_unimplemented(Capability.POD_STATS, error, "PodSandboxStats")
-        return fact(Capability.POD_STATS, True, "it answers", "PodSandboxStats")
-
-    def metrics(self) -> CapabilityFact:
+    def metrics(self) -> ProbeResult:
         """ListMetricDescriptors returns descriptors."""
         try:
             answer = self.connection.runtime.ListMetricDescriptors(cri.ListMetricDescriptorsRequest())
         except grpc.RpcError as error:
-            return _absent_if_unimplemented(Capability.METRICS, error, "ListMetricDescriptors")
-        return fact(
-            Capability.METRICS,
+            return _absent_if_unimplemented(error, "ListMetricDescriptors")
+        return ProbeResult(
             bool(answer.descriptors),
             f"{len(answer.descriptors)} descriptors",
             "ListMetricDescriptors",
         )
 
-    def pod_resource_updates(self) -> CapabilityFact:
-        """UpdatePodSandboxResources is implemented."""
+    def implemented(self, rpc: str, request: Message) -> ProbeResult:
+        """An RPC is implemented: it looks for an id that nobody has."""
         try:
-            self.connection.runtime.UpdatePodSandboxResources(
-                cri.UpdatePodSandboxResourcesRequest(pod_sandbox_id=NO_SUCH_ID), timeout=self._seconds
-            )
+            getattr(self.connection.runtime, rpc)(request, timeout=self._seconds)
         except grpc.RpcError as error:
-            return _present_unless_unimplemented(
-                Capability.POD_RESOURCE_UPDATES, error, "UpdatePodSandboxResources"
-            )
-        return fact(Capability.POD_RESOURCE_UPDATES, True, "it answers", "UpdatePodSandboxResources")
+            code = error.code()
+            if code is grpc.StatusCode.UNIMPLEMENTED or code in NO_ANSWER:
+                return _absent_if_unimplemented(error, rpc)
+            return ProbeResult(True, f"it looks for the id: {_said(error)}", rpc)
+        return ProbeResult(True, "it answers", rpc)
 
-    def checkpoint(self) -> CapabilityFact:
+    def checkpoint(self) -> ProbeResult:
         """CheckpointContainer looks for the container; runtimes that have it switched off say so in words."""
         try:
             self.connection.runtime.CheckpointContainer(
@@ -297,53 +294,21 @@ class RuntimeProbes:
             )
         except grpc.RpcError as error:
             present = None if error.code() in NO_ANSWER else error.code() is grpc.StatusCode.NOT_FOUND
-            return fact(
-                Capability.CHECKPOINT,
+            return ProbeResult(
                 present,
                 f"for an unknown id it says {_said(error)}",
                 "CheckpointContainer",
             )
-        return fact(
-            Capability.CHECKPOINT,
+        return ProbeResult(
             None,
             "it succeeded for an id that nobody has",
             "answer of CheckpointContainer",
         )
 
-    def pod_checkpoint(self) -> CapabilityFact:
-        """CheckpointPod is implemented."""
-        try:
-            self.connection.runtime.CheckpointPod(
-                cri.CheckpointPodRequest(pod_sandbox_id=NO_SUCH_ID), timeout=self._seconds
-            )
-        except grpc.RpcError as error:
-            return _present_unless_unimplemented(Capability.POD_CHECKPOINT, error, "CheckpointPod")
-        return fact(Capability.POD_CHECKPOINT, True, "it answers", "CheckpointPod")
 
-    def pod_restore(self) -> CapabilityFact:
-        """RestorePod is implemented."""
-        metadata = cri.PodSandboxMetadata(name="probe-restore", uid=NO_SUCH_ID, namespace="critests")
-        request = cri.RestorePodRequest(
-            checkpoint_path=f"/{NO_SUCH_ID}", config=cri.PodSandboxConfig(metadata=metadata)
-        )
-        try:
-            self.connection.runtime.RestorePod(request, timeout=self._seconds)
-        except grpc.RpcError as error:
-            return _present_unless_unimplemented(Capability.POD_RESTORE, error, "RestorePod")
-        return fact(Capability.POD_RESTORE, True, "it answers", "RestorePod")
-
-
-def _absent_if_unimplemented(capability: Capability, error: grpc.RpcError, rpc: str) -> CapabilityFact:
+def _absent_if_unimplemented(error: grpc.RpcError, rpc: str) -> ProbeResult:
     present = False if error.code() is grpc.StatusCode.UNIMPLEMENTED else None
-    return fact(capability, present, _said(error), rpc)
-
-
-def _present_unless_unimplemented(capability: Capability, error: grpc.RpcError, rpc: str) -> CapabilityFact:
-    if error.code() is grpc.StatusCode.UNIMPLEMENTED:
-        return fact(capability, False, _said(error), rpc)
-    if error.code() in NO_ANSWER:
-        return fact(capability, None, _said(error), rpc)
-    return fact(capability, True, f"it looks for the id: {_said(error)}", rpc)
+    return ProbeResult(present, _said(error), rpc)
 
 
 def _said(error: grpc.RpcError) -> str:

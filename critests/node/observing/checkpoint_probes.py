@@ -17,8 +17,7 @@ from critests.client.connection import Connection
 from critests.lifecycle.container import Container
 from critests.lifecycle.requests import ImageName, RequestBuilder
 from critests.lifecycle.sandbox import Sandbox
-from critests.node.observing.capabilities import NO_ANSWER, Probe, fact
-from critests.record.run_record import CapabilityFact
+from critests.node.observing.capabilities import NO_ANSWER, Probe, ProbeResult
 
 DUMP_SECONDS = 20
 """Timeout of CRIU's dump of a sleeping process."""
@@ -60,33 +59,32 @@ class CheckpointProbes:
         """Return the probes by capability."""
         return {Capability.CRIU: self.criu, Capability.CHECKPOINT_IMAGES: self.checkpoint_images}
 
-    def criu(self) -> CapabilityFact:
+    def criu(self) -> ProbeResult:
         """A checkpoint succeeds, or CRIU by itself can dump a process.
 
         If CRIU can, the tests judge why the checkpoint fails. `criu check` is not enough: it checks features
         of the kernel, and succeeds on kernels on which CRIU can dump no process.
         """
         if not self._attempt.refusal:
-            return fact(Capability.CRIU, True, "a checkpoint was taken", "CheckpointContainer")
+            return ProbeResult(True, "a checkpoint was taken", "CheckpointContainer")
         program = shutil.which("criu", path="/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin")
         if program is None:
-            return fact(Capability.CRIU, False, "there is no criu on this machine", "PATH")
+            return ProbeResult(False, "there is no criu on this machine", "PATH")
         try:
             dump = _dump(program)
         except (OSError, subprocess.TimeoutExpired) as error:
-            return fact(Capability.CRIU, None, f"criu cannot be run: {error}", "criu dump")
+            return ProbeResult(None, f"criu cannot be run: {error}", "criu dump")
         output = (dump.stderr or dump.stdout).strip().splitlines()
         words = output[-1][:300] if output else f"exit code {dump.returncode}"
-        return fact(Capability.CRIU, dump.returncode == 0, words, "criu dump")
+        return ProbeResult(dump.returncode == 0, words, "criu dump")
 
-    def checkpoint_images(self) -> CapabilityFact:
+    def checkpoint_images(self) -> ProbeResult:
         """CreateContainer restores an archive that CheckpointContainer wrote."""
-        capability = Capability.CHECKPOINT_IMAGES
         if self._attempt.refusal:
             words = f"no checkpoint could be taken: {self._attempt.refusal}"
-            return fact(capability, False, words, "CheckpointContainer")
+            return ProbeResult(False, words, "CheckpointContainer")
         words = "a container was restored from one" if self._attempt.restored else self._attempt.why_not
-        return fact(capability, self._attempt.restored, words, "CreateContainer")
+        return ProbeResult(self._attempt.restored, words, "CreateContainer")
 
     @cached_property
     def _attempt(self) -> CheckpointAttempt:

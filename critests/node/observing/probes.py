@@ -21,7 +21,7 @@ from critests.lifecycle.verbose_info import objects_of
 from critests.node.cgroups.cgroup_mounts import cgroup_facts
 from critests.node.host.addresses import free_port, node_address
 from critests.node.host.privileges import in_user_namespace_of, process_capabilities, user_namespace
-from critests.node.observing.capabilities import NO_ANSWER, Probe, RuntimeProbes, fact
+from critests.node.observing.capabilities import NO_ANSWER, Probe, ProbeResult, RuntimeProbes
 from critests.node.observing.cdi import VENDOR, CdiFolder, variables
 from critests.node.observing.checkpoint_probes import CheckpointProbes
 from critests.node.observing.machine_facts import (
@@ -31,7 +31,6 @@ from critests.node.observing.machine_facts import (
     selinux_mode,
     text_of,
 )
-from critests.record.run_record import CapabilityFact
 
 DaemonProcess = Callable[[], int | None]
 
@@ -60,75 +59,67 @@ class MachineProbes:
     def all(self) -> dict[Capability, Probe]:
         """Return the probes by capability."""
         return {
-            Capability.ROOT: lambda: self._held(Capability.ROOT, None, {"SYS_PTRACE", "SYS_ADMIN"}),
+            Capability.ROOT: lambda: self._held(None, {"SYS_PTRACE", "SYS_ADMIN"}),
             Capability.CGROUP_V2: self._cgroup_v2,
             Capability.SWAP_ACCOUNTING: self._swap_accounting,
             Capability.HUGE_PAGES: self._huge_pages,
-            Capability.APPARMOR: lambda: fact(
-                Capability.APPARMOR,
+            Capability.APPARMOR: lambda: ProbeResult(
                 apparmor_enabled(),
                 f"enabled: {apparmor_enabled()}",
                 "/sys/module/apparmor",
             ),
-            Capability.SECCOMP: lambda: fact(
-                Capability.SECCOMP,
+            Capability.SECCOMP: lambda: ProbeResult(
                 seccomp_available(),
                 f"in the kernel: {seccomp_available()}",
                 "/proc/self/status",
             ),
-            Capability.IPV6: lambda: fact(
-                Capability.IPV6, ipv6_enabled(), f"enabled: {ipv6_enabled()}", "/proc/sys/net/ipv6"
+            Capability.IPV6: lambda: ProbeResult(
+                ipv6_enabled(), f"enabled: {ipv6_enabled()}", "/proc/sys/net/ipv6"
             ),
             Capability.DAEMON_SYS_RESOURCE: self._daemon_sys_resource,
-            Capability.MUTATING: lambda: fact(
-                Capability.MUTATING,
+            Capability.MUTATING: lambda: ProbeResult(
                 self.mutating,
                 "allowed" if self.mutating else "the run is --read-only",
                 "options",
             ),
-            Capability.DISRUPTIVE: lambda: fact(
-                Capability.DISRUPTIVE,
+            Capability.DISRUPTIVE: lambda: ProbeResult(
                 self.disruptive,
                 "allowed" if self.disruptive else "needs --disruptive or --node",
                 "options",
             ),
         }
 
-    def _cgroup_v2(self) -> CapabilityFact:
+    def _cgroup_v2(self) -> ProbeResult:
         facts = cgroup_facts()
-        return fact(
-            Capability.CGROUP_V2,
+        return ProbeResult(
             facts.version == 2,
             f"version {facts.version}, {', '.join(facts.controllers)}",
             "mount table",
         )
 
-    def _swap_accounting(self) -> CapabilityFact:
+    def _swap_accounting(self) -> ProbeResult:
         found = [*MOUNT.glob("memory/memory.memsw.limit_in_bytes"), *MOUNT.glob("*/memory.swap.max")]
         evidence = f"there is {found[0]}" if found else "no cgroup has a file that limits swap"
-        return fact(Capability.SWAP_ACCOUNTING, bool(found), evidence, str(MOUNT))
+        return ProbeResult(bool(found), evidence, str(MOUNT))
 
-    def _huge_pages(self) -> CapabilityFact:
+    def _huge_pages(self) -> ProbeResult:
         controllers = cgroup_facts().controllers
         evidence = f"cgroup controllers {', '.join(controllers) or 'unknown'}"
-        return fact(Capability.HUGE_PAGES, "hugetlb" in controllers, evidence, "mount table")
+        return ProbeResult("hugetlb" in controllers, evidence, "mount table")
 
-    def _daemon_sys_resource(self) -> CapabilityFact:
+    def _daemon_sys_resource(self) -> ProbeResult:
         if (daemon := self.daemon()) is None:
-            return fact(
-                Capability.DAEMON_SYS_RESOURCE, None, "the daemon's process cannot be seen", "socket peer"
-            )
-        return self._held(Capability.DAEMON_SYS_RESOURCE, daemon, {"SYS_RESOURCE"})
+            return ProbeResult(None, "the daemon's process cannot be seen", "socket peer")
+        return self._held(daemon, {"SYS_RESOURCE"})
 
-    def _held(self, capability: Capability, pid: int | None, wanted: set[str]) -> CapabilityFact:
+    def _held(self, pid: int | None, wanted: set[str]) -> ProbeResult:
         whose = f"/proc/{pid or 'self'}/status"
         try:
             held = {name.removeprefix("CAP_") for name in process_capabilities(pid).permitted}
         except (ProcessLookupError, PermissionError) as error:
-            return fact(capability, None, f"it cannot be looked at: {error}", whose)
+            return ProbeResult(None, f"it cannot be looked at: {error}", whose)
         missing = sorted(wanted - held)
-        return fact(
-            capability,
+        return ProbeResult(
             not missing,
             f"lacks {', '.join(missing)}" if missing else f"has {', '.join(sorted(wanted))}",
             whose,
@@ -173,17 +164,15 @@ class ContainerProbes:
             Capability.HOST_PORTS: self.host_ports,
             Capability.SELINUX: self.selinux,
             Capability.SHARED_PROCESSES: self.shared_processes,
-            Capability.IMAGE_VOLUMES: lambda: self.image_volume(
-                Capability.IMAGE_VOLUMES, "", "test -e /probed/bin/sh"
-            ),
+            Capability.IMAGE_VOLUMES: lambda: self.image_volume("", "test -e /probed/bin/sh"),
             Capability.IMAGE_SUB_PATHS: lambda: self.image_volume(
-                Capability.IMAGE_SUB_PATHS, "bin", "test -e /probed/sh && test ! -e /probed/bin"
+                "bin", "test -e /probed/sh && test ! -e /probed/bin"
             ),
             Capability.CDI: self.devices_by_name,
         }
 
     @cached_property
-    def _observed(self) -> dict[Capability, CapabilityFact]:
+    def _observed(self) -> dict[Capability, ProbeResult]:
         runtime = self.connection.runtime
         sandbox = Sandbox.run(self.connection, self.requests.sandbox("probe"), self.handler)
         try:
@@ -198,17 +187,13 @@ class ContainerProbes:
                 cri.PodSandboxStatusRequest(pod_sandbox_id=sandbox.id, verbose=True)
             )
             return {
-                Capability.SUITE_REGISTRY: fact(
-                    Capability.SUITE_REGISTRY, True, f"{image.written} was pulled", "PullImage"
-                ),
-                Capability.IMAGE_ID: fact(
-                    Capability.IMAGE_ID,
+                Capability.SUITE_REGISTRY: ProbeResult(True, f"{image.written} was pulled", "PullImage"),
+                Capability.IMAGE_ID: ProbeResult(
                     bool(status.image_id),
                     f"image_id is {status.image_id!r}",
                     "ContainerStatus",
                 ),
-                Capability.STOP_SIGNAL: fact(
-                    Capability.STOP_SIGNAL,
+                Capability.STOP_SIGNAL: ProbeResult(
                     status.stop_signal != cri.SIGNAL_RUNTIME_DEFAULT,
                     cri.Signal.Name(status.stop_signal),
                     "ContainerStatus",
@@ -216,8 +201,7 @@ class ContainerProbes:
                 **self.machine_of(container),
                 Capability.SELINUX: self.labels_of(container),
                 Capability.SANDBOX_PROCESS: self._sandbox_process(pod),
-                Capability.DUAL_STACK: fact(
-                    Capability.DUAL_STACK,
+                Capability.DUAL_STACK: ProbeResult(
                     bool(pod.status.network.additional_ips),
                     ", ".join(
                         [pod.status.network.ip, *(more.ip for more in pod.status.network.additional_ips)]
@@ -229,7 +213,7 @@ class ContainerProbes:
         finally:
             sandbox.discard()
 
-    def host_ports(self) -> CapabilityFact:
+    def host_ports(self) -> ProbeResult:
         """A port of this machine that is mapped to a listener in a pod takes a connection."""
         address, port = node_address(), free_port()
         mapping = cri.PortMapping(protocol=cri.TCP, container_port=8080, host_port=port)
@@ -244,19 +228,17 @@ class ContainerProbes:
         finally:
             sandbox.discard()
         how = "is" if reached else "is not"
-        return fact(
-            Capability.HOST_PORTS,
+        return ProbeResult(
             reached,
             f"port {port} of {address} {how} mapped to the pod",
             "a connection to a host port",
         )
 
-    def image_volume(self, capability: Capability, sub_path: str, look: str) -> CapabilityFact:
+    def image_volume(self, sub_path: str, look: str) -> ProbeResult:
         """A container finds what it should of an image that is mounted into it; a runtime that predates the
         field ignores it, or refuses a mount without a host path.
 
         Args:
-            capability: which is probed.
             sub_path: of the image, which is the container's own.
             look: succeeds in the container where the right part of it is mounted at /probed.
         """
@@ -274,13 +256,13 @@ class ContainerProbes:
         except grpc.RpcError as error:
             if error.code() in NO_ANSWER:
                 raise
-            return fact(capability, False, f"refused: {(error.details() or '')[:200]}", "Mount.image")
+            return ProbeResult(False, f"refused: {(error.details() or '')[:200]}", "Mount.image")
         finally:
             sandbox.discard()
         seen = "is found" if found else "is not found"
-        return fact(capability, found, f"what is mounted of the image {seen}", "Mount.image")
+        return ProbeResult(found, f"what is mounted of the image {seen}", "Mount.image")
 
-    def devices_by_name(self) -> CapabilityFact:
+    def devices_by_name(self) -> ProbeResult:
         """A CDI device that nobody has described is refused, or one that we describe reaches the
         container.
         """
@@ -303,7 +285,7 @@ class ContainerProbes:
             if refused
             else "a device that nobody has described is accepted, and no device has an effect"
         )
-        return fact(Capability.CDI, reached or refused, evidence, "CreateContainer")
+        return ProbeResult(reached or refused, evidence, "CreateContainer")
 
     def _cdi_variable(self, sandbox: Sandbox, name: str) -> bool:
         config = self.requests.container(self.image(), command=["/bin/sleep", "60"])
@@ -328,7 +310,7 @@ class ContainerProbes:
             return True
         return False
 
-    def shared_processes(self) -> CapabilityFact:
+    def shared_processes(self) -> ProbeResult:
         """A pod with one PID namespace starts, unless this machine keeps the daemon from lowering its score.
 
         Where nothing keeps the daemon from that, or where it starts no other pod either, the tests judge what
@@ -337,9 +319,9 @@ class ContainerProbes:
         try:
             withheld = _lacks_sys_resource(self.daemon())
         except ProcessLookupError as error:
-            return fact(Capability.SHARED_PROCESSES, None, f"the daemon has ended: {error}", "/proc")
+            return ProbeResult(None, f"the daemon has ended: {error}", "/proc")
         if not withheld:
-            return fact(Capability.SHARED_PROCESSES, True, "nothing is seen to keep it from that", "/proc")
+            return ProbeResult(True, "nothing is seen to keep it from that", "/proc")
         shared = cri.NamespaceOption(network=cri.POD, pid=cri.POD, ipc=cri.POD)
         config = self.requests.sandbox("probe-processes", namespaces=shared)
         try:
@@ -348,19 +330,17 @@ class ContainerProbes:
             if error.code() in NO_ANSWER:
                 raise
             if not self._plain_pod_starts():
-                return fact(
-                    Capability.SHARED_PROCESSES,
+                return ProbeResult(
                     True,
                     "pods of other kinds do not start either",
                     "RunPodSandbox",
                 )
-            return fact(
-                Capability.SHARED_PROCESSES,
+            return ProbeResult(
                 False,
                 f"the daemon lacks CAP_SYS_RESOURCE here, and RunPodSandbox says {error.details()}",
                 "RunPodSandbox",
             )
-        return fact(Capability.SHARED_PROCESSES, True, "a pod with one PID namespace starts", "RunPodSandbox")
+        return ProbeResult(True, "a pod with one PID namespace starts", "RunPodSandbox")
 
     def _plain_pod_starts(self) -> bool:
         try:
@@ -369,7 +349,7 @@ class ContainerProbes:
             return False
         return True
 
-    def machine_of(self, container: Container) -> dict[Capability, CapabilityFact]:
+    def machine_of(self, container: Container) -> dict[Capability, ProbeResult]:
         """Compare the kernel that a container sees with ours: with the same one it is on this machine, with
         another one only if the daemon is a process of ours.
         """
@@ -383,25 +363,25 @@ class ContainerProbes:
             if theirs == ours
             else f"boot id {theirs or 'unknown'} is not ours"
         )
-        shared = fact(Capability.SHARED_KERNEL, theirs == ours, evidence, "ExecSync")
+        shared = ProbeResult(theirs == ours, evidence, "ExecSync")
         daemon = self.daemon()
         if (users := user_namespace()) and not in_user_namespace_of(daemon):
             here = f"critests is in a user namespace (uid_map {users}), and the daemon is not"
-            same = fact(Capability.SAME_HOST, False, here, "/proc/self/uid_map")
+            same = ProbeResult(False, here, "/proc/self/uid_map")
         elif theirs == ours or daemon is None:
-            same = fact(Capability.SAME_HOST, theirs == ours, evidence, "ExecSync")
+            same = ProbeResult(theirs == ours, evidence, "ExecSync")
         else:
             seen = f"the daemon is process {daemon} here"
-            same = fact(Capability.SAME_HOST, True, seen, "socket peer")
+            same = ProbeResult(True, seen, "socket peer")
         return {Capability.SAME_HOST: same, Capability.SHARED_KERNEL: shared}
 
-    def selinux(self) -> CapabilityFact:
+    def selinux(self) -> ProbeResult:
         """The kernel has SELinux, and the runtime uses it, which some do only if configured."""
         if not selinux_mode():
-            return fact(Capability.SELINUX, False, "not mounted", "/sys/fs/selinux")
+            return ProbeResult(False, "not mounted", "/sys/fs/selinux")
         return self._observed[Capability.SELINUX]
 
-    def labels_of(self, container: Container) -> CapabilityFact:
+    def labels_of(self, container: Container) -> ProbeResult:
         """Compare a container's label with the daemon's, which it has where the runtime gives it none."""
         theirs = container.exec("cat", str(LABEL)).stdout.decode(errors="replace").strip("\0\n")
         ours = text_of(Path(f"/proc/{self.daemon()}/attr/current"))
@@ -410,28 +390,25 @@ class ContainerProbes:
             if ours
             else f"a container's: {theirs!r}"
         )
-        return fact(Capability.SELINUX, bool(theirs) and theirs != ours, evidence, "ExecSync")
+        return ProbeResult(bool(theirs) and theirs != ours, evidence, "ExecSync")
 
-    def _sandbox_process(self, pod: cri.PodSandboxStatusResponse) -> CapabilityFact:
+    def _sandbox_process(self, pod: cri.PodSandboxStatusResponse) -> ProbeResult:
         for value in objects_of(pod.info):
             if isinstance(value.get("pid"), int):
-                return fact(
-                    Capability.SANDBOX_PROCESS,
+                return ProbeResult(
                     value["pid"] > 0,
                     f"pid {value['pid']}",
                     "PodSandboxStatus.info",
                 )
-        return fact(
-            Capability.SANDBOX_PROCESS, False, "the verbose status names no pid", "PodSandboxStatus.info"
-        )
+        return ProbeResult(False, "the verbose status names no pid", "PodSandboxStatus.info")
 
-    def exec_websocket(self, container: Container) -> CapabilityFact:
+    def exec_websocket(self, container: Container) -> ProbeResult:
         """Open a session over WebSocket; unknown where the server cannot be asked."""
         request = cri.ExecRequest(container_id=container.id, cmd=["true"], stdout=True, stderr=True)
         try:
             url = self.connection.runtime.Exec(request).url
         except grpc.RpcError as error:
-            return fact(Capability.EXEC_WEBSOCKET, None, f"Exec failed: {error.details()}", "Exec")
+            return ProbeResult(None, f"Exec failed: {error.details()}", "Exec")
         from critests.client.streaming.command_sessions import open_remote_command  # noqa: PLC0415 - see above
         from critests.client.streaming.open_session import V4  # noqa: PLC0415 - few runs ask, all wait
 
@@ -445,7 +422,7 @@ class ContainerProbes:
             works, evidence = False, str(error)
         except StreamError as error:
             works, evidence = None, str(error)
-        return fact(Capability.EXEC_WEBSOCKET, works, f"{V4} was offered: {evidence}", "an Exec URL")
+        return ProbeResult(works, f"{V4} was offered: {evidence}", "an Exec URL")
 
 
 def _lacks_sys_resource(pid: int | None) -> bool:
