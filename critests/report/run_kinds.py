@@ -92,7 +92,7 @@ def _places(record: RunRecord, run_dir: Path) -> list[str]:
 def _benchmark_verdict(record: RunRecord) -> str:
     from critests.report.benchmark.benchmark_views import verdict_word
 
-    return verdict_word(record)
+    return verdict_word(record)[0]
 
 
 def _benchmark_page(record: RunRecord, run_dir: Path | None) -> str:

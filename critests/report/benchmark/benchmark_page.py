@@ -11,7 +11,6 @@ from typing import Final, TypeVar
 from markupsafe import Markup
 
 from critests.catalogue.words import Outcome
-from critests.exit_codes import ExitCode
 from critests.record.record_errors import RecordUnreadable
 from critests.record.run_layout import RunFolder
 from critests.record.run_record import RunRecord
@@ -27,6 +26,7 @@ from critests.report.benchmark.benchmark_views import (
     side_names,
     spread_of,
     supported,
+    verdict_word,
 )
 from critests.report.facts.display_order import columns
 from critests.report.facts.operation_growth import Grown, GrowthDifference, growth_differences, growths
@@ -107,7 +107,7 @@ def benchmark_to_html(
     plots, left_out = _within(figures(series, names))
     if not series and not missing and record.operations:
         missing = "there are no samples next to the run record"
-    word, tone = _verdict(record)
+    word, tone = verdict_word(record)
     shown = scenarios(record)
     return templates.get_template("benchmark.html.j2").render(
         record=record,
@@ -139,20 +139,6 @@ def benchmark_to_html(
         machine=flat(record.machine),
         symbols=SYMBOLS,
         style=Markup(source(templates, "style.css") + STYLE + source(templates, "benchmark.css")),  # noqa: S704 - our own files
-    )
-
-
-def _verdict(record: RunRecord) -> tuple[str, str]:
-    words = {
-        ExitCode.NO_NEW_FAILURE: ("Measured", "passed"),
-        ExitCode.BROKEN: ("Not all scenarios measured", "failed"),
-        ExitCode.INTERRUPTED: ("Interrupted", "disabled"),
-        ExitCode.HARNESS_ERROR: ("Harness error", "error"),
-        ExitCode.NOT_TESTED: ("Not measured", "blocked"),
-    }
-    return next(
-        (found for code, found in words.items() if code == record.exit_code),
-        (f"Exit code {record.exit_code}", "disabled"),
     )
 
 

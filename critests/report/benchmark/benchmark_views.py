@@ -30,11 +30,12 @@ STEAL: Final = 0.01
 JITTER: Final = 2.0
 """A machine is noisy if p99 of the spin loop exceeds this multiple of its median."""
 LATE: Final = 0.01
-VERDICTS: Final[Mapping[int, str]] = {
-    ExitCode.NO_NEW_FAILURE: "measured",
-    ExitCode.INTERRUPTED: "interrupted",
-    ExitCode.HARNESS_ERROR: "the suite itself failed",
-    ExitCode.NOT_TESTED: "not measured",
+VERDICTS: Final[Mapping[int, tuple[str, Outcome]]] = {
+    ExitCode.NO_NEW_FAILURE: ("Measured", Outcome.PASSED),
+    ExitCode.BROKEN: ("Not all scenarios measured", Outcome.FAILED),
+    ExitCode.INTERRUPTED: ("Interrupted", Outcome.DISABLED),
+    ExitCode.HARNESS_ERROR: ("Harness error", Outcome.ERROR),
+    ExitCode.NOT_TESTED: ("Not measured", Outcome.BLOCKED),
 }
 
 
@@ -153,9 +154,9 @@ def _client_share(part: float) -> str:
     return share(part) if part <= 1 else "all of it"
 
 
-def verdict_word(record: RunRecord) -> str:
-    """Return the result of a run in a few words."""
-    return VERDICTS.get(record.exit_code, "something failed")
+def verdict_word(record: RunRecord) -> tuple[str, Outcome]:
+    """Return the verdict on a run in a few words, and the outcome with whose colour it is shown."""
+    return VERDICTS.get(record.exit_code, (f"Exit code {record.exit_code}", Outcome.DISABLED))
 
 
 def scenarios(record: RunRecord) -> list[ScenarioView]:

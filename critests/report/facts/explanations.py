@@ -8,7 +8,7 @@ from critests.record.reasons import ReasonCode
 from critests.record.result_records import TestResult
 from critests.report.wording.message_shortening import shortened_message
 from critests.report.wording.reason_sentences import observed
-from critests.report.wording.texts import cut, visible
+from critests.report.wording.texts import cut, plural, visible
 
 TEXT_LIMIT: Final = 64 * 1024
 """Characters of a description."""
@@ -48,6 +48,15 @@ def promise_of(test: TestResult) -> str:
 def observed_of(test: TestResult, limit: int) -> str:
     """Return what a test observed, in one line of at most `limit` characters; empty if it says nothing."""
     return shortened_message(observed(test), limit)
+
+
+def consequences(failed: int, blocked: int) -> str:
+    """Return what else a failure brought about, in words: the tests that failed or could not be judged."""
+    parts = (
+        f"{plural(failed, 'more test')} failed" if failed else "",
+        f"{plural(blocked, 'test')} could not be judged" if blocked else "",
+    )
+    return " and ".join(filter(None, parts))
 
 
 def brief(test: TestResult) -> str:

@@ -14,7 +14,7 @@ from critests.record.run_record import RunRecord
 from critests.report.comparison import NotComparable, RunComparison
 from critests.report.comparison.change_sentence import changed_operations, changes_sentence
 from critests.report.facts.display_order import failures, with_outcome
-from critests.report.facts.explanations import observed_of, promise_of
+from critests.report.facts.explanations import consequences, observed_of, promise_of
 from critests.report.facts.musts import verdict_sentence
 from critests.report.facts.run_parts import PartDifference, differing_parts, run_parts
 from critests.report.formats import run_markdown as parts
@@ -90,11 +90,7 @@ def _add_finding(page: Page, tests: Sequence[TestResult], blocked: int, *, new: 
     first = tests[0]
     others = [test for test in tests[1:] if test.requirement_id != first.requirement_id]
     same = len(tests) - len(others)
-    consequences = [
-        f"{plural(len(others), 'more test')} failed" if others else "",
-        f"{plural(blocked, 'test')} could not be judged" if blocked else "",
-    ]
-    because = " and ".join(filter(None, consequences))
+    because = consequences(len(others), blocked)
     observed = code(observed_of(first, OBSERVED), OBSERVED)
     kind = "error of the harness" if first.outcome is Outcome.ERROR else first.level.value
     promise = prose(promise_of(first) or first.name, OBSERVED)

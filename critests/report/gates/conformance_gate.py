@@ -8,7 +8,7 @@ from critests.catalogue.words import Level, Outcome
 from critests.record.result_records import TestResult
 from critests.record.run_record import RunRecord
 from critests.report.comparison import RunComparison
-from critests.report.facts.explanations import observed_of, promise_of
+from critests.report.facts.explanations import consequences, observed_of, promise_of
 from critests.report.gates.gate_findings import GateFinding, GateFindingKind
 from critests.report.gates.policy import JUDGEMENT, MUST, SHOULD, Policy
 from critests.report.wording.message_shortening import shortened_message
@@ -82,10 +82,7 @@ def _breach(
     failed = first.outcome is Outcome.FAILED
     more = f" ({len(tests)} tests)" if len(tests) > 1 else ""
     promise, observed = one_line(promise_of(first) or first.name, _REASON), observed_of(first, _REASON)
-    consequences = [
-        f"{plural(following, 'more test')} failed" if following else "",
-        f"{plural(blocked, 'test')} could not be judged" if blocked else "",
-    ]
+    because = consequences(following, blocked)
     level = "" if failed else f"{_binds_as(first.level, judgement=first.judgement)} "
     return GateFinding(
         kind=GateFindingKind.INTERMITTENT
@@ -98,7 +95,7 @@ def _breach(
         sentence=f"{'new: ' if new else ''}{level}{subject} {promise}",
         details=[
             *([f"{observed}{more}"] if observed else []),
-            *([f"because of it, {' and '.join(filter(None, consequences))}"] if any(consequences) else []),
+            *([f"because of it, {because}"] if because else []),
         ],
         weight=len(tests) + following + blocked,
     )
