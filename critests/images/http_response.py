@@ -85,7 +85,7 @@ class ResponseWriter:
         fault = self.fault.kind if self.fault else None
         content = self._content(fault)
         part = _ByteRange(HTTPStatus.OK, 0, len(content))
-        if range_header and self.kind == "blob":
+        if range_header and self.kind == "blob" and fault is not FaultKind.NO_RANGES:
             part = parse_range(range_header, len(content))
         if fault is FaultKind.DELAY and self.fault:
             self._wait(self.fault.seconds)
@@ -126,7 +126,7 @@ class ResponseWriter:
         if fault is not FaultKind.NO_DIGEST_HEADER:
             handler.send_header("Docker-Content-Digest", self.blob.digest)
         handler.send_header("Docker-Distribution-API-Version", "registry/2.0")
-        if self.kind == "blob":
+        if self.kind == "blob" and fault is not FaultKind.NO_RANGES:
             handler.send_header("Accept-Ranges", "bytes")
         if part.status is HTTPStatus.PARTIAL_CONTENT:
             handler.send_header("Content-Range", f"bytes {part.start}-{part.end - 1}/{total}")

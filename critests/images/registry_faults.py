@@ -42,6 +42,8 @@ class FaultKind(StrEnum):
     """The content is sent at `bytes_per_second`, or evenly over `seconds`."""
     NO_DIGEST_HEADER = "no digest header"
     """`Docker-Content-Digest` is missing, which the specification allows."""
+    NO_RANGES = "no ranges"
+    """The whole content, also for a request for a part of it."""
     CHUNKED = "chunked"
     """The content is sent with chunked transfer encoding, without a length."""
     RESPONSE = "response"

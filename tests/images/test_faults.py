@@ -135,7 +135,13 @@ def test_wrong_media_type_fault_changes_only_the_media_type(
 @pytest.mark.parametrize("what", ["manifest", "layer"])
 @pytest.mark.parametrize(
     "kind",
-    [FaultKind.CHUNKED, FaultKind.NO_DIGEST_HEADER, FaultKind.DELAY, FaultKind.SLOW],
+    [
+        FaultKind.CHUNKED,
+        FaultKind.NO_DIGEST_HEADER,
+        FaultKind.NO_RANGES,
+        FaultKind.DELAY,
+        FaultKind.SLOW,
+    ],
 )
 def test_the_content_is_right_in_an_unusual_response(
     client: RegistryClient, image: MintedImage, kind: FaultKind, what: str
@@ -152,6 +158,17 @@ def test_the_content_is_right_in_an_unusual_response(
     assert (headers["Docker-Content-Digest"] is None) == (kind is FaultKind.NO_DIGEST_HEADER)
     if kind in {FaultKind.DELAY, FaultKind.SLOW}:
         assert took > 0.15
+
+
+def test_a_registry_without_ranges_sends_the_whole_blob(client: RegistryClient, image: MintedImage) -> None:
+    _, _, whole = get(image, "layer")
+    client.fault(image.repository, RegistryFault(kind=FaultKind.NO_RANGES))
+
+    status, headers, content = get(image, "layer", range_header="bytes=2-5")
+
+    assert (status, content) == (200, whole)
+    assert headers["Content-Range"] is None
+    assert headers["Accept-Ranges"] is None
 
 
 def test_slow_fault_applies_to_small_content(client: RegistryClient, image: MintedImage) -> None:

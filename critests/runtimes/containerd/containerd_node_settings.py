@@ -35,6 +35,10 @@ INTERNAL_LOOPBACK_SINCE: Final = (2, 0, 0)
 
 _LOCAL_PULL = ConfigurationValue((IMAGES,), "use_local_image_pull", value=True, since=TRANSFER_PULLS_SINCE)
 _UNPACKING = ConfigurationValue((TRANSFER,), "max_concurrent_unpacks", 4, PARALLEL_UNPACKING_SINCE)
+_PARTS = tuple(
+    ConfigurationValue((plugin,), "concurrent_layer_fetch_buffer", 32 << 10, TRANSFER_PULLS_SINCE)
+    for plugin in (TRANSFER, IMAGES)
+)
 _LOOPBACK = ConfigurationValue(
     (PODS, "cni"), "use_internal_loopback", value=True, since=INTERNAL_LOOPBACK_SINCE
 )
@@ -53,6 +57,7 @@ NODE_SETTINGS: Final = {
     "discard-layers": NodeSetting("layers are deleted after they were unpacked", (DiscardLayers(),)),
     "local-pull": NodeSetting("pulls without the transfer service, from 2.1 on", (_LOCAL_PULL,)),
     "parallel-unpacking": NodeSetting("unpacks 4 layers at a time, from 2.2 on", (_UNPACKING,)),
+    "parallel-parts": NodeSetting("fetches a layer in parallel parts of 32 KiB, from 2.1 on", _PARTS),
     "earlier-format": NodeSetting(
         "version 2 of the format, registry.mirrors, from 2.0 on", (EarlierFormat(),)
     ),

@@ -59,6 +59,7 @@ VARIANTS_OF_RESPONSES = {
     "blobs behind a redirection": RegistryFault(kind=FaultKind.REDIRECT, scope=Scope.BLOB),
     "manifest in chunks": RegistryFault(kind=FaultKind.CHUNKED, scope=Scope.MANIFEST),
     "blobs in chunks": RegistryFault(kind=FaultKind.CHUNKED, scope=Scope.BLOB),
+    "blobs without ranges": RegistryFault(kind=FaultKind.NO_RANGES, scope=Scope.BLOB),
     "no digest in the headers": RegistryFault(kind=FaultKind.NO_DIGEST_HEADER, scope=Scope.MANIFEST),
 }
 
@@ -155,11 +156,12 @@ def test_pull_supports_redirections_chunks_and_missing_headers(
     runtime: Runtime, registry: Registry, images: Images, fault: RegistryFault
 ) -> None:
     """PullImage MUST follow redirections, also with a relative Location, accept chunked bodies, and accept
-    responses without a digest header.
+    responses without a digest header or with all of a blob where it requested a part.
 
-    Source: OCI distribution specification, pulling manifests and blobs.
+    Source: OCI distribution specification, pulling manifests and blobs; RFC 9110, section 14.2.
     """
-    minted = registry.mint()
+    # a layer of several parts, if the runtime fetches layers in parts
+    minted = registry.mint(changes={"filler_bytes": 80 << 10, "filler_layers": 1})
     registry.fault(minted, fault)
 
     runtime.images.PullImage(images.pull_request(minted.reference))
