@@ -10,7 +10,7 @@ from typing import Any
 
 from critests.api import api_pb2 as cri
 from critests.images.build import Builder, BuiltImage
-from critests.images.catalogue import image_spec
+from critests.images.catalogue import Changes, image_spec
 from critests.images.oci_image import CONFIG, MANIFEST, Blob, Dialect
 from critests.images.registry_client import RegistryClient
 from critests.lifecycle.requests import ImageName
@@ -29,10 +29,12 @@ class ImageUser:
 
     Attributes:
         runtime: of the module.
+        changes: of the valid image.
         repository: of the images.
     """
 
     runtime: OwnRuntime
+    changes: Changes = field(default_factory=Changes)
     repository: str = field(init=False)
     documents: DocumentUser = field(init=False)
 
@@ -50,7 +52,7 @@ class ImageUser:
     @cached_property
     def image(self) -> BuiltImage:
         """The valid image, whose blobs are in the repository."""
-        built = Builder().build(image_spec(PLAIN), salt=secrets.token_hex(8))
+        built = Builder().build(image_spec(PLAIN).changed(self.changes), salt=secrets.token_hex(8))
         self.put(built.top, *built.blobs)
         return built
 
@@ -121,9 +123,10 @@ class ImageUser:
         return self.put(self.image.top)
 
     @contextlib.contextmanager
-    def fault(self, fault: RegistryFault) -> Iterator[None]:
+    def faults(self, *faults: RegistryFault) -> Iterator[None]:
         """Let the registry misbehave for the repository."""
-        self.registry.fault(self.repository, fault)
+        for fault in faults:
+            self.registry.fault(self.repository, fault)
         try:
             yield
         finally:

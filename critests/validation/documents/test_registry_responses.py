@@ -33,26 +33,37 @@ from critests.validation.documents.images_in_use import ImageUser
 pytestmark = [documents, disruptive]
 STAGES = {
     "manifest": (Scope.MANIFEST, "GET"),
+    # then a client computes the digest from what GET returns
+    "manifest after a HEAD without a digest": (Scope.MANIFEST, "GET"),
     "head": (Scope.MANIFEST, "HEAD"),
     "config": (Scope.CONFIG, "GET"),
     "layer": (Scope.LAYER, "GET"),
 }
 """The requests of a pull that get an unusual response."""
+EARLIER = {
+    "manifest after a HEAD without a digest": (
+        RegistryFault(kind=FaultKind.NO_DIGEST_HEADER, scope=Scope.MANIFEST, method="HEAD"),
+    )
+}
+"""What else the registry does at a stage."""
+LAYER_BYTES = 80 << 10
+"""Of the layer that gets an unusual response: several parts, if the runtime fetches layers in parts."""
 
 
 @pytest.fixture(scope="module")
 def image_user(module_runtime: OwnRuntime) -> ImageUser:
     """Images of this module."""
-    return ImageUser(module_runtime)
+    return ImageUser(module_runtime, {"filler_bytes": LAYER_BYTES, "filler_layers": 1})
 
 
 def content_of(image_user: ImageUser, stage: str) -> Blob:
     """Return the content of a request's valid response."""
     image = image_user.image
-    if stage in {"manifest", "head"}:
+    if STAGES[stage][0] is Scope.MANIFEST:
         return image.top
     assert image.config is not None
-    return image.config if stage == "config" else image.layers[-1].blob
+    # the layer with the filler; the top one is small
+    return image.config if stage == "config" else image.layers[-2].blob
 
 
 def response_breaches(image_user: ImageUser, stage: str, *expected: Expected) -> list[DocumentBreach]:
@@ -69,7 +80,7 @@ def response_breaches(image_user: ImageUser, stage: str, *expected: Expected) ->
             reference="" if scope is Scope.MANIFEST else blob.digest,
             response=variant.content.decode("latin-1"),
         )
-        with image_user.fault(fault):
+        with image_user.faults(fault, *EARLIER.get(stage, ())):
             image_user.pull(image_user.reference)
 
     every = response_variants(blob.content, media_type, blob.digest)
