@@ -47,6 +47,13 @@ def status_has_a_reference_of_the_image(status: cri.ContainerStatus, _: Response
         yield Difference("image_ref", "a digest or an id", "", status.id)
 
 
+@rule("CTA-07", "Container.image_ref")
+def listed_container_has_a_reference_of_the_image(entry: cri.Container, _: Response) -> Iterable[Difference]:
+    """ListContainers identifies the image by digest or id."""
+    if not entry.image_ref:
+        yield Difference("image_ref", "a digest or an id", "", entry.id)
+
+
 @rule("CTR-01", "ContainerStatus.started_at", "ContainerStatus.finished_at", "ContainerStatus.exit_code")
 def created_container_has_not_run(status: cri.ContainerStatus, _: Response) -> Iterable[Difference]:
     """A container in state CREATED has neither start, end nor exit code."""
@@ -102,6 +109,7 @@ RULES = [
     listed_container_has_ids,
     status_names_the_image,
     status_has_a_reference_of_the_image,
+    listed_container_has_a_reference_of_the_image,
     created_container_has_not_run,
     running_container_has_a_start_and_no_end,
     exited_container_ended_after_its_start,

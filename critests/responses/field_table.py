@@ -61,7 +61,6 @@ NOT_JUDGED: Final = {
     "*Windows*": "the suite tests Linux nodes",
     "*.windows": "the suite tests Linux nodes",
     "Container.image": "list and status may name an image differently (CTA-23/image-form)",
-    "Container.image_ref": "list and status may name an image differently (CTA-23/image-form)",
     "*.image_id": "the id of an image is known only to a client that asks for the image",
     "ContainerEventResponse.container_event_type": "each value is possible at any time",
     "ExecSyncResponse.*": "the command decides",

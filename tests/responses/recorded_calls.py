@@ -73,6 +73,7 @@ class Client:
             "pod_sandbox_id": "s1",
             "metadata": META,
             "created_at": NOW * NS,
+            "image_ref": "i",
             "labels": {"l": "1", "added": "by the runtime"},
             "annotations": {"a": "1"},
         }

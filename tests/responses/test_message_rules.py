@@ -47,7 +47,13 @@ def image(**fields: Fields) -> cri.ListImagesResponse:
 
 
 def container(**fields: Fields) -> cri.Container:
-    values: dict[str, Any] = {"id": "c1", "pod_sandbox_id": "s1", "created_at": NOW, "metadata": META}
+    values: dict[str, Any] = {
+        "id": "c1",
+        "pod_sandbox_id": "s1",
+        "created_at": NOW,
+        "metadata": META,
+        "image_ref": "sha256:1",
+    }
     return cri.Container(**{**values, **fields})
 
 
@@ -134,6 +140,12 @@ BROKEN = [
     ("CTR-01", "ContainerStatus", OF_C1, status(started_at=NOW)),
     ("CTA-05", "ContainerStatus", OF_C1, status(image=cri.ImageSpec())),
     ("CTA-07", "ContainerStatus", OF_C1, status(image_ref="")),
+    (
+        "CTA-07",
+        "ListContainers",
+        cri.ListContainersRequest(),
+        cri.ListContainersResponse(containers=[container(image_ref="")]),
+    ),
     ("CTA-29", "ContainerStatus", OF_C1, status(state=RUNNING)),
     ("CTA-29", "ContainerStatus", OF_C1, status(state=RUNNING, started_at=NOW, finished_at=NOW)),
     ("CTA-29", "ContainerStatus", OF_C1, status(state=RUNNING, started_at=NOW // 1000)),

@@ -178,17 +178,17 @@ def test_whether_the_user_specified_image_is_reported(
 
 @requirement("CTA-07")
 def test_image_ref_identifies_the_image(container: Container, image: ImageName, images: Images) -> None:
-    """`image_ref` in ContainerStatus MUST identify the image by a digest or by its id.
+    """`image_ref` in ContainerStatus and ListContainers MUST identify the image by a digest or by its id.
 
-    Source: ContainerStatus.image_ref.
+    Source: ContainerStatus.image_ref, Container.image_ref; the kubelet keeps the images that the list names.
     """
     image_id = images.id_of(image.reference)
 
-    reported = without_scheme(container.status().image_ref)
-
-    assert reported
-    assert reported == image_id or "@sha256:" in reported or reported.startswith("sha256:")
-    assert images.id_of(reported) == image_id
+    for image_ref in (container.status().image_ref, listed(container).image_ref):
+        reported = without_scheme(image_ref)
+        assert reported
+        assert reported == image_id or "@sha256:" in reported or reported.startswith("sha256:")
+        assert images.id_of(reported) == image_id
 
 
 @requirement("CTA-08/image-id")
