@@ -58,6 +58,8 @@ class ThrowawayKind:
     """Returns the command that imports an OCI archive without the CRI, from the archive and the full image
     name. It runs with the environment of the daemon.
     """
+    profiles: Callable[[RuntimePaths], Path] | None = None
+    """The socket at which it serves profiles of its memory over HTTP, if they are enabled."""
     node_settings: Mapping[str, NodeSetting] = field(default_factory=dict)
     """Its named configurations, by the name for `--node-setting`."""
     hosts_folder: Callable[[RuntimePaths], Path] | None = None

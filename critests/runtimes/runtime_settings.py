@@ -296,6 +296,13 @@ class NriListener:
     meaning = "an NRI plugin listens"
 
 
+@dataclass(frozen=True)
+class MemoryProfiles:
+    """The daemon serves profiles of its memory, as the package net/http/pprof of Go does."""
+
+    meaning = "the daemon serves profiles of its memory"
+
+
 RuntimeSetting: TypeAlias = (
     DeviceOwnership
     | NoHostDevices
@@ -326,4 +333,5 @@ RuntimeSetting: TypeAlias = (
     | DiscardLayers
     | LogLineSize
     | NriListener
+    | MemoryProfiles
 )

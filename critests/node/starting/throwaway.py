@@ -248,6 +248,12 @@ class ThrowawayRuntime:
         return self._footprint.nri / NRI_SOCKET
 
     @property
+    def profiles(self) -> Path | None:
+        """Return the socket at which it serves profiles of its memory, if enabled; None if it cannot."""
+        find = self._daemon.kind.profiles
+        return None if find is None else find(self._footprint)
+
+    @property
     def profile_annotation(self) -> str:
         """Return the pod annotation that names a seccomp profile in a registry, if enabled."""
         return self._daemon.kind.profile_annotation

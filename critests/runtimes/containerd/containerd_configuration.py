@@ -40,6 +40,7 @@ from critests.runtimes.runtime_settings import (
     Ipv6First,
     Ipv6Only,
     LogLineSize,
+    MemoryProfiles,
     Mirror,
     NoHostDevices,
     NriListener,
@@ -87,6 +88,11 @@ def socket_of(paths: RuntimePaths) -> Path:
 def ttrpc_socket_of(paths: RuntimePaths) -> Path:
     """Return the path of the socket that the shims call back on."""
     return paths.state / "containerd.sock.ttrpc"
+
+
+def debug_socket_of(paths: RuntimePaths) -> Path:
+    """Return the path of the socket for profiles, if they are enabled."""
+    return paths.state / "debug.sock"
 
 
 def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[str]:
@@ -207,6 +213,8 @@ def _of_daemon(
             tables[_plugin("io.containerd.nri.v1.nri")] = _nri(paths)
         case ConfigurationValue(table, key, value, since) if settings.version >= since:
             tables.setdefault(_plugin(*table), {})[key] = value
+        case MemoryProfiles():
+            tables["debug"]["address"] = str(debug_socket_of(paths))
         case EarlierFormat() if settings.version >= EARLIER_FORMAT_SINCE:
             pass  # in `_format`
         case _:
@@ -442,6 +450,7 @@ CONTAINERD: Final = ThrowawayKind(
     standard_directories=("/run/containerd", "/var/lib/containerd"),
     files_elsewhere=shim_sockets,
     importing=importing,
+    profiles=debug_socket_of,
     node_settings=NODE_SETTINGS,
     hosts_folder=_hosts_folder,
 )

@@ -29,6 +29,7 @@ from critests.runtimes.runtime_settings import (
     InfraContainers,
     Ipv6Only,
     LogCap,
+    MemoryProfiles,
     MetricsOfCpu,
     Mirror,
     NoEvents,
@@ -110,7 +111,9 @@ def write_configuration(paths: RuntimePaths, settings: DaemonSettings) -> list[s
         nri_listener.install(paths)
     (paths.state / "crio.conf.d").mkdir(exist_ok=True)
     (paths.state / "registries.conf.d").mkdir(exist_ok=True)
-    return ["--config", str(paths.state / "crio.conf"), "--config-dir", str(paths.state / "crio.conf.d")]
+    profiles = ["--enable-profile-unix-socket"] if MemoryProfiles() in settings.extra_settings else []
+    folder = str(paths.state / "crio.conf.d")
+    return ["--config", str(paths.state / "crio.conf"), "--config-dir", folder, *profiles]
 
 
 def environment(paths: RuntimePaths) -> dict[str, str]:
@@ -291,6 +294,8 @@ def _of_handlers(setting: RuntimeSetting, settings: DaemonSettings) -> dict[str,
     match setting:
         case NoHostDevices():
             return {"privileged_without_host_devices": True}
+        case MemoryProfiles():
+            return {}  # an argument of the daemon
         case ProfilesFromRegistries() if settings.version >= PROFILE_ANNOTATION_SINCE:
             return {"allowed_annotations": [PROFILE_ANNOTATION]}
     return None
@@ -393,6 +398,7 @@ CRIO: Final = ThrowawayKind(
         "/var/lib/containers",
     ),  # Debian's policy has no label for /run/crio
     importing=importing,
+    profiles=socket_of,
     node_settings=NODE_SETTINGS,
     registries_folder=lambda paths: paths.state,
     profile_annotation=PROFILE_ANNOTATION,
