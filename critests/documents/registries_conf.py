@@ -3,7 +3,7 @@
 Source: containers-registries.conf(5), containers-registries.conf.d(5).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, Odd, Path
@@ -342,5 +342,5 @@ which has the image in three places, and the image's repository.
 """
 
 
-def _text(registries: Any, **root: object) -> str:  # noqa: ANN401
+def _text(registries: Sequence[object], **root: object) -> str:
     return written({**root, "registry": list(registries)}).decode()
