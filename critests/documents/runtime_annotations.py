@@ -7,7 +7,7 @@ texts.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from critests.documents.document_fields import ESCAPE, Expected
 from critests.documents.variants import LONG_TEXT
@@ -98,29 +98,32 @@ _MORE = {
 
 
 @dataclass(frozen=True)
-class Annotation:
-    """An annotation with an unusual value, for a pod and its container.
+class Annotations:
+    """Annotations with one unusual value, for a pod and its container.
 
     Attributes:
-        key: of the annotation.
+        keys: of the annotations.
         change: what is unusual, in words.
-        value: of the annotation.
+        value: of each annotation.
     """
 
-    key: str
+    keys: tuple[str, ...]
     change: str
     value: str
     expected: Expected = Expected.EITHER
 
     def __str__(self) -> str:
-        return f"{self.key} {self.change}"
+        return f"{', '.join(self.keys)} {self.change}"
+
+    def parts(self, count: int) -> Iterator["Annotations"]:
+        """Yield as many parts, each with some of the keys."""
+        size = -(-len(self.keys) // count)
+        for start in range(0, len(self.keys), size):
+            yield replace(self, keys=self.keys[start : start + size])
 
 
-def annotation_variants() -> Iterator[Annotation]:
-    """Yield annotations with unusual values; a runtime may reject each."""
-    for key in WITH_MEANING:
-        for change, value in {**_FEW, **_MORE}.items():
-            yield Annotation(key, change, value)
-    for key in OF_THE_STATE:
-        for change, value in _FEW.items():
-            yield Annotation(key, change, value)
+def annotation_variants(keys: tuple[str, ...]) -> Iterator[Annotations]:
+    """Yield these annotations with unusual values; a runtime may reject each."""
+    changes = {**_FEW, **_MORE} if keys == WITH_MEANING else _FEW
+    for change, value in changes.items():
+        yield Annotations(keys, change, value)

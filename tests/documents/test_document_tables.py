@@ -20,7 +20,7 @@ from critests.documents import (
 )
 from critests.documents.cdi_specification import specification_variants
 from critests.documents.document_fields import Expected
-from critests.documents.runtime_annotations import annotation_variants
+from critests.documents.runtime_annotations import WITH_MEANING, Annotations, annotation_variants
 from critests.documents.seccomp_profile import profile_variants
 from critests.documents.user_files import PASSWD, ROOT, kinds_of_files, named_users
 
@@ -37,7 +37,7 @@ TABLES: dict[str, Callable[[], Iterator[object]]] = {
     "network": lambda: cni_network.network_variants("1.0.0", "plugin"),
     "CDI": lambda: specification_variants("vendor.example/class", "/dev/null", "/tmp"),
     "seccomp": lambda: profile_variants("SCMP_ARCH_X86_64", "/run/absent"),
-    "annotations": annotation_variants,
+    "annotations": lambda: annotation_variants(WITH_MEANING),
     "hosts": lambda: registry_hosts.hosts_variants("127.0.0.1:5010"),
     "choices of hosts": lambda: chain.from_iterable(
         choices("127.0.0.1:5010") for choices in registry_hosts.CHOICES.values()
@@ -105,3 +105,13 @@ def test_a_valid_user_has_one_line_with_its_ids() -> None:
 
         assert ids == [(variant.uid, variant.gid)]
         assert ROOT.strip().split(":") in lines
+
+
+def test_the_parts_of_annotations_have_all_keys_once() -> None:
+    """Those that are refused are tried in parts."""
+    together = Annotations(tuple("abcde"), "is empty", "")
+
+    halves, alone = list(together.parts(2)), list(together.parts(5))
+
+    assert [part.keys for part in halves] == [("a", "b", "c"), ("d", "e")]
+    assert [str(part) for part in alone] == [f"{key} is empty" for key in "abcde"]
