@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -90,7 +89,6 @@ def test_every_third_failure_is_counted_and_the_rest_measured(tmp_path: Path) ->
 
 @pytest.mark.nightly("measures for half a minute")
 def test_a_call_that_hangs_costs_its_own_scenario_only(tmp_path: Path) -> None:
-    begin = time.monotonic()
     with serve(CriServer(wrong={"hangs=RunPodSandbox"})) as endpoint:
         ended = measure(
             endpoint, tmp_path, "--select", "B-01,B-02,B-06,B-25", "--budget", "3", "--deadline-scale", "0.05"
@@ -106,11 +104,9 @@ def test_a_call_that_hangs_costs_its_own_scenario_only(tmp_path: Path) -> None:
         "test_calls_on_present_images": "passed",
     }
     assert "DEADLINE_EXCEEDED" in reasons(record)
-    assert time.monotonic() - begin < 90
 
 
 def test_a_runtime_that_dies_ends_the_run(tmp_path: Path) -> None:
-    begin = time.monotonic()
     with serve(CriServer(wrong={"dies-after=150"})) as endpoint:
         ended = measure(endpoint, tmp_path, "--select", "B-01,B-02,B-06", "--budget", "3")
 
@@ -119,7 +115,6 @@ def test_a_runtime_that_dies_ends_the_run(tmp_path: Path) -> None:
     assert set(outcomes(record).values()) <= {"passed", "blocked"}  # a slow machine passes some before
     assert outcomes(record)["test_container_lifecycle"] == "blocked"
     assert "the daemon (unix://" in record["exit_reason"]
-    assert time.monotonic() - begin < 120  # alone 15 s; a hang would last until the limit of the test
 
 
 @pytest.mark.nightly("measures for half a minute")

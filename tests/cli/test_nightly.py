@@ -5,7 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from datetime import date
 from pathlib import Path
 
@@ -299,12 +298,10 @@ def test_a_signal_goes_to_the_run_and_the_rest_is_still_done(tmp_path: Path) -> 
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        began = time.monotonic()
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=50)
 
     assert process.returncode == 2, errors
-    assert time.monotonic() - began < 50
     assert (tmp_path / "site" / "index.html").exists()
 
 

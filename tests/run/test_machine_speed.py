@@ -1,6 +1,6 @@
 """The scale of the deadlines on slow machines."""
 
-import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,13 +37,20 @@ def test_scale_of_the_user_overrules_the_measured_one(
 
 
 def test_speed_is_measured_in_a_moment_without_the_outliers(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits = iter([0.0, 0.03, *[0.001] * 10])
-    monkeypatch.setattr(machine_speed, "start_program", lambda: time.sleep(next(waits)))
+    """Of a clock that only the actions move, as on a machine without other load."""
+    now = 0.0
+    seconds = {"start_program": iter([0.0, 0.03, *[0.001] * 10]), "sync_block": iter([0.5, *[0.02] * 3])}
 
-    speed = measure_speed.__wrapped__()
+    def advance(action: str) -> None:
+        nonlocal now
+        now += next(seconds[action])
 
-    assert 0.001 <= speed.program_seconds < 0.03
-    assert speed.sync_seconds > 0
+    monkeypatch.setattr(machine_speed, "time", SimpleNamespace(perf_counter=lambda: now))
+    for name in seconds:
+        monkeypatch.setattr(machine_speed, name, lambda *_, name=name: advance(name))
+
+    assert measure_speed.__wrapped__() == MachineSpeed(program_seconds=0.001, sync_seconds=0.02)
+    assert list(seconds["sync_block"]) == [], "after 40 ms three rounds are enough"
 
 
 def test_machine_on_which_nothing_can_be_measured_has_the_usual_deadlines(

@@ -34,8 +34,10 @@ def handles_signals(pid: int) -> bool:
     return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("seconds", [0.0, 0.3, 0.6, 1.0, 1.5, 2.0])
+@pytest.mark.parametrize(
+    ("number", "seconds"),
+    [(signal.SIGINT, 0.0), (signal.SIGTERM, 0.3), (signal.SIGINT, 0.6), (signal.SIGTERM, 1.0)],
+)
 def test_a_signal_during_the_start_of_a_run_ends_it_without_a_traceback(
     number: signal.Signals, seconds: float, tmp_path: Path
 ) -> None:

@@ -1,5 +1,3 @@
-import time
-
 import pytest
 
 from critests.api import api_pb2 as cri
@@ -149,15 +147,13 @@ def test_windows_of_two_sides_alternate() -> None:
 
 
 def test_windows_end_when_every_worker_fails() -> None:
-    made = bench(seconds=60)
-    begin = time.monotonic()
+    made = bench(seconds=36_000)
     made.concurrently(
         doing(lambda meter: meter.call("Version", answering(failing={1}), REQUEST)),
         workers=3,
         operation="calls",
         headline="Version",
     )
-    assert time.monotonic() - begin < 10
     with pytest.raises(AssertionError, match="all cycles failed"):
         made.conclude()
 

@@ -44,9 +44,7 @@ def test_sampling_stops_when_the_time_budget_ends() -> None:
         time.sleep(0.001)
         meter.add("Version", noise.expovariate(1), time.perf_counter())
 
-    begin = time.monotonic()
     assert run([side(cycle)], PrecisionPlan(0.3, 0.5, 0.0001)) == "the time budget ended"
-    assert time.monotonic() - begin < 10
 
 
 def test_sampling_stops_when_the_sample_budget_ends() -> None:

@@ -1,6 +1,7 @@
 """Arrivals at a fixed rate, bursts, and what pods in great number run out of."""
 
 import random
+import threading
 import time
 from typing import cast
 
@@ -42,13 +43,16 @@ def test_a_short_schedule_has_a_few_arrivals_nevertheless() -> None:
 
 
 def test_arrivals_do_not_wait_for_each_other() -> None:
-    one = side(1.5)
-    begin = time.monotonic()
+    """No cycle ends before all have begun, otherwise none would pass the barrier."""
+    together = threading.Barrier(4)
+    one = OpenLoop(cast("Target", FakeTarget()), lambda meter: meter.add("Version", together.wait(60), 0.0))
+    one.begin_load(new_meter())
+
     one.run_schedule([0.0, 0.01, 0.02, 0.03], -1)
-    assert time.monotonic() - begin < 4  # one after the other they would take six seconds
+
     series = one.meter.series[FROM_INTENDED]
     assert len(series.value) == len(series.late) == 4
-    assert min(series.value) >= 0.3
+    assert series.errors() == {}
 
 
 def test_a_cycle_beyond_the_limit_in_flight_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,9 +71,8 @@ def test_failed_arrivals_are_data_and_end_if_none_succeeds() -> None:
     assert series.errors() == {"UNKNOWN": 1}
     assert series.block == [7, 7, 7]
     give_up_reason = side(0.0, failing=set(range(1, 1000)))
-    begin = time.monotonic()
     give_up_reason.run_schedule([0.05 * number for number in range(400)], -1)
-    assert time.monotonic() - begin < 5
+    assert len(give_up_reason.meter.series[FROM_INTENDED].value) < 400
     assert (
         "5 cycles in a row failed" in give_up_reason.tally.give_up_reason or give_up_reason.tally.in_a_row > 5
     )
@@ -119,10 +122,9 @@ def test_a_crowd_stops_when_its_time_is_over(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(DensityPods, "_add", add)
     pods = DensityPods(cast("Target", FakeTarget()), new_meter(), 1)
-    begin = time.monotonic()
     pods.grow_to(1000, 0.2)
     assert pods.why == "the time budget ended"
-    assert time.monotonic() - begin < 5
+    assert pods.pods < 1000
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@ import contextlib
 import json
 import struct
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -180,7 +179,6 @@ def test_a_server_that_keeps_sending_does_not_extend_the_deadline() -> None:
             while True:
                 peer.frame(b"\x01" + b"y" * 1000)
 
-    began = time.monotonic()
     with serving(play) as url, opened(url, keep_bytes=5000) as session:
         with pytest.raises(StreamTimeout, match="the end of the session"):
             session.finish(0.2)
@@ -188,7 +186,6 @@ def test_a_server_that_keeps_sending_does_not_extend_the_deadline() -> None:
         with pytest.raises(OutputTooLarge):
             session.read_until(StreamChannel.STDOUT, b"x", 5)
         session.abort()
-    assert time.monotonic() - began < 30
     assert len(received.stdout) == 5000 < received.totals[StreamChannel.STDOUT]
 
 
