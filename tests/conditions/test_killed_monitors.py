@@ -1,7 +1,5 @@
 """Which processes are killed as shims and monitors."""
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,29 +7,21 @@ from google.protobuf.message import Message
 
 from critests.api import api_pb2 as cri
 from critests.conditions.killed_monitors import MonitorDraws, kill_monitors, pod_of
+from tests.node.waiting_process import waiting_process
 
 
 def test_only_monitors_of_the_pod_are_killed(tmp_path: Path) -> None:
-    sleep = shutil.which("sleep")
-    assert sleep is not None
-    started = {}
-    for name, pod in (("conmon", "11.25"), ("containerd-shim-runc-v2", "12.25"), ("sleep", "11.25")):
-        program = tmp_path / name
-        program.symlink_to(sleep)
-        # its argument stands for the id, which no other process of the machine has
-        started[name] = subprocess.Popen([str(program), f"1{tmp_path.stat().st_ino}{pod}"])
-    try:
-        assert kill_monitors([f"1{tmp_path.stat().st_ino}11.25", "absent-from-this-machine"]) == 1
+    # paths that no other process of the machine names stand for the ids
+    own, other = f"{tmp_path}/own", f"{tmp_path}/other"
+    with (
+        waiting_process("conmon", own) as monitor,
+        waiting_process("containerd-shim-runc-v2", other) as shim,
+        waiting_process("sleep", own) as neither,
+    ):
+        assert kill_monitors([own, "absent-from-this-machine"]) == 1
 
-        assert started["conmon"].wait(10) == -9
-        assert [name for name, process in started.items() if process.poll() is None] == [
-            "containerd-shim-runc-v2",
-            "sleep",
-        ]
-    finally:
-        for process in started.values():
-            process.kill()
-            process.wait()
+        assert monitor.wait(10) == -9
+        assert shim.poll() is neither.poll() is None
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from critests.node.cleanup import leftovers
 from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity
 from tests.criserver.clients import eventually
+from tests.node.waiting_process import waiting_process
 
 FREE_PIDS = range(2**30, 2**30 + 10)
 """Process ids that no process has."""
@@ -59,17 +60,8 @@ def test_processes_of_a_shim_are_recognised_by_name_and_directory(
         ProcessIdentity.of(os.getpid()),
         binaries=binaries,
     )
-    script = "read line; exit 0"
-    with subprocess.Popen(
-        [name, "-c", script, f"--root={footprint.state}/oci"],
-        executable="/bin/sh",
-        stdin=subprocess.PIPE,
-        env={},
-    ) as process:
-        try:
-            assert (process.pid in leftovers.our_processes(footprint)) is ours
-        finally:
-            process.kill()
+    with waiting_process(name, f"--root={footprint.state}/oci", env={}) as process:
+        assert (process.pid in leftovers.our_processes(footprint)) is ours
 
 
 WITHOUT_LEADER = """

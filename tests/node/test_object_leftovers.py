@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import secrets
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from critests.node.cleanup import object_leftovers
 from critests.node.cleanup.object_leftovers import ObjectNames, Places, Trace, TraceKind, traces_of
 from critests.node.host.mounting import mount, unmount
+from tests.node.waiting_process import waiting_process
 
 
 @pytest.fixture
@@ -54,9 +54,8 @@ def test_contents_of_images_and_root_file_systems_are_not_looked_at(
 
 
 def test_processes_are_found_by_their_command_line(object_id: str) -> None:
-    with subprocess.Popen(["/bin/sh", "-c", "read line", "shim", object_id], stdin=subprocess.PIPE) as shim:
+    with waiting_process("shim", object_id) as shim:
         (trace,) = traces_of([ObjectNames(object_id)], Places())
-        shim.kill()
 
     assert trace.kind is TraceKind.PROCESS
     assert trace.thing.startswith(f"{shim.pid} (")
@@ -122,15 +121,9 @@ def test_open_files_of_shims_and_monitors_are_found(
     object_id: str, tmp_path: Path, program: str, *, found: bool
 ) -> None:
     log = tmp_path / f"{object_id}.log"
-    with (
-        log.open("w") as file,
-        subprocess.Popen(
-            [program, "-c", "read line"], executable="/bin/sh", stdin=subprocess.PIPE, stdout=file
-        ) as shim,
-    ):
+    with log.open("w") as file, waiting_process(program, stdout=file):
         by_name = kinds(traces_of([ObjectNames(object_id)], Places()))
         by_log = kinds(traces_of([ObjectNames("container", log=str(log))], Places()))
-        shim.kill()
 
     assert by_name == by_log == [TraceKind.OPEN_FILE] * found
 

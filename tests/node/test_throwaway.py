@@ -3,7 +3,6 @@ import ipaddress
 import os
 import signal
 import stat
-import subprocess
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +27,7 @@ from critests.node.starting.start_runtime import start_throwaway
 from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.runtimes.runtime_settings import DualStack
 from tests.node.test_leaves_nothing import BINARIES, EVERY_CONTAINERD
+from tests.node.waiting_process import waiting_process
 
 
 @pytest.fixture
@@ -85,11 +85,9 @@ def test_objects_of_a_runtime_are_those_in_its_directories(directories: Path) ->
 
 def test_processes_of_a_runtime_are_objects_of_it(directories: Path) -> None:
     footprint = footprint_in(directories)
-    environment = {MARK: str(footprint.state)}
 
-    with subprocess.Popen(["/bin/sleep", "60"], env=environment) as process:
+    with waiting_process("daemon", env={MARK: str(footprint.state)}) as process:
         found = objects_of(footprint)
-        process.kill()
 
     assert f"process {process.pid}" in found
     assert f"process {process.pid}" not in objects_of(footprint)
