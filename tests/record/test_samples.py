@@ -49,8 +49,9 @@ def test_without_a_folder_there_are_no_samples(tmp_path: Path) -> None:
         gzip.compress(b'{"scenario": 1}'),
         gzip.compress(b"{"),
         gzip.compress(b'{"scenario":"B","operation":"x"}\n')[:-9],
+        gzip.compress(b'{"scenario":"B","operation":"x"}\n')[:12] + b"\xff" * 40,
     ],
-    ids=["not compressed", "another shape", "not JSON", "cut off"],
+    ids=["not compressed", "another shape", "not JSON", "cut off", "overwritten"],
 )
 def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "B-06.jsonl.gz").write_bytes(content)

@@ -291,34 +291,6 @@ def grown(monkeypatch: pytest.MonkeyPatch, *sides: str, most: int = 100, throwaw
     return made
 
 
-@pytest.mark.nightly("measures much")
-@pytest.mark.parametrize("sides", [(), ("a", "b")])
-def test_each_number_of_pods_has_all_measurements(
-    whole: list[tuple[str, int]], sides: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = grown(monkeypatch, *sides)
-
-    numbers: dict[tuple[str, str], list[str]] = {}
-    for each in made.operations:
-        numbers.setdefault((each.operation, each.side), []).append(each.dimensions["pods"])
-    for operation in (
-        "relist",
-        "ListContainerStats",
-        STARTED,
-        "end to event",
-        idle_pods.MEMORY,
-        idle_pods.IDLE_TIME,
-    ):
-        assert [numbers[operation, side] for side in sides or ("",)] == [["1", "3", "6"]] * max(1, len(sides))
-    killed = [number for name, number in whole if name.startswith("restart after SIGKILL")]
-    assert list(dict.fromkeys(killed)) == [6, 3, 1]
-    assert [number for name, number in whole if name == "relist"] == sorted(
-        number for name, number in whole if name == "relist"
-    )
-    assert not made.remarks
-    made.conclude()
-
-
 def test_a_reached_limit_is_named_and_smaller_numbers_are_measured(
     whole: list[tuple[str, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -301,24 +301,8 @@ def test_runs_are_read_with_their_samples(tmp_path: Path) -> None:
         assert not run.two_sided
 
 
-def test_errors_of_bad_files_are_distinct(tmp_path: Path) -> None:
-    folder = store(tmp_path / "results" / "run", samples())
+def test_a_folder_of_runs_is_no_run(tmp_path: Path) -> None:
+    store(tmp_path / "results" / "run", samples())
+
     with pytest.raises(RecordUnreadable, match=r"the newest run below it is .*/run$"):
         read_run(tmp_path / "results")
-
-    file = folder / "run.json"
-    text = file.read_text()
-    file.write_text(text[:-200])
-    with pytest.raises(RecordUnreadable, match="cut off"):
-        read_run(folder)
-    file.write_text(text.replace('"schema_version": 2', '"schema_version": 99'))
-    with pytest.raises(RecordUnreadable, match="or a newer one"):
-        read_run(folder)
-
-    file.write_text(text)
-    packed = next((folder / "samples").iterdir())
-    whole = packed.read_bytes()
-    for damaged in (whole[:-40], whole[:60] + b"\xff" * 40 + whole[100:], b"[]"):
-        packed.write_bytes(damaged)
-        with pytest.raises(RecordUnreadable, match=r"samples|damaged"):
-            read_run(folder)
