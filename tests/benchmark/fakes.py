@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
 
-import grpc
-
 from critests.api import api_pb2 as cri
 from critests.benchmark.measuring.bench_fixture import Bench, ReferenceTimes
 from critests.benchmark.measuring.meter import Meter
@@ -16,20 +14,7 @@ from critests.benchmark.measuring.sampling import Cycle, Workload
 from critests.benchmark.measuring.target import Target
 from critests.benchmark.scenario_profiles import SCENARIOS
 from critests.client.deadlines import Deadlines
-
-
-class Refused(grpc.RpcError):
-    """What grpcio raises."""
-
-    def __init__(self, code: grpc.StatusCode = grpc.StatusCode.UNKNOWN, details: str = "no") -> None:
-        super().__init__()
-        self._code, self._details = code, details
-
-    def code(self) -> grpc.StatusCode:
-        return self._code
-
-    def details(self) -> str:
-        return self._details
+from tests.refused import Refused
 
 
 class FakeTarget:

@@ -12,33 +12,20 @@ from critests.lifecycle.requests import ImageName
 from critests.node.host import selinux_denials
 from critests.run import first_pod
 from critests.run.first_pod import check_first_pod
-
-
-class Denied(grpc.RpcError):
-    status = grpc.StatusCode.UNKNOWN
-
-    def code(self) -> grpc.StatusCode:
-        return self.status
-
-    def details(self) -> str:
-        return "fork/exec /usr/lib/cni/bridge: permission denied"
-
-
-class Gone(Denied):
-    status = grpc.StatusCode.UNAVAILABLE
+from tests.refused import Refused
 
 
 class FakeRuntime:
     """Fails one RPC, and notes those that were called."""
 
-    def __init__(self, failing: str = "", error: type[Denied] = Denied) -> None:
-        self.failing, self.error, self.called = failing, error, list[str]()
+    def __init__(self, failing: str = "", code: grpc.StatusCode = grpc.StatusCode.UNKNOWN) -> None:
+        self.failing, self.code, self.called = failing, code, list[str]()
 
     def __getattr__(self, rpc: str) -> Any:  # noqa: ANN401 - a stub's RPC
         def call(_: object) -> object:
             self.called.append(rpc)
             if rpc == self.failing:
-                raise self.error
+                raise Refused(self.code, "fork/exec /usr/lib/cni/bridge: permission denied")
             return SimpleNamespace(pod_sandbox_id="1", container_id="2")
 
         return call
@@ -75,7 +62,7 @@ def test_a_policy_that_denies_the_first_pod_is_no_finding_of_the_runtime(
 
 
 def test_a_daemon_that_ends_is_left_to_the_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert check(monkeypatch, FakeRuntime("CreateContainer", Gone), "enforcing") == 1
+    assert check(monkeypatch, FakeRuntime("CreateContainer", grpc.StatusCode.UNAVAILABLE), "enforcing") == 1
 
 
 def test_a_pod_that_runs_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import grpc
 import pytest
 from google.protobuf.message import Message
 
@@ -18,6 +17,7 @@ from critests.run.after_kills import BrokenAfterKill
 from critests.run.classification import RawOutcome
 from critests.run.killed_calls import KilledCall, Listed
 from critests.run.outcomes import Blocked
+from tests.refused import Refused
 
 POD = cri.PodSandboxMetadata(name="pod", uid="1", namespace="here")
 RUN = cri.RunPodSandboxRequest(config=cri.PodSandboxConfig(metadata=POD))
@@ -25,16 +25,6 @@ CREATE = cri.CreateContainerRequest(
     pod_sandbox_id="old", config=cri.ContainerConfig(metadata=cri.ContainerMetadata(name="container"))
 )
 START = cri.StartContainerRequest(container_id="c")
-
-
-class Failed(grpc.RpcError):
-    """A failed call."""
-
-    def code(self) -> grpc.StatusCode:
-        return grpc.StatusCode.UNKNOWN
-
-    def details(self) -> str:
-        return "not yet"
 
 
 class Runtime:
@@ -46,13 +36,14 @@ class Runtime:
         self.containers = [cri.Container(id="c", pod_sandbox_id="old")]
         self.state = cri.CONTAINER_CREATED
         self.failures: dict[str, int] = {}
+        self.scale = 0.01
         self.created: list[Call] = []
 
     def _call(self, name: str) -> None:
         self.calls.append(name)
         if self.failures.get(name):
             self.failures[name] -= 1
-            raise Failed
+            raise Refused
 
     def again(self) -> tuple[Message, Any]:
         self._call("again")
@@ -71,7 +62,9 @@ class Runtime:
         )
         # the parts of the connection that it uses
         connection: Any = SimpleNamespace(
-            runtime=stub, deadlines=SimpleNamespace(scale=0.01), endpoint=SimpleNamespace(text="unix:///ours")
+            runtime=stub,
+            deadlines=SimpleNamespace(scale=self.scale),
+            endpoint=SimpleNamespace(text="unix:///ours"),
         )
         return KilledCall(connection, request, self.again, self.created.append, Listed.on(connection))
 
@@ -151,7 +144,7 @@ def test_only_what_the_call_removes_may_be_lost(
 
 
 def test_a_removal_is_repeated_until_it_succeeds(runtime: Runtime) -> None:
-    runtime.failures["again"] = 3
+    runtime.failures["again"], runtime.scale = 3, 1.0
 
     resume(runtime.killed(cri.RemoveContainerRequest(container_id="c")))
 
@@ -162,7 +155,7 @@ def test_a_call_that_fails_again_is_a_finding_if_the_test_fails_with_it(runtime:
     killed = runtime.killed(RUN)
     runtime.failures["again"] = 10**9
 
-    with pytest.raises(Failed):
+    with pytest.raises(Refused):
         resume(killed)
 
     blocked = killed.judged(RawOutcome(Outcome.BLOCKED, setup_rpc="RunPodSandbox"))

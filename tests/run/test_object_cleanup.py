@@ -3,25 +3,15 @@
 from types import SimpleNamespace
 from typing import Any
 
-import grpc
 import pytest
 
 from critests.record.reasons import Reason, ReasonCode
 from critests.run.object_cleanup import ObjectCleanup
+from tests.refused import Refused
 
 NOT_REMOVED = Reason(
     code=ReasonCode.NOT_REMOVED, subject="container", where="1", seen="UNKNOWN", words="no such container"
 )
-
-
-class Refused(grpc.RpcError):
-    """A removal that is refused without the code that says that nothing is there."""
-
-    def code(self) -> grpc.StatusCode:
-        return grpc.StatusCode.UNKNOWN
-
-    def details(self) -> str:
-        return "no such container"
 
 
 @pytest.mark.parametrize(
@@ -33,7 +23,7 @@ def test_a_refused_removal_is_a_problem_only_of_what_is_still_there(
     entries: list[str], noted: list[Reason]
 ) -> None:
     def discard() -> None:
-        raise Refused
+        raise Refused(details="no such container")
 
     container: Any = SimpleNamespace(id="1", sandbox=None, discard=discard, entries=lambda: entries)
     cleanup = ObjectCleanup(containers=[container])

@@ -12,19 +12,12 @@ from critests.client.endpoint import EndpointError
 from critests.record.reasons import ReasonCode
 from critests.run.outcomes import Blocked, SetUpFailed
 from critests.run.pulled_images import TestImages
-
-
-class Lost(grpc.RpcError):
-    def code(self) -> grpc.StatusCode:
-        return grpc.StatusCode.UNAVAILABLE
-
-    def details(self) -> str:
-        return "Socket closed"
+from tests.refused import Refused
 
 
 def images(pid: int | None, *, responds: bool) -> TestImages:
     def fails(_: object) -> None:
-        raise Lost
+        raise Refused(grpc.StatusCode.UNAVAILABLE, "Socket closed")
 
     def greet() -> None:
         if not responds:

@@ -18,6 +18,7 @@ from critests.validation.documents.harmless_use import (
     DocumentUser,
     Problem,
 )
+from tests.refused import Refused
 
 
 @dataclass(frozen=True)
@@ -29,16 +30,6 @@ class Variant:
 
     def __str__(self) -> str:
         return self.name
-
-
-class Refused(grpc.RpcError):
-    """A call that the runtime rejects."""
-
-    def code(self) -> grpc.StatusCode:
-        return grpc.StatusCode.INVALID_ARGUMENT
-
-    def details(self) -> str:
-        return "no"
 
 
 class Private:
@@ -99,7 +90,7 @@ def uses(**ways: Callable[[], object]) -> Callable[[Any], None]:
 
 
 def refuse() -> None:
-    raise Refused
+    raise Refused(grpc.StatusCode.INVALID_ARGUMENT)
 
 
 def misread() -> None:
@@ -132,7 +123,7 @@ def test_a_crash_is_of_its_document_and_the_rest_goes_on(user: DocumentUser, pri
 
     def crash() -> None:
         private.broken = "it is gone"
-        raise Refused
+        raise Refused(grpc.StatusCode.INVALID_ARGUMENT)
 
     documents = [Variant("first"), Variant("crash"), Variant("last")]
     found = user.breaches(documents, uses(crash=crash, last=lambda: used.append("last")))

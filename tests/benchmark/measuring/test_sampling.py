@@ -13,7 +13,8 @@ from critests.benchmark.measuring.target import Target
 from critests.client.deadlines import Deadlines
 from critests.lifecycle.waiting import ConditionNotMet
 from critests.statistics.stopping import FEWEST_BLOCKS, PrecisionPlan, Stop
-from tests.benchmark.fakes import FakeTarget, Refused, answering, new_meter
+from tests.benchmark.fakes import FakeTarget, answering, new_meter
+from tests.refused import Refused
 
 REQUEST = cri.VersionRequest()
 

@@ -17,7 +17,7 @@ from critests.benchmark.scenarios import event_latency
 from critests.benchmark.scenarios.event_latency import Subscriber
 from critests.benchmark.scenarios.workloads import check_exited, check_removed, check_running
 from critests.client.deadlines import Deadlines
-from tests.benchmark.fakes import Refused
+from tests.refused import Refused
 
 STALLS = Refused(grpc.StatusCode.DEADLINE_EXCEEDED)
 GONE = Refused(grpc.StatusCode.NOT_FOUND)

@@ -14,8 +14,9 @@ from critests.benchmark.scenarios import daemon_restarts
 from critests.benchmark.scenarios.daemon_restarts import reconnect, restarting
 from critests.client.endpoint import Endpoint
 from critests.node.starting.throwaway import ThrowawayRuntime
-from tests.benchmark.fakes import FakeTarget, Refused, new_meter
+from tests.benchmark.fakes import FakeTarget, new_meter
 from tests.criserver import CriServer, serve
+from tests.refused import Refused
 
 GONE = Refused(grpc.StatusCode.UNAVAILABLE)
 
