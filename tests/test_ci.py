@@ -9,6 +9,7 @@ import yaml
 
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, environment
+from tests.programs import program
 
 ROOT = Path(__file__).parent.parent
 SCRIPT = ROOT / "deploy" / "ci" / "critests-ci"
@@ -16,10 +17,7 @@ SCRIPT = ROOT / "deploy" / "ci" / "critests-ci"
 
 def check(endpoint: str, folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     """Run the script as the action does, with few tests."""
-    program = folder / "path" / "critests"
-    program.parent.mkdir(exist_ok=True)
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m critests "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
+    critests = program(folder / "path" / "critests", f'exec {sys.executable} -m critests "$@"')
     return subprocess.run(
         [SCRIPT, "--select", "SBA-15,SBA-16,SBA-17", "--allow-kubelet", "--times", "1"],
         capture_output=True,
@@ -28,7 +26,7 @@ def check(endpoint: str, folder: Path, **variables: str) -> "subprocess.Complete
         cwd=folder,
         env=environment()
         | {
-            "PATH": f"{program.parent}:{os.environ['PATH']}",
+            "PATH": f"{critests.parent}:{os.environ['PATH']}",
             "RUNTIME": endpoint,
             "PROFILE": "everything",
             "GITHUB_ACTIONS": "true",

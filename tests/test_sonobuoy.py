@@ -17,6 +17,7 @@ from critests.node.network.cni import PLUGIN_DIRECTORIES
 from critests.runtimes.known_runtimes import programs, well_known_sockets
 from tests.criserver import CriServer, serve
 from tests.plugin.command import SECONDS, environment
+from tests.programs import program
 
 DEPLOY = Path(__file__).parent.parent / "deploy" / "sonobuoy"
 ENTRY = DEPLOY / "critests-sonobuoy"
@@ -24,12 +25,9 @@ JUNIT = "junit_cri-validation_01.xml"
 
 
 def sonobuoy(*arguments: str, folder: Path, once: str = "1") -> "subprocess.Popen[str]":
-    program = folder / "path" / "critests"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m critests.cli "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
+    critests = program(folder / "path" / "critests", f'exec {sys.executable} -m critests.cli "$@"')
     variables = environment() | {
-        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PATH": f"{critests.parent}:{os.environ['PATH']}",
         "SONOBUOY_RESULTS_DIR": str(folder / "out"),
         "NODE_ROOT": str(folder),
         "NODE_PID": str(os.getpid()),

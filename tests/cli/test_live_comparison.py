@@ -16,6 +16,7 @@ from critests.record.samples import write_samples
 from critests.report.comparison import CompareSettings
 from critests.run.run_settings import Settings
 from tests.plugin.command import critests
+from tests.programs import program
 from tests.report.sample_benchmark import sample_benchmark
 from tests.report.sample_run import sample_run
 
@@ -98,13 +99,10 @@ def oci_options(folder: Path, runs: Runs, *, own: bool = False, **chosen: object
 def test_two_throwaway_runtimes_get_one_oci_runtime(
     tmp_path: Path, runs: Runs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = tmp_path / "bin" / "runc"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(program.parent))
+    runc = program(tmp_path / "bin" / "runc", "exit 0")
+    monkeypatch.setenv("PATH", str(runc.parent))
 
-    assert oci_options(tmp_path, runs) == {(f"runc={program}",)}
+    assert oci_options(tmp_path, runs) == {(f"runc={runc}",)}
 
 
 def test_the_user_chooses_the_oci_runtimes(tmp_path: Path, runs: Runs) -> None:
@@ -123,14 +121,12 @@ def test_options_of_private_runtimes_are_for_both_sides(
         raise NotPossible("enough")
 
     monkeypatch.setattr(live_comparison, "compare_live", stop)
-    program = tmp_path / "program"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    sides = [f"containerd={program}", f"crio={program}"]
+    binary = program(tmp_path / "program", "exit 0")
+    sides = [f"containerd={binary}", f"crio={binary}"]
 
-    CliRunner().invoke(compare, [*sides, "--handler-binary", f"runc={program}"])
+    CliRunner().invoke(compare, [*sides, "--handler-binary", f"runc={binary}"])
 
-    assert [run.handler_binary for run in chosen] == [(f"runc={program}",)]
+    assert [run.handler_binary for run in chosen] == [(f"runc={binary}",)]
 
 
 def test_a_run_in_the_wrong_folder_is_an_error(tmp_path: Path, runs: Runs) -> None:
@@ -154,20 +150,9 @@ def test_a_failed_run_ends_the_comparison(
 @pytest.mark.runtime
 def test_two_private_runtimes_are_compared(tmp_path: Path) -> None:
     file = tmp_path / "comparison.json"
-    arguments = [
-        "--only",
-        "speed",
-        "--select",
-        "B-01,B-11",
-        "--budget",
-        "8",
-        "--json",
-        str(file),
-        "--results",
-        str(tmp_path),
-    ]
+    chosen = f"--only speed --select B-01,B-11 --budget 8 --json {file} --results {tmp_path}"
 
-    ended = critests("compare", "containerd", "containerd", "--details", *arguments)
+    ended = critests(*f"compare containerd containerd --details {chosen}".split())
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     operations = json.loads(file.read_text())["speed"]["operations"]

@@ -13,7 +13,8 @@ from critests.client.connection import connect
 from critests.client.deadlines import Deadlines
 from critests.client.endpoint import Endpoint, EndpointError, TlsFiles
 from critests.client.failures import CallNotAllowed, failed_rpc
-from tests.criserver import CriServer, serve
+from tests.criserver import CriServer
+from tests.criserver.connected import connected
 from tests.criserver.impostors import hanging_up, not_grpc
 
 
@@ -27,25 +28,9 @@ def version(request: cri.VersionRequest, context: grpc.ServicerContext) -> cri.V
 @pytest.fixture
 def certificate(tmp_path: Path) -> tuple[Path, Path]:
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-    ]
-    subprocess.run(
-        [*command, "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],
-        check=True,
-        capture_output=True,
-    )
+    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
+    named = f"-subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout {key} -out {certificate}"
+    subprocess.run(f"{command} {named}".split(), check=True, capture_output=True)
     return key, certificate
 
 
@@ -82,14 +67,12 @@ def test_tcp_without_the_required_tls_is_an_error(tls_port: int) -> None:
 
 def test_every_call_is_recorded_with_code_and_time() -> None:
     recorder = Recorder()
-    with serve(CriServer()) as endpoint:
-        connection = connect(Endpoint.parse(endpoint), recorder=recorder)
+    with connected(CriServer(), recorder=recorder) as connection:
         connection.runtime.Version(cri.VersionRequest(version="0.1.0"))
         with pytest.raises(grpc.RpcError) as raised:
             connection.runtime.ContainerStatus(cri.ContainerStatusRequest(container_id="nobody"))
         pending = connection.runtime.Status.future(cri.StatusRequest())
         pending.result()
-        connection.close()
 
     calls = recorder.since(0)
     assert [(call.rpc, call.code) for call in calls[:2]] == [
@@ -106,11 +89,9 @@ def test_request_is_recorded_as_it_is_sent() -> None:
     recorder = Recorder()
     recorder.outgoing = lambda _: cri.VersionRequest(version="changed")
     given = cri.VersionRequest(version="0.1.0")
-    with serve(CriServer()) as endpoint:
-        connection = connect(Endpoint.parse(endpoint), recorder=recorder)
+    with connected(CriServer(), recorder=recorder) as connection:
         connection.runtime.Version(given)
         connection.runtime.Version.future(given).result()
-        connection.close()
 
     assert [call.request for call in recorder.since(0)] == [cri.VersionRequest(version="changed")] * 2
     assert given.version == "0.1.0"
@@ -127,11 +108,8 @@ def test_secrets_do_not_reach_the_record() -> None:
     request = cri.PullImageRequest(
         image=cri.ImageSpec(image="x"), auth=cri.AuthConfig(username="me", **secrets)
     )
-    with serve(CriServer()) as endpoint:
-        connection = connect(Endpoint.parse(endpoint), recorder=recorder)
-        with pytest.raises(grpc.RpcError):
-            connection.images.PullImage(request)
-        connection.close()
+    with connected(CriServer(), recorder=recorder) as connection, pytest.raises(grpc.RpcError):
+        connection.images.PullImage(request)
 
     recorded = str(recorder.since(0)[0].to_json())
     assert "me" in recorded
@@ -151,25 +129,21 @@ def test_socket_without_a_cri_runtime_is_reported(
 
 
 def test_a_call_without_a_deadline_gets_one() -> None:
-    with serve(CriServer(wrong=["hangs=Status"])) as endpoint:
-        connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines(scale=0.05))
-        with pytest.raises(grpc.RpcError) as raised:
-            connection.runtime.Status(cri.StatusRequest())
-        connection.close()
+    server = CriServer(wrong=["hangs=Status"])
+    with connected(server, deadlines=Deadlines(0.05)) as connection, pytest.raises(grpc.RpcError) as raised:
+        connection.runtime.Status(cri.StatusRequest())
 
     assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
 def test_read_only_connection_rejects_mutating_calls() -> None:
     server = CriServer()
-    with serve(server) as endpoint:
-        connection = connect(Endpoint.parse(endpoint), read_only=True)
+    with connected(server, read_only=True) as connection:
         connection.runtime.ListContainers(cri.ListContainersRequest())
         with pytest.raises(CallNotAllowed):
             connection.runtime.StopContainer(cri.StopContainerRequest(container_id="x"))
         with pytest.raises(CallNotAllowed):
             connection.images.RemoveImage.future(cri.RemoveImageRequest())
-        connection.close()
 
     assert server.calls == ["ListContainers"]
 

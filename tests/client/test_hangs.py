@@ -9,12 +9,12 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client import hangs as rules
-from critests.client.connection import Connection, connect
+from critests.client.connection import Connection
 from critests.client.deadlines import Deadlines
-from critests.client.endpoint import Endpoint
 from critests.client.hangs import Hangs, StillHangs
 from critests.client.under_way import UnderWay
-from tests.criserver import CriServer, serve
+from tests.criserver import CriServer
+from tests.criserver.connected import connected
 
 STATUS = cri.StatusRequest()
 
@@ -26,10 +26,8 @@ def server() -> CriServer:
 
 @pytest.fixture
 def connection(server: CriServer) -> Iterator[Connection]:
-    with serve(server) as endpoint:
-        opened = connect(Endpoint.parse(endpoint), deadlines=Deadlines(0.1))
+    with connected(server, deadlines=Deadlines(0.1)) as opened:
         yield opened
-        opened.close()
 
 
 def hang(connection: Connection) -> grpc.RpcError:

@@ -12,16 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from critests.client.connection import connect
-from critests.client.deadlines import Deadlines
-from critests.client.endpoint import Endpoint
 from critests.explore.exploration_state import StoppedExploration
 from critests.explore.exploring import Exploration, ExplorationResult
 from critests.explore.sequence_runner import SequenceRunner
-from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
-from critests.lifecycle.run_label import RunIdentity
-from tests.criserver import CriServer, ImageConfig, serve
+from critests.lifecycle.cgroup_parents import CgroupDriver
+from critests.lifecycle.requests import ImageName, pulling
+from tests.criserver import CriServer, ImageConfig
+from tests.criserver.connected import connected, requests_in
 
 SECONDS, MOST_STEPS = 300.0, 30
 LONGEST = 8
@@ -72,15 +69,10 @@ def server_with(*wrong: str) -> CriServer:
 
 @contextlib.contextmanager
 def runner_on(server: CriServer, logs: Path) -> Iterator[SequenceRunner]:
-    with serve(server) as endpoint:
-        connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines())
-        run = RunIdentity.new()
-        requests = RequestBuilder(run, logs, CgroupParents(run, CgroupDriver.UNKNOWN))
+    with connected(server) as connection:
+        requests = requests_in(logs, CgroupDriver.UNKNOWN)
         base = connection.images.PullImage(pulling(BASE)).image_ref
-        try:
-            yield SequenceRunner(connection, requests, ImageName(base, BASE), images_of_sequences())
-        finally:
-            connection.close()
+        yield SequenceRunner(connection, requests, ImageName(base, BASE), images_of_sequences())
 
 
 def explored(

@@ -1,11 +1,10 @@
 from threading import Timer
 
 from critests.api import api_pb2 as cri
-from critests.client.connection import connect
-from critests.client.endpoint import Endpoint
 from critests.lifecycle.labelled_removal import remove_run, runs_on
 from critests.lifecycle.run_label import RUN_LABEL, RunIdentity
-from tests.criserver import CriServer, serve
+from tests.criserver import CriServer
+from tests.criserver.connected import connected
 
 OURS, THEIRS = RunIdentity("1795170000-aaaaaa"), RunIdentity("1795170001-bbbbbb")
 
@@ -16,8 +15,7 @@ def sandbox(uid: str, labels: dict[str, str]) -> cri.RunPodSandboxRequest:
 
 
 def test_only_objects_with_the_label_are_removed_even_if_filters_are_ignored() -> None:
-    with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
-        connection = connect(Endpoint.parse(endpoint))
+    with connected(CriServer(wrong=["filters-ignored"])) as connection:
         for uid, labels in (("ours", OURS.labels), ("theirs", THEIRS.labels), ("unlabelled", {})):
             connection.runtime.RunPodSandbox(sandbox(uid, labels))
 
@@ -28,19 +26,16 @@ def test_only_objects_with_the_label_are_removed_even_if_filters_are_ignored() -
             for item in connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
         }
         runs = runs_on(connection)
-        connection.close()
     assert removed.sandboxes == 1
     assert left == {"theirs", "unlabelled"}
     assert runs == {THEIRS.id}
 
 
 def test_a_failed_removal_is_a_problem() -> None:
-    with serve(CriServer(wrong=["fails=RemovePodSandbox"])) as endpoint:
-        connection = connect(Endpoint.parse(endpoint))
+    with connected(CriServer(wrong=["fails=RemovePodSandbox"])) as connection:
         connection.runtime.RunPodSandbox(sandbox("ours", {RUN_LABEL: OURS.id}))
 
         removed = remove_run(connection, OURS)
-        connection.close()
 
     assert removed.sandboxes == 0
     assert len(removed.problems) == 1
@@ -49,14 +44,12 @@ def test_a_failed_removal_is_a_problem() -> None:
 
 def test_a_failed_removal_is_repeated() -> None:
     server = CriServer(wrong=["fails=RemovePodSandbox"])
-    with serve(server) as endpoint:
-        connection = connect(Endpoint.parse(endpoint))
+    with connected(server) as connection:
         connection.runtime.RunPodSandbox(sandbox("ours", {RUN_LABEL: OURS.id}))
         later = Timer(0.3, server.mend)
         later.start()
 
         removed = remove_run(connection, OURS)
         later.join()
-        connection.close()
 
     assert (removed.sandboxes, removed.problems) == (1, [])

@@ -6,29 +6,18 @@ from types import SimpleNamespace
 import pytest
 
 from critests.catalogue.words import Capability
-from critests.client.connection import connect
-from critests.client.endpoint import Endpoint
-from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
-from critests.lifecycle.run_label import RunIdentity
 from critests.node.observing import checkpoint_probes
 from critests.node.observing.capabilities import ProbeResult
 from critests.node.observing.checkpoint_probes import CheckpointProbes
-from tests.criserver import CriServer, serve
+from tests.criserver import CriServer
+from tests.criserver.connected import PULLED, connected, requests_in
+from tests.programs import program
 
 
 def facts(server: CriServer, logs: Path) -> dict[Capability, ProbeResult]:
-    with serve(server) as endpoint:
-        connection = connect(Endpoint.parse(endpoint))
-        try:
-            run = RunIdentity.new()
-            requests = RequestBuilder(run, logs, CgroupParents(run, CgroupDriver.CGROUPFS))
-            image = ImageName("example.test/busybox:1", "example.test/busybox:1")
-            connection.images.PullImage(pulling(image.written))
-            found = CheckpointProbes(connection, "", requests, lambda: image).all()
-            return {capability: probe() for capability, probe in found.items()}
-        finally:
-            connection.close()
+    with connected(server, pulls=True) as connection:
+        found = CheckpointProbes(connection, "", requests_in(logs), lambda: PULLED).all()
+        return {capability: probe() for capability, probe in found.items()}
 
 
 def test_successful_checkpoint_proves_criu_and_checkpoint_images(tmp_path: Path) -> None:
@@ -44,12 +33,10 @@ def test_successful_checkpoint_proves_criu_and_checkpoint_images(tmp_path: Path)
 def test_after_a_failed_checkpoint_criu_is_present_if_it_dumps_a_process(
     code: int, present: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = tmp_path / "criu"
     check = "test $1 != check || exit 0"  # it succeeds in any case
     process = 'test -d /proc/$3 && test -z "$(ls -A $5)" || exit 2'
-    program.write_text(f"#!/bin/sh\n{check}\n{process}\necho message >&2\nexit {code}\n", encoding="utf-8")
-    program.chmod(0o755)
-    monkeypatch.setattr(checkpoint_probes, "shutil", SimpleNamespace(which=lambda *_, **__: str(program)))
+    criu = program(tmp_path / "criu", f"{check}\n{process}\necho message >&2\nexit {code}")
+    monkeypatch.setattr(checkpoint_probes, "shutil", SimpleNamespace(which=lambda *_, **__: str(criu)))
 
     found = facts(CriServer(wrong=["fails=CheckpointContainer"]), tmp_path)
 

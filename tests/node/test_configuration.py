@@ -10,7 +10,6 @@ import pytest
 from critests.node.host import binaries
 from critests.node.host.binaries import MissingProgram, version_numbers, version_text
 from critests.node.run_state.footprint import Footprint
-from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting import daemon_choice
 from critests.node.starting.daemon_choice import find_daemon
 from critests.runtimes.containerd import containerd_configuration
@@ -27,6 +26,8 @@ from critests.runtimes.runtime_settings import (
     SettingNotSupported,
     SplitStorage,
 )
+from tests.node.footprints import footprint_in
+from tests.programs import program
 
 PAUSE = "127.0.0.1:5010/critests/pause:1"
 SETTINGS = DaemonSettings(
@@ -43,15 +44,7 @@ SETTINGS = DaemonSettings(
 @pytest.fixture
 def footprint(tmp_path: Path) -> Footprint:
     (tmp_path / "state").mkdir()
-    return Footprint(
-        "containerd",
-        "1-abc",
-        "a1b2c3",
-        tmp_path / "state",
-        tmp_path / "root",
-        ("10.192.0.0/20",),
-        ProcessIdentity(1, 1, "b"),
-    )
+    return footprint_in(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -363,12 +356,6 @@ def test_version_of_a_hanging_program_is_an_error(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(binaries, "_ANSWER_SECONDS", 0.1)
     with pytest.raises(MissingProgram, match="did not answer within"):
         version_text(program(tmp_path / "slow", "exec sleep 60"))
-
-
-def program(path: Path, script: str) -> Path:
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
 
 
 def strings(value: object) -> list[str]:

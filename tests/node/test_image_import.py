@@ -9,11 +9,12 @@ from typing import cast
 import pytest
 
 from critests.node.run_state.footprint import Footprint
-from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting import image_import
 from critests.node.starting.image_import import ImageImportFailed, import_image
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.runtimes.private_kinds import KINDS
+from tests.node.footprints import footprint_in
+from tests.programs import program
 
 NAME = "critests.example/imported:1"
 
@@ -21,16 +22,7 @@ NAME = "critests.example/imported:1"
 @pytest.fixture
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ThrowawayRuntime:
     """The attributes of a CRI-O that the import uses, with a directory of programs."""
-    footprint = Footprint(
-        kind="crio",
-        run_id="1000000000-abcdef",
-        token="000000",
-        state=tmp_path / "crio-000000",
-        root=tmp_path / "root",
-        subnets=("10.0.0.0/24",),
-        owner=ProcessIdentity(1, 1, ""),
-        binaries=(),
-    )
+    footprint = footprint_in(tmp_path, "crio")
     monkeypatch.setattr(Footprint, "read", lambda _: footprint)
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -42,9 +34,7 @@ def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ThrowawayRuntime
 
 
 def skopeo(runtime: ThrowawayRuntime, script: str) -> None:
-    program = runtime.binary.with_name("skopeo")
-    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    program.chmod(0o755)
+    program(runtime.binary.with_name("skopeo"), script)
 
 
 def test_import_passes_archive_name_and_storage_to_the_program_next_to_the_daemon(

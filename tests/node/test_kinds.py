@@ -19,7 +19,6 @@ from critests.node.cleanup.watcher import wait_for_end
 from critests.node.host.binaries import MissingProgram, find_program
 from critests.node.host.listeners import pid_of_socket
 from critests.node.run_state import run_directories
-from critests.node.run_state.footprint import Footprint
 from critests.node.run_state.locks import ProcessIdentity, run_is_live, start_time
 from critests.node.starting.allocation import refuse_long_paths
 from critests.node.starting.start_runtime import start_throwaway
@@ -33,6 +32,8 @@ from critests.runtimes.daemon_settings import DaemonSettings
 from critests.runtimes.private_kind import Companion, ThrowawayKind
 from critests.runtimes.runtime_facts import Monitor, RuntimeKind
 from critests.runtimes.runtime_paths import RuntimePaths
+from tests.node.footprints import footprint_in
+from tests.programs import program
 
 ROOT = Path(__file__).parents[2]
 FACTS = RuntimeKind(
@@ -78,8 +79,7 @@ def binary(tmp_path: Path) -> Path:
     version = '[ "$1" = --version ] && echo thirdd version 3.2.1 && exit'
     serve = f'cd {ROOT} && exec {sys.executable} -m tests.criserver "$@"'
     for name, text in (("thirdd", f"{version}\n{serve}"), ("third-helper", "exit 0"), ("runc", "exit 0")):
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}")
-        (tmp_path / name).chmod(0o755)
+        program(tmp_path / name, text)
     return tmp_path / "thirdd"
 
 
@@ -94,19 +94,15 @@ def test_added_kind_is_parsed_and_named_in_errors() -> None:
 
 @pytest.mark.usefixtures("third")
 def test_leftovers_of_an_added_kind_are_recognised(tmp_path: Path) -> None:
-    footprint = Footprint(
-        "third", "1-abc", "a1b2c3", tmp_path, tmp_path, ("10.192.0.0/20",), ProcessIdentity(1, 1, "b")
-    )
-    (tmp_path / "third" / ("ab" * 32)).mkdir(parents=True)
+    footprint = footprint_in(tmp_path, "third")
+    (footprint.root / "third" / ("ab" * 32)).mkdir(parents=True)
     assert leftovers.container_ids(footprint) == {"ab" * 32}
     assert "third-default" in known.apparmor_profiles()
 
 
 @pytest.mark.parametrize("folder", ["state/runroot/overlay", "state/runroot/vfs", "root/root/vfs"])
 def test_container_ids_of_crio_are_found_for_each_storage_driver(folder: str, tmp_path: Path) -> None:
-    footprint = Footprint(
-        "crio", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", (), ProcessIdentity(1, 1, "b")
-    )
+    footprint = footprint_in(tmp_path, "crio")
     (tmp_path / f"{folder}-containers" / ("cd" * 32)).mkdir(parents=True)
     assert leftovers.container_ids(footprint) == {"cd" * 32}
 
@@ -217,7 +213,7 @@ def test_socket_paths_of_a_kind_are_short_enough(name: str) -> None:
     """The run id has the largest length, and the directories are the same on every machine."""
     run_id = "9999999999-abcdef"
     state = run_directories.run_dir(run_id) / run_directories.NODE / f"{name}-abcdef"
-    footprint = Footprint(name, run_id, "abcdef", state, state, (), ProcessIdentity(1, 1, "b"))
+    footprint = footprint_in(state, name, run_id=run_id, token="abcdef", state=state)
     refuse_long_paths(startable.KINDS[name].sockets(footprint))
 
 

@@ -13,8 +13,8 @@ import pytest
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
 from critests.node.cleanup import leftovers
 from critests.node.run_state.footprint import Footprint
-from critests.node.run_state.locks import ProcessIdentity
 from tests.criserver.clients import eventually
+from tests.node.footprints import footprint_in
 from tests.node.waiting_process import waiting_process
 
 FREE_PIDS = range(2**30, 2**30 + 10)
@@ -55,11 +55,7 @@ def test_remaining_processes_are_reported(monkeypatch: pytest.MonkeyPatch) -> No
 def test_processes_of_a_shim_are_recognised_by_name_and_directory(
     tmp_path: Path, name: str, binaries: tuple[str, ...], ours: bool
 ) -> None:
-    footprint = Footprint(
-        *("containerd", "1-abc", "a1b2c3", tmp_path / "state", tmp_path / "root", ("10.0.0.0/20",)),
-        ProcessIdentity.of(os.getpid()),
-        binaries=binaries,
-    )
+    footprint = footprint_in(tmp_path, binaries=binaries)
     with waiting_process(name, f"--root={footprint.state}/oci", env={}) as process:
         assert (process.pid in leftovers.our_processes(footprint)) is ours
 

@@ -8,19 +8,10 @@ import pytest
 
 from critests.node.network import cni, firewall
 from critests.node.network.cni import free_subnet, leases, plugin_directory
-from critests.node.run_state.footprint import Footprint
-from critests.node.run_state.locks import ProcessIdentity
 from critests.runtimes.cni_conflist import conflist
+from tests.node.footprints import footprint_in
 
-FOOTPRINT = Footprint(
-    "containerd",
-    "1-abc",
-    "a1b2c3",
-    Path("/run/x"),
-    Path("/var/x"),
-    ("10.192.0.0/20", "fdc7:a1b2:c300::/64"),
-    ProcessIdentity(1, 1, "b"),
-)
+FOOTPRINT = footprint_in(Path("/run/x"), subnets=("10.192.0.0/20", "fdc7:a1b2:c300::/64"))
 
 
 @pytest.mark.parametrize(
@@ -207,9 +198,7 @@ def test_entry_chains_that_existed_before_are_not_removed() -> None:
 
 
 def test_leases_are_read_from_the_files_of_host_local(tmp_path: Path) -> None:
-    footprint = Footprint(
-        "containerd", "1-abc", "a1b2c3", tmp_path, tmp_path, ("10.9.0.0/20",), ProcessIdentity(1, 1, "b")
-    )
+    footprint = footprint_in(tmp_path)
     assert leases(footprint) == set()
     folder = Path(json.loads(conflist(footprint))["plugins"][0]["ipam"]["dataDir"]) / footprint.network
     folder.mkdir(parents=True)

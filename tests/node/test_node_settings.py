@@ -12,7 +12,6 @@ import pytest
 from critests.exit_codes import UsageError
 from critests.lifecycle.run_label import RunIdentity
 from critests.node.run_state.footprint import Footprint
-from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting import start_runtime
 from critests.node.starting.certificates import with_certificates
 from critests.node.starting.targets import parse_node_settings
@@ -33,6 +32,7 @@ from critests.runtimes.runtime_settings import (
     ShortNames,
     StreamingTls,
 )
+from tests.node.footprints import footprint_in
 
 SETTINGS = DaemonSettings(
     version=(2, 3, 4),
@@ -53,8 +53,7 @@ EVERY = [
 
 def written(kind: ThrowawayKind, folder: Path, settings: DaemonSettings) -> tuple[Footprint, str]:
     """Return where a configuration was written, and its main file."""
-    owner = ProcessIdentity(1, 1, "b")
-    footprint = Footprint(kind.facts.name, "1-abc", "a1b2c3", folder / "state", folder / "root", (), owner)
+    footprint = footprint_in(folder, kind.facts.name, subnets=())
     for directory in footprint.directories:
         directory.mkdir(parents=True, exist_ok=True)
     arguments = kind.write_configuration(footprint, settings)

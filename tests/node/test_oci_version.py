@@ -5,13 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from critests.client.connection import connect
-from critests.client.endpoint import Endpoint
-from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.requests import RequestBuilder
-from critests.lifecycle.run_label import RunIdentity
 from critests.node.observing.oci_version import OciRuntimes, refusal, unfit_handlers
-from tests.criserver import CriServer, serve
+from tests.criserver import CriServer
+from tests.criserver.connected import connected, requests_in
+from tests.programs import program
 
 CGROUP = "critests-unit"
 OPTIONS = """#!/bin/sh
@@ -35,11 +32,8 @@ exit 1
 """
 
 
-def program(folder: Path, script: str) -> Path:
-    path = folder / "crun"
-    path.write_text(OPTIONS + script, encoding="utf-8")
-    path.chmod(0o755)
-    return path
+def crun(folder: Path, script: str) -> Path:
+    return program(folder / "crun", OPTIONS + script)
 
 
 @pytest.mark.parametrize(
@@ -66,17 +60,17 @@ def program(folder: Path, script: str) -> Path:
 def test_version_is_rejected_if_another_version_gets_another_error(
     tmp_path: Path, script: str, words: str
 ) -> None:
-    assert refusal(program(tmp_path, script), "1.2.1", CGROUP) == words
+    assert refusal(crun(tmp_path, script), "1.2.1", CGROUP) == words
 
 
 def test_known_version_is_accepted(tmp_path: Path) -> None:
-    assert refusal(program(tmp_path, CHECKS + LOGS), "1.1.0", CGROUP) == ""
+    assert refusal(crun(tmp_path, CHECKS + LOGS), "1.1.0", CGROUP) == ""
 
 
 def test_probe_container_is_below_the_cgroup_of_the_runtime(tmp_path: Path) -> None:
     script = CHECKS.replace("'unknown version'", '"unknown in $cgroup"') + LOGS
 
-    assert refusal(program(tmp_path, script), "1.2.1", CGROUP) == "unknown in /critests-unit/critests-version"
+    assert refusal(crun(tmp_path, script), "1.2.1", CGROUP) == "unknown in /critests-unit/critests-version"
 
 
 def test_missing_program_rejects_nothing(tmp_path: Path) -> None:
@@ -84,7 +78,7 @@ def test_missing_program_rejects_nothing(tmp_path: Path) -> None:
 
 
 def test_created_probe_container_is_deleted(tmp_path: Path) -> None:
-    path = program(tmp_path, "exit 0")
+    path = crun(tmp_path, "exit 0")
 
     refusal(path, "1.2.1", CGROUP)
 
@@ -111,18 +105,11 @@ def test_handler_is_unfit_if_its_program_does_not_know_the_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, unfit: list[str]
 ) -> None:
     monkeypatch.setattr(OciRuntimes, "written_version", lambda *_: written)
-    runtimes = OciRuntimes({"crun": program(tmp_path, CHECKS + LOGS)})
+    runtimes = OciRuntimes({"crun": crun(tmp_path, CHECKS + LOGS)})
     server = CriServer()
-    with serve(server) as endpoint:
-        connection = connect(Endpoint.parse(endpoint))
-        requests = RequestBuilder(
-            run := RunIdentity.new(), tmp_path, CgroupParents(run, CgroupDriver.CGROUPFS)
-        )
-        try:
-            found = unfit_handlers(connection, requests, runtimes, lambda: None)
-            left = unfit_handlers(connection, requests, None, lambda: None)
-        finally:
-            connection.close()
+    with connected(server) as connection:
+        found = unfit_handlers(connection, requests_in(tmp_path), runtimes, lambda: None)
+        left = unfit_handlers(connection, requests_in(tmp_path), None, lambda: None)
 
     assert list(found) == unfit
     assert left == {}
@@ -135,15 +122,8 @@ def test_handler_is_unfit_if_its_program_does_not_know_the_version(
 def test_handler_is_unfit_if_its_shim_starts_no_container(tmp_path: Path) -> None:
     shim = Path("/opt/gvisor/containerd-shim-runsc-v1")
     runtimes = OciRuntimes(shims={"gvisor": shim, "": shim})
-    with serve(CriServer()) as endpoint:
-        connection = connect(Endpoint.parse(endpoint))
-        requests = RequestBuilder(
-            run := RunIdentity.new(), tmp_path, CgroupParents(run, CgroupDriver.CGROUPFS)
-        )
-        try:
-            found = unfit_handlers(connection, requests, runtimes, lambda: None)
-        finally:
-            connection.close()
+    with connected(CriServer()) as connection:
+        found = unfit_handlers(connection, requests_in(tmp_path), runtimes, lambda: None)
 
     assert list(found) == ["gvisor"]
     assert f"no container starts with {shim}: RunPodSandbox failed with" in found["gvisor"]
@@ -151,7 +131,7 @@ def test_handler_is_unfit_if_its_shim_starts_no_container(tmp_path: Path) -> Non
 
 def test_left_out_handlers_are_unfit(tmp_path: Path) -> None:
     """CRI-O finds some OCI runtimes by itself."""
-    runtimes = OciRuntimes({"crun": program(tmp_path, CHECKS + LOGS)}, {"crun": "no cgroup", "other": "gone"})
+    runtimes = OciRuntimes({"crun": crun(tmp_path, CHECKS + LOGS)}, {"crun": "no cgroup", "other": "gone"})
 
     assert runtimes.unfit("unseen") == {"crun": "no cgroup", "other": "gone"}
 

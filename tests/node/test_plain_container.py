@@ -4,26 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from critests.client.connection import connect
-from critests.client.endpoint import Endpoint
-from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
-from critests.lifecycle.run_label import RunIdentity
+from critests.lifecycle.requests import ImageName
 from critests.node.observing.oci_version import OciRuntimes, unfit_handlers
 from critests.node.observing.plain_container import refused_alone
-from tests.criserver import CriServer, serve
+from tests.criserver import CriServer
+from tests.criserver.connected import PULLED, connected, requests_in
+from tests.programs import program
 
-IMAGE = ImageName("example.test/busybox:1", "example.test/busybox:1")
 FAILS = "echo 'no such hierarchy' >&2; exit 1"
 CREATES = "exit 0"
 NEVER_FAILS_ALIKE = 'echo "failed at $(date +%N)" >&2; exit 1'
-
-
-def program(folder: Path, name: str, script: str) -> Path:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    path.chmod(0o755)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -39,13 +29,13 @@ def program(folder: Path, name: str, script: str) -> Path:
 def test_oci_runtime_fails_alone_if_another_creates_the_container(
     tmp_path: Path, script: str, reference: str, words: str
 ) -> None:
-    tested, other = program(tmp_path, "crun", script), program(tmp_path, "runc", reference)
+    tested, other = program(tmp_path / "crun", script), program(tmp_path / "runc", reference)
 
     assert refused_alone(tested, other, "critests-unit") == words
 
 
 def test_no_failure_is_reported_without_another_oci_runtime(tmp_path: Path) -> None:
-    tested = program(tmp_path, "crun", FAILS)
+    tested = program(tmp_path / "crun", FAILS)
     (tmp_path / "link").symlink_to(tested)
 
     assert refused_alone(tested, None, "critests-unit") == ""
@@ -54,17 +44,10 @@ def test_no_failure_is_reported_without_another_oci_runtime(tmp_path: Path) -> N
 
 
 def unfit_on_server(
-    wrong: set[str], runtimes: OciRuntimes, folder: Path, image: ImageName | None = IMAGE
+    wrong: set[str], runtimes: OciRuntimes, folder: Path, image: ImageName | None = PULLED
 ) -> dict[str, str]:
-    run = RunIdentity.new()
-    requests = RequestBuilder(run, folder, CgroupParents(run, CgroupDriver.CGROUPFS))
-    with serve(CriServer(wrong=wrong)) as endpoint:
-        connection = connect(Endpoint.parse(endpoint))
-        try:
-            connection.images.PullImage(pulling(IMAGE.written))
-            return unfit_handlers(connection, requests, runtimes, lambda: image)
-        finally:
-            connection.close()
+    with connected(CriServer(wrong=wrong), pulls=True) as connection:
+        return unfit_handlers(connection, requests_in(folder), runtimes, lambda: image)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +72,7 @@ def unfit_on_server(
 def test_default_handler_is_unfit_if_neither_daemon_nor_program_creates_a_container(
     wrong: set[str], script: str, unfit: bool, tmp_path: Path
 ) -> None:
-    tested, other = program(tmp_path, "crun", script), program(tmp_path, "runc", CREATES)
+    tested, other = program(tmp_path / "crun", script), program(tmp_path / "runc", CREATES)
 
     why = unfit_on_server(
         wrong, OciRuntimes(default=tested, reference=other, cgroup="critests-unit"), tmp_path
@@ -108,7 +91,7 @@ def test_additional_handler_is_unfit_if_neither_daemon_nor_program_creates_a_con
     wrong: set[str], tmp_path: Path
 ) -> None:
     """The server has no handler with that name."""
-    tested, other = program(tmp_path, "crun", FAILS), program(tmp_path, "runc", CREATES)
+    tested, other = program(tmp_path / "crun", FAILS), program(tmp_path / "runc", CREATES)
     runtimes = OciRuntimes(
         {"new": tested, "works": other}, default=other, reference=other, cgroup="critests-unit"
     )
@@ -117,14 +100,14 @@ def test_additional_handler_is_unfit_if_neither_daemon_nor_program_creates_a_con
 
 
 def test_sandbox_is_enough_without_an_image(tmp_path: Path) -> None:
-    tested, other = program(tmp_path, "crun", FAILS), program(tmp_path, "runc", CREATES)
+    tested, other = program(tmp_path / "crun", FAILS), program(tmp_path / "runc", CREATES)
     runtimes = OciRuntimes(default=tested, reference=other, cgroup="critests-unit")
 
     assert unfit_on_server({"fails=CreateContainer"}, runtimes, tmp_path, None) == {}
 
 
 def test_handler_is_fit_if_the_daemon_starts_containers_with_it(tmp_path: Path) -> None:
-    tested, other = program(tmp_path, "crun", FAILS), program(tmp_path, "runc", CREATES)
+    tested, other = program(tmp_path / "crun", FAILS), program(tmp_path / "runc", CREATES)
     runtimes = OciRuntimes({"runc": tested}, default=other, reference=other, cgroup="critests-unit")
 
     assert unfit_on_server(set(), runtimes, tmp_path) == {}

@@ -8,17 +8,13 @@ from typing import Any
 import pytest
 
 from critests.catalogue.words import Capability
-from critests.client.connection import connect
 from critests.client.deadlines import Deadlines
-from critests.client.endpoint import Endpoint
-from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.requests import ImageName, RequestBuilder, pulling
-from critests.lifecycle.run_label import RunIdentity
 from critests.node.observing import probes
 from critests.node.observing.capabilities import ProbeResult
 from critests.node.observing.probes import ContainerProbes
 from tests.client.streaming.fake_server import Peer, serving
-from tests.criserver import CriServer, serve
+from tests.criserver import CriServer
+from tests.criserver.connected import PULLED, connected, requests_in
 
 
 def shared_processes(server: CriServer, tmp_path: Path) -> ProbeResult:
@@ -28,17 +24,10 @@ def shared_processes(server: CriServer, tmp_path: Path) -> ProbeResult:
 def container_fact(
     server: CriServer, tmp_path: Path, capability: Capability, *, scale: float = 1
 ) -> ProbeResult:
-    with serve(server) as endpoint:
-        connection = connect(Endpoint.parse(endpoint), deadlines=Deadlines(scale))
-        try:
-            run = RunIdentity.new()
-            requests = RequestBuilder(run, tmp_path, CgroupParents(run, CgroupDriver.CGROUPFS))
-            image = ImageName("example.test/busybox:1", "example.test/busybox:1")
-            connection.images.PullImage(pulling(image.written))
-            probe = ContainerProbes(connection, "", requests, image=lambda: image, daemon=lambda: 1)
-            return probe.all()[capability]()
-        finally:
-            connection.close()
+    with connected(server, pulls=True, deadlines=Deadlines(scale)) as connection:
+        requests = requests_in(tmp_path)
+        probe = ContainerProbes(connection, "", requests, image=lambda: PULLED, daemon=lambda: 1)
+        return probe.all()[capability]()
 
 
 def test_timeout_of_a_host_port_scales_with_the_deadlines(

@@ -10,13 +10,7 @@ import pytest
 from critests.node.host.program_files import describe_daemon, describe_files
 from critests.node.observing.machine_facts import program_versions
 from critests.record.identity import ProgramFile
-
-
-def program(path: Path, does: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
-    path.chmod(0o755)
-    return path
+from tests.programs import program
 
 
 def digest(path: Path) -> str:

@@ -6,27 +6,24 @@ from pathlib import Path
 import pytest
 
 from critests.node.run_state import run_directories
-from critests.node.run_state.footprint import Footprint
-from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting import selinux
 from critests.node.starting.selinux import label_directories, label_like
+from tests.node.footprints import footprint_in
+from tests.programs import program
 
 
 @pytest.fixture
 def labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     """The labels that were set, by directory; the policy has labels for two paths."""
     recorded: dict[str, bytes] = {}
-    program = tmp_path / "bin/matchpathcon"
-    program.parent.mkdir()
-    program.write_text(
-        "#!/bin/sh\ncase $2 in\n"
+    policy = program(
+        tmp_path / "bin/matchpathcon",
+        "case $2 in\n"
         "/run/runtime) echo system_u:object_r:runtime_run_t:s0;;\n"
         "/run) echo system_u:object_r:var_run_t:s0;;\n"
-        "*) echo '<<none>>';;\nesac\n",
-        encoding="utf-8",
+        "*) echo '<<none>>';;\nesac",
     )
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", f"{policy.parent}:{os.environ['PATH']}")
 
     def record(path: Path, name: str, value: bytes) -> None:
         assert name == "security.selinux"
@@ -59,8 +56,7 @@ def test_directories_of_a_runtime_are_labelled_if_selinux_is_enabled(
     runs = tmp_path / "runs"
     monkeypatch.setattr(run_directories, "RUNS", runs)
     state, root = runs / "1-abc/node/containerd-a1b2c3", tmp_path / "root"
-    owner = ProcessIdentity(1, 1, "b")
-    footprint = Footprint("containerd", "1-abc", "a1b2c3", state, root, ("10.192.0.0/20",), owner)
+    footprint = footprint_in(tmp_path, state=state)
 
     label_directories(footprint, ("/run/runtime", "/run/runtime"))
 

@@ -26,6 +26,7 @@ from critests.node.starting.daemon_process import complaint_about
 from critests.node.starting.start_runtime import start_throwaway
 from critests.node.starting.throwaway import RuntimeStartFailed, ThrowawayRuntime
 from critests.runtimes.runtime_settings import DualStack
+from tests.node.footprints import footprint_in
 from tests.node.test_leaves_nothing import BINARIES, EVERY_CONTAINERD
 from tests.node.waiting_process import waiting_process
 
@@ -37,33 +38,24 @@ def directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def footprint_in(directory: Path, *, name: str = "a1b2c3") -> Footprint:
-    token, name = name, f"containerd-{name}"
-    state = directory / "run/1-abc/node" / name
-    state.mkdir(parents=True)
-    root = directory / "lib/1-abc/node" / name
-    root.mkdir(parents=True)
-    return Footprint(
-        "containerd",
-        "1-abc",
-        token,
-        state,
-        root,
-        ("10.192.0.0/20",),
-        ProcessIdentity.of(os.getpid()),
-        ("containerd",),
-    )
+def footprint_with(directory: Path, *, name: str = "a1b2c3") -> Footprint:
+    """Return the record of a runtime of this process with its directories."""
+    state, root = (directory / f"{top}/1-abc/node/containerd-{name}" for top in ("run", "lib"))
+    for each in (state, root):
+        each.mkdir(parents=True)
+    owner = ProcessIdentity.of(os.getpid())
+    return footprint_in(directory, token=name, state=state, root=root, owner=owner, binaries=("containerd",))
 
 
 def test_footprint_is_read_as_it_was_written(directories: Path) -> None:
-    footprint = footprint_in(directories)
+    footprint = footprint_with(directories)
     footprint.write()
     assert Footprint.read(footprint.state) == footprint
     assert len(footprint.bridge) <= 15
 
 
 def test_objects_of_a_runtime_are_those_in_its_directories(directories: Path) -> None:
-    footprint, other = footprint_in(directories), footprint_in(directories, name="0717e2")
+    footprint, other = footprint_with(directories), footprint_with(directories, name="0717e2")
     before = objects_of(footprint)
     bundle = footprint.state / "task/k8s.io/one"
     bundle.mkdir(parents=True)
@@ -84,7 +76,7 @@ def test_objects_of_a_runtime_are_those_in_its_directories(directories: Path) ->
 
 
 def test_processes_of_a_runtime_are_objects_of_it(directories: Path) -> None:
-    footprint = footprint_in(directories)
+    footprint = footprint_with(directories)
 
     with waiting_process("daemon", env={MARK: str(footprint.state)}) as process:
         found = objects_of(footprint)
@@ -94,14 +86,14 @@ def test_processes_of_a_runtime_are_objects_of_it(directories: Path) -> None:
 
 
 def test_footprint_of_another_format_is_rejected(directories: Path) -> None:
-    footprint = footprint_in(directories)
+    footprint = footprint_with(directories)
     (footprint.state / run_directories.RECORD_FILE).write_text('{"state": "/etc"}')
     with pytest.raises(ValueError, match="not the record of a private runtime"):
         Footprint.read(footprint.state)
 
 
 def test_reaper_removes_dead_runtimes_and_no_live_ones(directories: Path) -> None:
-    dead, live = footprint_in(directories, name="dead00"), footprint_in(directories, name="11fe00")
+    dead, live = footprint_with(directories, name="dead00"), footprint_with(directories, name="11fe00")
     for footprint in (dead, live):
         footprint.write()
         (footprint.root / "layer").mkdir()
@@ -116,7 +108,7 @@ def test_reaper_removes_dead_runtimes_and_no_live_ones(directories: Path) -> Non
 
 
 def test_reaper_removes_empty_parent_directories(directories: Path) -> None:
-    footprint_in(directories).write()
+    footprint_with(directories).write()
     assert len(runtime_removal.reap_dead_runs()) == 1
     assert list(directories.iterdir()) == [directories / "lib"] or not list(directories.iterdir())
     assert runtime_removal.reap_dead_runs() == []
@@ -146,7 +138,7 @@ def test_forget_dead_run_rejects_an_invalid_run_id(run_id: str) -> None:
 
 
 def test_reaper_reports_a_malformed_footprint_and_removes_nothing(directories: Path) -> None:
-    footprint = footprint_in(directories)
+    footprint = footprint_with(directories)
     (footprint.state / run_directories.RECORD_FILE).write_text("[]")
     (reaped,) = [entry for entry in runtime_removal.reap_dead_runs() if entry.left]
     assert "not the record" in reaped.left
@@ -177,7 +169,7 @@ def test_restart_has_the_timeout_and_the_limits_of_the_start(
     monkeypatch.setattr(readiness, "wait_until_ready", ready)
     monkeypatch.setattr(throwaway, "start_watcher", lambda _: None)
     process: Any = SimpleNamespace(pid=1, end=lambda _: None, command=SimpleNamespace(socket=Path("socket")))
-    footprint = footprint_in(directories)
+    footprint = footprint_with(directories)
     runtime = ThrowawayRuntime(footprint, process, lambda _: [process], directories / "log", footprint.lock)
 
     runtime.start_daemon(network=False, seconds=300.0)

@@ -8,14 +8,13 @@ import pytest
 
 from critests.node.wrappers.actions import Delay, Fail
 from critests.node.wrappers.stand_in import OciWrapper
+from tests.node.test_wrappers import SHELLS
+from tests.programs import program
 
 
-@pytest.fixture
-def wrapper(tmp_path: Path) -> OciWrapper:
-    real = tmp_path / "runc"
-    real.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
-    real.chmod(0o755)
-    return OciWrapper(tmp_path / "wrapper", real)
+@pytest.fixture(params=SHELLS)
+def wrapper(request: pytest.FixtureRequest, tmp_path: Path) -> OciWrapper:
+    return OciWrapper(tmp_path / "wrapper", program(tmp_path / "runc", "exit 0"), shell=request.param)
 
 
 def codes(wrapper: OciWrapper, operation: str, times: int) -> list[int]:

@@ -30,6 +30,7 @@ from critests.node.wrappers.stand_in import (
     OciWrapper,
     timer_list_is_usable,
 )
+from tests.programs import program
 
 SHELLS = [
     f"{shutil.which(name)}{rest}"
@@ -50,13 +51,6 @@ printf '{"ips": ["10.0.0.1"], "a/b": "%s", "config": %s}' "${CNI_PATH%%:*}" "$co
 """
 
 
-def executable(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
-
-
 @pytest.fixture(params=SHELLS)
 def shell(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -65,7 +59,7 @@ def shell(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def oci(tmp_path: Path, shell: str) -> OciWrapper:
     return OciWrapper(
-        tmp_path / "it's wrapped" / "oci", executable(tmp_path / "real dir" / "runc", ECHO), shell=shell
+        tmp_path / "it's wrapped" / "oci", program(tmp_path / "real dir" / "runc", ECHO), shell=shell
     )
 
 
@@ -73,7 +67,7 @@ def oci(tmp_path: Path, shell: str) -> OciWrapper:
 def cni(tmp_path: Path, shell: str) -> CniWrapper:
     plugins = tmp_path / "real plugins"
     for name in ("bridge", "portmap"):
-        executable(plugins / name, PLUGIN)
+        program(plugins / name, PLUGIN)
     return CniWrapper(tmp_path / "cni", plugins, shell=shell)
 
 
@@ -168,7 +162,7 @@ def test_clock_program_is_used_without_timer_list(
 ) -> None:
     monkeypatch.setattr(stand_in, "_TIMER_LIST", Path(os.devnull))
     assert not timer_list_is_usable()
-    wrapper = OciWrapper(tmp_path / "oci", executable(tmp_path / "runc", ECHO), shell=shell)
+    wrapper = OciWrapper(tmp_path / "oci", program(tmp_path / "runc", ECHO), shell=shell)
     begin = time.monotonic()
     found = invoked(wrapper, "start", "abc")
     assert begin < found.begin < found.end < time.monotonic()
@@ -183,18 +177,6 @@ def test_changed_plan_applies_to_the_next_invocation(oci: OciWrapper) -> None:
     ):
         oci.plan(plan)
         assert call(oci.path, "start", "a").returncode == code
-
-
-def test_every_third_invocation_of_the_operation_fails(oci: OciWrapper) -> None:
-    plan: dict[str, list[Action]] = {"start": [Fail(3, "the third", every=3)], "kill": [Record()]}
-    oci.plan(plan)
-    codes = [
-        call(oci.path, operation, "abc").returncode
-        for operation in ("start", "start", "kill", "start", "start", "start", "start")
-    ]
-    assert codes == [7, 7, 7, 3, 7, 7, 3]
-    oci.plan(plan)
-    assert call(oci.path, "start", "abc").returncode == 7
 
 
 def test_planned_applies_within_the_context_only(oci: OciWrapper) -> None:
@@ -290,7 +272,7 @@ def test_edit_changes_the_process_file_of_an_exec(oci: OciWrapper, tmp_path: Pat
 def test_edit_changes_resources_on_standard_input_of_an_update(
     tmp_path: Path, shell: str, arguments: tuple[str, ...], planned: Action, read: str, edits: int
 ) -> None:
-    oci = OciWrapper(tmp_path / "oci", executable(tmp_path / "runc", "#!/bin/sh\ncat\n"), shell=shell)
+    oci = OciWrapper(tmp_path / "oci", program(tmp_path / "runc", "#!/bin/sh\ncat\n"), shell=shell)
     oci.plan({"update": [Record(), planned]})
 
     assert call(oci.path, "update", *arguments, text="old {}").stdout.strip() == read
@@ -324,8 +306,8 @@ def test_kill_is_skipped_or_sends_another_signal(
 
 
 def test_programs_change_input_and_result_of_a_plugin(cni: CniWrapper, tmp_path: Path) -> None:
-    change = executable(tmp_path / "change", "#!/bin/sh\nsed -i s/one/two/ $1\n")
-    rewrite = executable(tmp_path / "rewrite", "#!/bin/sh\nsed -i s/10.0.0.1/10.0.0.2/ $1\n")
+    change = program(tmp_path / "change", "#!/bin/sh\nsed -i s/one/two/ $1\n")
+    rewrite = program(tmp_path / "rewrite", "#!/bin/sh\nsed -i s/10.0.0.1/10.0.0.2/ $1\n")
     cni.plan({"bridge/ADD": [ChangeInput(change), ChangeResult(rewrite), Record()]})
 
     output = json.loads(call(cni.plugins / "bridge", text='{"is": "one"}\n', CNI_COMMAND="ADD").stdout)
@@ -384,8 +366,6 @@ def test_invalid_actions_are_rejected() -> None:
     for code, message in ((0, "x"), (256, "x"), (1, ""), (1, "a\nb"), (1, 'a"b'), (1, "a\\b"), (1, " a")):
         with pytest.raises(ValueError, match="not"):
             Fail(code, message)
-    with pytest.raises(ValueError, match="at least 1"):
-        Fail(1, "no", every=0)
     for seconds in (-1, 3601, float("nan")):
         with pytest.raises(ValueError, match="delay"):
             Delay(seconds)
@@ -401,8 +381,8 @@ def test_programs_change_the_bundle_of_an_oci_runtime(oci: OciWrapper, tmp_path:
     bundle = tmp_path / "a bundle"
     bundle.mkdir()
     (bundle / "config.json").write_text("old")
-    doubles = executable(tmp_path / "doubles", '#!/bin/sh\ntext=$(cat "$1")\necho "$text$text" >"$1"\n')
-    fails = executable(tmp_path / "fails", "#!/bin/sh\nexit 1\n")
+    doubles = program(tmp_path / "doubles", '#!/bin/sh\ntext=$(cat "$1")\necho "$text$text" >"$1"\n')
+    fails = program(tmp_path / "fails", "#!/bin/sh\nexit 1\n")
     plan: dict[str, list[Action]] = {"create": [Record(), ChangeInput(doubles), ChangeInput(fails)]}
     invocation = invoked(oci, "create", "--bundle", str(bundle), "abc", plan=plan)
     assert ((bundle / "config.json").read_text(), invocation.edits) == ("oldold\n", 1)
@@ -414,7 +394,7 @@ CONMON = ("-b", "/bundle", "-c", "abc", "--exit-dir", "/exits", "-n", "k8s_e", "
 
 @pytest.fixture
 def monitor(tmp_path: Path, shell: str) -> MonitorWrapper:
-    return MonitorWrapper(tmp_path / "monitor", executable(tmp_path / "conmon", ECHO), shell=shell)
+    return MonitorWrapper(tmp_path / "monitor", program(tmp_path / "conmon", ECHO), shell=shell)
 
 
 @pytest.mark.parametrize(

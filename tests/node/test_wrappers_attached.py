@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 
 from critests.node.run_state.footprint import Footprint
-from critests.node.run_state.locks import ProcessIdentity
 from critests.node.starting.daemon_choice import DaemonChoice
 from critests.node.starting.wrapper_setup import Wrappers, WrapperUnsupported, attach
 from critests.node.wrappers.wrapped_programs import NONE_WRAPPED, WrappedPrograms
@@ -14,6 +13,7 @@ from critests.runtimes.containerd import containerd_configuration
 from critests.runtimes.crio import crio_configuration
 from critests.runtimes.daemon_settings import DaemonSettings
 from critests.runtimes.private_kinds import KINDS
+from tests.node.footprints import footprint_in
 
 
 @pytest.fixture
@@ -21,15 +21,7 @@ def footprint(tmp_path: Path) -> Footprint:
     for name in ("state", "root", "plugins"):
         (tmp_path / name).mkdir()
     (tmp_path / "plugins/bridge").touch()
-    return Footprint(
-        "crio",
-        "1-abc",
-        "a1b2c3",
-        tmp_path / "state",
-        tmp_path / "root",
-        ("10.0.0.0/20",),
-        ProcessIdentity.of(os.getpid()),
-    )
+    return footprint_in(tmp_path, "crio")
 
 
 def daemon_in(directory: Path, kind: str = "crio") -> DaemonChoice:

@@ -11,6 +11,7 @@ import pytest
 
 from critests.record.identity import RuntimeIdentity
 from critests.report.comparison import read_run
+from tests.programs import program
 from tests.report.comparison.sample_measured import samples, store
 from tests.repository.tree import ROOT
 
@@ -184,8 +185,7 @@ def test_a_changed_configuration_file_stays(tmp_path: Path) -> None:
     for name in ("bash", "sed", "tr", "rm", "mv", "chmod", "grep", "ldd"):
         (tmp_path / name).symlink_to(str(shutil.which(name)))
     for name, does in (("id", "echo 0"), ("apt-get", f'echo "$*" >>{tmp_path}/asked')):
-        (tmp_path / name).write_text(f"#!{tmp_path}/bash\n{does}\n", encoding="utf-8")
-        (tmp_path / name).chmod(0o755)
+        program(tmp_path / name, f"#!{tmp_path}/bash\n{does}\n")
     alone = tmp_path / "install-packages.sh"
     alone.write_text(
         (ROOT / "tools/install-packages.sh")
@@ -207,10 +207,7 @@ def test_a_changed_configuration_file_stays(tmp_path: Path) -> None:
 
 def test_further_runtimes_that_are_there_are_not_fetched_again(tmp_path: Path) -> None:
     for version in ("1.7", "2.1"):
-        program = tmp_path / version / "containerd"
-        program.parent.mkdir()
-        program.write_text(f"#!/bin/sh\necho containerd example {version}.9 revision\n", encoding="utf-8")
-        program.chmod(0o755)
+        program(tmp_path / version / "containerd", f"echo containerd example {version}.9 revision")
 
     said = subprocess.run(
         [ROOT / "tools/get-runtimes.sh", tmp_path], capture_output=True, text=True, check=True

@@ -9,12 +9,11 @@ import pytest
 
 from critests.api import api_pb2 as cri
 from critests.client.call_recording import Recorder
-from critests.client.connection import connect
-from critests.client.endpoint import Endpoint
 from critests.responses.response_judge import ResponseJudge
 from critests.run.response_findings import judge_call
-from tests.criserver import CriServer, serve
+from tests.criserver import CriServer
 from tests.criserver.clients import Client
+from tests.criserver.connected import connected
 
 
 class Walk:
@@ -80,10 +79,9 @@ class Walk:
 
 def noticed(folder: Path, *wrong: str) -> set[str]:
     judge = ResponseJudge()
-    with serve(CriServer(wrong=wrong)) as endpoint:
-        connection = connect(Endpoint.parse(endpoint), recorder=Recorder(partial(judge_call, judge)))
+    recorder = Recorder(partial(judge_call, judge))
+    with connected(CriServer(wrong=wrong), recorder=recorder) as connection:
         Walk(Client(connection.runtime, connection.images, connection.channel, str(folder))).make()
-        connection.close()
     return {violation.aspect for violation in judge.take()}
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from critests.record.identity import OCI_RUNTIME
 from critests.run.runtime_parts import NODE_SETTINGS, parts_of_throwaway
+from tests.programs import program
 
 
 @pytest.mark.parametrize(
@@ -25,9 +26,7 @@ from critests.run.runtime_parts import NODE_SETTINGS, parts_of_throwaway
 def test_the_oci_runtime_of_a_handler_is_reported(
     tmp_path: Path, name: str, does: str, reported: str
 ) -> None:
-    made = tmp_path / name
-    made.write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
-    made.chmod(0o755)
+    made = program(tmp_path / name, does)
     runtime: Any = SimpleNamespace(oci_program=lambda _: made, cni_plugins=tmp_path, storage="overlay")
 
     assert parts_of_throwaway(runtime, "any")[OCI_RUNTIME] == reported

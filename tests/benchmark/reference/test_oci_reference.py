@@ -18,6 +18,7 @@ from critests.benchmark.reference.oci_reference import (
 from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
 from critests.node.host.binaries import search_path
 from critests.node.host.mount_table import mount_table
+from tests.programs import program
 
 RUN = "1700000000-0c1bef"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -28,13 +29,6 @@ def installed(name: str) -> Path:
     if found is None:
         pytest.skip(f"{name} is not installed")
     return Path(found)
-
-
-def shell_runtime(directory: Path, body: str) -> Path:
-    runtime = directory / "fake-runtime"
-    runtime.write_text(f"#!/bin/sh\n{body}\n")
-    runtime.chmod(0o755)
-    return runtime
 
 
 def nothing_is_left(directory: Path) -> bool:
@@ -70,7 +64,9 @@ def test_the_reference_is_measured_and_leaves_nothing(tmp_path: Path, name: str)
 @needs_root
 def test_an_oci_runtime_that_reports_another_process_is_detected(tmp_path: Path) -> None:
     sleeper = subprocess.Popen(["sleep", "60"])
-    lying = shell_runtime(tmp_path, f'case "$*" in *--pid-file*) shift 8; echo {sleeper.pid} > "$3" ;; esac')
+    lying = program(
+        tmp_path / "fake-runtime", f'case "$*" in *--pid-file*) shift 8; echo {sleeper.pid} > "$3" ;; esac'
+    )
     try:
         with OciReference(lying, tmp_path, RUN) as reference:
             reference.start_seconds = 0.05
@@ -117,7 +113,7 @@ with OciReference(Path({str(installed("runc"))!r}), Path({str(tmp_path)!r}), {RU
 )
 def test_the_error_names_the_step_and_the_output(tmp_path: Path, body: str, message: str) -> None:
     with pytest.raises(OciReferenceFailed, match=message):
-        measure_oci_runtime(shell_runtime(tmp_path, body), 1, tmp_path, RUN)
+        measure_oci_runtime(program(tmp_path / "fake-runtime", body), 1, tmp_path, RUN)
     assert nothing_is_left(tmp_path)
 
 
