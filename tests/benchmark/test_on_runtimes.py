@@ -19,7 +19,7 @@ from critests.node.wrappers.actions import Fail
 from critests.node.wrappers.wrapped_programs import WrappedPrograms
 from tests.node.machine_snapshot import MachineSnapshot, difference, mentioning
 from tests.node.test_leaves_nothing import ANOTHER, CRIOS, NO_CRIO
-from tests.plugin.command import SECONDS, begin, critests, record_in
+from tests.plugin.command import SECONDS, begin, critests, on, record_in
 
 pytestmark = [pytest.mark.runtime, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
@@ -28,10 +28,6 @@ pytestmark = [pytest.mark.runtime, pytest.mark.skipif(os.geteuid() != 0, reason=
 def runtime() -> Iterator[ThrowawayRuntime]:
     with throwaway_with_registry(wrapped=WrappedPrograms(oci=True)) as (started, _):
         yield started
-
-
-def on(runtime: ThrowawayRuntime, results: Path) -> list[str]:
-    return ["bench", "--runtime-endpoint", runtime.endpoint, "--results", str(results), "--profile", "smoke"]
 
 
 def operations(record: dict[str, Any], scenario: str, operation: str) -> list[dict[str, Any]]:
@@ -217,14 +213,8 @@ def test_a_benchmark_that_was_stopped_goes_on(tmp_path: Path) -> None:
     assert whole["exit_reason"] == "3 scenarios were measured"
     assert any(stopped["run_id"] in note for note in whole["notes"])
     assert len(list((tmp_path / "second").rglob("samples/*"))) == 3
-    done = critests(
-        "bench",
-        *chosen,
-        "--results",
-        str(tmp_path / "third"),
-        "--resume",
-        str(next(iter(path.parent for path in (tmp_path / "second").rglob("run.json")))),
-    )
+    (folder,) = (path.parent for path in (tmp_path / "second").rglob("run.json"))
+    done = critests("bench", *chosen, "--results", str(tmp_path / "third"), "--resume", str(folder))
     assert done.returncode == 4, done.stdout + done.stderr
     assert "has measured all of them" in done.stdout + done.stderr
 
@@ -235,7 +225,9 @@ def test_a_runtime_of_which_every_third_start_fails_is_measured(
 ) -> None:
     assert runtime.wrappers.oci is not None
     runtime.wrappers.oci.plan({"create": [Fail(1, "not this time", every=3)]})
-    ended = critests(*on(runtime, tmp_path), "--select", "B-02,B-06", "--budget", "12")
+    ended = critests(
+        *on("bench", runtime.endpoint, tmp_path, "--profile smoke --select B-02,B-06 --budget 12")
+    )
 
     assert ended.returncode == 0, ended.stdout + ended.stderr
     record = record_in(tmp_path)
@@ -252,7 +244,7 @@ def test_a_runtime_of_which_every_third_start_fails_is_measured(
 
 @pytest.mark.nightly("measures for half a minute")
 def test_a_daemon_that_is_killed_ends_the_run_at_once(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
-    run = begin(*on(runtime, tmp_path), "--budget", "60")
+    run = begin(*on("bench", runtime.endpoint, tmp_path, "--profile smoke --budget 60"))
     eventually("the first scenario to be measured", lambda: list(tmp_path.rglob("samples/*")), 60)
     runtime.kill(signal.SIGKILL)
     killed = time.monotonic()

@@ -14,11 +14,11 @@ import pytest
 
 from critests.cli.command import COMMANDS, Lazy
 from tests.criserver import CriServer, serve
-from tests.plugin.command import SECONDS, begin, critests
+from tests.plugin.command import SECONDS, begin, called, critests, validate
 
 
 def test_help_has_examples() -> None:
-    ended = critests("--help")
+    ended = called("--help")
 
     assert ended.returncode == 0
     assert "critests run --node containerd" in ended.stdout
@@ -131,9 +131,13 @@ def test_numbers_of_benchmarks_name_what_they_need(arguments: tuple[str, ...]) -
     ],
     ids=" ".join,
 )
-def test_no_record_goes_to_standard_output(arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_no_record_goes_to_standard_output(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Standard output carries the text for people, and a file named - would be a surprise."""
-    ended = critests(*arguments, cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    ended = called(*arguments)
 
     assert ended.returncode == 4
     assert "name a file" in ended.stderr
@@ -141,8 +145,8 @@ def test_no_record_goes_to_standard_output(arguments: tuple[str, ...], tmp_path:
 
 
 def test_version_and_an_unknown_command() -> None:
-    assert critests("--version").stdout.startswith("critests, version ")
-    ended = critests("nosuch")
+    assert called("--version").stdout.startswith("critests, version ")
+    ended = called("nosuch")
     assert ended.returncode == 4
     assert "nosuch" in ended.stderr
 
@@ -168,9 +172,9 @@ def test_completion_completes() -> None:
 
 
 def test_images_are_listed_and_written_as_a_layout(tmp_path: Path) -> None:
-    listed = critests("images", "list").stdout.splitlines()
-    unknown = critests("images", "build", str(tmp_path), "nosuch")
-    ended = critests("images", "build", str(tmp_path / "layout"), "plain", "pause")
+    listed = called("images", "list").stdout.splitlines()
+    unknown = called("images", "build", str(tmp_path), "nosuch")
+    ended = called("images", "build", str(tmp_path / "layout"), "plain", "pause")
 
     assert ended.returncode == 0, ended.stderr
     index = json.loads((tmp_path / "layout" / "index.json").read_text(encoding="utf-8"))
@@ -232,17 +236,7 @@ def test_clean_without_a_runtime_is_fine() -> None:
 def test_a_merged_run_sets_the_exit_code(tmp_path: Path) -> None:
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
         for number in ("1", "2"):
-            critests(
-                *(
-                    "run",
-                    "--results",
-                    str(tmp_path / "shards"),
-                    "--runtime-endpoint",
-                    endpoint,
-                    "--allow-kubelet",
-                ),
-                *("--select", "CTA-18", "--shard", f"{number}/2"),
-            )
+            validate(endpoint, tmp_path / "shards", f"--select CTA-18 --shard {number}/2")
     shards = [str(file.parent) for file in (tmp_path / "shards").rglob("run.json")]
     joined = critests("results", "merge", *shards, "--results", str(tmp_path / "joined"))
 

@@ -11,7 +11,7 @@ from critests.cli.bench import bench
 from critests.cli.compare import compare
 from critests.cli.gate import gate
 from critests.record.files import write
-from tests.plugin.command import critests
+from tests.plugin.command import called
 from tests.report.comparison.sample_measured import MACHINE, samples, store
 from tests.report.comparison.sample_runs import run_a, run_b
 
@@ -110,7 +110,7 @@ def test_wrong_usage_and_wrong_policies_end_with_4(old: Path, tmp_path: Path) ->
         (("gate", str(old), "--max-regression", "ten"), "is not a share"),
         (("compare", "nowhere", str(old)), "none of what can be compared"),
     ):
-        ended = critests(*arguments)
+        ended = called(*arguments)
         assert ended.returncode == 4
         assert words in " ".join(ended.stderr.split())
 

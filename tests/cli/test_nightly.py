@@ -21,7 +21,7 @@ from critests.report.dashboard.lines import lines, promises
 from critests.report.store import Index
 from critests.runtimes.private_kinds import KINDS
 from tests.criserver import CriServer, serve
-from tests.plugin.command import critests, record_in
+from tests.plugin.command import critests, on, record_in
 from tests.report.store.small_run import small_run, store
 
 
@@ -307,19 +307,7 @@ def test_a_signal_goes_to_the_run_and_the_rest_is_still_done(tmp_path: Path) -> 
 
 def test_the_exit_code_of_the_command_is_that_of_the_run(tmp_path: Path) -> None:
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
-        ended = critests(
-            "nightly",
-            "--results",
-            str(tmp_path),
-            "--runtime-endpoint",
-            endpoint,
-            "--allow-kubelet",
-            "--select",
-            "CTA-18",
-            # without repeats
-            "--times",
-            "1",
-        )
+        ended = critests(*on("nightly", endpoint, tmp_path, "--select CTA-18 --times 1"))
 
     assert record_in(tmp_path)["exit_code"] == 1
     assert ended.returncode == 1, ended.stdout + ended.stderr

@@ -6,7 +6,7 @@ import pytest
 
 from critests.record.files import write
 from critests.report.formats import FORMATS
-from tests.plugin.command import critests
+from tests.plugin.command import called
 from tests.report.sample_run import sample_run
 
 
@@ -19,18 +19,18 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_help_lists_the_formats() -> None:
-    ended = critests("report", "--help")
+    ended = called("report", "--help")
 
     assert ended.returncode == 0
     assert all(f"  {name} " in ended.stdout for name in FORMATS)
 
 
 def test_a_text_is_printed_or_written(run: Path, tmp_path: Path) -> None:
-    printed = critests("report", str(run), "--format", "junit")
-    written = critests(
+    printed = called("report", str(run), "--format", "junit")
+    written = called(
         "report", str(run / "run.json"), "--format", "junit", "--output", str(tmp_path / "j.xml")
     )
-    into = critests("report", str(run), "--format", "prometheus", "--output", str(tmp_path))
+    into = called("report", str(run), "--format", "prometheus", "--output", str(tmp_path))
 
     assert (printed.returncode, written.returncode, into.returncode) == (0, 0, 0)
     assert printed.stdout == (tmp_path / "j.xml").read_text()
@@ -40,7 +40,7 @@ def test_a_text_is_printed_or_written(run: Path, tmp_path: Path) -> None:
 
 def test_a_tree_is_written_for_several_runs(run: Path, tmp_path: Path) -> None:
     assert (
-        critests(
+        called(
             "report", str(run), str(run), "--format", "testgrid", "--output", str(tmp_path / "bucket")
         ).returncode
         == 0
@@ -69,7 +69,7 @@ def test_errors_have_a_message_and_an_exit_code(
     (tmp_path / "broken.json").write_text('{"schema": "critests.run", ')
     places = {"RUN": str(run), "BROKEN": str(tmp_path / "broken.json")}
 
-    ended = critests("report", *(places.get(argument, argument) for argument in arguments))
+    ended = called("report", *(places.get(argument, argument) for argument in arguments))
 
     assert ended.returncode == code
     assert said in " ".join(ended.stderr.split())

@@ -7,32 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from critests.api import api_pb2 as cri
 from critests.cli import main
-from critests.client.connection import connect
-from critests.client.endpoint import Endpoint
 from tests.criserver import CriServer, serve
-from tests.plugin.command import begin, critests
+from tests.plugin.command import begin, called, critests, on
 
 
 @pytest.mark.nightly("explores until a bug is found")
 def test_a_found_bug_exits_with_1_and_is_written(tmp_path: Path) -> None:
-    with serve(CriServer(wrong=["lost=StopPodSandbox"])) as endpoint:
-        result = critests(
-            "explore",
-            "--runtime-endpoint",
-            endpoint,
-            "--allow-kubelet",
-            "--time",
-            "20s",
-            "--seed",
-            "1",
-            "--results",
-            str(tmp_path),
-        )
-        connection = connect(Endpoint.parse(endpoint))
-        left = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
-        connection.close()
+    server = CriServer(wrong=["lost=StopPodSandbox"])
+    with serve(server) as endpoint:
+        result = critests(*on("explore", endpoint, tmp_path, "--time 20s --seed 1"))
+        left = list(server.services.store.sandboxes)
 
     assert result.returncode == 1, result.stdout + result.stderr
     assert "SBX-12 (MUST)" in result.stdout
@@ -44,25 +29,15 @@ def test_a_found_bug_exits_with_1_and_is_written(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_exits_with_2_and_leaves_nothing(tmp_path: Path) -> None:
-    with serve(CriServer()) as endpoint:
-        going = begin(
-            "explore",
-            "--runtime-endpoint",
-            endpoint,
-            "--allow-kubelet",
-            "--time",
-            "1h",
-            "--results",
-            str(tmp_path),
-        )
+    server = CriServer()
+    with serve(server) as endpoint:
+        going = begin(*on("explore", endpoint, tmp_path, "--time 1h"))
         assert going.stdout is not None
         while "exploring" not in going.stdout.readline():
             assert going.poll() is None
         going.send_signal(signal.SIGINT)
         out, _ = going.communicate(timeout=60)
-        connection = connect(Endpoint.parse(endpoint))
-        left = connection.runtime.ListContainers(cri.ListContainersRequest()).containers
-        connection.close()
+        left = list(server.services.store.containers)
 
     assert going.returncode == 2, out
     assert "nothing found" in out
@@ -83,7 +58,7 @@ def test_error_without_hypothesis_explains_the_installation(
 
 
 def test_disruptive_exploration_requires_a_private_runtime() -> None:
-    result = critests("explore", "--disruptive", "--runtime-endpoint", "unix:///nowhere")
+    result = called("explore", "--disruptive", "--runtime-endpoint", "unix:///nowhere")
 
     assert result.returncode == 4
     assert "--node" in result.stderr
@@ -91,4 +66,4 @@ def test_disruptive_exploration_requires_a_private_runtime() -> None:
 
 @pytest.mark.parametrize("time", ["0", "soon", "-5m"])
 def test_invalid_time_is_a_usage_error(time: str) -> None:
-    assert critests("explore", "--time", time).returncode == 4
+    assert called("explore", "--time", time).returncode == 4

@@ -15,6 +15,7 @@ from critests.node.observing.api_level import prove
 from critests.runtimes.known_runtimes import KINDS, built_with
 from critests.runtimes.runtime_facts import RuntimeKind
 from tests.plugin.broken_rpcs import broken_server
+from tests.refused import Refused
 
 
 @pytest.mark.parametrize(
@@ -72,20 +73,13 @@ def test_levels_rise_with_the_releases(kind: RuntimeKind) -> None:
     assert [minor for _, minor in levels] == sorted({minor for _, minor in levels})
 
 
-class Unimplemented(grpc.RpcError):
-    """Every RPC but Version is missing."""
-
-    def code(self) -> grpc.StatusCode:
-        return grpc.StatusCode.UNIMPLEMENTED
-
-
 class NoRpcs:
     """A stub of which every RPC fails, so that probes prove nothing."""
 
     def __getattr__(self, _: str) -> Callable[[object], object]:
         def fail(_: object, timeout: float | None = None) -> object:
             del timeout
-            raise Unimplemented
+            raise Refused(grpc.StatusCode.UNIMPLEMENTED)
 
         return fail
 
@@ -105,7 +99,7 @@ def test_level_of_a_known_release_needs_no_probe(name: str, version: str, level:
 
 def test_probes_may_prove_a_newer_api_than_that_of_the_release(tmp_path: Path) -> None:
     version = cri.VersionResponse(runtime_name="containerd", runtime_version="1.6.20")
-    with broken_server("Nothing", "unimplemented", tmp_path) as address:
+    with broken_server("unimplemented=Nothing", tmp_path) as address:
         endpoint = Endpoint.parse(address)
         connection = connect(endpoint, endpoint)
         try:

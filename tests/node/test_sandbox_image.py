@@ -1,30 +1,20 @@
 """A missing sandbox image is reported to the user, and not as a failure of the runtime."""
 
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.client.connection import Connection, connect
-from critests.client.endpoint import Endpoint
-from critests.lifecycle.cgroup_parents import CgroupDriver, CgroupParents
-from critests.lifecycle.requests import RequestBuilder, pulling
-from critests.lifecycle.run_label import RunIdentity
+from critests.lifecycle.requests import pulling
 from critests.node.observing.sandbox_image import missing_sandbox_image
 from tests.criserver import CriServer, serve
+from tests.criserver.connected import connected, requests_in
 from tests.criserver.state import ImageConfig
-from tests.plugin.command import critests
+from tests.plugin.command import validate
 
 NOWHERE = "registry.example:5000/pods/pause:3.10"
 PULLABLE = "example.test/busybox:1"
 OLDER = "example.test/pods/pause:3.9"
-
-
-def missing(connection: Connection, folder: Path) -> str:
-    run = RunIdentity.new()
-    requests = RequestBuilder(run, folder, CgroupParents(run, CgroupDriver.CGROUPFS))
-    return missing_sandbox_image(connection, requests, "")
 
 
 @pytest.mark.parametrize(
@@ -49,11 +39,8 @@ def missing(connection: Connection, folder: Path) -> str:
 def test_sandbox_image_is_missing_if_the_runtime_names_it_and_cannot_pull_it(
     wrong: str, message: str, tmp_path: Path
 ) -> None:
-    with (
-        serve(CriServer(wrong={wrong} if wrong else set())) as endpoint,
-        closing(connect(Endpoint.parse(endpoint))) as connection,
-    ):
-        words = missing(connection, tmp_path)
+    with connected(CriServer(wrong={wrong} if wrong else set())) as connection:
+        words = missing_sandbox_image(connection, requests_in(tmp_path), "")
         left = connection.runtime.ListPodSandbox(cri.ListPodSandboxRequest()).items
 
     assert message in words
@@ -62,28 +49,17 @@ def test_sandbox_image_is_missing_if_the_runtime_names_it_and_cannot_pull_it(
 
 
 def test_image_of_another_release_does_not_count_as_the_sandbox_image(tmp_path: Path) -> None:
-    with (
-        serve(CriServer(wrong={f"wants-image={NOWHERE}"}, images={OLDER: ImageConfig()})) as endpoint,
-        closing(connect(Endpoint.parse(endpoint))) as connection,
-    ):
+    server = CriServer(wrong={f"wants-image={NOWHERE}"}, images={OLDER: ImageConfig()})
+    with connected(server) as connection:
         connection.images.PullImage(pulling(OLDER))
-        assert f"without the image {NOWHERE}," in missing(connection, tmp_path)
+        words = missing_sandbox_image(connection, requests_in(tmp_path), "")
+
+    assert f"without the image {NOWHERE}," in words
 
 
 def test_a_run_with_a_mirror_that_the_runtime_does_not_reach_ends_with_the_reason(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=PullImage"})) as endpoint:
-        ended = critests(
-            "run",
-            *(
-                "--runtime-endpoint",
-                endpoint,
-                "--image-prefix",
-                "mirror.example/critests",
-                "--select",
-                "SBX-01",
-            ),
-            *("--results", str(tmp_path)),
-        )
+        ended = validate(endpoint, tmp_path, "--image-prefix mirror.example/critests --select SBX-01")
 
     assert ended.returncode == 5, ended.stdout + ended.stderr
     said = " ".join((ended.stdout + ended.stderr).split())

@@ -75,11 +75,11 @@ def _serve(socket: Path, wrong: str, ready: Connection) -> None:
 
 
 @contextmanager
-def broken_server(rpc: str, column: str, folder: Path) -> Iterator[str]:
-    """Serve in another process, which can be killed; yields the socket."""
+def broken_server(wrong: str, folder: Path) -> Iterator[str]:
+    """Serve in another process, which can be killed, with a way to be wrong; yields the socket."""
     socket = folder / "cri.sock"
     ready_pipe, ready = FORKED.Pipe(duplex=False)
-    server = FORKED.Process(target=_serve, args=(socket, f"{FAULTS[column]}={rpc}", ready))
+    server = FORKED.Process(target=_serve, args=(socket, wrong, ready))
     server.start()
     try:
         assert ready_pipe.poll(START_SECONDS)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.criserver import CriServer, serve
-from tests.plugin.command import critests, record_in
+from tests.plugin.command import critests, ran_in, record_in, validate
 
 VERDICT = {
     "passed": "passed",
@@ -23,8 +23,8 @@ VERDICT = {
 @pytest.fixture(
     scope="module",
     params=[
-        (),
-        pytest.param(("-n", "2"), marks=pytest.mark.nightly("three processes for what one shows too")),
+        "",
+        pytest.param("-n 2", marks=pytest.mark.nightly("three processes for what one shows too")),
     ],
     ids=["alone", "two workers"],
 )
@@ -32,18 +32,8 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     """Validate a server that breaks a promise; return the folder of the results and Allure's."""
     root: Path = tmp_path_factory.mktemp("run")
     with serve(CriServer(wrong=["filters-ignored"])) as endpoint:
-        result = critests(
-            *(
-                "run",
-                "--runtime-endpoint",
-                endpoint,
-                "--results",
-                str(root / "results"),
-                "--allow-kubelet",
-                *request.param,
-            ),
-            *("--select", "SBX-01,SBX-02,CTA-18,RT-01", "--", f"--alluredir={root / 'allure'}"),
-        )
+        select = f"{request.param} --select SBX-01,SBX-02,CTA-18,RT-01"
+        result = validate(endpoint, root / "results", f"{select} -- --alluredir={root / 'allure'}")
     assert result.returncode == 1, result.stdout + result.stderr
     return root / "results", root / "allure"
 
@@ -56,7 +46,7 @@ def results_in(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_every_result_has_its_requirement_and_outcome(run: tuple[Path, Path]) -> None:
-    record = [test for test in record_in(run[0])["tests"] if test["outcome"] != "disabled"]
+    record = ran_in(run[0])
     allure = results_in(run[1])
 
     assert {test["outcome"] for test in record} >= {"passed", "failed"}

@@ -1,11 +1,9 @@
 """Comparisons in tests of the suite are shown in full, those of others as pytest shows them."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 from tests.criserver import CriServer, serve
-from tests.plugin.command import SECONDS, environment, record_in
+from tests.plugin.command import record_in, run_own_test
 
 SUITE = '''
 from critests.api import api_pb2 as cri
@@ -26,19 +24,8 @@ def test_of_others():
 
 
 def test_timestamps_are_shown_in_full(tmp_path: Path) -> None:
-    (tmp_path / "test_mine.py").write_text(SUITE, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-p", "critests.plugin", "--cri-allow-kubelet"]
     with serve(CriServer()) as endpoint:
-        result = subprocess.run(
-            [*command, "--runtime-endpoint", endpoint, "--cri-results", str(tmp_path / "results")],
-            capture_output=True,
-            text=True,
-            cwd=tmp_path,
-            env=environment(),
-            timeout=SECONDS,
-            check=False,
-        )
+        result = run_own_test(SUITE, tmp_path, "--runtime-endpoint", endpoint)
 
     (ours,) = record_in(tmp_path / "results")["tests"]
     assert ours["seen"] == (

@@ -1,14 +1,12 @@
 """A daemon that exits during a test: the test fails, even if it ignores the exit."""
 
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.plugin.command import SECONDS, critests, environment, record_in
+from tests.plugin.broken_rpcs import broken_server
+from tests.plugin.command import record_in, run_own_test, validate
 
 IGNORES_THE_EXIT = '''
 import contextlib
@@ -31,50 +29,30 @@ def test_follows(runtime):
 '''
 
 
-@pytest.fixture
-def dying_server(tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """A server that dies at UpdateRuntimeConfig."""
-    command = [sys.executable, "-m", "tests.criserver", "--socket", str(tmp_path / "cri.sock")]
-    server = subprocess.Popen([*command, "--wrong", "dies-at=UpdateRuntimeConfig"], stdout=subprocess.PIPE)
-    assert server.stdout is not None
-    server.stdout.readline()
-    yield server
-    server.kill()
-    server.communicate()
+DIES = "dies-at=UpdateRuntimeConfig"
 
 
-def test_exit_of_the_daemon_that_a_test_ignores_is_its_failure(
-    dying_server: "subprocess.Popen[bytes]", tmp_path: Path
-) -> None:
-    (tmp_path / "test_mine.py").write_text(IGNORES_THE_EXIT, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-p", "critests.plugin", "--cri-allow-kubelet"]
-    command += ["--runtime-endpoint", str(tmp_path / "cri.sock"), "--cri-results", str(tmp_path / "results")]
-    result = subprocess.run(
-        command, capture_output=True, text=True, cwd=tmp_path, env=environment(), timeout=SECONDS, check=False
-    )
+def test_exit_of_the_daemon_that_a_test_ignores_is_its_failure(tmp_path: Path) -> None:
+    with broken_server(DIES, tmp_path) as endpoint:
+        result = run_own_test(IGNORES_THE_EXIT, tmp_path, "--runtime-endpoint", endpoint)
 
-    killer, follower = record_in(tmp_path / "results")["tests"]
+    record = record_in(tmp_path / "results")
+    killer, follower = record["tests"]
     assert (killer["outcome"], killer["requirement"]) == ("failed", "GEN-17"), result.stdout
     assert killer["reason"] == (
-        f"the daemon (process {dying_server.pid}) exited during the test at UpdateRuntimeConfig"
+        f"the daemon (process {record['runtime']['pid']}) exited during the test at UpdateRuntimeConfig"
     )
     assert (follower["outcome"], follower["blocked_by"]) == ("blocked", "")
     assert "1 failed, 1 skipped" in result.stdout
 
 
-def test_run_is_judged_if_the_daemon_exits_in_the_last_test(
-    dying_server: "subprocess.Popen[bytes]", tmp_path: Path
-) -> None:
-    result = critests(
-        *("run", "--runtime-endpoint", str(tmp_path / "cri.sock"), "--results", str(tmp_path / "results")),
-        *("--allow-kubelet", "--select", "RT-25/accept"),
-    )
+def test_run_is_judged_if_the_daemon_exits_in_the_last_test(tmp_path: Path) -> None:
+    with broken_server(DIES, tmp_path) as endpoint:
+        result = validate(endpoint, tmp_path, "--select RT-25/accept")
 
-    failed = [test for test in record_in(tmp_path / "results")["tests"] if test["outcome"] == "failed"]
+    failed = [test for test in record_in(tmp_path)["tests"] if test["outcome"] == "failed"]
     assert [test["requirement"] for test in failed] == ["GEN-17"], result.stdout
     assert result.returncode == 1, result.stdout
-    assert dying_server.wait(SECONDS) != 0
 
 
 PRIVATE = """
@@ -116,18 +94,7 @@ def test_follows(runtime):
 @pytest.mark.runtime
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_exit_of_a_tests_own_runtime_is_its_failure(tmp_path: Path) -> None:
-    (tmp_path / "test_mine.py").write_text(PRIVATE, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-p", "critests.plugin", "--cri-node", "containerd"]
-    result = subprocess.run(
-        [*command, "--cri-results", str(tmp_path / "results")],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=environment(),
-        timeout=SECONDS,
-        check=False,
-    )
+    result = run_own_test(PRIVATE, tmp_path, "--cri-node", "containerd")
 
     tests = record_in(tmp_path / "results")["tests"]
     verdicts = {test["name"]: (test["outcome"], test["requirement"]) for test in tests}
@@ -183,18 +150,7 @@ def test_harmless_too(running_container, number):
 def test_private_runtime_is_restarted_and_the_test_that_killed_it_fails(
     workers: tuple[str, ...], tmp_path: Path
 ) -> None:
-    (tmp_path / "test_mine.py").write_text(KILLS, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-p", "critests.plugin", "--cri-node", "containerd"]
-    result = subprocess.run(
-        [*command, "--cri-results", str(tmp_path / "results"), *workers],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=environment(),
-        timeout=SECONDS,
-        check=False,
-    )
+    result = run_own_test(KILLS, tmp_path, "--cri-node", "containerd", *workers)
 
     outcomes = {test["name"]: test["outcome"] for test in record_in(tmp_path / "results")["tests"]}
     assert outcomes.pop("test_kills") == "failed", result.stdout

@@ -16,32 +16,26 @@ from critests.node.cleanup.runtime_removal import forget_dead_run
 from critests.node.run_state.locks import known_runs
 from tests.criserver import CriServer, serve
 from tests.criserver.impostors import silent
-from tests.plugin.command import SECONDS, begin, critests, environment, record_in
-
-
-def run_on(endpoint: str, results: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Validate an endpoint."""
-    return critests(
-        "run", "--runtime-endpoint", endpoint, "--results", str(results), "--allow-kubelet", *more
-    )
+from tests.plugin.broken_rpcs import broken_server
+from tests.plugin.command import (
+    SECONDS,
+    begin,
+    critests,
+    on,
+    ran_in,
+    record_in,
+    run_own_test,
+    until_running,
+    validate,
+)
 
 
 def test_missing_socket_exits_with_5(tmp_path: Path) -> None:
-    result = run_on(str(tmp_path / "absent.sock"), tmp_path)
+    result = validate(str(tmp_path / "absent.sock"), tmp_path)
 
     assert result.returncode == 5
     assert "no such socket" in result.stderr
     assert "the options select no test" not in result.stderr
-    assert not list(tmp_path.rglob("run.json"))
-
-
-def test_missing_sandbox_image_exits_with_5(tmp_path: Path) -> None:
-    with serve(CriServer(wrong={"wants-image=registry.example/pods/pause:3.10"})) as endpoint:
-        result = run_on(endpoint, tmp_path, "--select", "SBX-02")
-
-    assert result.returncode == 5
-    assert "no sandbox without the image registry.example/pods/pause:3.10" in result.stderr
-    assert "pause_image" in result.stderr
     assert not list(tmp_path.rglob("run.json"))
 
 
@@ -84,69 +78,31 @@ def test_endpoint_and_timeout_options_are_those_of_crictl(tmp_path: Path) -> Non
     assert "Version got no response within 0.2 s" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["--no-such-option"], "--no-such-option"),
-        (["--select", "SBX-9999"], "SBX-9999"),
-        (["--require", "telepathy"], "telepathy"),
-        (["--rerun", "/no/such/run"], "/no/such/run"),
-        (["--node", "containerd", "--runtime-endpoint", "/x"], "give one of them"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_usage_error_exits_with_4_and_names_the_option(
-    arguments: list[str], word: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("option", ["--no-such-option", "--require telepathy"])
+def test_usage_error_exits_with_4_and_names_the_option(option: str, tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        given = (
-            arguments
-            if {"--runtime-endpoint", "--node"} & set(arguments)
-            else [*arguments, "--runtime-endpoint", endpoint]
-        )
-        result = critests("run", *given, "--results", str(tmp_path))
+        result = validate(endpoint, tmp_path, option)
 
     assert result.returncode == 4, result.stdout + result.stderr
-    assert word in result.stderr
+    assert option.rsplit(maxsplit=1)[-1] in result.stderr
 
 
 def test_port_without_a_listener_is_reported_as_refused(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        result = run_on(f"tcp://127.0.0.1:{free.getsockname()[1]}", tmp_path)
+        result = validate(f"tcp://127.0.0.1:{free.getsockname()[1]}", tmp_path)
 
     assert result.returncode == 5
     assert "connection refused" in result.stderr
     assert "speak gRPC" not in result.stderr
 
 
-def test_scope_has_the_options_and_the_judged_musts(tmp_path: Path) -> None:
-    chosen = ["--select", "SBA-15", "-k", "test_list_without_a_filter"]
-    with serve(CriServer()) as endpoint:
-        run_on(endpoint, tmp_path, *chosen)
-
-    scope = record_in(tmp_path)["scope"]
-    assert scope["selection"] == " ".join(chosen)
-    assert scope["musts_judged"] == 1
-    assert scope["musts"] > 200
-
-
 def test_run_without_tests_exits_with_5(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        result = run_on(endpoint, tmp_path, "--select", "SBA-01", "-k", "removal")
+        result = validate(endpoint, tmp_path, "--select SBA-01 -k removal")
 
     assert result.returncode == 5
     assert "the options select no test" in result.stderr
-
-
-def test_error_of_a_malformed_expectations_file_has_file_and_line(tmp_path: Path) -> None:
-    file = tmp_path / "known.toml"
-    file.write_text('[[known]]\nrequirement = "SBX-01"\ntest = 7\n', encoding="utf-8")
-    with serve(CriServer()) as endpoint:
-        result = run_on(endpoint, tmp_path, "--expectations", str(file))
-
-    assert result.returncode == 4
-    assert f"{file}:" in result.stderr
 
 
 FAILING = "SBX-02,SBA-01,SBA-02,SBA-03,SBA-04,SBA-05,SBA-06,SBA-07,SBA-08"
@@ -154,7 +110,7 @@ FAILING = "SBX-02,SBA-01,SBA-02,SBA-03,SBA-04,SBA-05,SBA-06,SBA-07,SBA-08"
 
 def test_failing_sandboxes_are_one_failure_that_blocks_other_tests(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=RunPodSandbox"})) as endpoint:
-        result = run_on(endpoint, tmp_path, "--select", FAILING, "--deadline-scale", "0.2")
+        result = validate(endpoint, tmp_path, f"--select {FAILING} --deadline-scale 0.2")
 
     record = record_in(tmp_path)
     assert result.returncode == 1, result.stdout + result.stderr
@@ -168,14 +124,12 @@ def test_failing_sandboxes_are_one_failure_that_blocks_other_tests(tmp_path: Pat
     assert len(blocked) > 5
 
 
+SEVERAL = ",".join(f"CTA-{number:02d}" for number in range(1, 13))
+
+
 def test_failed_call_does_not_block_tests_whose_set_up_succeeds(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails-at=CreateContainer/3,4,5"})) as endpoint:
-        result = run_on(
-            endpoint,
-            tmp_path,
-            "--select",
-            "CTR-01,CTA-01,CTA-02,CTA-03,CTA-04,CTA-05,CTA-06,CTA-07,CTA-08,CTA-09,CTA-10,CTA-11,CTA-12",
-        )
+        result = validate(endpoint, tmp_path, f"--select CTR-01,{SEVERAL}")
 
     tests = [test for test in record_in(tmp_path)["tests"] if not test["synthesized"]]
     outcomes = Counter(test["outcome"] for test in tests)
@@ -195,11 +149,9 @@ def test_unimplemented_rpc_is_one_failure_that_blocks_other_tests(
     rpc: str, select: str, judge: str, tmp_path: Path
 ) -> None:
     with serve(CriServer(wrong={f"unimplemented={rpc}"})) as endpoint:
-        result = critests(
-            "run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--select", select
-        )
+        result = validate(endpoint, tmp_path, f"--select {select}")
 
-    tests = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    tests = ran_in(tmp_path)
     failed = [test for test in tests if test["outcome"] == "failed"]
     assert result.returncode == 1, result.stdout + result.stderr
     assert [test["requirement"] for test in failed] == [judge]
@@ -208,18 +160,8 @@ def test_unimplemented_rpc_is_one_failure_that_blocks_other_tests(
 
 
 def test_exit_of_the_daemon_fails_the_test_that_was_running(tmp_path: Path) -> None:
-    socket_path = tmp_path / "cri.sock"
-    server = subprocess.Popen(
-        [sys.executable, "-m", "tests.criserver", "--socket", str(socket_path), "--wrong", "dies-after=60"],
-        stdout=subprocess.PIPE,
-    )
-    try:
-        assert server.stdout is not None
-        server.stdout.readline()
-        result = run_on(str(socket_path), tmp_path, "--select", "SBX,SBA")
-    finally:
-        server.kill()
-        server.communicate()
+    with broken_server("dies-after=60", tmp_path) as endpoint:
+        result = validate(endpoint, tmp_path, "--select SBX,SBA")
 
     record = record_in(tmp_path)
     outcomes = {test["outcome"] for test in record["tests"]}
@@ -229,18 +171,14 @@ def test_exit_of_the_daemon_fails_the_test_that_was_running(tmp_path: Path) -> N
     assert "error" not in outcomes
     failed = [test for test in record["tests"] if test["outcome"] == "failed"]
     assert [test["requirement"] for test in failed] == ["GEN-17"]
-    assert f"process {server.pid}) exited during the test at " in failed[0]["reason"]
+    assert f"process {record['runtime']['pid']}) exited during the test at " in failed[0]["reason"]
 
 
 def run_in_progress(endpoint: str, results: Path, stderr: int) -> "subprocess.Popen[str]":
-    """Return a run that has begun its tests, with its output in a pipe."""
-    where = ["--runtime-endpoint", endpoint, "--results", str(results), "--allow-kubelet"]
-    run = begin("run", *where, "--select", "SBX,SBA", stderr=stderr)
-    assert run.stdout is not None
-    for line in run.stdout:
-        if line.startswith("running"):
-            break
-    time.sleep(1.5)  # in the middle of a test
+    """Return a run in the middle of a test, with its output in a pipe."""
+    run = begin(*on("run", endpoint, results, "--select SBX,SBA"), stderr=stderr)
+    until_running(run)
+    time.sleep(1.5)
     return run
 
 
@@ -294,23 +232,6 @@ def test_run_continues_after_its_output_pipe_is_closed(tmp_path: Path) -> None:
     assert record_in(tmp_path)["interrupted"] is False
 
 
-def run_own_test(test: str, endpoint: str, place: Path, *options: str) -> "subprocess.CompletedProcess[str]":
-    """Run a test of the user's own with the plugin."""
-    (place / "test_mine.py").write_text(test, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "critests.plugin", "-p", "no:cacheprovider"]
-    command += [
-        "--cri-allow-kubelet",
-        "--runtime-endpoint",
-        endpoint,
-        "--cri-results",
-        str(place / "results"),
-        *options,
-    ]
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=place, env=environment(), timeout=SECONDS, check=False
-    )
-
-
 def test_failed_clean_up_of_a_fixture_after_ctrl_c_writes_the_record(tmp_path: Path) -> None:
     test = (
         "import os, pytest, signal\n\n\n"
@@ -319,7 +240,7 @@ def test_failed_clean_up_of_a_fixture_after_ctrl_c_writes_the_record(tmp_path: P
         "def test_is_stopped(runtime, held):\n    os.kill(os.getpid(), signal.SIGINT)\n"
     )
     with serve(CriServer()) as endpoint:
-        result = run_own_test(test, endpoint, tmp_path)
+        result = run_own_test(test, tmp_path, "--runtime-endpoint", endpoint)
 
     assert result.returncode == 2, result.stdout + result.stderr
     record = record_in(tmp_path / "results")
@@ -327,31 +248,11 @@ def test_failed_clean_up_of_a_fixture_after_ctrl_c_writes_the_record(tmp_path: P
     assert "what a fixture created could not be removed: cannot let go" in record["notes"]
 
 
-def test_error_names_the_used_registry_port(tmp_path: Path) -> None:
-    with socket.socket() as taken, serve(CriServer()) as endpoint:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        result = run_on(endpoint, tmp_path, "--registry-port", str(port))
-
-    assert result.returncode == 5
-    assert f"port {port} of 127.0.0.1" in result.stderr
-
-
-def test_unwritable_results_exit_with_5(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("not a directory", encoding="utf-8")
-    with serve(CriServer()) as endpoint:
-        result = run_on(endpoint, tmp_path / "file" / "results")
-
-    assert result.returncode == 5
-    assert "cannot write" in result.stderr
-
-
 @pytest.mark.nightly("a run of much of the suite, with waits")
 def test_read_only_run_calls_no_mutating_rpc(tmp_path: Path) -> None:
     server = CriServer()
     with serve(server) as endpoint:
-        result = critests("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--read-only")
+        result = validate(endpoint, tmp_path, "--read-only")
 
     record = record_in(tmp_path)
     mutating = {"RunPodSandbox", "CreateContainer", "PullImage", "RemoveImage", "StopPodSandbox"}
@@ -388,7 +289,7 @@ def test_hanging_test_is_an_error_and_the_run_continues(tmp_path: Path) -> None:
         "def test_goes_on(runtime):\n    assert runtime.version.runtime_name\n"
     )
     with serve(CriServer()) as endpoint:
-        result = run_own_test(test, endpoint, tmp_path)
+        result = run_own_test(test, tmp_path, "--runtime-endpoint", endpoint)
 
     assert result.returncode == 3, result.stdout + result.stderr
     outcomes = {test["name"]: test["outcome"] for test in record_in(tmp_path / "results")["tests"]}
@@ -401,7 +302,7 @@ def test_error_in_the_fixture_lookup_is_counted(tmp_path: Path) -> None:
         "def test_goes_on(runtime):\n    assert runtime.version.runtime_name\n"
     )
     with serve(CriServer()) as endpoint:
-        result = run_own_test(test, endpoint, tmp_path)
+        result = run_own_test(test, tmp_path, "--runtime-endpoint", endpoint)
 
     assert result.returncode == 3, result.stdout + result.stderr
     record = record_in(tmp_path / "results")
@@ -414,7 +315,7 @@ def test_error_in_the_fixture_lookup_is_counted(tmp_path: Path) -> None:
 
 def test_unreachable_registry_exits_with_5_and_is_explained(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails=PullImage"})) as endpoint:
-        result = run_on(endpoint, tmp_path, "--select", "CTR-01,CTR-13,CTR-21")
+        result = validate(endpoint, tmp_path, "--select CTR-01,CTR-13,CTR-21")
 
     assert result.returncode == 5, result.stdout + result.stderr
     assert "does not reach the suite's registry" in result.stdout
@@ -426,7 +327,7 @@ def test_full_disk_exits_with_3_and_is_reported(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", tmp_path], check=True)
     try:
         with serve(CriServer()) as endpoint:
-            result = run_on(endpoint, tmp_path, "--select", "RT-01")
+            result = validate(endpoint, tmp_path, "--select RT-01")
     finally:
         subprocess.run(["umount", tmp_path], check=True)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.criserver import CriServer, serve
-from tests.plugin.command import critests, record_in
+from tests.plugin.command import record_in, validate
 
 SCALE = "0.1"
 MOST_CALLS = 4
@@ -15,24 +15,22 @@ MOST_CALLS = 4
 @pytest.mark.parametrize(
     ("rpc", "judge", "workers"),
     [
-        ("StopContainer", "STP-04", ()),
+        ("StopContainer", "STP-04", ""),
         pytest.param(
-            *("CreateContainer", "CTR-01", ("-n", "2")),
+            *("CreateContainer", "CTR-01", "-n 2"),
             marks=pytest.mark.nightly("waits out a deadline in each process"),
         ),
     ],
     ids=["needed by the clean-up", "two workers"],
 )
 def test_a_hang_costs_one_deadline_and_is_one_root_cause(
-    rpc: str, judge: str, workers: tuple[str, ...], tmp_path: Path
+    rpc: str, judge: str, workers: str, tmp_path: Path
 ) -> None:
     server = CriServer(wrong={f"hangs={rpc}"})
     with serve(server) as endpoint:
-        result = critests(
-            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
-            *("--profile", "smoke", "--deadline-scale", SCALE, *workers),
-            *("--deselect", "UPD-01,STA-18"),  # the small CRI server has no limits, and no such statistics
-        )
+        # the small CRI server has no limits, and no such statistics
+        chosen = "--profile smoke --deselect UPD-01,STA-18"
+        result = validate(endpoint, tmp_path, f"{chosen} --deadline-scale {SCALE} {workers}")
 
     record = record_in(tmp_path)
     outcomes = {test["name"]: test["outcome"] for test in record["tests"]}
@@ -51,10 +49,7 @@ def test_a_hang_costs_one_deadline_and_is_one_root_cause(
 def test_hang_in_a_probe_is_a_failure_of_the_requirement_of_its_rpc(tmp_path: Path) -> None:
     server = CriServer(wrong={"hangs=StartContainer"})
     with serve(server) as endpoint:
-        result = critests(
-            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
-            *("--select", "CKP-01,CTR-13", "--deadline-scale", SCALE),
-        )
+        result = validate(endpoint, tmp_path, f"--select CKP-01,CTR-13 --deadline-scale {SCALE}")
 
     record = record_in(tmp_path)
     failed = [test for test in record["tests"] if test["outcome"] == "failed"]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.criserver import CriServer, serve
-from tests.plugin.command import critests, record_in
+from tests.plugin.command import ran_in, validate
 
 SCALE = "0.1"
 """The grace period is scaled too."""
@@ -11,15 +11,10 @@ SCALE = "0.1"
 
 def test_leftovers_are_a_result_of_the_requirement_that_demands_their_removal(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"leaves-a-process"})) as endpoint:
-        ended = critests(
-            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
-            *("--select", "SBX-23", "--deadline-scale", SCALE),
-        )
+        ended = validate(endpoint, tmp_path, f"--select SBX-23 --deadline-scale {SCALE}")
 
     assert ended.returncode == 0, ended.stderr
-    judged = {
-        test["requirement"]: test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"
-    }
+    judged = {test["requirement"]: test for test in ran_in(tmp_path)}
     assert judged["SBX-23"]["outcome"] == "passed"
     left = judged["SBX-27"]
     assert left["name"] == "leftovers[SBX-27-process sh]"
@@ -34,11 +29,6 @@ def test_leftovers_are_a_result_of_the_requirement_that_demands_their_removal(tm
 
 def test_without_leftovers_there_is_no_such_result(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        critests(
-            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
-            *("--select", "SBX-23", "--deadline-scale", SCALE),
-        )
+        validate(endpoint, tmp_path, f"--select SBX-23 --deadline-scale {SCALE}")
 
-    assert {
-        test["requirement"] for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"
-    } == {"SBX-23"}
+    assert {test["requirement"] for test in ran_in(tmp_path)} == {"SBX-23"}

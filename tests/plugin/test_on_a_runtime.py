@@ -2,7 +2,6 @@
 
 import os
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from critests.node.cgroups.cgroup_mounts import cgroup_hierarchies
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.node.starting.with_registry import throwaway_with_registry
 from tests.node.machine_snapshot import MachineSnapshot, difference, mentioning
-from tests.plugin.command import SECONDS, begin, critests, record_in, verdicts_in
+from tests.plugin.command import SECONDS, begin, critests, on, record_in, until_running, validate, verdicts_in
 
 pytestmark = [
     pytest.mark.runtime,
@@ -25,9 +24,8 @@ pytestmark = [
     pytest.mark.timeout(3 * SECONDS),
 ]
 
-SOME = "SBX,CTR"
-EXCEPT = "CTR-24,CTR-26"
-"""The oldest runtimes sometimes report an OOM kill too late."""
+# without two that fail now and then: the oldest runtimes sometimes report an OOM kill too late
+SOME = "--select SBX,CTR --deselect CTR-24,CTR-26"
 
 
 @pytest.fixture
@@ -56,42 +54,10 @@ def left_on(endpoint: str) -> list[str]:
     return pods + containers + tags
 
 
-def until_running(run: "subprocess.Popen[str]") -> None:
-    """Return when the run has begun its tests."""
-    assert run.stdout is not None
-    for line in run.stdout:
-        if line.startswith("running"):
-            return
-    raise AssertionError(run.communicate()[1])
-
-
 @pytest.mark.nightly("two or three runs")
 def test_concurrent_runs_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
-    alone = critests(
-        "run",
-        "--runtime-endpoint",
-        runtime.endpoint,
-        "--select",
-        SOME,
-        "--deselect",
-        EXCEPT,
-        "--results",
-        str(tmp_path / "alone"),
-    )
-    both = [
-        begin(
-            "run",
-            "--runtime-endpoint",
-            runtime.endpoint,
-            "--select",
-            SOME,
-            "--deselect",
-            EXCEPT,
-            "--results",
-            str(tmp_path / name),
-        )
-        for name in "ab"
-    ]
+    alone = validate(runtime.endpoint, tmp_path / "alone", SOME)
+    both = [begin(*on("run", runtime.endpoint, tmp_path / name, SOME)) for name in "ab"]
     result = [run.communicate(timeout=SECONDS) for run in both]
 
     assert alone.returncode == 0, alone.stdout + alone.stderr
@@ -103,19 +69,7 @@ def test_concurrent_runs_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp
 @pytest.mark.nightly("two or three runs")
 def test_two_workers_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
     for workers in "12":
-        result = critests(
-            "run",
-            "--runtime-endpoint",
-            runtime.endpoint,
-            "--select",
-            SOME,
-            "--deselect",
-            EXCEPT,
-            "-n",
-            workers,
-            "--results",
-            str(tmp_path / workers),
-        )
+        result = validate(runtime.endpoint, tmp_path / workers, f"{SOME} -n {workers}")
         assert result.returncode == 0, result.stdout + result.stderr
 
     assert verdicts_in(tmp_path / "1") == verdicts_in(tmp_path / "2")
@@ -124,17 +78,7 @@ def test_two_workers_have_the_verdicts_of_one(runtime: ThrowawayRuntime, tmp_pat
 
 @pytest.mark.nightly("much of the suite")
 def test_killed_runtime_blocks_the_remaining_tests(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
-    run = begin(
-        "run",
-        "--runtime-endpoint",
-        runtime.endpoint,
-        "--select",
-        SOME,
-        "--deselect",
-        EXCEPT,
-        "--results",
-        str(tmp_path),
-    )
+    run = begin(*on("run", runtime.endpoint, tmp_path, SOME))
     until_running(run)
     time.sleep(2)  # in the middle of a test
     runtime.kill()
@@ -152,34 +96,14 @@ def test_killed_runtime_blocks_the_remaining_tests(runtime: ThrowawayRuntime, tm
 def test_clean_removes_objects_of_a_killed_run_and_not_of_a_live_one(
     runtime: ThrowawayRuntime, tmp_path: Path
 ) -> None:
-    killed = begin(
-        "run",
-        "--runtime-endpoint",
-        runtime.endpoint,
-        "--select",
-        SOME,
-        "--deselect",
-        EXCEPT,
-        "--results",
-        str(tmp_path / "killed"),
-    )
+    killed = begin(*on("run", runtime.endpoint, tmp_path / "killed", SOME))
     until_running(killed)
     time.sleep(2)  # in the middle of a test
     killed.send_signal(signal.SIGKILL)
     killed.communicate()
     assert left_on(runtime.endpoint)
 
-    live = begin(
-        "run",
-        "--runtime-endpoint",
-        runtime.endpoint,
-        "--select",
-        SOME,
-        "--deselect",
-        EXCEPT,
-        "--results",
-        str(tmp_path / "live"),
-    )
+    live = begin(*on("run", runtime.endpoint, tmp_path / "live", SOME))
     until_running(live)
     cleaned = critests("clean", "--runtime-endpoint", runtime.endpoint)
     out, err = live.communicate(timeout=SECONDS)
@@ -192,17 +116,8 @@ def test_clean_removes_objects_of_a_killed_run_and_not_of_a_live_one(
 
 def test_a_run_leaves_the_machine_as_it_was(tmp_path: Path) -> None:
     before = MachineSnapshot.take()
-    result = critests(
-        "run",
-        "--node",
-        "containerd",
-        "--select",
-        "SBX-02,AUT-01,NET-01,RST-01",
-        "-n",
-        "2",
-        "--results",
-        str(tmp_path),
-    )
+    chosen = "--select SBX-02,AUT-01,NET-01,RST-01 -n 2"
+    result = critests(*f"run --node containerd {chosen} --results {tmp_path}".split())
     after = MachineSnapshot.take()
 
     run = record_in(tmp_path)["run_id"]
@@ -226,9 +141,7 @@ def test_clean_removes_the_cgroups_of_a_dead_run() -> None:
 
 
 def test_private_runtime_is_removed_when_its_run_is_interrupted(tmp_path: Path) -> None:
-    run = begin(
-        "run", "--node", "containerd", "--select", SOME, "--deselect", EXCEPT, "--results", str(tmp_path)
-    )
+    run = begin(*f"run --node containerd {SOME} --results {tmp_path}".split())
     until_running(run)
     time.sleep(1)  # in the middle of a test
     run.send_signal(signal.SIGINT)
@@ -244,15 +157,7 @@ def test_private_runtime_is_removed_when_its_run_is_interrupted(tmp_path: Path) 
 @pytest.mark.nightly("much of the suite")
 def test_missing_network_plugin_is_one_failure(tmp_path: Path) -> None:
     with throwaway_with_registry(network=False) as (started, _):
-        result = critests(
-            "run",
-            "--runtime-endpoint",
-            started.endpoint,
-            "--select",
-            "RT,SBX,NET",
-            "--results",
-            str(tmp_path),
-        )
+        result = validate(started.endpoint, tmp_path, "--select RT,SBX,NET")
 
     record = record_in(tmp_path)
     failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}
@@ -263,17 +168,7 @@ def test_missing_network_plugin_is_one_failure(tmp_path: Path) -> None:
 
 @pytest.mark.nightly("much of the suite")
 def test_an_unknown_handler_is_one_failure(runtime: ThrowawayRuntime, tmp_path: Path) -> None:
-    result = critests(
-        "run",
-        "--runtime-endpoint",
-        runtime.endpoint,
-        "--runtime-handler",
-        "nosuch",
-        "--select",
-        "SBX,CTR",
-        "--results",
-        str(tmp_path),
-    )
+    result = validate(runtime.endpoint, tmp_path, "--runtime-handler nosuch --select SBX,CTR")
 
     record = record_in(tmp_path)
     failed = {test["requirement"] for test in record["tests"] if test["outcome"] == "failed"}

@@ -5,15 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.criserver import CriServer, serve
-from tests.plugin.command import critests, record_in
+from tests.plugin.command import ran_in, record_in, validate
 
 pytestmark = pytest.mark.nightly("repeats a test twenty times")
 
 
 def test_failure_that_does_not_recur_is_a_warning_with_its_frequency(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"fails-at=ExecSync/2"})) as endpoint:
-        where = ("--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet")
-        result = critests("run", *where, "--select", "EXS-01,EXS-02", once=False)
+        result = validate(endpoint, tmp_path, "--select EXS-01,EXS-02", once=False)
 
     warned = [test for test in record_in(tmp_path)["tests"] if test["outcome"] == "warned"]
     assert result.returncode == 0, result.stdout + result.stderr
@@ -25,9 +24,8 @@ def test_failure_that_does_not_recur_is_a_warning_with_its_frequency(tmp_path: P
 
 def test_times_repeats_each_selected_test(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        where = ("--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet")
-        result = critests("run", *where, "--select", "RT-01", "--times", "3")
+        result = validate(endpoint, tmp_path, "--select RT-01 --times 3")
 
-    ran = [test["name"] for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    ran = [test["name"] for test in ran_in(tmp_path)]
     assert result.returncode == 0, result.stdout + result.stderr
     assert len(ran) == 3 * len(set(ran)) > 0

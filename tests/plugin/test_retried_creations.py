@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.criserver import CriServer, serve
-from tests.plugin.command import critests, record_in
+from tests.plugin.command import ran_in, validate
 
 pytestmark = pytest.mark.nightly("waits out deadlines")
 
@@ -19,12 +19,9 @@ def test_cancelled_creation_is_retried_with_short_deadlines(
     rpc: str, requirements: str, tmp_path: Path
 ) -> None:
     with serve(CriServer(wrong={f"holds-until-third={rpc}"})) as endpoint:
-        result = critests(
-            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
-            *("--select", requirements, "--deadline-scale", SCALE),
-        )
+        result = validate(endpoint, tmp_path, f"--select {requirements} --deadline-scale {SCALE}")
 
-    ran = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    ran = ran_in(tmp_path)
     assert {test["requirement_id"]: test["outcome"] for test in ran} == dict.fromkeys(
         requirements.split(","), "passed"
     ), result.stdout + result.stderr

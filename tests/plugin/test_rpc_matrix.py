@@ -88,7 +88,7 @@ def test_every_rpc_that_the_suite_calls_has_a_row() -> None:
 @pytest.mark.parametrize(("rpc", "column"), CELLS)
 def test_a_broken_rpc_is_one_root_cause(rpc: str, column: str, tmp_path: Path) -> None:
     row = TABLE[rpc]
-    with broken_server(rpc, column, tmp_path) as endpoint:
+    with broken_server(f"{FAULTS[column]}={rpc}", tmp_path) as endpoint:
         result = run_on(endpoint, column, row["select"], tmp_path, row.get("require", ()))
 
     check(result, row, column)

@@ -6,8 +6,7 @@ import pytest
 
 from critests.exit_codes import ExitCode
 from tests.criserver import CriServer, serve
-from tests.plugin.command import critests, record_in
-from tests.plugin.test_failed_runs import run_own_test
+from tests.plugin.command import record_in, run_own_test, validate
 
 UNTIL_THE_LIMIT = """
 import time
@@ -25,7 +24,9 @@ def test_begins_after_the_limit(runtime):
 
 def test_a_test_that_began_before_the_limit_is_judged_and_the_next_does_not_begin(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        result = run_own_test(UNTIL_THE_LIMIT, endpoint, tmp_path, "--cri-time-limit", "0.5m")
+        result = run_own_test(
+            UNTIL_THE_LIMIT, tmp_path, "--runtime-endpoint", endpoint, "--cri-time-limit", "0.5m"
+        )
 
     record = record_in(tmp_path / "results")
     assert [(test["name"], test["outcome"]) for test in record["tests"]] == [
@@ -40,10 +41,7 @@ def test_a_test_that_began_before_the_limit_is_judged_and_the_next_does_not_begi
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_limit_before_the_first_test_exits_with_5(workers: str, tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        result = critests(
-            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
-            *("--select", "RT-01", "-n", workers, "--time-limit", "0.01s"),
-        )
+        result = validate(endpoint, tmp_path, f"--select RT-01 -n {workers} --time-limit 0.01s")
 
     record = record_in(tmp_path)
     assert result.returncode == ExitCode.NOT_TESTED, result.stderr

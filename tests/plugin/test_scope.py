@@ -7,7 +7,7 @@ from pathlib import Path
 from critests.run.collected_tests import SUITE
 from critests.run.conclusion import SOME_TESTS
 from tests.criserver.server import CriServer, serve
-from tests.plugin.command import SECONDS, critests, environment, record_in
+from tests.plugin.command import SECONDS, environment, record_in, validate
 
 MODULE = SUITE / "runtime" / "test_version_and_status.py"
 
@@ -24,8 +24,7 @@ def test_scope_of_a_run_by_path_is_partial(tmp_path: Path) -> None:
 
 
 def test_scope_of_a_run_with_pytest_options_is_partial(tmp_path: Path) -> None:
-    more = "--ignore-glob=**/test_[!v]*"
     with serve(CriServer()) as endpoint:
-        critests("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--", more)
+        validate(endpoint, tmp_path, "-- --ignore-glob=**/test_[!v]*")
 
     assert record_in(tmp_path)["scope"]["selection"] == SOME_TESTS

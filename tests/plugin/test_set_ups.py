@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.criserver import CriServer, serve
-from tests.plugin.command import critests, record_in
+from tests.plugin.command import ran_in, record_in, validate
 
 
 @pytest.mark.nightly("waits out deadlines")
@@ -17,10 +17,7 @@ def test_condition_that_set_ups_await_in_vain_is_one_root_cause(
     way: str, judge: str, selected: str, tmp_path: Path
 ) -> None:
     with serve(CriServer(wrong={way})) as endpoint:
-        result = critests(
-            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
-            *("--select", f"{judge},{selected}", "--deadline-scale", "0.2"),
-        )
+        result = validate(endpoint, tmp_path, f"--select {judge},{selected} --deadline-scale 0.2")
 
     record = record_in(tmp_path)
     (cause,) = [cause for cause in record["root_causes"] if cause["requirement"] == judge]
@@ -38,12 +35,9 @@ def test_condition_that_set_ups_await_in_vain_is_one_root_cause(
 
 def test_missing_log_is_one_failure_and_no_error(tmp_path: Path) -> None:
     with serve(CriServer(wrong={"log-elsewhere"})) as endpoint:
-        critests(
-            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
-            *("--select", "LOG-01,LOG-02,LOG-05,LOG-19", "--deadline-scale", "0.2"),
-        )
+        validate(endpoint, tmp_path, "--select LOG-01,LOG-02,LOG-05,LOG-19 --deadline-scale 0.2")
 
-    judged = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    judged = ran_in(tmp_path)
     assert {test["outcome"] for test in judged} <= {"failed", "warned", "blocked", "passed"}
     # this server also reports another log_path than the requested one
     failed = {test["requirement_id"] for test in judged if test["outcome"] == "failed"}

@@ -8,24 +8,8 @@ import pytest
 from critests.exit_codes import ExitCode
 from critests.run.machine_speed import PROGRAM_SECONDS
 from tests.criserver import CriServer, serve
-from tests.plugin.command import critests, record_in
-
-
-@pytest.mark.nightly("three runs")
-def test_two_workers_record_every_test_once_including_deselected_ones(tmp_path: Path) -> None:
-    tests = {}
-    with serve(CriServer()) as endpoint:
-        for workers in "12":
-            critests(
-                *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path / workers)),
-                *("--allow-kubelet", "--select", "RT-01", "-n", workers),
-            )
-            tests[workers] = sorted(
-                (test["id"], test["outcome"]) for test in record_in(tmp_path / workers)["tests"]
-            )
-
-    assert {outcome for _, outcome in tests["1"]} == {"passed", "disabled"}
-    assert tests["2"] == tests["1"]
+from tests.plugin.command import critests, ran_in, record_in, validate
+from tests.programs import program
 
 
 @pytest.mark.parametrize("option", ["--select", "--deselect"])
@@ -45,27 +29,18 @@ def test_an_unknown_word_is_reported_before_workers_and_runtime_start(option: st
 
 def test_tests_with_a_module_fixture_run_on_one_worker(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
-        critests(
-            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
-            *("--select", "SBA-15,SBA-16,SBA-17,SBA-18,RT-01,RT-02,RT-03,RT-04", "-n", "2"),
-        )
+        validate(endpoint, tmp_path, "--select SBA-15,SBA-16,SBA-17,SBA-18,RT-01,RT-02,RT-03,RT-04 -n 2")
 
-    ran = [test for test in record_in(tmp_path)["tests"] if test["outcome"] != "disabled"]
+    ran = ran_in(tmp_path)
     of_the_filters = {test["worker"] for test in ran if test["id"].startswith("sandboxes/test_filters.py")}
     assert len(of_the_filters) == 1
     assert len({test["worker"] for test in ran}) == 2
 
 
 def test_workers_have_the_deadlines_that_the_controller_found_for_a_slow_machine(tmp_path: Path) -> None:
-    slow = tmp_path / "true"
-    slow.write_text("#!/bin/sh\nsleep 0.02\n", encoding="ascii")
-    slow.chmod(0o755)
+    program(tmp_path / "true", "sleep 0.02")
     with serve(CriServer()) as endpoint:
-        critests(
-            *("run", "--runtime-endpoint", endpoint, "--results", str(tmp_path), "--allow-kubelet"),
-            *("--select", "RT-01", "-n", "2"),
-            more={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
-        )
+        validate(endpoint, tmp_path, "--select RT-01 -n 2", more={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
 
     record = record_in(tmp_path)
     speed = record["machine"]["speed"]

@@ -10,9 +10,9 @@ from critests_proof.proxy.fault_proxy import FaultProxy
 from critests.node.starting.throwaway import ThrowawayRuntime
 from critests.node.starting.with_registry import throwaway_with_registry
 from tests.criserver import CriServer, serve
-from tests.plugin.command import critests, record_in
+from tests.plugin.command import critests, record_in, validate
 
-SOME = ("--select", "RT-01,RT-06,SBX-01,CTA-05,STP-09,IMS-01")
+SOME = "--select RT-01,RT-06,SBX-01,CTA-05,STP-09,IMS-01"
 NAME, VERSION = "Acme Pods (beta)", "nightly-7f3a"
 
 
@@ -22,17 +22,16 @@ def acme() -> Iterator[str]:
         yield endpoint
 
 
-def run_on(endpoint: str, results: Path, *more: str) -> tuple[int, str]:
+def run_on(endpoint: str, results: Path, more: str = "") -> tuple[int, str]:
     """Validate an endpoint; return the exit code, and the output in one line."""
-    options = ("--runtime-endpoint", endpoint, "--results", str(results), "--allow-kubelet", *SOME)
-    result = critests("run", *options, *more)
+    result = validate(endpoint, results, f"{SOME} {more}")
     return result.returncode, " ".join((result.stdout + result.stderr).split())
 
 
 def test_reports_show_the_name_of_an_unknown_runtime(acme: str, tmp_path: Path) -> None:
     page, results, site = tmp_path / "a.html", tmp_path / "results", tmp_path / "site"
 
-    code, output = run_on(acme, results, "--html", str(page))
+    code, output = run_on(acme, results, f"--html {page}")
     runtime = record_in(results)["runtime"]
     run, markdown = str(next(results.rglob("run.json"))), tmp_path / "compared.md"
     compared = critests("compare", run, run, "--markdown", str(markdown))
@@ -52,7 +51,7 @@ def test_reports_show_the_name_of_an_unknown_runtime(acme: str, tmp_path: Path) 
 
 def test_runtime_without_a_name_is_called_unknown_and_fails(tmp_path: Path) -> None:
     with serve(CriServer(wrong=["named=/1.0.0"])) as endpoint:
-        code, output = run_on(endpoint, tmp_path, "--select", "RT-02")
+        code, output = run_on(endpoint, tmp_path, "--select RT-02")
 
     assert code == 1
     assert "unknown 1.0.0" in output

@@ -32,9 +32,7 @@ class StartedAgain:
 
     def restart(self) -> None:
         (self.folder / "cri.sock").unlink(missing_ok=True)
-        self.restarts.append(
-            self.servers.enter_context(broken_server("Nothing", "unimplemented", self.folder))
-        )
+        self.restarts.append(self.servers.enter_context(broken_server("unimplemented=Nothing", self.folder)))
 
 
 @pytest.fixture
@@ -67,7 +65,7 @@ def looked_at(endpoint: str, owned: Any = None) -> RunContext:  # noqa: ANN401 -
 
 
 def test_a_crash_during_the_startup_checks_is_one_finding(tmp_path: Path) -> None:
-    with broken_server("StreamPodSandboxes", "dies", tmp_path) as endpoint:
+    with broken_server("dies-at=StreamPodSandboxes", tmp_path) as endpoint:
         context = looked_at(endpoint)
 
     assert [crash.requirement for crash in context.crashes] == ["GEN-17"]
@@ -79,7 +77,7 @@ def test_a_crash_during_the_startup_checks_is_one_finding(tmp_path: Path) -> Non
 def test_a_throwaway_runtime_is_started_again_and_looked_at_further(
     tmp_path: Path, servers: ExitStack
 ) -> None:
-    endpoint = servers.enter_context(broken_server("StreamPodSandboxes", "dies", tmp_path))
+    endpoint = servers.enter_context(broken_server("dies-at=StreamPodSandboxes", tmp_path))
     again = StartedAgain(tmp_path, servers)
 
     context = looked_at(endpoint, type("Owned", (), {"runtime": again})())
