@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from tests.criserver import CriServer, serve
@@ -37,6 +38,7 @@ def check(endpoint: str, folder: Path, **variables: str) -> "subprocess.Complete
     )
 
 
+@pytest.mark.timeout(3 * SECONDS)
 def test_the_decision_is_the_exit_code_with_a_summary_and_annotations(tmp_path: Path) -> None:
     with serve(CriServer()) as endpoint:
         first = check(endpoint, tmp_path)
