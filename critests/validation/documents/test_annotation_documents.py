@@ -1,6 +1,5 @@
 """DOC: unusual values of annotations to which runtimes give a meaning."""
 
-import grpc
 import pytest
 
 from critests.documents.runtime_annotations import (
@@ -9,7 +8,7 @@ from critests.documents.runtime_annotations import (
     Annotations,
     annotation_variants,
 )
-from critests.testing import OwnRuntime, disruptive, documents, requirement
+from critests.testing import OwnRuntime, disruptive, documents, may_be_refused, requirement
 from critests.validation.documents.harmless_use import DocumentUser
 
 pytestmark = [documents, disruptive]
@@ -20,18 +19,18 @@ def run(user: DocumentUser, together: Annotations) -> None:
     """Run a pod and a container with all these annotations, or with parts of them where they are refused.
 
     Raises:
-        grpc.RpcError: there was no response, or the daemon is damaged.
+        grpc.RpcError: there was no response, or the daemon has ended.
     """
     annotations = dict.fromkeys(together.keys, together.value)
     sandboxes, containers = user.runtime.sandboxes, user.runtime.containers
-    try:
+    refused = True
+    with may_be_refused():
         sandbox = sandboxes.attempt(sandboxes.config(annotations=annotations), user.timeout)
         containers.attempt(containers.config(annotations=annotations), user.timeout, in_sandbox=sandbox)
-    except grpc.RpcError as error:
-        if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED or user.runtime.damage():
-            raise
+        refused = False
+    if refused and len(together.keys) > 1:
         user.runtime.cleanup.discard()
-        for part in together.parts(2) if len(together.keys) > 1 else ():
+        for part in together.parts(2):
             run(user, part)
 
 
