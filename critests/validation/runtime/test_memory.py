@@ -1,10 +1,12 @@
 """GEN: the memory that the daemon uses after many pods have come and gone."""
 
+from collections.abc import Callable
 from functools import partial
 
 from critests.api import api_pb2 as cri
 from critests.runtimes.runtime_settings import MemoryProfiles
 from critests.testing import (
+    Capability,
     OwnRuntime,
     configured,
     disruptive,
@@ -26,17 +28,20 @@ def live_and_remove(own_runtime: OwnRuntime) -> None:
     """
     stub, containers, pod = own_runtime.stub, own_runtime.containers, own_runtime.sandbox()
     running = containers.running(in_sandbox=pod)
-    # what fails, or the runtime lacks, may not take memory either
+    # what fails may not take memory either
     with may_be_refused():
         containers.attempt(containers.config(command=[NO_PROGRAM]), in_sandbox=pod)
-    for call in (
+    calls: list[Callable[[], object]] = [
         partial(stub.ExecSync, running.exec_request("true")),
         partial(stub.ExecSync, running.exec_request(NO_PROGRAM)),
         partial(stub.ContainerStats, cri.ContainerStatsRequest(container_id=running.id)),
         partial(stub.ListContainerStats, cri.ListContainerStatsRequest()),
-        partial(stub.ListPodSandboxStats, cri.ListPodSandboxStatsRequest()),
-        partial(stub.ListPodSandboxMetrics, cri.ListPodSandboxMetricsRequest()),
-    ):
+    ]
+    if own_runtime.has(Capability.POD_STATS):
+        calls.append(partial(stub.ListPodSandboxStats, cri.ListPodSandboxStatsRequest()))
+    if own_runtime.has(Capability.METRICS):
+        calls.append(partial(stub.ListPodSandboxMetrics, cri.ListPodSandboxMetricsRequest()))
+    for call in calls:
         with may_be_refused():
             call()
     stub.StopPodSandbox(cri.StopPodSandboxRequest(pod_sandbox_id=pod.id))
