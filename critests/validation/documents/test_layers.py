@@ -9,7 +9,8 @@ from critests.documents.layer_archives import archives, compressions, pax_header
 from critests.documents.layer_members import headers, links, names, numbers, whiteouts
 from critests.documents.layers import LayerVariant
 from critests.images.oci_image import Blob
-from critests.testing import OwnRuntime, disruptive, documents, requirement
+from critests.run.object_cleanup import ObjectCleanup
+from critests.testing import OwnRuntime, disruptive, documents, requirement, setting_up
 from critests.validation.documents.harmless_use import DocumentBreach
 from critests.validation.documents.images_in_use import EXIT_CODE, ImageUser
 
@@ -29,8 +30,11 @@ PARTS: dict[str, Callable[[str], Iterator[LayerVariant]]] = {
 
 @pytest.fixture(scope="module")
 def image_user(module_runtime: OwnRuntime) -> ImageUser:
-    """Images of this module."""
-    return ImageUser(module_runtime)
+    """Images of this module. The runtime keeps the valid one, so that each pull brings one new layer."""
+    user = ImageUser(module_runtime)
+    with setting_up():
+        user.pull(user.reference, ObjectCleanup())
+    return user
 
 
 def use(image_user: ImageUser, variant: LayerVariant) -> None:
