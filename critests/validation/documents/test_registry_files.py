@@ -1,5 +1,6 @@
 """DOC: files that say from which registries a runtime takes images."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -8,7 +9,7 @@ from critests.documents import registries_conf, registry_hosts
 from critests.documents.document_fields import Expected
 from critests.documents.pull_choices import PullChoice
 from critests.documents.variants import Variant
-from critests.testing import OwnRuntime, disruptive, documents, requirement, unsupported
+from critests.testing import OwnRuntime, blocked, disruptive, documents, requirement, unsupported
 from critests.validation.documents.configured_pulls import ConfiguredPulls
 from critests.validation.documents.harmless_use import DocumentBreach
 from critests.validation.documents.images_in_use import ImageUser
@@ -37,6 +38,8 @@ def registries(image_user: ImageUser) -> ConfiguredPulls:
     folder = image_user.runtime.daemon.registries_folder
     if folder is None:
         unsupported("registries.conf: this kind of runtime reads none")
+    if os.statvfs(folder).f_flag & os.ST_NOATIME:
+        blocked(f"{folder} is mounted with noatime, so that nobody sees when the daemon reads a file")
     return ConfiguredPulls(image_user, folder, registries_conf.FILE)
 
 

@@ -139,9 +139,7 @@ def test_the_last_lines_are_the_verdict(tmp_path: Path) -> None:
     *_, verdict, end = summary(record).rstrip().split("\n\n")
 
     words = " ".join(verdict.split())
-    assert words.startswith(
-        "containerd 1.6.20~ds1: 4 MUSTs broken (1 tests left out). 19 of 23 MUSTs met, 4 broken:"
-    )
+    assert words.startswith("containerd 1.6.20~ds1: 4 MUSTs broken. 19 of 23 MUSTs met, 4 broken:")
     assert "EXE-01" in words
     assert end == "exit 1: as it ended"
 
