@@ -264,20 +264,30 @@ class RecordedStream(_RecordedRpc):
     ) -> "RecordedMessages":
         """Open the stream; iterate over the returned messages."""
         allowance = self.hangs.allow(self.rpc, request, timeout)
+        # before the call is sent: an object that is removed after this may still be in the messages
+        started, begin = time.time(), time.perf_counter()
         call = self._inner(request, timeout=allowance.seconds, metadata=metadata, **more)
-        return RecordedMessages(self, request, call, allowance)
+        return RecordedMessages(self, request, call, allowance, started, begin)
 
 
 class RecordedMessages:
     """The messages of a stream, as they arrive; `cancel()` ends it from this side."""
 
     # grpcio's call object has no public type
-    def __init__(self, rpc: RecordedStream, request: Message, call: Any, allowance: Allowance) -> None:  # noqa: ANN401 - see above
+    def __init__(
+        self,
+        rpc: RecordedStream,
+        request: Message,
+        call: Any,  # noqa: ANN401 - see above
+        allowance: Allowance,
+        started: float,
+        begin: float,
+    ) -> None:
         self._rpc = rpc
         self._allowance = allowance
         self._request = request
         self._call = call
-        self._started, self._begin = time.time(), time.perf_counter()
+        self._started, self._begin = started, begin
         self._count = 0
         self._done = False
 
