@@ -1,9 +1,20 @@
 """The program openssl, for tests that need keys, signatures or certificates."""
 
-import shutil
-import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from critests.node.host.binaries import MissingProgram
+from critests.node.host.openssl_program import run_openssl
 from critests.testing import blocked
+
+
+@contextmanager
+def needing_openssl() -> Iterator[None]:
+    """Block the test on a machine that does not have openssl."""
+    try:
+        yield
+    except MissingProgram as error:
+        blocked(str(error))
 
 
 def openssl(*arguments: str, given: bytes = b"") -> bytes:
@@ -13,8 +24,5 @@ def openssl(*arguments: str, given: bytes = b"") -> bytes:
         arguments: of the program.
         given: its input.
     """
-    program = shutil.which("openssl")
-    if program is None:
-        blocked("needs the program openssl; on Debian and Ubuntu: apt install openssl")
-    done = subprocess.run([program, *arguments], input=given, check=True, capture_output=True, timeout=60)
-    return done.stdout
+    with needing_openssl():
+        return run_openssl(*arguments, given=given)

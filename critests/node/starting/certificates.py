@@ -1,12 +1,11 @@
 """The certificate of a private runtime's streaming server."""
 
-import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from critests.loopback import loopback
-from critests.node.host.binaries import find_program
+from critests.node.host.openssl_program import run_openssl
 from critests.runtimes.runtime_settings import RuntimeSetting, StreamingTls
 
 
@@ -19,8 +18,7 @@ def make_certificate(files: StreamingTls) -> None:
     how = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=critests"
     where = ["-addext", f"subjectAltName=IP:{loopback()}", "-keyout", str(files.key)]
     where += ["-out", str(files.certificate)]
-    command = [str(find_program("openssl")), *how.split(), *where]
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    run_openssl(*how.split(), *where)
 
 
 def with_certificates(settings: Sequence[RuntimeSetting], state: Path) -> list[RuntimeSetting]:

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from critests.api import api_pb2 as cri
-from critests.node.host.binaries import MissingProgram
 from critests.node.starting.certificates import make_certificate
 from critests.testing import (
     ConditionNotMet,
@@ -19,11 +18,11 @@ from critests.testing import (
     RuntimeSetup,
     StreamingTls,
     Streams,
-    blocked,
     disruptive,
     requirement,
     start_configured,
 )
+from critests.validation.openssl import needing_openssl
 
 RELOAD_SECONDS = 5.0
 """For a daemon that watches the file of its certificate."""
@@ -33,10 +32,8 @@ RELOAD_SECONDS = 5.0
 def tls_files(host_folder: Path) -> StreamingTls:
     """A self-signed certificate and its key."""
     files = StreamingTls(host_folder / "certificate.pem", host_folder / "key.pem")
-    try:
+    with needing_openssl():
         make_certificate(files)
-    except MissingProgram as error:
-        blocked(str(error))
     return files
 
 
