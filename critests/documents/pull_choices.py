@@ -1,8 +1,8 @@
 """Files that say from which registries an image comes, and what a pull does because of them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from critests.documents.document_fields import Expected
 
@@ -41,3 +41,44 @@ class PullChoice:
 
     def __str__(self) -> str:
         return self.name
+
+
+def mirrors_in_order(
+    files: Callable[..., Mapping[str, str]],
+    first: Mapping[str, Any],
+    second: Mapping[str, Any],
+    dead: Mapping[str, Any],
+) -> Iterator[PullChoice]:
+    """Yield what every file with mirrors means: they are asked in their order, and the registry last.
+
+    Args:
+        files: returns the files with these mirrors before the registry.
+        first: the mirror `FIRST`.
+        second: the mirror `SECOND`.
+        dead: a mirror that cannot be reached.
+    """
+    yield PullChoice(name="a mirror is used instead of the registry", files=files(first))
+    yield PullChoice(name="the first of two mirrors is used", files=files(first, second))
+    yield PullChoice(
+        name="mirrors are used in their order, not in that of their names",
+        files=files(second, first),
+        asked=frozenset({SECOND}),
+        source=SECOND,
+    )
+    yield PullChoice(
+        name="a mirror without the image is followed by the next one",
+        files=files(first, second),
+        lacking=frozenset({FIRST}),
+        asked=frozenset({FIRST, SECOND}),
+        source=SECOND,
+    )
+    yield PullChoice(
+        name="the registry follows all mirrors",
+        files=files(first, second),
+        lacking=frozenset({FIRST, SECOND}),
+        asked=frozenset({ORIGIN, FIRST, SECOND}),
+        source=ORIGIN,
+    )
+    yield PullChoice(
+        name="a mirror that cannot be reached is followed by the next one", files=files(dead, first)
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, Odd, Path
-from critests.documents.pull_choices import FIRST, NOBODY, ORIGIN, SECOND, PullChoice
+from critests.documents.pull_choices import FIRST, NOBODY, ORIGIN, SECOND, PullChoice, mirrors_in_order
 from critests.documents.toml_documents import toml_variants, written
 from critests.documents.variants import LONG_TEXT, MANY, Variant
 
@@ -159,32 +159,7 @@ def _mirrors(address: str, _: str) -> Iterator[PullChoice]:
         settings = {name.replace("_", "-"): value for name, value in changes.items()}
         return {FILE: _text([{**origin, **settings, "mirror": list(mirrors)}])}
 
-    yield PullChoice(name="a mirror is used instead of the registry", files=mirrored(first))
-    yield PullChoice(name="the first of two mirrors is used", files=mirrored(first, second))
-    yield PullChoice(
-        name="mirrors are used in their order, not in that of their names",
-        files=mirrored(second, first),
-        asked=frozenset({SECOND}),
-        source=SECOND,
-    )
-    yield PullChoice(
-        name="a mirror without the image is followed by the next one",
-        files=mirrored(first, second),
-        lacking=frozenset({FIRST}),
-        asked=frozenset({FIRST, SECOND}),
-        source=SECOND,
-    )
-    yield PullChoice(
-        name="the registry follows all mirrors",
-        files=mirrored(first, second),
-        lacking=frozenset({FIRST, SECOND}),
-        asked=frozenset({ORIGIN, FIRST, SECOND}),
-        source=ORIGIN,
-    )
-    yield PullChoice(
-        name="a mirror that cannot be reached is followed by the next one",
-        files=mirrored({"location": NOBODY, "insecure": True}, first),
-    )
+    yield from mirrors_in_order(mirrored, first, second, {"location": NOBODY, "insecure": True})
     for name, by_digest, uses, of_registry, of_mirror in (
         ("mirror-by-digest-only: not for a tag", False, False, True, ""),
         ("mirror-by-digest-only: for a digest", True, True, True, ""),

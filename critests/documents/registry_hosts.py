@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from critests.documents.document_fields import ESCAPE, Expected, Field, FieldType, Odd, Path
-from critests.documents.pull_choices import FIRST, NOBODY, ORIGIN, SECOND, PullChoice
+from critests.documents.pull_choices import FIRST, NOBODY, ORIGIN, SECOND, PullChoice, mirrors_in_order
 from critests.documents.toml_documents import toml_variants, written
 from critests.documents.variants import LONG_TEXT, Variant
 
@@ -162,30 +162,10 @@ class _Hosts:
 
 def _order(address: str) -> Iterator[PullChoice]:
     write = _Hosts(f"http://{address}")
-    first, second = write.first(), write.second()
-    yield PullChoice(name="a host is used instead of the server", files=write.followed(first))
+    first = write.first()
+    dead = {f"http://{NOBODY}": {"capabilities": _TAKES}}
+    yield from mirrors_in_order(write.followed, first, write.second(), dead)
     yield PullChoice(name="a host is used without a server", files={FILE: write.text(first)})
-    yield PullChoice(name="the first of two hosts is used", files=write.followed(first, second))
-    yield PullChoice(
-        name="hosts are used in their order, not in that of their names",
-        files=write.followed(second, first),
-        asked=frozenset({SECOND}),
-        source=SECOND,
-    )
-    yield PullChoice(
-        name="a host without the image is followed by the next one",
-        files=write.followed(first, second),
-        lacking=frozenset({FIRST}),
-        asked=frozenset({FIRST, SECOND}),
-        source=SECOND,
-    )
-    yield PullChoice(
-        name="the server follows all hosts",
-        files=write.followed(first, second),
-        lacking=frozenset({FIRST, SECOND}),
-        asked=frozenset({ORIGIN, FIRST, SECOND}),
-        source=ORIGIN,
-    )
     yield PullChoice(
         name="the registry of the image follows the hosts if there is no server",
         files={f"{address}/hosts.toml": write.text(first)},
@@ -193,10 +173,6 @@ def _order(address: str) -> Iterator[PullChoice]:
         lacking=frozenset({FIRST}),
         asked=frozenset({ORIGIN, FIRST}),
         source=ORIGIN,
-    )
-    yield PullChoice(
-        name="a host that cannot be reached is followed by the next one",
-        files=write.followed({f"http://{NOBODY}": {"capabilities": _TAKES}}, first),
     )
     yield PullChoice(
         name="the server alone is used",
