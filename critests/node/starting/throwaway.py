@@ -34,6 +34,7 @@ from critests.node.starting.wrapper_setup import Wrappers
 from critests.runtimes.cni_conflist import CONFLIST_NAME, LEASES_NAME
 from critests.runtimes.daemon_settings import NRI_SOCKET
 from critests.runtimes.private_kinds import KINDS
+from critests.runtimes.runtime_paths import RuntimePaths
 
 START_SECONDS = 20.0
 """How long a runtime may take to become ready; a healthy one takes well under a second."""
@@ -231,16 +232,14 @@ class ThrowawayRuntime:
     @property
     def hosts_folder(self) -> Path | None:
         """Return its directory with a hosts.toml for each registry; None if its kind reads none."""
-        folder = self._daemon.kind.hosts_folder
-        return folder(self._footprint) if folder else None
+        return self._found_by(self._daemon.kind.hosts_folder)
 
     @property
     def registries_folder(self) -> Path | None:
         """Return its directory of registries.conf, which it reads again at SIGHUP; None if its kind reads
         none.
         """
-        folder = self._daemon.kind.registries_folder
-        return folder(self._footprint) if folder else None
+        return self._found_by(self._daemon.kind.registries_folder)
 
     @property
     def nri_socket(self) -> Path:
@@ -250,8 +249,10 @@ class ThrowawayRuntime:
     @property
     def profiles(self) -> Path | None:
         """Return the socket at which it serves profiles of its memory, if enabled; None if it cannot."""
-        find = self._daemon.kind.profiles
-        return None if find is None else find(self._footprint)
+        return self._found_by(self._daemon.kind.profiles)
+
+    def _found_by(self, find: Callable[[RuntimePaths], Path] | None) -> Path | None:
+        return find(self._footprint) if find else None
 
     @property
     def profile_annotation(self) -> str:
