@@ -120,7 +120,7 @@ class Settings:
             if value and not settings.node:
                 raise UsageError(needs_node(name))
         parse_handler_binaries(settings.handler_binary)
-        _ = settings.of_node
+        _ = settings.of_node  # rejects names that the kind of runtime does not have
         check_conditions(
             settings.condition,
             private=bool(settings.node),
