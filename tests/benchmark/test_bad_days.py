@@ -15,7 +15,7 @@ from critests.client.connection import connect
 from critests.client.endpoint import Endpoint
 from critests.record.samples import read_samples
 from tests.criserver import CriServer, serve
-from tests.plugin.command import SECONDS, critests, environment, on, record_in
+from tests.plugin.command import captured, critests, on, record_in
 
 SERVER_HAS_NO_PROGRAMS = "B-08"
 """The test server runs a container's command on this machine, which has no /bin/clock."""
@@ -130,15 +130,7 @@ def pytest_on(endpoint: str, results: Path, more: str) -> "subprocess.CompletedP
         f"-q -p no:cacheprovider -p critests.plugin --pyargs critests.benchmark --cri-allow-kubelet {more}"
     )
     where = ["--runtime-endpoint", endpoint, "--cri-results", str(results / "results")]
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", *command.split(), *where],
-        capture_output=True,
-        text=True,
-        cwd=results,
-        env=environment(),
-        timeout=SECONDS,
-        check=False,
-    )
+    return captured([sys.executable, "-m", "pytest", *command.split(), *where], results)
 
 
 @pytest.mark.nightly("measures for half a minute")

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,15 @@ def critests(
     failure.
     """
     command = [sys.executable, "-m", "critests.cli", *(_once(arguments) if once else arguments)]
+    return captured(command, cwd, more)
+
+
+def captured(
+    command: Sequence[str], cwd: Path | None = None, more: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a command without a terminal, and return its end and its output, with `more` added to
+    `environment()`.
+    """
     return subprocess.run(
         command,
         capture_output=True,
@@ -93,9 +102,7 @@ def run_own_test(test: str, place: Path, *options: str) -> "subprocess.Completed
     (place / "test_mine.py").write_text(test, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "critests.plugin"]
     command += ["--cri-allow-kubelet", "--cri-results", str(place / "results"), *options]
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=place, env=environment(), timeout=SECONDS, check=False
-    )
+    return captured(command, place)
 
 
 def begin(*arguments: str, stderr: int = subprocess.PIPE) -> "subprocess.Popen[str]":

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.criserver.server import CriServer, serve
-from tests.plugin.command import SECONDS, environment, record_in
+from tests.plugin.command import captured, record_in
 
 PYTEST = (sys.executable, "-m", "pytest", "-p", "no:cacheprovider")
 
@@ -34,15 +34,7 @@ def pytest_sessionfinish(session):
 
 
 def run(place: Path, *more: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [*PYTEST, *more],
-        capture_output=True,
-        text=True,
-        cwd=place,
-        env=environment(),
-        timeout=SECONDS,
-        check=False,
-    )
+    return captured([*PYTEST, *more], place)
 
 
 def test_other_pytest_runs_do_not_load_critests(tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
 """The suite can be collected on machines for which it has no programs."""
 
-import subprocess
 import sys
 from pathlib import Path
 
 import critests
-from tests.plugin.command import SECONDS, environment
+from tests.plugin.command import captured
 
 COLLECT = """
 import platform, sys
@@ -18,14 +17,6 @@ sys.exit(pytest.main(command))
 
 def test_every_test_is_collected_on_another_architecture(tmp_path: Path) -> None:
     ini = str(Path(critests.__file__).parent / "validation" / "pytest.ini")
-    collected = subprocess.run(
-        [sys.executable, "-c", COLLECT.format(machine="loongarch64", ini=ini)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env=environment(),
-        timeout=SECONDS,
-        check=False,
-    )
+    collected = captured([sys.executable, "-c", COLLECT.format(machine="loongarch64", ini=ini)], tmp_path)
 
     assert collected.returncode == 0, collected.stdout[-2000:] + collected.stderr
